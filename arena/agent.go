@@ -1,0 +1,128 @@
+package arena
+
+import (
+	"slices"
+	"time"
+)
+
+// Owner is a person or team that registers agents.
+type Owner struct {
+	ID        string
+	Name      string
+	Email     string
+	CreatedAt time.Time
+}
+
+// AgentStatus says whether an agent may take a seat.
+type AgentStatus string
+
+// The states of an agent (rulebook, section 1).
+const (
+	AgentPending AgentStatus = "pending" // no passed endpoint check yet
+	AgentActive  AgentStatus = "active"
+	AgentPaused  AgentStatus = "paused"
+	AgentRetired AgentStatus = "retired"
+)
+
+// PauseReason says who paused an agent, and so what ends the pause.
+type PauseReason string
+
+// The reasons, strongest first: the first that holds is the one shown.
+const (
+	PauseAdmin     PauseReason = "admin"      // until an admin resumes it
+	PauseOwner     PauseReason = "owner"      // until its owner resumes it
+	PauseHealth    PauseReason = "health"     // until two health checks in a row succeed
+	PauseRateLimit PauseReason = "rate_limit" // until a time: it answered 429
+)
+
+// PauseReasons lists the reasons, strongest first.
+func PauseReasons() []PauseReason {
+	return []PauseReason{PauseAdmin, PauseOwner, PauseHealth, PauseRateLimit}
+}
+
+// Pause is one reason why an agent takes no new seats. An agent may have
+// several at once; each ends in its own way.
+type Pause struct {
+	Reason PauseReason
+	Since  time.Time
+	Until  time.Time // zero: until it is lifted
+}
+
+// Agent is a program behind an HTTP endpoint that competes for its owner.
+type Agent struct {
+	ID          string
+	OwnerID     string
+	OwnerName   string
+	Name        string
+	Protocol    string // "aap"
+	Endpoint    string
+	PublicKey   string
+	Version     string
+	Description string
+	Leagues     []string // slugs it has entered
+	Pauses      []Pause
+	Health      Health
+	CreatedAt   time.Time
+	PassedAt    time.Time // first passed endpoint check; zero: pending
+	RetiredAt   time.Time
+	Running     int // seats it holds in running matches
+}
+
+// Health is what the last probe of an endpoint found.
+type Health struct {
+	OK              bool
+	CheckedAt       time.Time // zero: never checked
+	Latency         time.Duration
+	Reason          string // stable word for a failure: "refused", "status_503", "bad_json"
+	Detail          string // one sentence for the owner
+	Capabilities    []string
+	DeclaredLatency time.Duration // avg_latency_ms, the agent's own claim
+	MaxConcurrent   int           // running seats the agent allows; at least 1
+	Failures        int           // in a row
+	Successes       int           // in a row
+}
+
+// PauseAt gives the strongest pause that holds at now.
+func (a Agent) PauseAt(now time.Time) (Pause, bool) {
+	for _, reason := range PauseReasons() {
+		for _, p := range a.Pauses {
+			if p.Reason == reason && (p.Until.IsZero() || now.Before(p.Until)) {
+				return p, true
+			}
+		}
+	}
+	return Pause{}, false
+}
+
+// StatusAt gives the agent's state at now.
+func (a Agent) StatusAt(now time.Time) AgentStatus {
+	switch _, paused := a.PauseAt(now); {
+	case !a.RetiredAt.IsZero():
+		return AgentRetired
+	case a.PassedAt.IsZero():
+		return AgentPending
+	case paused:
+		return AgentPaused
+	default:
+		return AgentActive
+	}
+}
+
+// Plays reports whether the agent's health lists the league among its
+// capabilities (rulebook, section 1).
+func (a Agent) Plays(league string) bool {
+	return slices.Contains(a.Health.Capabilities, league)
+}
+
+// SetPause adds p, or replaces the pause that has the same reason.
+func (a *Agent) SetPause(p Pause) {
+	a.LiftPause(p.Reason)
+	a.Pauses = append(a.Pauses, p)
+}
+
+// LiftPause ends the pause with this reason and reports whether there was one.
+func (a *Agent) LiftPause(reason PauseReason) bool {
+	before := len(a.Pauses)
+	a.Pauses = slices.DeleteFunc(slices.Clone(a.Pauses), func(p Pause) bool { return p.Reason == reason })
+	return len(a.Pauses) < before
+}

@@ -1,0 +1,97 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the stable word for a kind of failure. It is part of the public
+// contract: it stands in the code member of every problem document.
+type Code string
+
+// The codes. Each is mapped to one HTTP status, in arena/api.
+const (
+	CodeInvalid         Code = "invalid"          // 422: a field breaks a rule
+	CodeMalformed       Code = "malformed"        // 400: the request cannot be read at all
+	CodeUnauthorized    Code = "unauthorized"     // 401: no token, or one we do not accept
+	CodeForbidden       Code = "forbidden"        // 403: a good token that may not do this
+	CodeNotFound        Code = "not_found"        // 404
+	CodeConflict        Code = "conflict"         // 409: the state does not allow it
+	CodeNameTaken       Code = "name_taken"       // 409
+	CodeTooLarge        Code = "too_large"        // 413: body, pack or list over its limit
+	CodeUnsupported     Code = "unsupported"      // 415: a content type or format we do not read
+	CodeRateLimited     Code = "rate_limited"     // 429
+	CodeEndpointInvalid Code = "endpoint_invalid" // 422: not a usable http(s) URL
+	CodeEndpointBlocked Code = "endpoint_blocked" // 422: the address is not one we dial
+	CodeEndpointOwn     Code = "endpoint_own"     // 422: the arena itself
+	CodeAgentNotReady   Code = "agent_not_ready"  // 422: the agent cannot take a seat now
+	CodePackInvalid     Code = "pack_invalid"     // 422: lines of a pack cannot be read
+	CodeEventRefused    Code = "event_refused"    // stream: the event breaks a rule
+	CodeRoundClosed     Code = "round_closed"     // stream: no round is open for this event
+	CodeLeaseLost       Code = "lease_lost"       // internal: another node owns the match now
+	CodeUnavailable     Code = "unavailable"      // 503: storage or a part is not there now
+	CodeInternal        Code = "internal"         // 500: our own fault
+)
+
+// Error is a failure that a caller may act on. Message is one sentence for a
+// person and may be shown to anyone; Err is the cause and is only logged.
+type Error struct {
+	Code    Code
+	Message string
+	Fields  []FieldError // what is wrong where, for CodeInvalid and its kin
+	Err     error
+}
+
+// FieldError names one bad input: the path of the field ("judge.kind",
+// "agents[1]", "line 17") and what is wrong with it, with the limit.
+type FieldError struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func (e *Error) Error() string {
+	s := e.Message
+	for _, f := range e.Fields {
+		s += fmt.Sprintf("; %s: %s", f.Field, f.Message)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, &Error{Code: c}) compare codes.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Message == "" && t.Err == nil
+}
+
+// Errorf makes an Error with a code and a message for a person. A %w verb
+// keeps its operand as the cause and its text in the message.
+func Errorf(code Code, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+}
+
+// Invalid makes a CodeInvalid error about one field.
+func Invalid(field, format string, args ...any) *Error {
+	return &Error{
+		Code: CodeInvalid, Message: "the request breaks a rule",
+		Fields: []FieldError{{Field: field, Message: fmt.Sprintf(format, args...)}},
+	}
+}
+
+// CodeOf gives the code of the first Error in err's chain, CodeInternal for
+// any other error, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return CodeInternal
+}

@@ -1,0 +1,214 @@
+package arena
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// EventType names what happened.
+type EventType string
+
+// The types that agents report (AAP, "Streaming events").
+const (
+	EventThinking     EventType = "thinking"
+	EventSpawn        EventType = "spawn_subagent"
+	EventToolCall     EventType = "tool_call"
+	EventToolResponse EventType = "tool_response"
+	EventSubagentDone EventType = "subagent_done"
+	EventIntermediate EventType = "intermediate_result"
+	EventAnswer       EventType = "answer"
+	EventError        EventType = "error"
+)
+
+// The arena's own types.
+const (
+	EventMatchScheduled EventType = "match_scheduled"
+	EventMatchStarted   EventType = "match_started"
+	EventRoundStarted   EventType = "round_started"
+	EventSeatOutcome    EventType = "seat_outcome"
+	EventReveal         EventType = "reveal"
+	EventRoundClosed    EventType = "round_closed"
+	EventAgentPaused    EventType = "agent_paused"
+	EventAgentResumed   EventType = "agent_resumed"
+	EventAgentLeft      EventType = "agent_left"
+	EventMatchFinished  EventType = "match_finished"
+	EventMatchVoid      EventType = "match_void"
+	EventViewers        EventType = "viewers" // live only: no seq, never in the log
+)
+
+// Event is one line of a match's log. Within a match Seq runs 1, 2, 3 …
+// without gaps in commit order.
+type Event struct {
+	Seq     int64
+	MatchID string
+	Round   int    // 0 outside rounds
+	AgentID string // "" for the match itself
+	At      time.Time
+	Type    EventType
+	Body    json.RawMessage // the type's own members, one JSON object; what anyone may read
+	Hidden  json.RawMessage // sealed members (canonical JSON object); never encoded here
+}
+
+// TimeFormat is RFC 3339 in UTC with milliseconds, the form of every
+// timestamp that the arena writes.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// AppendJSON appends the wire form: one flat JSON object with the common
+// members first and the members of Body after them. Body must be a JSON
+// object; its members must not repeat the common ones.
+func (e Event) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
+	if e.Seq > 0 {
+		b = append(b, `"seq":`...)
+		b = strconv.AppendInt(b, e.Seq, 10)
+		b = append(b, ',')
+	}
+	if e.MatchID != "" {
+		b = append(b, `"match_id":"`...)
+		b = append(b, e.MatchID...)
+		b = append(b, `",`...)
+	}
+	if e.Round > 0 {
+		b = append(b, `"round":`...)
+		b = strconv.AppendInt(b, int64(e.Round), 10)
+		b = append(b, ',')
+	}
+	if e.AgentID != "" {
+		b = append(b, `"agent_id":"`...)
+		b = append(b, e.AgentID...)
+		b = append(b, `",`...)
+	}
+	b = append(b, `"ts":"`...)
+	b = e.At.UTC().AppendFormat(b, TimeFormat)
+	b = append(b, `","type":"`...)
+	b = append(b, e.Type...)
+	b = append(b, '"')
+	if len(e.Body) > 2 { // more than {}
+		b = append(b, ',')
+		b = append(b, e.Body[1:len(e.Body)-1]...)
+	}
+	return append(b, '}')
+}
+
+// MarshalJSON writes the wire form of AppendJSON.
+func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+// The bodies of the arena's own events, as they stand on the wire.
+type (
+	// MatchScheduledBody announces a match.
+	MatchScheduledBody struct {
+		League   string      `json:"league"`
+		StartsAt string      `json:"starts_at"`
+		Rated    bool        `json:"rated"`
+		Seats    []SeatBrief `json:"seats"`
+	}
+	// MatchStartedBody opens a match.
+	MatchStartedBody struct {
+		League      string      `json:"league"`
+		Format      Format      `json:"format"`
+		Visibility  Visibility  `json:"visibility"`
+		Rated       bool        `json:"rated"`
+		TotalRounds *int        `json:"total_rounds"` // null: open end
+		Seats       []SeatBrief `json:"seats"`
+	}
+	// SeatBrief is a seat as a spectator meets it.
+	SeatBrief struct {
+		AgentID string `json:"agent_id"`
+		Name    string `json:"name"`
+		Version string `json:"version,omitempty"`
+	}
+	// RoundStartedBody shows the task of a round.
+	RoundStartedBody struct {
+		Task             TaskBody `json:"task"`
+		TimeLimitSeconds float64  `json:"time_limit_seconds"`
+		Deadline         string   `json:"deadline"`
+		Interrupted      bool     `json:"interrupted,omitempty"` // the round goes on after a take-over
+	}
+	// TaskBody is the public part of a task; the member names are AAP's.
+	TaskBody struct {
+		TaskID       string   `json:"task_id,omitempty"`
+		Description  string   `json:"description"`
+		InputFormat  string   `json:"input_format,omitempty"`
+		OutputFormat string   `json:"output_format,omitempty"`
+		Options      []string `json:"options,omitempty"`
+		Topic        string   `json:"topic,omitempty"`
+	}
+	// SeatOutcomeBody says how a seat's round went. In a sealed match the
+	// answer is in the hidden part until the reveal.
+	SeatOutcomeBody struct {
+		Outcome   Outcome `json:"outcome"`
+		Reason    string  `json:"reason,omitempty"`
+		ElapsedMS int64   `json:"elapsed_ms"`
+		Attempts  int     `json:"attempts"`
+		*AnswerBody
+	}
+	// RevealBody carries the hidden parts of a closed round.
+	RevealBody struct {
+		Events []RevealedEvent `json:"events"`
+	}
+	// RevealedEvent is the hidden part of the event seq. Its commitment was
+	// published with that event.
+	RevealedEvent struct {
+		Seq     int64           `json:"seq"`
+		AgentID string          `json:"agent_id"`
+		Hidden  json.RawMessage `json:"hidden"`
+	}
+	// RoundClosedBody is the judged round.
+	RoundClosedBody struct {
+		Correct   string          `json:"correct,omitempty"`
+		Seats     []ClosedSeat    `json:"seats"`
+		Standings []StandingBrief `json:"standings"`
+	}
+	// ClosedSeat is one seat's part in a judged round.
+	ClosedSeat struct {
+		AgentID   string  `json:"agent_id"`
+		Answer    *string `json:"answer"`
+		Points    Points  `json:"points"`
+		Outcome   Outcome `json:"outcome"`
+		ElapsedMS int64   `json:"elapsed_ms"`
+	}
+	// StandingBrief is a line of the running score.
+	StandingBrief struct {
+		AgentID string    `json:"agent_id"`
+		Points  Points    `json:"points"`
+		Place   int       `json:"place"`
+		State   SeatState `json:"state"`
+	}
+	// AgentPausedBody says why an agent takes no new seats.
+	AgentPausedBody struct {
+		Name   string      `json:"name"`
+		Reason PauseReason `json:"reason"`
+		Until  string      `json:"until,omitempty"`
+	}
+	// AgentResumedBody says which pause ended.
+	AgentResumedBody struct {
+		Name   string      `json:"name"`
+		Reason PauseReason `json:"reason"`
+	}
+	// AgentLeftBody says why a seat left the match.
+	AgentLeftBody struct {
+		Outcome Outcome `json:"outcome"`
+		Reason  string  `json:"reason"`
+	}
+	// MatchFinishedBody is the last event of a match that was played.
+	MatchFinishedBody struct {
+		League        string         `json:"league"`
+		Rated         bool           `json:"rated"` // whether ratings moved
+		Seats         []FinishedSeat `json:"seats"`
+		RatingChanges []RatingChange `json:"rating_changes"`
+	}
+	// FinishedSeat is a seat's final line.
+	FinishedSeat struct {
+		AgentID string    `json:"agent_id"`
+		Name    string    `json:"name"`
+		Points  Points    `json:"points"`
+		Place   int       `json:"place"`
+		State   SeatState `json:"state"`
+	}
+	// MatchVoidBody is the last event of a match that does not count.
+	MatchVoidBody struct {
+		League string `json:"league"`
+		Reason string `json:"reason"`
+	}
+)

@@ -1,0 +1,35 @@
+package arena
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"time"
+)
+
+// The prefixes of ids. A league's id is its slug and has no prefix.
+const (
+	MatchPrefix    = "m_"
+	AgentPrefix    = "ag_"
+	OwnerPrefix    = "ow_"
+	PackPrefix     = "pk_"
+	TaskPrefix     = "tk_"
+	TokenPrefix    = "to_"
+	DeliveryPrefix = "dl_"
+	NodePrefix     = "nd_"
+)
+
+// idAlphabet is in ASCII order, so that ids sort by the time they were made.
+var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// NewID makes an id: the prefix, then 26 characters that hold the unix
+// milliseconds of at (48 bits) and 80 random bits. Ids of later milliseconds
+// sort after those of earlier ones.
+func NewID(prefix string, at time.Time) string {
+	var b [16]byte
+	ms := at.UnixMilli()
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+	_, _ = rand.Read(b[6:]) // documented never to fail
+	return prefix + idAlphabet.EncodeToString(b[:])
+}

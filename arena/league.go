@@ -1,0 +1,114 @@
+package arena
+
+import "time"
+
+// Format is how a league pairs its agents and ranks a match.
+type Format string
+
+// The formats (rulebook, section 8).
+const (
+	FormatLadder            Format = "ladder"
+	FormatRoundRobin        Format = "round_robin"
+	FormatSwiss             Format = "swiss"
+	FormatKnockout          Format = "knockout"
+	FormatDoubleElimination Format = "double_elimination"
+	FormatArena             Format = "arena"
+	FormatElimination       Format = "elimination"
+	FormatGauntlet          Format = "gauntlet"
+)
+
+// Visibility is what spectators see of an open round (rulebook, section 5).
+type Visibility string
+
+// The visibilities.
+const (
+	VisibilityLive   Visibility = "live"
+	VisibilitySealed Visibility = "sealed"
+)
+
+// LeagueStatus is the state of a competition (rulebook, section 8).
+type LeagueStatus string
+
+// The states of a league.
+const (
+	LeagueDraft    LeagueStatus = "draft"
+	LeagueOpen     LeagueStatus = "open"    // agents may enter, admins may schedule matches
+	LeagueRunning  LeagueStatus = "running" // it pairs by itself
+	LeaguePaused   LeagueStatus = "paused"
+	LeagueFrozen   LeagueStatus = "frozen" // running, standings hidden
+	LeagueFinished LeagueStatus = "finished"
+)
+
+// JudgeSpec names the judge of a league and its settings.
+type JudgeSpec struct {
+	Kind      string  `json:"kind"`                // "exact", "choice", "number"
+	Tolerance float64 `json:"tolerance,omitempty"` // number: absolute difference still right, 0..1e9
+}
+
+// The pure judges.
+const (
+	JudgeExact  = "exact"
+	JudgeChoice = "choice"
+	JudgeNumber = "number"
+)
+
+// GeneratorSpec names a source that makes tasks from a seed.
+type GeneratorSpec struct {
+	Name       string `json:"name"`                 // "arithmetic"
+	Difficulty int    `json:"difficulty,omitempty"` // 1..5, default 2
+}
+
+// Settings are the rules under which a match is played. A league holds them;
+// a match keeps the copy from the moment it was scheduled.
+type Settings struct {
+	Format     Format         `json:"format"`
+	PackID     string         `json:"pack_id,omitempty"` // or Generator
+	Generator  *GeneratorSpec `json:"generator,omitempty"`
+	Judge      JudgeSpec      `json:"judge"`
+	Rounds     int            `json:"rounds"`          // 0: open end
+	MaxRounds  int            `json:"max_rounds"`      // cap of an open end
+	TimeLimit  time.Duration  `json:"time_limit"`      // per round, 1 s to 10 min
+	Break      time.Duration  `json:"break,omitempty"` // between a round's close and the next task, 0 to 60 s
+	MaxTokens  int            `json:"max_tokens,omitempty"`
+	Rules      []string       `json:"rules,omitempty"`
+	MinSeats   int            `json:"min_seats"`
+	MaxSeats   int            `json:"max_seats"`
+	Rated      bool           `json:"rated"`
+	Visibility Visibility     `json:"visibility"`
+	ScoreMode  string         `json:"score_mode"` // "match" (default): points summed over common rounds; "rounds"
+}
+
+// Score modes (rulebook, section 7).
+const (
+	ScoreMatch  = "match"
+	ScoreRounds = "rounds"
+)
+
+// EntryRules say who may enter a league. The zero value lets everyone in.
+type EntryRules struct {
+	Allow          []string `json:"allow,omitempty"`            // agent ids; empty: everyone
+	AgentsPerOwner int      `json:"agents_per_owner,omitempty"` // 0: no limit
+}
+
+// League is a standing competition with one task source, judge and format.
+type League struct {
+	Slug      string
+	Title     string
+	Status    LeagueStatus
+	Settings  Settings
+	Entry     EntryRules
+	Schedule  string // cron expression in UTC, "" none
+	Drift     Melo   // sum of all ratings minus agents * StartRating
+	CreatedAt time.Time
+	NextRunAt time.Time // when the scheduler pairs next; zero: not known
+	Note      string    // why the scheduler is not pairing ("needs 2 idle agents, has 1")
+	Agents    int       // entered and not withdrawn
+}
+
+// Entry is an agent's place in a league.
+type Entry struct {
+	League      string
+	AgentID     string
+	EnteredAt   time.Time
+	WithdrawnAt time.Time
+}

@@ -1,0 +1,140 @@
+package arena
+
+import "time"
+
+// MatchStatus is the state of a match (rulebook, section 1).
+type MatchStatus string
+
+// The states: scheduled -> ready -> running -> finished | void | cancelled.
+// A match is scheduled until starts_at, ready when it is due and waits for a
+// node, running from the first claim on.
+const (
+	MatchScheduled MatchStatus = "scheduled"
+	MatchReady     MatchStatus = "ready"
+	MatchRunning   MatchStatus = "running"
+	MatchFinished  MatchStatus = "finished"
+	MatchVoid      MatchStatus = "void"
+	MatchCancelled MatchStatus = "cancelled"
+)
+
+// Over reports whether the state is an end.
+func (s MatchStatus) Over() bool {
+	return s == MatchFinished || s == MatchVoid || s == MatchCancelled
+}
+
+// Match is two or more seats playing rounds under one copy of a league's
+// settings.
+type Match struct {
+	ID         string
+	League     string
+	Status     MatchStatus
+	Settings   Settings
+	Seed       uint64 // of everything random in the match
+	Round      int    // last round opened, 0 before the first
+	RoundOpen  bool
+	Seats      []Seat
+	CreatedAt  time.Time
+	StartsAt   time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	VoidReason string
+	Seq        int64 // of the last event in its log
+	Lease      Lease
+}
+
+// Lease is the right of one node to play one match. Every write made under
+// it carries the epoch; a later claim makes it worthless.
+type Lease struct {
+	MatchID string
+	Node    string
+	Epoch   int64
+}
+
+// SeatState says whether a seat still plays.
+type SeatState string
+
+// The states of a seat.
+const (
+	SeatActive SeatState = "active"
+	SeatOut    SeatState = "out"  // eliminated
+	SeatLeft   SeatState = "left" // unavailable: no rating change, no match count
+)
+
+// Seat is an agent in a match. Endpoint, key and version are pinned when the
+// match starts, so that later edits do not reach into it.
+type Seat struct {
+	No         int // 0-based position
+	AgentID    string
+	Name       string
+	OwnerID    string
+	Protocol   string
+	Endpoint   string
+	PublicKey  string
+	Version    string
+	State      SeatState
+	OutRound   int // round in which it was eliminated or left, 0 none
+	Points     Points
+	Place      int // 1 is best, 0 until the match is over
+	Outcome    Outcome
+	RateLimits int   // 429 answers in this match
+	Before     Melo  // rating before, set when the match is settled and rated
+	Delta      *Melo // nil: not rated
+}
+
+// Round is one task put to every active seat.
+type Round struct {
+	MatchID       string
+	No            int // 1-based
+	Task          Task
+	OpenedAt      time.Time
+	ClosedAt      time.Time // zero: open
+	Interruptions int       // take-overs while it was open
+}
+
+// Outcome is the one word for how a seat's round went (rulebook, section 3).
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeAnswered    Outcome = "answered"
+	OutcomeTimeout     Outcome = "timeout"
+	OutcomeRateLimited Outcome = "rate_limited"
+	OutcomeError       Outcome = "error"
+	OutcomeUnavailable Outcome = "unavailable"
+	OutcomeInvalid     Outcome = "invalid"
+	OutcomeVoid        Outcome = "void" // our own fault
+)
+
+// Counted reports whether a round with this outcome counts for the seat.
+func (o Outcome) Counted() bool {
+	switch o {
+	case OutcomeAnswered, OutcomeTimeout, OutcomeError, OutcomeInvalid:
+		return true
+	case OutcomeRateLimited, OutcomeUnavailable, OutcomeVoid:
+		return false
+	}
+	return false
+}
+
+// Answer is the stored result of one seat's round: what came back, how it
+// was judged.
+type Answer struct {
+	MatchID  string
+	Round    int
+	AgentID  string
+	Outcome  Outcome
+	Reason   string
+	Body     *AnswerBody // nil unless answered
+	Elapsed  time.Duration
+	Attempts int
+	Points   Points // set when the round is closed
+	Judged   bool
+}
+
+// Result is the end of a finished match, before ratings.
+type Result struct {
+	MatchID string
+	League  string
+	Seats   []Seat // with points, place, state
+	Rated   bool
+}

@@ -1,0 +1,51 @@
+package arena
+
+import "time"
+
+// Page asks for a part of a list, newest first unless a method says
+// otherwise. Cursor is "" for the start, else the Next of the page before.
+type Page struct {
+	Cursor string
+	Limit  int // 1..100
+}
+
+// AgentFilter selects agents. Zero members select everything.
+type AgentFilter struct {
+	OwnerID string
+	League  string // entered and not withdrawn
+	Query   string // part of the name, any case
+	Retired bool   // include retired ones
+}
+
+// MatchFilter selects matches. Zero members select everything.
+type MatchFilter struct {
+	League   string
+	AgentID  string
+	Statuses []MatchStatus
+}
+
+// DeliveryFilter selects deliveries of one agent.
+type DeliveryFilter struct {
+	AgentID string
+	MatchID string
+	Outcome Outcome
+}
+
+// RoundClose is everything that closing a round writes.
+type RoundClose struct {
+	Round   int
+	Answers []Answer // judged
+	Seats   []Seat   // all seats: points, state, out round, rate limits, last outcome
+}
+
+// Meeting is one match of a pair of agents in a league.
+type Meeting struct {
+	A, B string
+	At   time.Time
+}
+
+// UptimeDay counts the health checks of one agent on one UTC day.
+type UptimeDay struct {
+	Day        string // 2026-11-21
+	OK, Failed int
+}

@@ -1,0 +1,106 @@
+package arena
+
+import "time"
+
+// Task is one question with its accepted answers. The answers never leave
+// the arena before the round is closed.
+type Task struct {
+	ID           string
+	Description  string
+	Answers      []string // accepted; the first one is shown as the right one
+	Options      []string
+	InputFormat  string // default "string"
+	OutputFormat string // default "string"
+	Topic        string
+	Difficulty   string
+	MaxTokens    int      // 0: the league's
+	Rules        []string // in addition to the league's
+}
+
+// Pack is a stored set of tasks.
+type Pack struct {
+	ID        string
+	Name      string
+	Format    string
+	Tasks     int
+	CreatedAt time.Time
+}
+
+// SkippedLine is one entry of an imported file that could not be used.
+type SkippedLine struct {
+	Line   int    `json:"line"` // 1-based line on which the entry starts
+	Reason string `json:"reason"`
+}
+
+// Attempt is one request to one seat, ready to be sent.
+type Attempt struct {
+	MatchID     string
+	League      string
+	Round       int
+	TotalRounds int // 0: open end
+	Number      int // 1, or 2 for the one retry; more after a take-over
+	Task        Task
+	TimeLimit   time.Duration // of this attempt, from the moment its request is written
+	MaxTokens   int
+	Rules       []string
+	Opponents   int
+	Deadline    time.Time // as told to the agent
+	RoundLimit  time.Duration
+	Previous    *PreviousRound
+	Seat        Seat
+}
+
+// PreviousRound tells an agent how its last round went.
+type PreviousRound struct {
+	Outcome  Outcome
+	Correct  string
+	Points   Points
+	Measured time.Duration
+}
+
+// Reply is what came of one attempt, in the words of the outcome table
+// (rulebook, section 3), whatever the protocol.
+type Reply struct {
+	Outcome   Outcome
+	Reason    string // stable word: "status_500", "bad_json", "too_large", "refused"; "" when answered
+	Detail    string // one sentence for the owner
+	Status    int    // HTTP status, 0 when there was none
+	Unreached bool   // no connection was made: nothing was sent
+	Retry     bool   // the table allows one more attempt
+	Answer    *AnswerBody
+	SentAt    time.Time     // when the request was written
+	Elapsed   time.Duration // from SentAt to the last byte, by the monotonic clock
+	Request   []byte        // what was sent
+	Head      []byte        // first 2 KiB of a reply that was not an answer
+}
+
+// AnswerBody is an agent's reply. Only Answer is required; everything else is
+// the agent's own claim, shown and never trusted (AAP, "Response format").
+type AnswerBody struct {
+	Answer        string   `json:"answer"`
+	Confidence    *float64 `json:"confidence,omitempty"`
+	Reasoning     string   `json:"reasoning,omitempty"`
+	SubagentsUsed []string `json:"subagents_used,omitempty"`
+	ToolsUsed     []string `json:"tools_used,omitempty"`
+	Tokens        *int64   `json:"tokens,omitempty"`
+	LatencyMS     *float64 `json:"latency_ms,omitempty"`
+}
+
+// Delivery is the kept record of one attempt, for the agent's owner.
+type Delivery struct {
+	ID       string
+	MatchID  string
+	League   string
+	AgentID  string
+	Round    int
+	TaskID   string
+	Attempt  int
+	Status   int
+	Outcome  Outcome
+	Reason   string
+	Detail   string
+	SentAt   time.Time
+	Elapsed  time.Duration
+	Request  []byte
+	Response []byte // first 2 KiB of a reply that was not an answer
+}
