@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// ask puts one round's task to one seat and stores what comes of it.
+type ask struct {
+	p         *play
+	round     *round
+	seat      *arena.Seat
+	agent     arena.Agent // as it was when the round opened
+	opponents int
+	first     int // number of the first attempt under this lease
+	send      func(context.Context) arena.Reply
+
+	answer     arena.Answer
+	deliveries []arena.Delivery
+	events     []arena.Event
+}
+
+// prepare makes the first request, unless the seat's agent is in a pause
+// after a 429: then the round is void for it and nothing is sent.
+func (a *ask) prepare(ctx context.Context) error {
+	if a.resting() {
+		return nil
+	}
+	var err error
+	a.send, err = a.request(ctx, a.first, a.p.m.Settings.TimeLimit)
+	return err
+}
+
+func (a *ask) resting() bool {
+	for _, pause := range a.agent.Pauses {
+		if pause.Reason == arena.PauseRateLimit && a.round.OpenedAt.Before(pause.Until) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *ask) request(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
+	driver, ok := a.p.r.o.Drivers[a.seat.Protocol]
+	if !ok {
+		return nil, fmt.Errorf("no driver speaks %q", a.seat.Protocol)
+	}
+	s, t := a.p.m.Settings, a.round.Task
+	maxTokens := s.MaxTokens
+	if t.MaxTokens > 0 {
+		maxTokens = t.MaxTokens
+	}
+	return driver.Prepare(ctx, arena.Attempt{
+		MatchID: a.p.m.ID, League: a.p.m.League, Round: a.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
+		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		Opponents: a.opponents, Deadline: a.round.deadline, Previous: a.p.previous(a.seat.AgentID, a.round.No), Seat: *a.seat,
+	})
+}
+
+// play runs the attempts of the outcome table (rulebook, section 3) and
+// stores the answer with its deliveries and events in one transaction.
+func (a *ask) play(ctx context.Context) error {
+	a.answer = arena.Answer{MatchID: a.p.m.ID, Round: a.round.No, AgentID: a.seat.AgentID}
+	if a.send == nil {
+		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
+	} else {
+		a.settleReply(ctx, a.attempts(ctx))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // the outcome is ours, not the agent's: it is asked again
+	}
+	e, err := a.p.outcomeEvent(a.answer)
+	if err != nil {
+		return fmt.Errorf("seat outcome: %w", err)
+	}
+	a.events = append([]arena.Event{e}, a.events...)
+	stored, err := retry(ctx, a.p, func() ([]arena.Event, error) {
+		return a.p.r.o.Store.SaveAnswer(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)
+	})
+	if err != nil {
+		return fmt.Errorf("save answer of %s: %w", a.seat.AgentID, err)
+	}
+	a.p.publish(stored)
+	a.p.r.o.Observe(Observation{League: a.p.m.League, Outcome: a.answer.Outcome, Elapsed: a.answer.Elapsed})
+	return nil
+}
+
+// attempts sends the request, and once more when the table says so, within
+// the same time limit. It returns the last reply.
+func (a *ask) attempts(ctx context.Context) arena.Reply {
+	began := a.p.r.o.Now()
+	reply := a.send(ctx)
+	a.record(a.first, reply)
+	if !reply.Retry || ctx.Err() != nil || (reply.Unreached && a.round.No == 1) {
+		return reply
+	}
+	left := a.p.m.Settings.TimeLimit - a.p.r.o.Now().Sub(began)
+	if left <= 0 {
+		return reply
+	}
+	send, err := a.request(ctx, a.first+1, left)
+	if err != nil {
+		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
+		return reply
+	}
+	second := send(ctx)
+	a.record(a.first+1, second)
+	second.Elapsed = a.p.r.o.Now().Sub(began)
+	return second
+}
+
+// settleReply turns the last reply into the seat's outcome.
+func (a *ask) settleReply(ctx context.Context, reply arena.Reply) {
+	a.answer.Outcome, a.answer.Reason = reply.Outcome, reply.Reason
+	a.answer.Body, a.answer.Elapsed, a.answer.Attempts = reply.Answer, reply.Elapsed, len(a.deliveries)
+	switch {
+	case reply.Unreached && a.round.No == 1 && reply.Outcome == arena.OutcomeError:
+		a.answer.Outcome = arena.OutcomeUnavailable
+	case reply.Outcome == arena.OutcomeRateLimited:
+		a.rateLimited(ctx)
+	}
+	if a.answer.Outcome == arena.OutcomeUnavailable {
+		a.events = append(a.events, a.p.event(arena.EventAgentLeft, a.seat.AgentID, a.round.No,
+			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: reply.Reason}))
+	}
+}
+
+// rateLimited pauses the agent after a 429. From the second one in a match
+// the round is lost as by a timeout.
+func (a *ask) rateLimited(ctx context.Context) {
+	a.seat.RateLimits++
+	if a.seat.RateLimits > 1 {
+		a.answer.Outcome = arena.OutcomeTimeout
+	}
+	now := a.p.r.o.Now()
+	pause := arena.Pause{Reason: arena.PauseRateLimit, Since: now, Until: now.Add(a.p.r.o.RateLimitPause)}
+	_, _, err := a.p.r.o.Store.UpdateAgent(ctx, a.seat.AgentID, func(agent *arena.Agent) error {
+		agent.SetPause(pause)
+		return nil
+	})
+	if err != nil {
+		a.p.log.Error("agent could not be paused", "agent_id", a.seat.AgentID, "error", err)
+		return
+	}
+	a.events = append(a.events, a.p.event(arena.EventAgentPaused, a.seat.AgentID, a.round.No, arena.AgentPausedBody{
+		Name: a.seat.Name, Reason: pause.Reason, Until: pause.Until.UTC().Format(arena.TimeFormat),
+	}))
+}
+
+func (a *ask) record(number int, reply arena.Reply) {
+	sent := reply.SentAt
+	if sent.IsZero() {
+		sent = a.p.r.o.Now()
+	}
+	a.deliveries = append(a.deliveries, arena.Delivery{
+		ID: arena.NewID(arena.DeliveryPrefix, sent), MatchID: a.p.m.ID, League: a.p.m.League, AgentID: a.seat.AgentID,
+		Round: a.round.No, TaskID: a.round.Task.ID, Attempt: number, Status: reply.Status, Outcome: reply.Outcome,
+		Reason: reply.Reason, Detail: reply.Detail, SentAt: sent, Elapsed: reply.Elapsed,
+		Request: reply.Request, Response: reply.Head,
+	})
+}

@@ -1,0 +1,311 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// play is one match under one lease.
+type play struct {
+	r       *Runner
+	m       arena.Match
+	answers []arena.Answer  // stored so far; those of closed rounds are judged
+	correct map[int]string  // right answers of the rounds opened so far
+	drain   context.Context //nolint:containedctx // ends when the node drains; outlived by the match on purpose
+	cancel  context.CancelCauseFunc
+	renewed time.Time // owned by the heartbeat
+	done    atomic.Bool
+	rand    *rand.Rand
+	log     *slog.Logger
+}
+
+// voidError ends a match without a result; reason is shown to everyone.
+type voidError struct{ reason string }
+
+func (e *voidError) Error() string { return e.reason }
+
+// run plays from the stored state on until the match is over, the node
+// drains, or the lease is lost.
+func (p *play) run(ctx context.Context) {
+	err := p.play(ctx)
+	var void *voidError
+	if errors.As(err, &void) {
+		err = p.void(ctx, void.reason)
+	}
+	switch {
+	case err == nil:
+	case arena.CodeOf(err) == arena.CodeLeaseLost, ctx.Err() != nil:
+		p.log.Info("match left to another node", "epoch", p.m.Lease.Epoch, "reason", context.Cause(ctx))
+	default:
+		p.log.Error("match failed", "error", err)
+		if err := p.void(ctx, "the arena failed"); err != nil {
+			p.log.Error("match could not be voided", "error", err)
+		}
+	}
+}
+
+func (p *play) play(ctx context.Context) error {
+	if p.m.Lease.Epoch > MaxEpochs {
+		return &voidError{"interrupted too often"}
+	}
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	open, err := p.restore(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		if open == nil {
+			if over, err := p.over(); err != nil {
+				return err
+			} else if over {
+				return p.settle(ctx)
+			}
+			if p.drain.Err() != nil {
+				return p.release(ctx)
+			}
+			if open, err = p.nextRound(ctx); err != nil {
+				return err
+			}
+		}
+		if err := p.playRound(ctx, open); err != nil {
+			return err
+		}
+		open = nil
+		p.intermission(ctx)
+	}
+}
+
+// begin pins the seats at the first claim: who takes part, at which endpoint
+// and version. An agent that may not play now has left before the start.
+func (p *play) begin(ctx context.Context) error {
+	if p.m.Seq > 1 {
+		return nil // begun under an earlier lease: its log has gone on after match_scheduled
+	}
+	agents, err := p.agents(ctx)
+	if err != nil {
+		return err
+	}
+	now := p.r.o.Now()
+	var events []arena.Event
+	for i := range p.m.Seats {
+		s := &p.m.Seats[i]
+		a := agents[s.AgentID]
+		s.Name, s.OwnerID, s.Protocol, s.Endpoint = a.Name, a.OwnerID, a.Protocol, a.Endpoint
+		s.PublicKey, s.Version, s.State = a.PublicKey, a.Version, arena.SeatActive
+		var why string
+		switch status := a.StatusAt(now); {
+		case status != arena.AgentActive:
+			why = string(status)
+		case !a.Plays(p.m.League):
+			why = "league not among its capabilities"
+		default:
+			continue
+		}
+		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
+		events = append(events, p.event(arena.EventAgentLeft, s.AgentID, 0,
+			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: why}))
+	}
+	started := p.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
+		League: p.m.League, Format: p.m.Settings.Format, Visibility: p.m.Settings.Visibility,
+		Rated: p.m.Settings.Rated, TotalRounds: totalRounds(p.m.Settings), Seats: p.briefs(),
+	})
+	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+		return p.r.o.Store.StartMatch(ctx, p.m.Lease, p.m.Seats, now, append([]arena.Event{started}, events...))
+	})
+	if err != nil {
+		return fmt.Errorf("start match: %w", err)
+	}
+	p.publish(stored)
+	return nil
+}
+
+// restore reads what earlier leases stored. It returns the round that was
+// open, marked as interrupted once more, or nil.
+func (p *play) restore(ctx context.Context) (*round, error) {
+	if p.m.Round == 0 {
+		return nil, nil //nolint:nilnil // no round is open: not an error
+	}
+	rounds, err := retry(ctx, p, func() ([]arena.Round, error) { return p.r.o.Store.Rounds(ctx, p.m.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("read rounds: %w", err)
+	}
+	p.answers, err = retry(ctx, p, func() ([]arena.Answer, error) { return p.r.o.Store.Answers(ctx, p.m.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	for _, r := range rounds {
+		p.correct[r.No] = correct(r.Task)
+	}
+	if !p.m.RoundOpen {
+		return nil, nil //nolint:nilnil // no round is open: not an error
+	}
+	last := rounds[len(rounds)-1]
+	last.Interruptions++
+	return p.open(ctx, last)
+}
+
+// over says whether the match ends here, by the format's rules.
+func (p *play) over() (bool, error) {
+	present := 0
+	for _, s := range p.m.Seats {
+		if s.State != arena.SeatLeft {
+			present++
+		}
+	}
+	if present < 2 {
+		return false, &voidError{"fewer than two agents were left"}
+	}
+	return scoring.Over(p.m.Settings, p.m.Seats, p.m.Round), nil
+}
+
+// intermission keeps the reveal on the stage before the next task.
+func (p *play) intermission(ctx context.Context) {
+	if p.m.Settings.Break <= 0 {
+		return
+	}
+	t := time.NewTimer(p.m.Settings.Break)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-p.drain.Done():
+	}
+}
+
+// settle ends the match: places, ratings and the last event in one
+// transaction. A second settle finds the first and changes nothing.
+func (p *play) settle(ctx context.Context) error {
+	p.done.Store(true)
+	seats := scoring.PlaceSeats(p.m.Settings.Format, p.m.Seats)
+	result := arena.Result{MatchID: p.m.ID, League: p.m.League, Seats: seats, Rated: p.m.Settings.Rated}
+	rate := func(ratings map[string]arena.Rating) []arena.RatingChange {
+		if !p.m.Settings.Rated {
+			return nil
+		}
+		return scoring.Rate(p.m.Settings, seats, p.answers, ratings)
+	}
+	last := func(changes []arena.RatingChange) (arena.Event, error) {
+		body := arena.MatchFinishedBody{League: p.m.League, Rated: len(changes) > 0, RatingChanges: changes}
+		if changes == nil {
+			body.RatingChanges = []arena.RatingChange{}
+		}
+		for _, s := range seats {
+			body.Seats = append(body.Seats, arena.FinishedSeat{
+				AgentID: s.AgentID, Name: s.Name, Points: s.Points, Place: s.Place, State: s.State,
+			})
+		}
+		return p.event(arena.EventMatchFinished, "", 0, body), nil
+	}
+	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+		return p.r.o.Store.Settle(ctx, p.m.Lease, result, p.r.o.Now(), rate, last)
+	})
+	if err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	p.publish(stored)
+	p.ended(arena.MatchFinished)
+	return nil
+}
+
+func (p *play) void(ctx context.Context, reason string) error {
+	p.done.Store(true)
+	last := p.event(arena.EventMatchVoid, "", 0, arena.MatchVoidBody{League: p.m.League, Reason: reason})
+	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+		return p.r.o.Store.VoidMatch(ctx, p.m.Lease, reason, p.m.Seats, p.r.o.Now(), last)
+	})
+	if err != nil {
+		return fmt.Errorf("void match: %w", err)
+	}
+	p.publish(stored)
+	p.ended(arena.MatchVoid)
+	p.log.Info("match void", "reason", reason)
+	return nil
+}
+
+// release gives the match back so that another node goes on at once.
+func (p *play) release(ctx context.Context) error {
+	p.done.Store(true)
+	if err := p.r.o.Store.ReleaseLease(ctx, p.m.Lease); err != nil {
+		return fmt.Errorf("release lease: %w", err)
+	}
+	return nil
+}
+
+func (p *play) ended(status arena.MatchStatus) {
+	p.r.o.Observe(Observation{League: p.m.League, Status: status, Elapsed: p.r.o.Now().Sub(p.m.StartedAt)})
+}
+
+// retry repeats a step while the storage is away and the lease may hold.
+// Every step is safe to repeat: the lease fences it and the rows are unique.
+func retry[T any](ctx context.Context, p *play, step func() (T, error)) (T, error) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		v, err := step()
+		if err == nil || arena.CodeOf(err) != arena.CodeUnavailable {
+			return v, err
+		}
+		p.log.Warn("storage is away, the step is repeated", "error", err)
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return v, context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+// agents reads all agents of the match as they are now.
+func (p *play) agents(ctx context.Context) (map[string]arena.Agent, error) {
+	ids := make([]string, len(p.m.Seats))
+	for i, s := range p.m.Seats {
+		ids[i] = s.AgentID
+	}
+	agents, err := retry(ctx, p, func() (map[string]arena.Agent, error) { return p.r.o.Store.AgentsByID(ctx, ids) })
+	if err != nil {
+		return nil, fmt.Errorf("read agents: %w", err)
+	}
+	return agents, nil
+}
+
+func (p *play) briefs() []arena.SeatBrief {
+	briefs := make([]arena.SeatBrief, len(p.m.Seats))
+	for i, s := range p.m.Seats {
+		briefs[i] = arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version}
+	}
+	return briefs
+}
+
+func (p *play) publish(events []arena.Event) {
+	if len(events) > 0 {
+		p.r.o.Publisher.Publish(p.m.League, events...)
+	}
+}
+
+// event makes an event of this match; body is one of the arena's own bodies,
+// which always encode.
+func (p *play) event(t arena.EventType, agentID string, round int, body any) arena.Event {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		p.log.Error("event body does not encode", "type", t, "error", err)
+		raw = json.RawMessage(`{}`)
+	}
+	return arena.Event{MatchID: p.m.ID, AgentID: agentID, Round: round, At: p.r.o.Now(), Type: t, Body: raw}
+}
+
+func totalRounds(s arena.Settings) *int {
+	if s.Rounds == 0 {
+		return nil
+	}
+	return &s.Rounds
+}

@@ -1,0 +1,273 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Store is what the runner needs of the rows. Every method that takes a lease
+// fails with arena.CodeLeaseLost when a later claim has made it worthless.
+type Store interface {
+	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
+	NextStart(ctx context.Context) (time.Time, error)
+	RenewLeases(ctx context.Context, node string, ttl time.Duration) ([]arena.Lease, error)
+	ReleaseLease(ctx context.Context, l arena.Lease) error
+
+	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
+	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
+	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+
+	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, events []arena.Event) ([]arena.Event, error)
+	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
+	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
+	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
+	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
+}
+
+// Driver speaks one protocol. Prepare makes the request with its token; no
+// byte leaves before send is called.
+type Driver interface {
+	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
+}
+
+// Tasks chooses the task of a round from the match's settings and seed.
+type Tasks interface {
+	Pick(ctx context.Context, m arena.Match, round int) (arena.Task, error)
+}
+
+// Publisher tells spectators what has been committed.
+type Publisher interface {
+	Publish(league string, events ...arena.Event)
+}
+
+// Options are the parts and limits of a Runner. Parts without a default must
+// be given.
+type Options struct {
+	Store     Store
+	Drivers   map[string]Driver // by protocol
+	Tasks     Tasks
+	Publisher Publisher
+	Logger    *slog.Logger
+	Now       func() time.Time
+	Node      string // id of this process, unique in the cluster
+
+	LeaseTTL       time.Duration // default 5 s
+	Heartbeat      time.Duration // default 1 s
+	Sweep          time.Duration // longest wait between two looks for due matches; default 1 s
+	MaxMatches     int           // played at once by this node; default 5000
+	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
+	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
+	Observe        func(Observation)
+}
+
+// Observation is one figure for metrics: a seat's round or a match that ended.
+type Observation struct {
+	League  string
+	Outcome arena.Outcome     // of a seat's round, or ""
+	Status  arena.MatchStatus // of a match that ended, or ""
+	Elapsed time.Duration
+}
+
+// MaxEpochs is how often a match may be claimed before it is given up.
+const MaxEpochs = 5
+
+// Runner plays the matches of one node.
+type Runner struct {
+	o    Options
+	wake chan struct{}
+
+	mu      sync.Mutex
+	playing map[string]*play // by match id
+	wg      sync.WaitGroup
+}
+
+// New checks the parts and makes a Runner. It does nothing before Run.
+func New(o Options) (*Runner, error) {
+	switch {
+	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Logger == nil, o.Now == nil, o.Node == "":
+		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Logger, Now and Node are needed")
+	}
+	defaults(&o.LeaseTTL, 5*time.Second)
+	defaults(&o.Heartbeat, time.Second)
+	defaults(&o.Sweep, time.Second)
+	defaults(&o.RateLimitPause, 5*time.Minute)
+	defaults(&o.Grace, 30*time.Second)
+	defaults(&o.MaxMatches, 5000)
+	if o.Observe == nil {
+		o.Observe = func(Observation) {}
+	}
+	o.Logger = o.Logger.With("component", "runner")
+	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[string]*play{}}, nil
+}
+
+func defaults[T ~int | ~int64](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// Wake makes the runner look for due matches at once. It never blocks.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Playing is the number of matches that this node plays now.
+func (r *Runner) Playing() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.playing)
+}
+
+// Run claims and plays matches until ctx ends. Then it claims no more, lets
+// open rounds finish for at most Grace, gives its leases back and returns
+// when every match goroutine has ended.
+func (r *Runner) Run(ctx context.Context) error {
+	// Matches outlive ctx by the grace: they get a context of their own.
+	matches, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	var beats sync.WaitGroup
+	beating, stopBeating := context.WithCancel(matches)
+	beats.Go(func() { r.heartbeat(beating) })
+
+	r.claimLoop(ctx, matches)
+
+	done := make(chan struct{})
+	go func() { r.wg.Wait(); close(done) }()
+	grace := time.NewTimer(r.o.Grace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+		r.o.Logger.Warn("grace is over, open rounds are left to be resumed", "matches", r.Playing())
+		kill()
+		<-done
+	}
+	stopBeating()
+	beats.Wait()
+	return nil
+}
+
+// claimLoop looks for due matches whenever it is woken, when the next match
+// is to start, and every Sweep as the net under both.
+func (r *Runner) claimLoop(ctx, matches context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		more := r.claim(ctx, matches)
+		if more {
+			continue
+		}
+		timer.Reset(r.untilNextLook(ctx))
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// claim starts what is due and reports whether there may be more.
+func (r *Runner) claim(ctx, matches context.Context) (more bool) {
+	limit := min(r.o.MaxMatches-r.Playing(), 64)
+	if limit <= 0 {
+		return false
+	}
+	claimed, err := r.o.Store.ClaimMatches(ctx, r.o.Node, r.o.LeaseTTL, limit)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.o.Logger.Error("claim matches", "error", err)
+		}
+		return false
+	}
+	for _, m := range claimed {
+		r.start(ctx, matches, m)
+	}
+	return len(claimed) == limit
+}
+
+func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
+	next, err := r.o.Store.NextStart(ctx)
+	if err != nil || next.IsZero() {
+		return r.o.Sweep
+	}
+	return min(r.o.Sweep, max(next.Sub(r.o.Now()), time.Millisecond))
+}
+
+// start plays one claimed match in its own goroutine. drain ends when the
+// match should stop after its open round.
+func (r *Runner) start(drain, matches context.Context, m arena.Match) {
+	ctx, cancel := context.WithCancelCause(matches)
+	p := &play{r: r, m: m, drain: drain, cancel: cancel, renewed: r.o.Now(), correct: map[int]string{},
+		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
+		log:  r.o.Logger.With("match_id", m.ID, "league", m.League)}
+	r.mu.Lock()
+	r.playing[m.ID] = p
+	r.mu.Unlock()
+	r.wg.Go(func() {
+		defer func() {
+			cancel(nil)
+			r.mu.Lock()
+			delete(r.playing, m.ID)
+			r.mu.Unlock()
+			r.Wake() // its seats are free: a match that waited for them may start
+		}()
+		p.run(ctx)
+	})
+}
+
+var errLeaseLost = arena.Errorf(arena.CodeLeaseLost, "another node owns the match now")
+
+// heartbeat renews all leases of the node. A match that was not renewed for
+// 0.6 of the TTL cancels its own work, because from then on another node may
+// already be claiming it.
+func (r *Runner) heartbeat(ctx context.Context) {
+	tick := time.NewTicker(r.o.Heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r.mu.Lock()
+		before := make([]*play, 0, len(r.playing))
+		for _, p := range r.playing {
+			before = append(before, p)
+		}
+		r.mu.Unlock()
+		if len(before) == 0 {
+			continue
+		}
+		asked := r.o.Now()
+		budget, cancel := context.WithTimeout(ctx, r.o.LeaseTTL*3/5)
+		held, err := r.o.Store.RenewLeases(budget, r.o.Node, r.o.LeaseTTL)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			r.o.Logger.Warn("renew leases", "error", err)
+		}
+		holds := make(map[arena.Lease]bool, len(held))
+		for _, l := range held {
+			holds[l] = true
+		}
+		for _, p := range before {
+			switch {
+			case holds[p.m.Lease]:
+				p.renewed = asked
+			case err == nil && !p.done.Load(), r.o.Now().Sub(p.renewed) > r.o.LeaseTTL*3/5:
+				p.cancel(fmt.Errorf("match %s: %w", p.m.ID, errLeaseLost))
+			}
+		}
+	}
+}
