@@ -1,0 +1,338 @@
+package league_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league"
+)
+
+func want(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestScheduler_ladder(t *testing.T) {
+	t.Parallel()
+
+	t.Run("pairs by the ratings of the league, over all pages", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "elo1500", "elo1900", "elo1510", "elo1890", "elo1700")
+		w.agent("elo1700").Health.Capabilities = nil
+		want(t, w.tick(t, w.scheduler(t)), "ladder: elo1500 elo1510", "ladder: elo1890 elo1900")
+		if w.woken != 1 {
+			t.Errorf("the runner was woken %d times", w.woken)
+		}
+	})
+
+	t.Run("a match is whole and announced", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		w.tick(t, w.scheduler(t))
+		m := w.matches[0]
+		if !strings.HasPrefix(m.ID, arena.MatchPrefix) || m.Seed == 0 {
+			t.Errorf("id %q, seed %d", m.ID, m.Seed)
+		}
+		wantMatch := arena.Match{
+			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: ladderLeague().Settings, Seed: m.Seed,
+			CreatedAt: noon, StartsAt: noon,
+			Seats: []arena.Seat{
+				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", State: arena.SeatActive},
+				{No: 1, AgentID: "b", Name: "Agent b", OwnerID: "owner of b", Protocol: "aap", State: arena.SeatActive},
+			},
+		}
+		if d := cmp.Diff(wantMatch, m); d != "" {
+			t.Error(d)
+		}
+		if len(w.published) != 1 || w.published[0].Seq != 1 || w.published[0].Type != arena.EventMatchScheduled {
+			t.Fatalf("published %+v", w.published)
+		}
+		line, err := json.Marshal(w.published[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantLine := fmt.Sprintf(`{"seq":1,"match_id":%q,"ts":"2026-11-21T12:00:00.000Z","type":"match_scheduled",`+
+			`"league":"ladder","starts_at":"2026-11-21T12:00:00.000Z","rated":true,`+
+			`"seats":[{"agent_id":"a","name":"Agent a","version":"1.2"},{"agent_id":"b","name":"Agent b","version":"1.2"}]}`, m.ID)
+		if d := cmp.Diff(wantLine, string(line)); d != "" {
+			t.Error(d)
+		}
+	})
+
+	t.Run("who may not play is not paired", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "pending", "paused", "retired", "elsewhere", "busy", "good")
+		w.agent("pending").PassedAt = time.Time{}
+		w.agent("paused").Pauses = []arena.Pause{{Reason: arena.PauseOwner}}
+		w.agent("retired").RetiredAt = noon
+		w.agent("elsewhere").Health.Capabilities = []string{"chess"}
+		w.agent("busy").Running = 1
+		s := w.scheduler(t)
+		want(t, w.tick(t, s))
+		if note := w.league("ladder").Note; note != "" {
+			t.Errorf("one is busy and will be back, but the note says %q", note)
+		}
+		w.agent("busy").Health.MaxConcurrent = 2
+		want(t, w.tick(t, s), "ladder: busy good")
+	})
+
+	t.Run("nobody is in two waiting matches", func(t *testing.T) {
+		t.Parallel()
+		other := ladderLeague(func(l *arena.League) { l.Slug = "ladder2" })
+		w := newWorld([]arena.League{ladderLeague(), other}, "a", "b", "c", "d", "e")
+		for i := range w.agents {
+			w.agents[i].Health.MaxConcurrent = 5
+		}
+		for i, id := range []string{"a", "b", "c"} { // over more than one page of waiting matches
+			w.matches = append(w.matches, arena.Match{
+				ID: id, League: "open", Status: arena.MatchReady, StartsAt: noon.Add(time.Duration(i) * time.Minute), Seats: []arena.Seat{{AgentID: id}},
+			})
+		}
+		s := w.scheduler(t)
+		want(t, w.tick(t, s), "ladder: d e") // and ladder2 finds nobody
+		want(t, w.tick(t, s))
+	})
+
+	t.Run("a match of next week reserves nobody", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		w.matches = append(w.matches, arena.Match{
+			League: "open", Status: arena.MatchScheduled, StartsAt: noon.Add(7 * 24 * time.Hour),
+			Seats: []arena.Seat{{AgentID: "a"}, {AgentID: "b"}},
+		})
+		want(t, w.tick(t, w.scheduler(t)), "ladder: a b")
+	})
+
+	t.Run("an agent rests between two matches", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		s := w.scheduler(t)
+		want(t, w.tick(t, s), "ladder: a b")
+		w.start()
+		w.now = w.now.Add(time.Minute)
+		want(t, w.tick(t, s))
+		w.end()
+		w.now = w.now.Add(4 * time.Second)
+		want(t, w.tick(t, s))
+		if l := w.league("ladder"); !l.NextRunAt.Equal(w.now.Add(time.Second)) || l.Note != "" {
+			t.Errorf("next run at %v, note %q", l.NextRunAt, l.Note)
+		}
+		w.now = w.now.Add(time.Second)
+		want(t, w.tick(t, s), "ladder: a b")
+	})
+
+	t.Run("two that have just met wait while others play", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b", "c", "d")
+		s := w.scheduler(t)
+		w.agent("c").Running, w.agent("d").Running = 1, 1
+		want(t, w.tick(t, s), "ladder: a b")
+		w.start()
+		w.end()
+		w.now = w.now.Add(19 * time.Second)
+		want(t, w.tick(t, s))
+		w.agent("c").Running = 0
+		made := w.tick(t, s)
+		if len(made) != 1 || !strings.Contains(made[0], "c") {
+			t.Errorf("made %v, want one with c", made)
+		}
+	})
+
+	t.Run("the fourth duel of a day is not rated", func(t *testing.T) { // Threat F4.
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		s := w.scheduler(t)
+		var ratedDuels []bool
+		for range 4 {
+			want(t, w.tick(t, s), "ladder: a b")
+			ratedDuels = append(ratedDuels, w.matches[len(w.matches)-1].Settings.Rated)
+			w.start()
+			w.end()
+			w.now = w.now.Add(time.Minute)
+		}
+		if d := cmp.Diff([]bool{true, true, true, false}, ratedDuels); d != "" {
+			t.Error(d)
+		}
+		if !w.leagues[0].Settings.Rated {
+			t.Error("the league's own settings were changed")
+		}
+	})
+
+	t.Run("a duel of one owner is not rated", func(t *testing.T) { // Threat F4.
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		w.agent("a").OwnerID = w.agent("b").OwnerID
+		want(t, w.tick(t, w.scheduler(t)), "ladder: a b")
+		if w.matches[0].Settings.Rated || strings.Contains(string(w.published[0].Body), `"rated":true`) {
+			t.Error("it is rated")
+		}
+	})
+
+	t.Run("starvation is noted once and taken back", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
+		w.agent("b").RetiredAt = noon
+		s := w.scheduler(t)
+		for range 3 {
+			want(t, w.tick(t, s))
+		}
+		if note := w.league("ladder").Note; note != "needs 2 idle agents, has 1" || w.updates != 1 {
+			t.Errorf("note %q after %d writes", note, w.updates)
+		}
+		w.agent("b").RetiredAt = time.Time{}
+		want(t, w.tick(t, s), "ladder: a b")
+		if note := w.league("ladder").Note; note != "" {
+			t.Errorf("note %q", note)
+		}
+	})
+}
+
+func TestScheduler_elimination(t *testing.T) {
+	t.Parallel()
+	hourly := func(l *arena.League) { l.Schedule = "*/5 * * * *" }
+
+	t.Run("without a schedule: a pause after the last match", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{royale()}, "a", "b", "c", "d")
+		s := w.scheduler(t)
+		want(t, w.tick(t, s), "royale: a b c d")
+		want(t, w.tick(t, s)) // it waits
+		w.start()
+		w.now = w.now.Add(10 * time.Minute)
+		want(t, w.tick(t, s)) // it runs
+		w.end()
+		w.now = w.now.Add(59 * time.Second)
+		want(t, w.tick(t, s))
+		if next := w.league("royale").NextRunAt; !next.Equal(w.now.Add(time.Second)) {
+			t.Errorf("next run at %v", next)
+		}
+		w.now = w.now.Add(time.Second)
+		want(t, w.tick(t, s), "royale: a b c d")
+	})
+
+	t.Run("a match of next week holds nothing up", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{royale()}, "a", "b", "c")
+		w.matches = []arena.Match{{League: "royale", Status: arena.MatchScheduled, StartsAt: noon.Add(7 * 24 * time.Hour)}}
+		want(t, w.tick(t, w.scheduler(t)), "royale: a b c")
+	})
+
+	t.Run("starved", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{royale()}, "a", "b")
+		s := w.scheduler(t)
+		want(t, w.tick(t, s))
+		want(t, w.tick(t, s))
+		if l := w.league("royale"); l.Note != "needs 3 idle agents, has 2" || w.updates != 1 || w.woken != 0 {
+			t.Errorf("note %q, %d writes, %d wakes", l.Note, w.updates, w.woken)
+		}
+	})
+
+	t.Run("with a schedule: once per occurrence", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{royale(hourly)}, "a", "b", "c")
+		s := w.scheduler(t)
+		want(t, w.tick(t, s))
+		if next := w.league("royale").NextRunAt; !next.Equal(noon.Add(5 * time.Minute)) {
+			t.Fatalf("next run at %v", next)
+		}
+		w.now = noon.Add(5*time.Minute - time.Second)
+		want(t, w.tick(t, s))
+		w.now = noon.Add(5*time.Minute + time.Second)
+		want(t, w.tick(t, s), "royale: a b c")
+		w.start()
+		w.end()
+		want(t, w.tick(t, s))
+		w.now = noon.Add(10 * time.Minute)
+		want(t, w.tick(t, s), "royale: a b c")
+	})
+
+	t.Run("with a schedule: two nodes in one tick", func(t *testing.T) { // Threat C3.
+		t.Parallel()
+		w := newWorld([]arena.League{royale(hourly)}, "a", "b", "c", "d", "e", "f")
+		due := noon.Add(-time.Second)
+		w.league("royale").NextRunAt = due
+		w.league("royale").Settings.MaxSeats = 3
+		if made := w.tick(t, w.scheduler(t)); len(made) != 1 {
+			t.Fatalf("made %v", made)
+		}
+		w.league("royale").NextRunAt = due // as the other node read it before
+		want(t, w.tick(t, w.scheduler(t)))
+	})
+
+	t.Run("with a schedule: a starved occurrence is over", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{royale(hourly)}, "a", "b")
+		w.league("royale").NextRunAt = noon
+		s := w.scheduler(t)
+		want(t, w.tick(t, s))
+		if l := w.league("royale"); l.Note == "" || !l.NextRunAt.Equal(noon.Add(5*time.Minute)) {
+			t.Errorf("note %q, next run at %v", l.Note, l.NextRunAt)
+		}
+	})
+
+	t.Run("comes before the ladder", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague(), royale()}, "a", "b", "c")
+		want(t, w.tick(t, w.scheduler(t)), "royale: a b c")
+	})
+}
+
+func TestScheduler_looksOnlyAtRunningLeagues(t *testing.T) {
+	t.Parallel()
+	for status, pairs := range map[arena.LeagueStatus]bool{
+		arena.LeagueDraft: false, arena.LeagueOpen: false, arena.LeagueRunning: true,
+		arena.LeaguePaused: false, arena.LeagueFrozen: true, arena.LeagueFinished: false,
+	} {
+		t.Run(string(status), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld([]arena.League{ladderLeague(func(l *arena.League) { l.Status = status })}, "a", "b")
+			if made := w.tick(t, w.scheduler(t)); (len(made) > 0) != pairs {
+				t.Errorf("made %v", made)
+			}
+		})
+	}
+}
+
+func TestScheduler_oneLeaguesErrorStopsNoOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld([]arena.League{royale(), ladderLeague()}, "a", "b")
+	w.broken = "royale"
+	err := w.scheduler(t).Tick(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "schedule league royale: read agents: disk on fire") {
+		t.Errorf("error %v", err)
+	}
+	if len(w.matches) != 1 || w.matches[0].League != "ladder" {
+		t.Errorf("matches %+v", w.matches)
+	}
+}
+
+func TestNewScheduler_needsItsParts(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(*league.Options){
+		"store":     func(o *league.Options) { o.Store = nil },
+		"publisher": func(o *league.Options) { o.Publisher = nil },
+		"wake":      func(o *league.Options) { o.Wake = nil },
+		"now":       func(o *league.Options) { o.Now = nil },
+		"rand":      func(o *league.Options) { o.Rand = nil },
+		"logger":    func(o *league.Options) { o.Logger = nil },
+		"due":       func(o *league.Options) { o.Due = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newWorld(nil).options(t)
+			take(&o)
+			if _, err := league.NewScheduler(o); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}

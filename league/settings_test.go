@@ -1,0 +1,145 @@
+package league_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		in, want arena.Settings
+	}{
+		{
+			"nothing given",
+			arena.Settings{},
+			arena.Settings{
+				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500,
+				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match",
+			},
+		},
+		{
+			"rated elimination of generated tasks",
+			arena.Settings{Format: "elimination", Rated: true, Generator: &arena.GeneratorSpec{Name: "arithmetic"}},
+			arena.Settings{
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "number"}, MaxRounds: 50, MaxTokens: 500,
+				MinSeats: 3, MaxSeats: 128, Visibility: "sealed", ScoreMode: "match", Rated: true,
+				Generator: &arena.GeneratorSpec{Name: "arithmetic", Difficulty: 2},
+			},
+		},
+		{
+			"what is given stays",
+			arena.Settings{
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, TimeLimit: 5,
+				MinSeats: 8, MaxSeats: 9, Visibility: "live", ScoreMode: "rounds", Rated: true, PackID: "pk_1", Rules: []string{"r"},
+			},
+			arena.Settings{
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, TimeLimit: 5,
+				MinSeats: 8, MaxSeats: 9, Visibility: "live", ScoreMode: "rounds", Rated: true, PackID: "pk_1", Rules: []string{"r"},
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := league.Defaults(tt.in)
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(got, league.Defaults(got)); d != "" {
+				t.Errorf("a second time changes something: %s", d)
+			}
+			if tt.in.Generator != nil && tt.in.Generator.Difficulty != 0 {
+				t.Error("the input was changed")
+			}
+		})
+	}
+}
+
+func TestCheckSettings(t *testing.T) {
+	t.Parallel()
+	ladder := func(change func(*arena.Settings)) arena.Settings {
+		s := league.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, TimeLimit: 30 * time.Second})
+		change(&s)
+		return s
+	}
+	elimination := func(change func(*arena.Settings)) arena.Settings {
+		s := league.Defaults(arena.Settings{Format: "elimination", PackID: "pk_1", TimeLimit: time.Second})
+		change(&s)
+		return s
+	}
+	same := func(*arena.Settings) {}
+	tests := []struct {
+		name string
+		in   arena.Settings
+		want []string // fields
+	}{
+		{"ladder", ladder(same), nil},
+		{"elimination", elimination(same), nil},
+		{"open end", ladder(func(s *arena.Settings) { s.Rounds = 0 }), nil},
+		{"generator", ladder(func(s *arena.Settings) {
+			s.PackID, s.Generator, s.Judge.Kind = "", &arena.GeneratorSpec{Name: "arithmetic"}, "number"
+		}), nil},
+		{"nothing", arena.Settings{}, []string{
+			"format", "pack_id", "judge.kind", "max_rounds", "time_limit_seconds", "max_tokens", "visibility", "score_mode",
+		}},
+		{"format of later", ladder(func(s *arena.Settings) { s.Format = arena.FormatSwiss }), []string{"format"}},
+		{"no format", ladder(func(s *arena.Settings) { s.Format = "chess" }), []string{"format"}},
+		{"two sources", ladder(func(s *arena.Settings) {
+			s.Generator = &arena.GeneratorSpec{Name: "arithmetic"}
+		}), []string{"pack_id"}},
+		{"no source", ladder(func(s *arena.Settings) { s.PackID = "" }), []string{"pack_id"}},
+		{"generator's name and difficulty", ladder(func(s *arena.Settings) {
+			s.PackID, s.Generator = "", &arena.GeneratorSpec{Name: "x", Difficulty: 9}
+		}), []string{"generator.name", "generator.difficulty"}},
+		{"judge", ladder(func(s *arena.Settings) { s.Judge.Kind = "coin" }), []string{"judge.kind"}},
+		{"rounds below", ladder(func(s *arena.Settings) { s.Rounds = -1 }), []string{"rounds"}},
+		{"rounds above", ladder(func(s *arena.Settings) { s.Rounds = 201 }), []string{"rounds"}},
+		{"cap", ladder(func(s *arena.Settings) { s.MaxRounds = 201 }), []string{"max_rounds"}},
+		{"time too short", ladder(func(s *arena.Settings) { s.TimeLimit = time.Second - 1 }), []string{"time_limit_seconds"}},
+		{"time too long", ladder(func(s *arena.Settings) { s.TimeLimit = 10*time.Minute + 1 }), []string{"time_limit_seconds"}},
+		{"break", ladder(func(s *arena.Settings) { s.Break = time.Minute + 1 }), []string{"break_seconds"}},
+		{"ladder of three", ladder(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 3, 3 }), []string{"min_seats", "max_seats"}},
+		{"elimination of two", elimination(func(s *arena.Settings) { s.MinSeats = 2 }), []string{"min_seats"}},
+		{"elimination of 129", elimination(func(s *arena.Settings) { s.MaxSeats = 129 }), []string{"max_seats"}},
+		{"more needed than allowed", elimination(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 9, 8 }), []string{"max_seats"}},
+		{"tokens", ladder(func(s *arena.Settings) { s.MaxTokens = -1 }), []string{"max_tokens"}},
+		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed:5" }), []string{"visibility"}},
+		{"score mode", ladder(func(s *arena.Settings) { s.ScoreMode = "best" }), []string{"score_mode"}},
+		{"rules", ladder(func(s *arena.Settings) {
+			s.Rules = []string{"", strings.Repeat("ñ", 64), strings.Repeat("r", 65), "a\nb"}
+		}), []string{"rules[0]", "rules[2]", "rules[3]"}},
+		{"too many rules", ladder(func(s *arena.Settings) { s.Rules = strings.Split(strings.Repeat("r", 21), "") }), []string{"rules"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, f := range league.CheckSettings(tt.in) {
+				got = append(got, f.Field)
+				if f.Message == "" {
+					t.Errorf("%s: no message", f.Field)
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestCheckSettings_saysWhatThereIs(t *testing.T) {
+	t.Parallel()
+	s := league.Defaults(arena.Settings{Format: arena.FormatSwiss, PackID: "pk_1", TimeLimit: time.Second})
+	want := []arena.FieldError{{Field: "format", Message: "swiss is not yet available; choose one of ladder, elimination"}}
+	if d := cmp.Diff(want, league.CheckSettings(s)); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,236 @@
+package league_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league"
+)
+
+// world is the other side of a Scheduler: a store in memory, spectators, the
+// runner's bell, and a clock that the test moves.
+type world struct {
+	now       time.Time
+	leagues   []arena.League
+	agents    []arena.Agent
+	matches   []arena.Match // oldest first
+	claims    map[string]bool
+	updates   int // of leagues
+	published []arena.Event
+	woken     int
+	broken    string // slug of a league whose agents cannot be read
+}
+
+func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
+
+func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
+	l := w.league(slug)
+	w.updates++
+	return *l, apply(l)
+}
+
+func (w *world) Agents(_ context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error) {
+	if f.League == w.broken {
+		return nil, "", errors.New("disk on fire")
+	}
+	var entered []arena.Agent
+	for _, a := range w.agents {
+		if slices.Contains(a.Leagues, f.League) {
+			entered = append(entered, a)
+		}
+	}
+	items, next := page(entered, p, 3) // small pages: whoever reads only the first misses agents
+	return items, next, nil
+}
+
+func (w *world) AgentRatings(_ context.Context, ids []string) (map[string][]arena.Rating, error) {
+	ratings := map[string][]arena.Rating{}
+	for _, id := range ids {
+		// "elo1600" is rated 1600 in the ladder, and something else elsewhere.
+		if elo, err := strconv.Atoi(strings.TrimPrefix(id, "elo")); err == nil {
+			ratings[id] = []arena.Rating{{League: "ladder", Melo: arena.Melo(elo) * 1000}, {League: "other", Melo: 1}}
+		}
+	}
+	return ratings, nil
+}
+
+func (w *world) Matches(_ context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error) {
+	var found []arena.Match
+	for _, m := range slices.Backward(w.matches) {
+		if (f.League == "" || f.League == m.League) && (f.Statuses == nil || slices.Contains(f.Statuses, m.Status)) {
+			found = append(found, m)
+		}
+	}
+	items, next := page(found, p, 2)
+	return items, next, nil
+}
+
+func (w *world) LiveMatches(ctx context.Context, slug string) ([]arena.Match, error) {
+	all, _, err := w.Matches(ctx, arena.MatchFilter{League: slug}, arena.Page{Limit: 0})
+	return slices.DeleteFunc(all, func(m arena.Match) bool { return m.Status.Over() }), err
+}
+
+func (w *world) Meetings(_ context.Context, slug string, since time.Time) (met []arena.Meeting, err error) {
+	for _, m := range w.matches {
+		if m.League == slug && len(m.Seats) == 2 && !m.CreatedAt.Before(since) {
+			met = append(met, arena.Meeting{A: m.Seats[0].AgentID, B: m.Seats[1].AgentID, At: m.CreatedAt})
+		}
+	}
+	return met, nil
+}
+
+func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+	w.matches = append(w.matches, m)
+	e.Seq = 1
+	return e, nil
+}
+
+func (w *world) ClaimTick(_ context.Context, job string, tick time.Time) (bool, error) {
+	key := job + tick.Format(time.RFC3339)
+	first := !w.claims[key]
+	w.claims[key] = true
+	return first, nil
+}
+
+func (w *world) Publish(slug string, events ...arena.Event) {
+	for _, e := range events {
+		if !strings.Contains(string(e.Body), slug) {
+			panic("published to another league")
+		}
+	}
+	w.published = append(w.published, events...)
+}
+
+// page cuts a list as a store does, but shorter than it was asked to.
+func page[T any](items []T, p arena.Page, size int) ([]T, string) {
+	if p.Limit == 0 {
+		return items, ""
+	}
+	from, _ := strconv.Atoi(cmp.Or(p.Cursor, "0"))
+	to := min(from+size, len(items))
+	if to == len(items) {
+		return items[from:to], ""
+	}
+	return items[from:to], strconv.Itoa(to)
+}
+
+func (w *world) league(slug string) *arena.League {
+	i := slices.IndexFunc(w.leagues, func(l arena.League) bool { return l.Slug == slug })
+	return &w.leagues[i]
+}
+
+// newWorld has the given agents in every league; change comes last.
+func newWorld(leagues []arena.League, agents ...string) *world {
+	w := &world{now: noon, leagues: leagues, claims: map[string]bool{}}
+	var slugs []string
+	for _, l := range leagues {
+		slugs = append(slugs, l.Slug)
+	}
+	for _, id := range agents {
+		w.agents = append(w.agents, arena.Agent{
+			ID: id, Name: "Agent " + id, OwnerID: "owner of " + id, Protocol: "aap", Version: "1.2", Leagues: slugs,
+			PassedAt: noon.Add(-time.Hour), Health: arena.Health{OK: true, Capabilities: slugs, MaxConcurrent: 1},
+		})
+	}
+	return w
+}
+
+func (w *world) agent(id string) *arena.Agent {
+	i := slices.IndexFunc(w.agents, func(a arena.Agent) bool { return a.ID == id })
+	return &w.agents[i]
+}
+
+// start lets the runner claim what waits, end lets it finish what runs.
+func (w *world) start() { w.move(arena.MatchScheduled, arena.MatchRunning, +1) }
+func (w *world) end()   { w.move(arena.MatchRunning, arena.MatchFinished, -1) }
+
+func (w *world) move(from, to arena.MatchStatus, running int) {
+	for i := range w.matches {
+		m := &w.matches[i]
+		if m.Status != from {
+			continue
+		}
+		m.Status = to
+		if to == arena.MatchRunning {
+			m.StartedAt = w.now
+		} else {
+			m.FinishedAt = w.now
+		}
+		for _, s := range m.Seats {
+			w.agent(s.AgentID).Running += running
+		}
+	}
+}
+
+// tick looks once and gives the matches that were made, as "league: a b".
+func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
+	t.Helper()
+	before := len(w.matches)
+	if err := s.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, m := range w.matches[before:] {
+		var ids []string
+		for _, seat := range m.Seats {
+			ids = append(ids, seat.AgentID)
+		}
+		slices.Sort(ids)
+		made = append(made, m.League+": "+strings.Join(ids, " "))
+	}
+	slices.Sort(made)
+	return made
+}
+
+func (w *world) options(t *testing.T) league.Options {
+	t.Helper()
+	return league.Options{
+		Store: w, Publisher: w, Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		// Every five minutes.
+		Due: func(l arena.League, now time.Time) (bool, time.Time) {
+			due := !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt)
+			return due, now.Truncate(5 * time.Minute).Add(5 * time.Minute)
+		},
+	}
+}
+
+func (w *world) scheduler(t *testing.T) *league.Scheduler {
+	t.Helper()
+	s, err := league.NewScheduler(w.options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ladderLeague(change ...func(*arena.League)) arena.League {
+	l := arena.League{
+		Slug: "ladder", Status: arena.LeagueRunning,
+		Settings: league.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),
+	}
+	for _, f := range change {
+		f(&l)
+	}
+	return l
+}
+
+func royale(change ...func(*arena.League)) arena.League {
+	l := arena.League{
+		Slug: "royale", Status: arena.LeagueRunning,
+		Settings: league.Defaults(arena.Settings{Format: arena.FormatElimination, PackID: "pk_1", TimeLimit: time.Second}),
+	}
+	for _, f := range change {
+		f(&l)
+	}
+	return l
+}

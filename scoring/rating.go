@@ -1,0 +1,266 @@
+package scoring
+
+import (
+	"math"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// System names the rating formula. It changes whenever the same match could
+// be rated differently.
+const System = "agora-elo-1"
+
+// The K factors and their conditions (rulebook, section 7). A declared new
+// version has the K of a newcomer for its next matches (Rating.NewVersion).
+const (
+	newcomerK  = 40
+	settledK   = 20
+	masterK    = 10
+	masterPeak = 2_400_000 // milli-Elo, ever reached
+)
+
+// Rate gives the rating changes of a finished match by "agora-elo-1"
+// (rulebook, section 7), in the order of the seats; nil is no contest, and
+// also the result of settings that are not rated.
+//
+// answers are all answers of the match; ratings are those before it, by agent
+// id, an absent one being that of a newcomer. For every ordered pair of the N
+// rated participants
+//
+//	t_ij = round_half_away(1000 * K_i * (S_ij - E_ij) / (N-1))
+//
+// in milli-Elo is added to i. Terms are computed once per pair and negated, so
+// that with equal K t_ij = -t_ji and the sum of all ratings stays the same to
+// the last digit, but for the floor.
+//
+// What the rulebook leaves open is settled so:
+//   - A round is played when it counted for at least one seat; a participant
+//     has counted rounds in at least half of those played. For an eliminated
+//     seat only the rounds up to its elimination are asked for: it cannot play
+//     more.
+//   - "Nobody answered" looks at the participants.
+//   - With score_mode "rounds" every common round is a game: S_ij is the mean
+//     of 1, 1/2 and 0 over them. Elimination always compares places.
+//   - A participant whose every pair was dropped has met nobody: its rating and
+//     its count of matches stay. It still counts in N.
+func Rate(
+	settings arena.Settings, seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating,
+) []arena.RatingChange {
+	if !settings.Rated {
+		return nil
+	}
+	players := participants(seats, answers, ratings)
+	if len(players) < 2 || !anyAnswered(players) {
+		return nil
+	}
+	for i := range players {
+		for j := i + 1; j < len(players); j++ {
+			compare(settings, &players[i], &players[j], len(players))
+		}
+	}
+	var changes []arena.RatingChange
+	for _, p := range players {
+		if p.pairs == 0 {
+			continue
+		}
+		after := max(p.before.Melo+p.sum, arena.FloorRating)
+		changes = append(changes, arena.RatingChange{
+			AgentID: p.seat.AgentID,
+			Before:  p.before.Melo,
+			After:   after,
+			Delta:   after - p.before.Melo,
+			K:       p.k,
+			Score:   arena.Points(math.Round(1000 * p.score / float64(p.pairs))),
+			Matches: p.before.Matches + 1,
+		})
+	}
+	return changes
+}
+
+// player is a rated participant.
+type player struct {
+	seat   arena.Seat
+	before arena.Rating
+	k      int
+	rounds []cell // by round number
+
+	sum   arena.Melo // of t_ij
+	score float64    // sum of S_ij
+	pairs int        // not dropped
+}
+
+// cell is one seat's part in one round.
+type cell struct {
+	counted  bool
+	answered bool
+	points   arena.Points
+}
+
+func participants(seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating) []player {
+	last := 0
+	for _, a := range answers {
+		last = max(last, a.Round)
+	}
+	rounds := make(map[string][]cell, len(seats))
+	for _, s := range seats {
+		rounds[s.AgentID] = make([]cell, last+1)
+	}
+	played := make([]bool, last+1)
+	for _, a := range answers {
+		if cells, ok := rounds[a.AgentID]; ok && a.Round > 0 && a.Outcome.Counted() {
+			cells[a.Round] = cell{counted: true, answered: a.Outcome == arena.OutcomeAnswered, points: a.Points}
+			played[a.Round] = true
+		}
+	}
+	var players []player
+	for _, s := range seats {
+		if s.State == arena.SeatLeft || !present(s, rounds[s.AgentID], played) {
+			continue
+		}
+		r, ok := ratings[s.AgentID]
+		if !ok {
+			r = arena.NewRating("", s.AgentID)
+		}
+		players = append(players, player{seat: s, before: r, k: kFactor(r), rounds: rounds[s.AgentID]})
+	}
+	return players
+}
+
+// present reports whether a seat's counted rounds are at least half, rounded
+// up, of the rounds played while it was in the match.
+func present(s arena.Seat, cells []cell, played []bool) bool {
+	counted, asked := 0, 0
+	for round := range played {
+		if s.State == arena.SeatOut && round > s.OutRound {
+			break
+		}
+		if played[round] {
+			asked++
+		}
+		if cells[round].counted {
+			counted++
+		}
+	}
+	return counted > 0 && counted >= (asked+1)/2
+}
+
+func anyAnswered(players []player) bool {
+	for _, p := range players {
+		for _, c := range p.rounds {
+			if c.answered {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// kFactor gives K from before the match.
+func kFactor(r arena.Rating) int {
+	switch {
+	case r.Matches < arena.ProvisionalMatches, r.NewVersion > 0:
+		return newcomerK
+	case r.Peak >= masterPeak:
+		return masterK
+	default:
+		return settledK
+	}
+}
+
+// compare adds the terms of one pair to both.
+func compare(settings arena.Settings, a, b *player, n int) {
+	if a.seat.OwnerID != "" && a.seat.OwnerID == b.seat.OwnerID {
+		return // one owner must not feed itself (threat F4)
+	}
+	// The lower-rated one is computed, the other is its negative. Equal ratings
+	// are put in order by id, so that the order of the seats decides nothing.
+	low, high := a, b
+	if low.before.Melo > high.before.Melo ||
+		low.before.Melo == high.before.Melo && low.seat.AgentID > high.seat.AgentID {
+		low, high = high, low
+	}
+	won, of := result(settings, low, high)
+	if of == 0 {
+		return
+	}
+	s := float64(won) / float64(of)
+	surprise := s - expected(high.before.Melo-low.before.Melo)
+	low.add(s, surprise, n)
+	high.add(float64(of-won)/float64(of), -surprise, n)
+}
+
+func (p *player) add(s, surprise float64, n int) {
+	// A product and then a quotient: nothing here can be fused.
+	t := float64(float64(1000*p.k)*surprise) / float64(n-1)
+	p.sum += arena.Melo(math.Round(t)) // rounds half away from zero
+	p.score += s
+	p.pairs++
+}
+
+// result gives S of a against b as a fraction; of is 0 when the two have no
+// common round.
+func result(settings arena.Settings, a, b *player) (won, of int) {
+	var mine, theirs arena.Points
+	games, common := 0, 0
+	for round := range a.rounds {
+		x, y := a.rounds[round], b.rounds[round]
+		if !x.counted || !y.counted {
+			continue
+		}
+		common++
+		mine += x.points
+		theirs += y.points
+		games += game(int(x.points - y.points))
+	}
+	switch {
+	case common == 0:
+		return 0, 0
+	case settings.Format == arena.FormatElimination:
+		return game(compareSeats(settings.Format, a.seat, b.seat)), 2
+	case settings.ScoreMode == arena.ScoreRounds:
+		return games, 2 * common
+	default:
+		return game(int(mine - theirs)), 2
+	}
+}
+
+// game counts a win as two halves, a draw as one.
+func game(difference int) int {
+	switch {
+	case difference > 0:
+		return 2
+	case difference == 0:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// expected gives E of the lower-rated of two whose ratings are gap >= 0
+// apart: 1/(1+10^(gap/400)).
+func expected(gap arena.Melo) float64 { return 1 / (1 + pow10(gap)) }
+
+// pow10 gives 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
+// of ten exactly at whole multiples of 400.
+//
+// math.Pow is not used: below it lies an assembly routine on some
+// architectures, and its Go text may be fused (x*y+z with one rounding) on
+// others. Here are only sums, products and quotients, and each product is
+// converted, which forbids fusing: every machine gives the same bits, and a
+// replay of settlements on another machine gives the same ratings.
+func pow10(gap arena.Melo) float64 {
+	const unit = 400 * 1000 // milli-Elo per factor of ten
+	whole, part := int64(gap)/unit, int64(gap)%unit
+	// The series of e^x with x = ln 10 * part/unit, 0 <= x < 2.31: the terms
+	// after the 31st are below the last bit.
+	x := float64(math.Ln10*float64(part)) / unit
+	power, term := 1.0, 1.0
+	for i := 1; i < 32; i++ {
+		term = float64(term*x) / float64(i)
+		power += term
+	}
+	for range min(whole, 400) { // beyond 10^308 it is infinite anyway
+		power = float64(power * 10)
+	}
+	return power
+}
