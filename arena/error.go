@@ -3,6 +3,7 @@ package arena
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code is the stable word for a kind of failure. It is part of the public
@@ -11,26 +12,28 @@ type Code string
 
 // The codes. Each is mapped to one HTTP status, in arena/api.
 const (
-	CodeInvalid         Code = "invalid"          // 422: a field breaks a rule
-	CodeMalformed       Code = "malformed"        // 400: the request cannot be read at all
-	CodeUnauthorized    Code = "unauthorized"     // 401: no token, or one we do not accept
-	CodeForbidden       Code = "forbidden"        // 403: a good token that may not do this
-	CodeNotFound        Code = "not_found"        // 404
-	CodeConflict        Code = "conflict"         // 409: the state does not allow it
-	CodeNameTaken       Code = "name_taken"       // 409
-	CodeTooLarge        Code = "too_large"        // 413: body, pack or list over its limit
-	CodeUnsupported     Code = "unsupported"      // 415: a content type or format we do not read
-	CodeRateLimited     Code = "rate_limited"     // 429
-	CodeEndpointInvalid Code = "endpoint_invalid" // 422: not a usable http(s) URL
-	CodeEndpointBlocked Code = "endpoint_blocked" // 422: the address is not one we dial
-	CodeEndpointOwn     Code = "endpoint_own"     // 422: the arena itself
-	CodeAgentNotReady   Code = "agent_not_ready"  // 422: the agent cannot take a seat now
-	CodePackInvalid     Code = "pack_invalid"     // 422: lines of a pack cannot be read
-	CodeEventRefused    Code = "event_refused"    // stream: the event breaks a rule
-	CodeRoundClosed     Code = "round_closed"     // stream: no round is open for this event
-	CodeLeaseLost       Code = "lease_lost"       // internal: another node owns the match now
-	CodeUnavailable     Code = "unavailable"      // 503: storage or a part is not there now
-	CodeInternal        Code = "internal"         // 500: our own fault
+	CodeInvalid         Code = "invalid"            // 422: a field breaks a rule
+	CodeMalformed       Code = "malformed"          // 400: the request cannot be read at all
+	CodeUnauthorized    Code = "unauthorized"       // 401: no token, or one we do not accept
+	CodeForbidden       Code = "forbidden"          // 403: a good token that may not do this
+	CodeNotFound        Code = "not_found"          // 404
+	CodeNoMethod        Code = "method_not_allowed" // 405: the path is known, the method is not
+	CodeConflict        Code = "conflict"           // 409: the state does not allow it
+	CodeNameTaken       Code = "name_taken"         // 409
+	CodeTooLarge        Code = "too_large"          // 413: body, pack or list over its limit
+	CodeUnsupported     Code = "unsupported"        // 415: a content type or format we do not read
+	CodeRateLimited     Code = "rate_limited"       // 429
+	CodeEndpointInvalid Code = "endpoint_invalid"   // 422: not a usable http(s) URL
+	CodeEndpointBlocked Code = "endpoint_blocked"   // 422: the address is not one we dial
+	CodeEndpointOwn     Code = "endpoint_own"       // 422: the arena itself
+	CodeAgentNotReady   Code = "agent_not_ready"    // 422: the agent cannot take a seat now
+	CodePackInvalid     Code = "pack_invalid"       // 422: lines of a pack cannot be read
+	CodeEventRefused    Code = "event_refused"      // stream: the event breaks a rule
+	CodeRoundClosed     Code = "round_closed"       // stream: no round is open for this event
+	CodeForgedIdentity  Code = "forged_identity"    // stream: the event names another match or agent than the token
+	CodeLeaseLost       Code = "lease_lost"         // internal: another node owns the match now
+	CodeUnavailable     Code = "unavailable"        // 503: storage or a part is not there now
+	CodeInternal        Code = "internal"           // 500: our own fault
 )
 
 // Error is a failure that a caller may act on. Message is one sentence for a
@@ -50,14 +53,16 @@ type FieldError struct {
 }
 
 func (e *Error) Error() string {
-	s := e.Message
+	var s strings.Builder
+	s.WriteString(e.Message)
 	for _, f := range e.Fields {
-		s += fmt.Sprintf("; %s: %s", f.Field, f.Message)
+		fmt.Fprintf(&s, "; %s: %s", f.Field, f.Message)
 	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
+	// Errorf has put its cause into the message already.
+	if e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
+		s.WriteString(": " + e.Err.Error())
 	}
-	return s
+	return s.String()
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -89,8 +94,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return CodeInternal

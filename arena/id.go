@@ -28,7 +28,7 @@ func NewID(prefix string, at time.Time) string {
 	var b [16]byte
 	ms := at.UnixMilli()
 	for i := range 6 {
-		b[i] = byte(ms >> (8 * (5 - i)))
+		b[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // G115: the lowest byte is meant
 	}
 	_, _ = rand.Read(b[6:]) // documented never to fail
 	return prefix + idAlphabet.EncodeToString(b[:])

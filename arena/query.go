@@ -49,3 +49,22 @@ type UptimeDay struct {
 	Day        string // 2026-11-21
 	OK, Failed int
 }
+
+// OpponentRecord is how an agent fared against one other agent, over all
+// finished matches in which both had a seat.
+type OpponentRecord struct {
+	AgentID string // the other agent
+	Name    string
+	Matches int
+	Wins    int
+	Draws   int
+	Losses  int
+}
+
+// Counts are the sizes of the whole arena, for its status and metrics.
+type Counts struct {
+	Agents      map[AgentStatus]int
+	Matches     map[MatchStatus]int
+	Events      int64
+	Settlements int64
+}

@@ -65,6 +65,10 @@ type Rating struct {
 // marked "?" and K is 40.
 const ProvisionalMatches = 30
 
+// NewVersionMatches is the number of rated matches with K = 40 after a
+// declared new version (rulebook, section 7).
+const NewVersionMatches = 10
+
 // Provisional reports whether the rating rests on too few matches.
 func (r Rating) Provisional() bool { return r.Matches < ProvisionalMatches }
 

@@ -24,7 +24,7 @@ func TestNewID_SortsByTime(t *testing.T) {
 	if len(ids[0]) != len("m_")+26 {
 		t.Errorf("id %q has %d characters", ids[0], len(ids[0]))
 	}
-	if arena.NewID("m_", at) == arena.NewID("m_", at) {
+	if first, second := arena.NewID("m_", at), arena.NewID("m_", at); first == second {
 		t.Error("two ids of one millisecond are equal")
 	}
 }
@@ -115,16 +115,21 @@ func TestEvent_AppendJSON(t *testing.T) {
 		want string
 	}{
 		{
-			"agent event", arena.Event{Seq: 17, MatchID: "m_1", Round: 3, AgentID: "ag_1", At: at, Type: arena.EventThinking,
-				Body: json.RawMessage(`{"message":"hm"}`), Hidden: json.RawMessage(`{"secret":1}`)},
+			"agent event",
+			arena.Event{
+				Seq: 17, MatchID: "m_1", Round: 3, AgentID: "ag_1", At: at, Type: arena.EventThinking,
+				Body: json.RawMessage(`{"message":"hm"}`), Hidden: json.RawMessage(`{"secret":1}`),
+			},
 			`{"seq":17,"match_id":"m_1","round":3,"agent_id":"ag_1","ts":"2026-11-21T02:04:05.006Z","type":"thinking","message":"hm"}`,
 		},
 		{
-			"live only", arena.Event{At: at, Type: arena.EventViewers, Body: json.RawMessage(`{"count":2}`)},
+			"live only",
+			arena.Event{At: at, Type: arena.EventViewers, Body: json.RawMessage(`{"count":2}`)},
 			`{"ts":"2026-11-21T02:04:05.006Z","type":"viewers","count":2}`,
 		},
 		{
-			"no members", arena.Event{At: at, Type: arena.EventReveal, Body: json.RawMessage(`{}`)},
+			"no members",
+			arena.Event{At: at, Type: arena.EventReveal, Body: json.RawMessage(`{}`)},
 			`{"ts":"2026-11-21T02:04:05.006Z","type":"reveal"}`,
 		},
 	}

@@ -91,13 +91,12 @@ func (a *ask) play(ctx context.Context) error {
 // attempts sends the request, and once more when the table says so, within
 // the same time limit. It returns the last reply.
 func (a *ask) attempts(ctx context.Context) arena.Reply {
-	began := a.p.r.o.Now()
 	reply := a.send(ctx)
 	a.record(a.first, reply)
 	if !reply.Retry || ctx.Err() != nil || (reply.Unreached && a.round.No == 1) {
 		return reply
 	}
-	left := a.p.m.Settings.TimeLimit - a.p.r.o.Now().Sub(began)
+	left := a.p.m.Settings.TimeLimit - reply.Elapsed
 	if left <= 0 {
 		return reply
 	}
@@ -108,7 +107,7 @@ func (a *ask) attempts(ctx context.Context) arena.Reply {
 	}
 	second := send(ctx)
 	a.record(a.first+1, second)
-	second.Elapsed = a.p.r.o.Now().Sub(began)
+	second.Elapsed += reply.Elapsed // one time limit, one clock
 	return second
 }
 

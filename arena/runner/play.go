@@ -37,8 +37,7 @@ func (e *voidError) Error() string { return e.reason }
 // drains, or the lease is lost.
 func (p *play) run(ctx context.Context) {
 	err := p.play(ctx)
-	var void *voidError
-	if errors.As(err, &void) {
+	if void, ok := errors.AsType[*voidError](err); ok {
 		err = p.void(ctx, void.reason)
 	}
 	switch {
@@ -195,7 +194,7 @@ func (p *play) settle(ctx context.Context) error {
 		}
 		return scoring.Rate(p.m.Settings, seats, p.answers, ratings)
 	}
-	last := func(changes []arena.RatingChange) (arena.Event, error) {
+	last := func(changes []arena.RatingChange) (arena.Event, error) { //nolint:unparam // the store's signature: other callers fail
 		body := arena.MatchFinishedBody{League: p.m.League, Rated: len(changes) > 0, RatingChanges: changes}
 		if changes == nil {
 			body.RatingChanges = []arena.RatingChange{}

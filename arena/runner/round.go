@@ -192,8 +192,7 @@ func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 
 // previous tells a seat how its last closed round went.
 func (p *play) previous(agentID string, before int) *arena.PreviousRound {
-	for i := len(p.answers) - 1; i >= 0; i-- {
-		a := p.answers[i]
+	for _, a := range slices.Backward(p.answers) {
 		if a.AgentID == agentID && a.Round < before && a.Judged {
 			return &arena.PreviousRound{
 				Outcome: a.Outcome, Correct: p.correct[a.Round], Points: a.Points, Measured: a.Elapsed,

@@ -209,9 +209,11 @@ func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
 // match should stop after its open round.
 func (r *Runner) start(drain, matches context.Context, m arena.Match) {
 	ctx, cancel := context.WithCancelCause(matches)
-	p := &play{r: r, m: m, drain: drain, cancel: cancel, renewed: r.o.Now(), correct: map[int]string{},
+	p := &play{
+		r: r, m: m, drain: drain, cancel: cancel, renewed: r.o.Now(), correct: map[int]string{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
-		log:  r.o.Logger.With("match_id", m.ID, "league", m.League)}
+		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
+	}
 	r.mu.Lock()
 	r.playing[m.ID] = p
 	r.mu.Unlock()

@@ -1,0 +1,49 @@
+# syntax=docker/dockerfile:1
+# The image holds the binary, the certificate authorities and nothing else:
+# no shell, no package manager, no root.
+#
+#   docker build --tag arena .
+#   docker run --publish 8080:8080 --volume arena:/data arena
+
+FROM --platform=$BUILDPLATFORM node:20-bookworm-slim AS ui
+WORKDIR /src/web
+COPY web/package.json web/package-lock.json web/.npmrc ./
+RUN --mount=type=cache,target=/root/.npm npm ci
+COPY web/ ./
+RUN npm run build
+
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+COPY --from=ui /src/web/dist ./web/dist
+ARG TARGETOS TARGETARCH VERSION=
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath \
+    -ldflags "-s -w -X main.version=$VERSION" -o /image/arena ./cmd/arena
+# SQLite sorts large results in files under /tmp.
+RUN mkdir -p /image/data /image/tmp /image/etc/ssl/certs \
+    && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
+    && chown 65532:65532 /image/data \
+    && chmod 700 /image/data \
+    && chmod 1777 /image/tmp
+
+FROM scratch
+ARG VERSION= REVISION=
+LABEL org.opencontainers.image.title="Agora Arena" \
+      org.opencontainers.image.description="A live arena for AI agents: matches, spectators, ratings" \
+      org.opencontainers.image.source="https://github.com/agora-arena/arena" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION"
+COPY --from=build /image/ /
+ENV ARENA_DATABASE_URL=sqlite:/data/arena.db
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+# No HEALTHCHECK: there is no program here that could ask; let the platform
+# GET /healthz (the process lives) and /readyz (it can serve).
+ENTRYPOINT ["/arena"]
+CMD ["serve"]

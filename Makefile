@@ -1,0 +1,113 @@
+# Agora Arena. `make` or `make help` lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# nomsgpack leaves a codec out of Gin that nothing here uses: 10 MB less.
+TAGS := -tags nomsgpack
+GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# The name of a release; empty: the commit, as the Go command knows it.
+VERSION ?=
+
+UI_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) \
+	$(wildcard web/index.html web/*.ts web/*.config.js web/package.json)
+
+##@ Run
+
+.PHONY: demo
+demo: ui ## A whole arena on this machine, with agents that play
+	go run $(TAGS) ./cmd/arena demo
+
+.PHONY: dev
+dev: web/node_modules/.package-lock.json ## The demo, with pages that reload while you edit web/
+	ADDR=127.0.0.1:8080 scripts/with-demo.sh npm --prefix web run dev
+
+##@ Build
+
+.PHONY: ui
+ui: web/dist/index.html ## The pages, when their sources changed
+
+web/dist/index.html: web/node_modules/.package-lock.json $(UI_SOURCES)
+	npm --prefix web run build
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	npm --prefix web ci
+	@touch $@
+
+.PHONY: build
+build: ui ## The binary with the pages in it: bin/arena
+	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/arena ./cmd/arena
+
+.PHONY: image
+image: ## The container image arena:latest
+	docker build --build-arg VERSION=$(VERSION) --tag arena:latest .
+
+##@ Test
+
+.PHONY: test
+# What is missing fails here; test-go alone skips it.
+test: export ARENA_TEST_REQUIRE := postgres
+test: test-deps test-go test-web test-browser ## Everything; as root on Debian it installs what is missing first
+
+.PHONY: test-deps
+test-deps:
+	@scripts/install-test-deps.sh
+
+.PHONY: test-go
+test-go: ## The Go tests, with the race detector
+	CGO_ENABLED=1 go test $(TAGS) -race ./...
+
+.PHONY: race
+race: test-go ## The same
+
+.PHONY: test-web
+test-web: web/node_modules/.package-lock.json ## The unit tests and types of the pages
+	npm --prefix web run check
+	npm --prefix web test
+
+.PHONY: test-browser
+test-browser: build ## The pages in headless Chromium, against the real binary
+	scripts/browser-test.sh
+
+.PHONY: screens
+screens: build ## The same, and its pictures go to docs/screens
+	SCREENS_DIR=$(CURDIR)/docs/screens scripts/browser-test.sh
+
+.PHONY: smoke
+smoke: build ## A short look at every door of a running demo
+	scripts/with-demo.sh node scripts/smoke.mjs
+
+##@ Check
+
+.PHONY: lint
+lint: ## Linters, formatters, go vet and a tidy go.mod; changes nothing
+	$(GOLANGCI) config verify
+	$(GOLANGCI) fmt --diff
+	$(GOLANGCI) run
+	go vet $(TAGS) ./...
+	go mod tidy -diff
+
+.PHONY: fmt
+fmt: ## Formats the Go sources and tidies go.mod
+	$(GOLANGCI) fmt
+	go mod tidy
+
+.PHONY: check
+check: lint test smoke ## What a change must pass
+
+##@ Other
+
+.PHONY: clean
+clean: ## Removes what was built
+	rm -rf bin web/node_modules
+	find web/dist -mindepth 1 ! -name .gitkeep -delete
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+type listAgentsInput struct {
+	PageParams
+	Owner   string `query:"owner" maxLength:"64" doc:"Only this owner's; me for the caller's own."`
+	League  string `query:"league" maxLength:"40" doc:"Only those that have entered it."`
+	Query   string `query:"q" maxLength:"40" doc:"Only those with this in their name, in any case."`
+	Retired bool   `query:"retired" doc:"Retired ones too."`
+}
+
+func (a *API) listAgents(ctx context.Context, in *listAgentsInput) (*output[listOf[agentView]], error) {
+	f := arena.AgentFilter{OwnerID: in.Owner, League: in.League, Query: in.Query, Retired: in.Retired}
+	if in.Owner == "me" {
+		who := callerOf(ctx)
+		if !who.known {
+			return nil, unauthorized()
+		}
+		if who.token.OwnerID == "" {
+			return nil, arena.Invalid("owner", "an admin owns no agents")
+		}
+		f.OwnerID = who.token.OwnerID
+	}
+	agents, next, err := a.Store.Agents(ctx, f, in.page())
+	if err != nil {
+		return nil, err
+	}
+	views, err := a.agentViews(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(views, next)
+}
+
+func (a *API) getAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {
+	g, err := a.Store.Agent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := a.oneAgent(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	if out.Body.Outcomes, err = a.Store.AgentCauses(ctx, g.ID); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+type agentRatingsInput struct {
+	IDParam
+	League string `query:"league" maxLength:"40" doc:"Only in this league."`
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" default:"200" doc:"How many points of history per league at most, the newest."`
+}
+
+type ratingHistoryView struct {
+	League       string            `json:"league"`
+	Rating       arena.Melo        `json:"rating"`
+	Peak         arena.Melo        `json:"peak"`
+	RatedMatches int               `json:"rated_matches"`
+	Provisional  bool              `json:"provisional"`
+	Rank         int               `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked, or the league is frozen."`
+	Wins         int               `json:"wins"`
+	Draws        int               `json:"draws"`
+	Losses       int               `json:"losses"`
+	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
+	History      []ratingPointView `json:"history" doc:"Oldest first."`
+}
+
+type ratingPointView struct {
+	MatchID string     `json:"match_id"`
+	At      jsonTime   `json:"at"`
+	Rating  arena.Melo `json:"rating" doc:"After the match."`
+	Delta   arena.Melo `json:"delta"`
+}
+
+func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
+	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	ratings, err := a.Store.AgentRatings(ctx, []string{in.ID})
+	if err != nil {
+		return nil, err
+	}
+	var items []ratingHistoryView
+	for _, r := range ratings[in.ID] {
+		if in.League != "" && r.League != in.League {
+			continue
+		}
+		v := ratingHistoryView{
+			League: r.League, Rating: r.Melo, Peak: r.Peak, RatedMatches: r.Matches, Provisional: r.Provisional(),
+			Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
+			LastRatedAt: optionalTime(r.LastRatedAt), History: []ratingPointView{},
+		}
+		ranks, err := a.ranksOf(ctx, r.League)
+		if err != nil {
+			return nil, err
+		}
+		v.Rank = ranks[in.ID]
+		if in.Limit > 0 {
+			points, err := a.Store.RatingHistory(ctx, in.ID, r.League, in.Limit)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range points {
+				v.History = append(v.History, ratingPointView{MatchID: p.MatchID, At: jsonTime(p.At), Rating: p.Rating, Delta: p.Delta})
+			}
+		}
+		items = append(items, v)
+	}
+	return answerList(items, "")
+}
+
+type agentMatchesInput struct {
+	IDParam
+	PageParams
+	StatusParam
+}
+
+func (a *API) listAgentMatches(ctx context.Context, in *agentMatchesInput) (*output[listOf[matchView]], error) {
+	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return a.matchPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
+}
+
+type uptimeView struct {
+	Day    string `json:"day" format:"date" doc:"UTC."`
+	OK     int    `json:"ok"`
+	Failed int    `json:"failed"`
+}
+
+// uptimeFor is how far back an agent's health checks are shown.
+const uptimeFor = 90 * 24 * time.Hour
+
+func (a *API) listUptime(ctx context.Context, in *IDParam) (*output[listOf[uptimeView]], error) {
+	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	days, err := a.Store.Uptime(ctx, in.ID, a.now().Add(-uptimeFor))
+	if err != nil {
+		return nil, err
+	}
+	var items []uptimeView
+	for _, d := range days {
+		items = append(items, uptimeView{Day: d.Day, OK: d.OK, Failed: d.Failed})
+	}
+	return answerList(items, "")
+}
+
+type opponentView struct {
+	AgentID string `json:"agent_id"`
+	Name    string `json:"name"`
+	Matches int    `json:"matches"`
+	Wins    int    `json:"wins"`
+	Draws   int    `json:"draws"`
+	Losses  int    `json:"losses"`
+}
+
+func (a *API) listOpponents(ctx context.Context, in *IDParam) (*output[listOf[opponentView]], error) {
+	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	records, err := a.Store.Opponents(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var items []opponentView
+	for _, r := range records {
+		items = append(items, opponentView(r))
+	}
+	return answerList(items, "")
+}
+
+type deliveriesInput struct {
+	IDParam
+	PageParams
+	Match   string `query:"match" maxLength:"64" doc:"Only of this match."`
+	Outcome string `query:"outcome" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"Only with this outcome."`
+}
+
+type deliveryView struct {
+	DeliveryID string        `json:"delivery_id"`
+	MatchID    string        `json:"match_id"`
+	League     string        `json:"league"`
+	AgentID    string        `json:"agent_id"`
+	Round      int           `json:"round"`
+	TaskID     string        `json:"task_id"`
+	Attempt    int           `json:"attempt"`
+	Status     int           `json:"status" doc:"The HTTP status of the reply; 0 when there was none."`
+	Outcome    arena.Outcome `json:"outcome" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void"`
+	Reason     string        `json:"reason,omitempty" doc:"A stable word for what went wrong."`
+	Detail     string        `json:"detail,omitempty" doc:"One sentence about it."`
+	SentAt     jsonTime      `json:"sent_at"`
+	ElapsedMS  float64       `json:"elapsed_ms"`
+	Request    string        `json:"request" doc:"The body that was sent."`
+	Response   string        `json:"response,omitempty" doc:"The first 2 KiB of a reply that was not an answer."`
+}
+
+// listDeliveries is for the agent's owner and admins: it shows what the agent
+// was sent and how it failed.
+func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
+	g, err := a.ownAgent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := arena.DeliveryFilter{AgentID: g.ID, MatchID: in.Match, Outcome: arena.Outcome(in.Outcome)}
+	list, next, err := a.Store.Deliveries(ctx, f, in.page())
+	if err != nil {
+		return nil, err
+	}
+	var items []deliveryView
+	for _, d := range list {
+		items = append(items, deliveryView{
+			DeliveryID: d.ID, MatchID: d.MatchID, League: d.League, AgentID: d.AgentID, Round: d.Round,
+			TaskID: d.TaskID, Attempt: d.Attempt, Status: d.Status, Outcome: d.Outcome, Reason: d.Reason, Detail: d.Detail,
+			SentAt: jsonTime(d.SentAt), ElapsedMS: milliseconds(d.Elapsed),
+			Request: strings.ToValidUTF8(string(d.Request), "\uFFFD"), Response: strings.ToValidUTF8(string(d.Response), "\uFFFD"),
+		})
+	}
+	return answerList(items, next)
+}

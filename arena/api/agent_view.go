@@ -1,0 +1,193 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// agentView is the Agent object of the contract.
+type agentView struct {
+	AgentID     string                     `json:"agent_id"`
+	Name        string                     `json:"name"`
+	OwnerID     string                     `json:"owner_id"`
+	OwnerName   string                     `json:"owner_name"`
+	Protocol    string                     `json:"protocol" enum:"aap"`
+	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
+	PublicKey   string                     `json:"public_key,omitempty"`
+	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
+	Version     string                     `json:"version,omitempty"`
+	Description string                     `json:"description,omitempty"`
+	Status      arena.AgentStatus          `json:"status" enum:"pending,active,paused,retired"`
+	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`
+	Health      healthView                 `json:"health"`
+	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
+	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds by outcome; only in the answer for one agent."`
+	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
+	CreatedAt   jsonTime                   `json:"created_at"`
+	RetiredAt   *jsonTime                  `json:"retired_at,omitempty"`
+}
+
+type pauseView struct {
+	Reason arena.PauseReason `json:"reason" enum:"admin,owner,health,rate_limit"`
+	Since  jsonTime          `json:"since"`
+	Until  *jsonTime         `json:"until,omitempty" doc:"Absent: until it is lifted."`
+}
+
+type healthView struct {
+	OK            bool      `json:"ok"`
+	CheckedAt     *jsonTime `json:"checked_at,omitempty" doc:"Absent: never checked."`
+	LatencyMS     float64   `json:"latency_ms" doc:"Measured by the last check."`
+	Reason        string    `json:"reason,omitempty" doc:"A stable word for what is wrong."`
+	Detail        string    `json:"detail,omitempty" doc:"One sentence; only for its owner and admins."`
+	Capabilities  []string  `json:"capabilities" doc:"Leagues that the agent says it plays."`
+	MaxConcurrent int       `json:"max_concurrent"`
+}
+
+type agentRatingView struct {
+	Rating       arena.Melo `json:"rating"`
+	RatedMatches int        `json:"rated_matches"`
+	Provisional  bool       `json:"provisional"`
+	Rank         int        `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked, or the league is frozen."`
+	Wins         int        `json:"wins"`
+	Draws        int        `json:"draws"`
+	Losses       int        `json:"losses"`
+}
+
+// agentViews shows agents to the caller, with ratings and ranks.
+func (a *API) agentViews(ctx context.Context, agents []arena.Agent) ([]agentView, error) {
+	ids := make([]string, len(agents))
+	for i, g := range agents {
+		ids[i] = g.ID
+	}
+	ratings, err := a.Store.AgentRatings(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	leagues := map[string]map[string]int{} // slug -> agent -> rank
+	for _, list := range ratings {
+		for _, r := range list {
+			leagues[r.League] = nil
+		}
+	}
+	for slug := range leagues {
+		if leagues[slug], err = a.ranksOf(ctx, slug); err != nil {
+			return nil, err
+		}
+	}
+	views := make([]agentView, len(agents))
+	for i, g := range agents {
+		views[i] = a.agentView(ctx, g)
+		for _, r := range ratings[g.ID] {
+			v := ratingView(r)
+			v.Rank = leagues[r.League][g.ID]
+			views[i].Ratings[r.League] = v
+		}
+	}
+	return views, nil
+}
+
+func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
+	now := a.now()
+	v := agentView{
+		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
+		PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Description: g.Description,
+		Status: g.StatusAt(now), Running: g.Running,
+		CreatedAt: jsonTime(g.CreatedAt), RetiredAt: optionalTime(g.RetiredAt),
+		Ratings: map[string]agentRatingView{},
+		Health: healthView{
+			OK: g.Health.OK, CheckedAt: optionalTime(g.Health.CheckedAt), LatencyMS: milliseconds(g.Health.Latency),
+			Reason: g.Health.Reason, Capabilities: orEmpty(g.Health.Capabilities), MaxConcurrent: max(1, g.Health.MaxConcurrent),
+		},
+	}
+	if p, paused := g.PauseAt(now); paused && v.Status == arena.AgentPaused {
+		v.Pause = &pauseView{Reason: p.Reason, Since: jsonTime(p.Since), Until: optionalTime(p.Until)}
+	}
+	if callerOf(ctx).owns(g.OwnerID) {
+		v.Endpoint, v.Health.Detail = g.Endpoint, g.Health.Detail
+	}
+	return v
+}
+
+func ratingView(r arena.Rating) agentRatingView {
+	return agentRatingView{
+		Rating: r.Melo, RatedMatches: r.Matches, Provisional: r.Provisional(),
+		Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
+	}
+}
+
+// oneAgent shows one agent.
+func (a *API) oneAgent(ctx context.Context, g arena.Agent) (*output[agentView], error) {
+	views, err := a.agentViews(ctx, []arena.Agent{g})
+	if err != nil {
+		return nil, err
+	}
+	return answer(views[0])
+}
+
+// rankCache holds the ranks of each league for a moment: an agent's page and
+// lists of agents need them, and a whole table is much to compute for that.
+// The table itself is never cached.
+type rankCache struct {
+	mu      sync.Mutex
+	leagues map[string]cachedRanks
+}
+
+type cachedRanks struct {
+	until time.Time
+	ranks map[string]int // agent id -> rank
+}
+
+const ranksFor = 3 * time.Second
+
+// ranksOf gives the ranks of a league's ranked agents; none while its table
+// is frozen.
+func (a *API) ranksOf(ctx context.Context, slug string) (map[string]int, error) {
+	now := a.now()
+	a.ranks.mu.Lock()
+	cached, ok := a.ranks.leagues[slug]
+	a.ranks.mu.Unlock()
+	if ok && now.Before(cached.until) {
+		return cached.ranks, nil
+	}
+	l, err := a.Store.League(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	ranks := map[string]int{}
+	if l.Status != arena.LeagueFrozen {
+		standings, err := a.Store.Standings(ctx, slug, now)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range standings {
+			if s.Rank > 0 {
+				ranks[s.Agent.ID] = s.Rank
+			}
+		}
+	}
+	a.ranks.mu.Lock()
+	defer a.ranks.mu.Unlock()
+	if a.ranks.leagues == nil {
+		a.ranks.leagues = map[string]cachedRanks{}
+	}
+	a.ranks.leagues[slug] = cachedRanks{until: now.Add(ranksFor), ranks: ranks}
+	return ranks, nil
+}
+
+// orEmpty makes a nil list an empty one: the contract knows no null lists.
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// sortedKeys gives the keys of a map in order, for stable answers.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Options are the parts that the API is joined to and its settings. All parts
+// are required.
+type Options struct {
+	Store     Store
+	Publisher Publisher
+
+	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
+	// limits of its own; the RemoteAddr it sees is the client's, also behind a
+	// trusted proxy.
+	Stream http.Handler
+	// JWKS answers GET /.well-known/jwks.json.
+	JWKS http.Handler
+	// UI answers GET of every path that is not the API's.
+	UI http.Handler
+
+	// Viewers gives the number of spectators of a match on this node.
+	Viewers func(matchID string) int
+	// Wake tells the runner that a match is due.
+	Wake func()
+
+	// CheckEndpoint gives the canonical form of an agent's URL, or an
+	// *arena.Error with an endpoint code about the named field.
+	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
+	// CheckAgent probes an agent's endpoint now, stores what it found and
+	// gives the agent after it. An unhealthy endpoint is not an error.
+	CheckAgent func(ctx context.Context, agentID string) (arena.Agent, error)
+	// Defaults fills the members of a league's settings that were left out.
+	Defaults func(arena.Settings) arena.Settings
+	// CheckSettings lists what is wrong with settings, nil when nothing is.
+	CheckSettings func(arena.Settings) []arena.FieldError
+	// CheckSchedule refuses a text that is not a cron expression.
+	CheckSchedule func(expression string) error
+	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
+	// the error is for a file that cannot be used at all.
+	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
+
+	// NewSecret makes an owner's bearer secret and its hash.
+	NewSecret func() (secret string, hash [32]byte)
+	// HashSecret gives the hash under which a bearer secret is looked up.
+	HashSecret func(secret string) [32]byte
+
+	// Ready says whether this node can serve, for /readyz.
+	Ready func(ctx context.Context) error
+
+	Version        string   // of the binary
+	Node           string   // id of this node, for the admin status
+	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
+	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
+	Limits         Limits
+	Now            func() time.Time
+	Logger         *slog.Logger
+}
+
+// The sign-up modes.
+const (
+	SignupOpen   = "open"
+	SignupInvite = "invite" // no one signs up by themselves
+	SignupClosed = "closed"
+)
+
+// validate names the first part that is missing.
+func (o Options) validate() error {
+	parts := []struct {
+		name    string
+		missing bool
+	}{
+		{"Store", o.Store == nil},
+		{"Publisher", o.Publisher == nil},
+		{"Stream", o.Stream == nil},
+		{"JWKS", o.JWKS == nil},
+		{"UI", o.UI == nil},
+		{"Viewers", o.Viewers == nil},
+		{"Wake", o.Wake == nil},
+		{"CheckEndpoint", o.CheckEndpoint == nil},
+		{"CheckAgent", o.CheckAgent == nil},
+		{"Defaults", o.Defaults == nil},
+		{"CheckSettings", o.CheckSettings == nil},
+		{"CheckSchedule", o.CheckSchedule == nil},
+		{"ParsePack", o.ParsePack == nil},
+		{"NewSecret", o.NewSecret == nil},
+		{"HashSecret", o.HashSecret == nil},
+		{"Ready", o.Ready == nil},
+		{"Version", o.Version == ""},
+		{"Now", o.Now == nil},
+		{"Logger", o.Logger == nil},
+	}
+	for _, p := range parts {
+		if p.missing {
+			return fmt.Errorf("api: option %s is missing", p.name)
+		}
+	}
+	switch o.SignupMode {
+	case SignupOpen, SignupInvite, SignupClosed:
+		return nil
+	default:
+		return fmt.Errorf("api: option SignupMode is %q, want open, invite or closed", o.SignupMode)
+	}
+}
+
+// API is the HTTP side of the arena. It is an http.Handler, has no goroutines
+// of its own and needs no closing.
+type API struct {
+	Options
+	engine    *gin.Engine
+	huma      huma.API
+	limiters  limiters
+	ranks     rankCache
+	startedAt time.Time
+	openapi   []byte // the document of /v1/openapi.json
+	docs      []byte // the page of /docs
+}
+
+// New joins the parts into a handler.
+func New(o Options) (*API, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	// Gin keeps its mode in the package. Any other mode than release prints
+	// every route to standard output; setting it again changes nothing.
+	gin.SetMode(gin.ReleaseMode)
+	a := &API{
+		Options:   o,
+		engine:    gin.New(),
+		limiters:  newLimiters(o.Limits),
+		startedAt: o.Now(),
+	}
+	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("api: trusted proxies: %w", err)
+	}
+	a.engine.RedirectTrailingSlash = false
+	a.engine.HandleMethodNotAllowed = true
+	a.engine.Use(a.observe, a.recoverPanic, setHeaders)
+	a.engine.NoRoute(a.noRoute)
+	a.engine.NoMethod(a.noMethod)
+
+	a.huma = humagin.New(a.engine, a.humaConfig())
+	for _, r := range routes() {
+		r.mountOn(a)
+	}
+	if err := a.writeDocuments(); err != nil {
+		return nil, fmt.Errorf("api: openapi document: %w", err)
+	}
+	return a, nil
+}
+
+// ServeHTTP answers one request. HEAD is answered as GET; net/http drops the
+// body.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead && isAPI(r.URL.Path) && r.URL.Path != streamPath {
+		r = r.Clone(r.Context())
+		r.Method = http.MethodGet
+	}
+	a.engine.ServeHTTP(w, r)
+}
+
+// noRoute gives paths of the API a problem and every other path the page.
+func (a *API) noRoute(c *gin.Context) {
+	if isAPI(c.Request.URL.Path) {
+		a.fail(c, arena.Errorf(arena.CodeNotFound, "there is nothing at this path"))
+		return
+	}
+	c.Status(http.StatusOK) // Gin has set 404 for a handler that sets nothing
+	setPageHeaders(c)
+	a.UI.ServeHTTP(c.Writer, c.Request)
+}
+
+// noMethod runs when the path is known and the method is not; Gin has set the
+// Allow header.
+func (a *API) noMethod(c *gin.Context) {
+	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))
+}
+
+// now is the clock in the form that is stored.
+func (a *API) now() time.Time { return a.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Every route has a scope and is denied to the others. Threat A1.
+func TestAPI_routes_scopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	agent := w.agent(w.alice, "steady", "quiz")
+	ids := strings.NewReplacer("{id}", agent, "{slug}", "quiz", "{agent_id}", agent)
+	for _, r := range routes() {
+		path := ids.Replace(r.path)
+		denied := func(token string, want ...int) {
+			t.Helper()
+			got := w.do(r.method, path, token, nil)
+			if !slices.Contains(want, got.status) {
+				t.Errorf("%s %s, scope %s: status %d, want %v: %s", r.method, path, r.scope, got.status, want, got.body)
+			}
+			if got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%s %s: 401 without WWW-Authenticate", r.method, path)
+			}
+		}
+		switch r.scope {
+		case scopeOwner:
+			denied("", 401)
+			denied("wrong", 401)
+			denied(w.admin, 403)
+		case scopeAdmin:
+			denied("", 401)
+			denied("wrong", 401)
+			denied(w.alice, 403)
+		case scopeOwnerOrAdmin:
+			denied("", 401)
+			denied("wrong", 401)
+			if strings.Contains(path, agent) {
+				// Another's agent is not found, or the body is refused first.
+				denied(w.bob, 404, 400)
+			}
+		case scopePublic, scopeElsewhere:
+		default:
+			t.Errorf("%s %s has no scope", r.method, r.path)
+		}
+	}
+	// What the denied requests asked for did not happen.
+	if got := w.do("GET", "/v1/agents/"+agent, "", nil).is(200).str("status"); got != "active" {
+		t.Errorf("agent is %s", got)
+	}
+	if got := w.do("GET", "/v1/leagues/quiz", "", nil).is(200).str("status"); got != "open" {
+		t.Errorf("league is %s", got)
+	}
+}
+
+// The table is the whole router: no route stands beside it. Threat A1.
+func TestAPI_routes_complete(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, testOptions(t))
+	var want, got []string
+	for _, r := range routes() {
+		want = append(want, r.method+" "+strings.NewReplacer("{", ":", "}", "").Replace(r.path))
+	}
+	for _, r := range a.engine.Routes() {
+		got = append(got, r.Method+" "+r.Path)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("routes\n%v\nwant\n%v", got, want)
+	}
+}
+
+func TestAPI_tokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run([]scenario{
+		{name: "scheme in any case", method: "GET", path: "/v1/me", header: []string{"Authorization", "bEaReR " + w.alice}, status: 200, says: `"name":"alice"`},
+		{name: "another scheme", method: "GET", path: "/v1/me", header: []string{"Authorization", "Basic " + w.alice}, status: 401, code: arena.CodeUnauthorized},
+		{name: "bad token on a public route", method: "GET", path: "/v1/leagues", token: "wrong", status: 401, code: arena.CodeUnauthorized},
+		{name: "empty token", method: "GET", path: "/v1/leagues", header: []string{"Authorization", "Bearer "}, status: 401, code: arena.CodeUnauthorized},
+		{name: "admin", method: "GET", path: "/v1/me", token: w.admin, status: 200, says: `"scope":"admin"`},
+		{name: "name with a line break", method: "POST", path: "/v1/me/tokens", token: w.alice, body: object{"name": "a\nb"}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
+		{name: "another's token", method: "DELETE", path: "/v1/me/tokens/to_nobody", token: w.alice, status: 404, code: arena.CodeNotFound},
+	})
+
+	made := w.do("POST", "/v1/me/tokens", w.alice, object{"name": "laptop"}).is(201)
+	second := made.str("token")
+	list := w.do("GET", "/v1/me/tokens", second, nil).is(200)
+	if items := list.at("items").([]any); len(items) != 2 {
+		t.Errorf("%d tokens, want 2: %s", len(items), list.body)
+	}
+	if strings.Contains(string(list.body), second) {
+		t.Error("the list shows a secret")
+	}
+	w.do("DELETE", "/v1/me/tokens/"+made.str("token_id"), w.bob, nil).is(404)
+	w.do("DELETE", "/v1/me/tokens/"+made.str("token_id"), w.alice, nil).is(204)
+	w.do("GET", "/v1/me", second, nil).is(401)
+}
+
+func TestAPI_signUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run([]scenario{
+		{name: "good", method: "POST", path: "/v1/owners", body: object{"name": "carol", "email": "c@example.org"}, status: 201, says: `"owner_id":"ow_`},
+		{name: "same name in another case", method: "POST", path: "/v1/owners", body: object{"name": "CAROL"}, status: 409, code: arena.CodeNameTaken},
+		{name: "no name", method: "POST", path: "/v1/owners", body: object{}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
+		{name: "empty name", method: "POST", path: "/v1/owners", body: object{"name": ""}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
+		{name: "long name", method: "POST", path: "/v1/owners", body: object{"name": strings.Repeat("x", 41)}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}, says: "40"},
+		{name: "right-to-left override", method: "POST", path: "/v1/owners", body: object{"name": "evil\u202egnp"}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}, says: "U+202E"},
+		{name: "blank edge", method: "POST", path: "/v1/owners", body: object{"name": " dan"}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
+		{name: "not an email", method: "POST", path: "/v1/owners", body: object{"name": "dan", "email": "dan"}, status: 422, code: arena.CodeInvalid, fields: []string{"email"}},
+		// Threat A2.
+		{name: "mass assignment", method: "POST", path: "/v1/owners", body: object{"name": "dan", "scope": "admin"}, status: 422, code: arena.CodeInvalid, fields: []string{"scope"}},
+	})
+
+	token := w.do("POST", "/v1/owners", "", object{"name": "erin"}).is(201).str("token")
+	if me := w.do("GET", "/v1/me", token, nil).is(200); me.str("name") != "erin" || me.str("scope") != "owner" {
+		t.Errorf("who am I: %s", me.body)
+	}
+	for _, mode := range []string{SignupClosed, SignupInvite} {
+		closed := newWorld(t, func(o *Options) { o.SignupMode = mode })
+		closed.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
+	}
+}

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func TestNew_refusesMissingParts(t *testing.T) {
+	t.Parallel()
+	optional := map[string]bool{"Node": true, "TrustedProxies": true, "Limits": true}
+	typ := reflect.TypeFor[Options]()
+	for i := range typ.NumField() {
+		name := typ.Field(i).Name
+		o := testOptions(t)
+		reflect.ValueOf(&o).Elem().Field(i).SetZero()
+		_, err := New(o)
+		if optional[name] {
+			if err != nil {
+				t.Errorf("without %s: %v", name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s: %v, want an error that names it", name, err)
+		}
+	}
+	o := testOptions(t)
+	o.TrustedProxies = []string{"proxy.local"}
+	if _, err := New(o); err == nil {
+		t.Error("a trusted proxy that is no address was taken")
+	}
+}
+
+func TestAPI_paths(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run([]scenario{
+		{name: "page", method: "GET", path: "/", status: 200, says: "page GET"},
+		{name: "deep page", method: "GET", path: "/matches/m_1", status: 200, says: "page GET"},
+		{name: "page by HEAD", method: "HEAD", path: "/", status: 200, says: "page HEAD"},
+		{name: "unknown path of the API", method: "GET", path: "/v1/nothing", status: 404, code: arena.CodeNotFound},
+		{name: "root of the API", method: "GET", path: "/v1", status: 404, code: arena.CodeNotFound},
+		{name: "unknown well-known", method: "GET", path: "/.well-known/nothing", status: 404, code: arena.CodeNotFound},
+		{name: "metrics are not here", method: "GET", path: "/metrics", status: 404, code: arena.CodeNotFound},
+		{name: "slash at the end", method: "GET", path: "/v1/leagues/", status: 404, code: arena.CodeNotFound},
+		{name: "wrong method", method: "PUT", path: "/v1/leagues", status: 405, code: arena.CodeNoMethod, says: "PUT"},
+		{name: "HEAD", method: "HEAD", path: "/v1/leagues", status: 200},
+		{name: "jwks", method: "GET", path: "/.well-known/jwks.json", status: 200, says: "jwks GET"},
+		{name: "stream", method: "GET", path: "/v1/stream", status: 200, says: "stream GET 192.0.2.1:1234"},
+		{name: "events of an agent", method: "POST", path: "/v1/stream", token: "a.task.token", status: 200, says: "stream POST"},
+		{name: "health", method: "GET", path: "/healthz", status: 200, says: `{"status":"ok"}`},
+		{name: "ready", method: "GET", path: "/readyz", status: 200, says: `{"status":"ok"}`},
+		{name: "version", method: "GET", path: "/version", status: 200, says: "v0.0.0-test"},
+		{name: "document", method: "GET", path: "/v1/openapi.json", status: 200, says: `"openapi":"3.1.0"`},
+		{name: "docs", method: "GET", path: "/docs", status: 200, says: "/v1/agents/{id}/deliveries"},
+	})
+	if allow := w.do("PUT", "/v1/leagues", "", nil).header.Get("Allow"); allow != "GET, POST" && allow != "POST, GET" {
+		t.Errorf("Allow: %q", allow)
+	}
+	if body := string(w.do("GET", "/docs", "", nil).body); strings.Contains(body, "<script") || strings.Contains(body, "https://") {
+		t.Error("the page of the document loads something")
+	}
+}
+
+func TestAPI_bodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	post := func(name, body, kind string, status int, code arena.Code, says string, fields ...string) scenario {
+		s := scenario{name: name, method: "POST", path: "/v1/owners", body: body, status: status, code: code, says: says, fields: fields}
+		s.header = []string{"Content-Type", kind}
+		return s
+	}
+	const kind = "application/json"
+	w.run([]scenario{
+		post("good", `{"name":"x1"}`, kind, 201, "", ""),
+		post("with a charset", `{"name":"x2"}`, "application/json; charset=UTF-8", 201, "", ""),
+		post("form", "name=x", "application/x-www-form-urlencoded", 415, arena.CodeUnsupported, "application/json"),
+		post("text", `{"name":"x"}`, "text/plain", 415, arena.CodeUnsupported, "application/json"),
+		post("no type", `{"name":"x"}`, "", 415, arena.CodeUnsupported, "application/json"),
+		post("another charset", `{"name":"x"}`, "application/json; charset=latin1", 415, arena.CodeUnsupported, "application/json"),
+		post("too large", `{"name":"`+strings.Repeat("x", maxJSONBody)+`"}`, kind, 413, arena.CodeTooLarge, "65536 bytes"),
+		// Threat R5, from the other side.
+		post("broken", `{"name":`, kind, 400, arena.CodeMalformed, "", "body"),
+		post("trailing text", `{"name":"x"}{}`, kind, 400, arena.CodeMalformed, "", "body"),
+		post("duplicate member", `{"name":"x","name":"y"}`, kind, 400, arena.CodeMalformed, "duplicate", "body"),
+		post("byte order mark", "\xef\xbb\xbf{}", kind, 400, arena.CodeMalformed, "byte order", "body"),
+		post("invalid UTF-8", "{\"name\":\"\xff\"}", kind, 400, arena.CodeMalformed, "UTF-8", "body"),
+		post("lone surrogate", `{"name":"\ud800"}`, kind, 400, arena.CodeMalformed, "", "body"),
+		post("deep", strings.Repeat("[", 100)+strings.Repeat("]", 100), kind, 400, arena.CodeMalformed, "deeper", "body"),
+		post("null", `null`, kind, 422, arena.CodeInvalid, "object", "body"),
+		post("list", `[]`, kind, 422, arena.CodeInvalid, "object", "body"),
+		post("wrong type", `{"name":7}`, kind, 422, arena.CodeInvalid, "string", "name"),
+		post("empty", ``, kind, 400, arena.CodeMalformed, "required"),
+	})
+	// What was sent is not echoed.
+	if body := w.do("POST", "/v1/owners", "", `{"name":"x","password":"hunter2"}`).is(422).body; strings.Contains(string(body), "hunter2") {
+		t.Errorf("echo: %s", body)
+	}
+}
+
+func TestAPI_headers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, path := range []string{"/v1/leagues", "/v1/nothing", "/", "/docs", "/v1/stream", "/healthz"} {
+		h := w.do("GET", path, "", nil).header
+		csp := h.Get("Content-Security-Policy")
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" || h.Get("X-Request-Id") == "" ||
+			!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "script-src") {
+			t.Errorf("%s: %v", path, h)
+		}
+		if page := path == "/"; strings.HasPrefix(csp, "default-src 'self'") != page {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+	}
+	if got := w.do("GET", "/version", "", nil, "X-Request-Id", "from-proxy_1").header.Get("X-Request-Id"); got != "from-proxy_1" {
+		t.Errorf("request id %q", got)
+	}
+	// Threat E4.
+	for _, bad := range []string{"a b", "x\x1b[0m", strings.Repeat("x", 65), "ü"} {
+		if got := w.do("GET", "/version", "", nil, "X-Request-Id", bad).header.Get("X-Request-Id"); got == bad || got == "" {
+			t.Errorf("request id %q was taken", bad)
+		}
+	}
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
+}
+
+func TestAPI_log(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	w := newWorld(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	log.take()
+	w.do("GET", "/v1/agents/ag_private?x=hunter2", w.alice, nil, "X-Request-Id", "r1")
+	line := log.take()
+	if want := "msg=request method=GET route=/v1/agents/:id status=422 duration_ms=0 request_id=r1\n"; !strings.HasSuffix(line, want) || strings.Count(line, "\n") != 1 {
+		t.Errorf("log %q, want one line that ends in %q", line, want)
+	}
+	w.do("POST", "/v1/owners", "", object{"name": "hunter2"}).is(201)
+	if line := log.take(); strings.Contains(line, "hunter2") || strings.Contains(line, "secret-") {
+		t.Errorf("the log holds a body: %q", line)
+	}
+}
+
+func TestAPI_recoverPanic(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	w := newWorld(t, func(o *Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		o.CheckEndpoint = func(context.Context, string, string) (string, error) { panic("the sky falls") }
+	})
+	r := w.do("POST", "/v1/agents", w.alice, object{"name": "a", "endpoint": "https://a.example"}).is(500)
+	if strings.Contains(string(r.body), "sky") {
+		t.Errorf("shown to the client: %s", r.body)
+	}
+	if line := log.take(); !strings.Contains(line, "the sky falls") || !strings.Contains(line, "goroutine") {
+		t.Errorf("not in the log: %q", line)
+	}
+}
+
+func TestAPI_notReady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) {
+		o.Ready = func(context.Context) error { return errors.New("disk of 10.1.2.3 is gone") }
+	})
+	r := w.do("GET", "/readyz", "", nil).is(503)
+	if r.header.Get("Retry-After") == "" || strings.Contains(string(r.body), "10.1.2.3") {
+		t.Errorf("%v %s", r.header, r.body)
+	}
+	w.do("GET", "/healthz", "", nil).is(200)
+}
+
+// Over a real socket: HEAD has no body, and a handler may take the connection
+// over.
+func TestAPI_realSocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) {
+		o.Stream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, rw, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n")
+			_ = rw.Flush()
+			_ = conn.Close()
+		})
+	})
+	srv := httptest.NewServer(w.api)
+	defer srv.Close()
+	send := func(method, path string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "test")
+		res, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := send("HEAD", "/v1/leagues")
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil || len(body) > 0 || res.StatusCode != 200 {
+		t.Errorf("HEAD: %d, %d bytes, %v", res.StatusCode, len(body), err)
+	}
+	res = send("GET", "/v1/stream")
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+		t.Errorf("upgrade: %d, %v", res.StatusCode, err)
+	}
+}

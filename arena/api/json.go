@@ -1,0 +1,190 @@
+package api
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+const (
+	jsonType   = "application/json"
+	ndjsonType = "application/x-ndjson"
+)
+
+// humaConfig sets Huma up: strict JSON in, plain JSON out, our problems, and
+// no pages or routes of its own.
+func (a *API) humaConfig() huma.Config {
+	strict := huma.Format{Marshal: writeJSON, Unmarshal: strictjson.Unmarshal}
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:   "Agora Arena",
+				Version: "1.0.0",
+				Description: "Agents register, play matches and are rated; spectators watch. JSON is snake_case; times are RFC 3339 in UTC with " +
+					"milliseconds; every error is an RFC 9457 problem with a stable code.",
+				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			},
+			Components: &huma.Components{
+				Schemas: newRegistry(),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"bearer": {Type: "http", Scheme: "bearer", Description: "The token of an owner or an admin."},
+					"task":   {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The token that came with a task."},
+				},
+			},
+			Tags: tags(),
+		},
+		Formats: map[string]huma.Format{
+			jsonType: strict,
+			"json":   strict, // for application/problem+json
+			// A JSON document on one line is also newline-delimited JSON, so
+			// every answer has this form; lists give one line per item.
+			ndjsonType: {Marshal: writeLines, Unmarshal: strictjson.Unmarshal},
+		},
+		DefaultFormat:                jsonType,
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{toProblem},
+	}
+}
+
+// newRegistry knows the schemas of types that write themselves.
+func newRegistry() huma.Registry {
+	r := huma.NewMapRegistry("#/components/schemas/", schemaName)
+	for from, to := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[arena.Melo]():      reflect.TypeFor[float64](),
+		reflect.TypeFor[arena.Points]():    reflect.TypeFor[float64](),
+		reflect.TypeFor[arena.Event]():     reflect.TypeFor[eventDoc](),
+		reflect.TypeFor[jsonTime]():        reflect.TypeFor[time.Time](),
+		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[problem](),
+	} {
+		r.RegisterTypeAlias(from, to)
+	}
+	return r
+}
+
+// schemaName names a schema by its Go type, without the suffix that keeps the
+// type apart from the word it shows.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for _, suffix := range []string{"View", "Doc"} {
+		name = strings.ReplaceAll(name, suffix, "")
+	}
+	return name
+}
+
+// refuseNullArrays makes arrays of the document never null: answers always
+// have at least [], and a request that says null is told so.
+func refuseNullArrays(schemas map[string]*huma.Schema) {
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		if s.Type == huma.TypeArray {
+			s.Nullable = false
+			refuseNullArrays(map[string]*huma.Schema{"": s.Items})
+		}
+		refuseNullArrays(s.Properties)
+		if m, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			refuseNullArrays(map[string]*huma.Schema{"": m})
+		}
+	}
+}
+
+// openAnswers lets answers grow: a client must pass over members that it does
+// not know. Requests, whose schemas end in Body, stay closed.
+func openAnswers(schemas map[string]*huma.Schema) {
+	for name, s := range schemas {
+		if closed, ok := s.AdditionalProperties.(bool); ok && !closed && !strings.HasSuffix(name, "Body") {
+			s.AdditionalProperties = nil
+		}
+	}
+}
+
+// writeJSON writes one JSON document and a newline, < and & as they are.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// liner is an answer that has one line per item as newline-delimited JSON.
+type liner interface{ lines() []any }
+
+func writeLines(w io.Writer, v any) error {
+	l, ok := v.(liner)
+	if !ok {
+		return writeJSON(w, v)
+	}
+	for _, line := range l.lines() {
+		if err := writeJSON(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonTime is a timestamp on the wire: RFC 3339, UTC, milliseconds.
+type jsonTime time.Time
+
+// MarshalJSON writes arena.TimeFormat.
+func (t jsonTime) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + time.Time(t).UTC().Format(arena.TimeFormat) + `"`), nil
+}
+
+// optionalTime is nil for the zero time.
+func optionalTime(t time.Time) *jsonTime {
+	if t.IsZero() {
+		return nil
+	}
+	j := jsonTime(t)
+	return &j
+}
+
+// listOf is the shape of every list.
+type listOf[T any] struct {
+	Items      []T    `json:"items"`
+	NextCursor string `json:"next_cursor" doc:"Give it back as cursor for the next part; empty at the end."`
+}
+
+// output is the answer of a handler: a body, and the status of the route.
+type output[T any] struct{ Body T }
+
+//nolint:unparam // the error is nil so that handlers end in return answer(…)
+func answer[T any](body T) (*output[T], error) { return &output[T]{Body: body}, nil }
+
+func answerList[T any](items []T, next string) (*output[listOf[T]], error) {
+	if items == nil {
+		items = []T{}
+	}
+	return answer(listOf[T]{Items: items, NextCursor: next})
+}
+
+// empty is the answer of a route without a body: 204.
+type empty struct{}
+
+// PageParams are the query parameters of every list. Huma reads embedded
+// parameters of exported types only.
+type PageParams struct {
+	Cursor string `query:"cursor" maxLength:"400" doc:"The next_cursor of the part before; empty for the first."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" doc:"How many items at most."`
+}
+
+func (p PageParams) page() arena.Page { return arena.Page{Cursor: p.Cursor, Limit: p.Limit} }
+
+// eventDoc describes arena.Event, which writes itself.
+type eventDoc struct {
+	_       struct{}  `additionalProperties:"true"`
+	Seq     int64     `json:"seq" doc:"1, 2, 3 … within the match, without gaps."`
+	MatchID string    `json:"match_id"`
+	Round   int       `json:"round,omitempty" doc:"Absent outside rounds."`
+	AgentID string    `json:"agent_id,omitempty" doc:"Absent for the match itself."`
+	TS      time.Time `json:"ts"`
+	Type    string    `json:"type" doc:"What happened; further members depend on it."`
+}

@@ -1,0 +1,298 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// SlugParam is the path parameter {slug}. Huma reads embedded parameters of
+// exported types only.
+type SlugParam struct {
+	Slug string `path:"slug" maxLength:"40"`
+}
+
+func (a *API) listLeagues(ctx context.Context, _ *struct{}) (*output[listOf[leagueView]], error) {
+	leagues, err := a.Store.Leagues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var items []leagueView
+	for _, l := range leagues {
+		items = append(items, viewLeague(l))
+	}
+	return answerList(items, "")
+}
+
+func (a *API) getLeague(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
+	l, err := a.Store.League(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewLeague(l))
+}
+
+type createLeagueInput struct{ Body leagueBody }
+
+func (a *API) createLeague(ctx context.Context, in *createLeagueInput) (*output[leagueView], error) {
+	b := &in.Body
+	l := arena.League{
+		Slug: b.Slug, Title: b.Title, Status: arena.LeagueOpen, Settings: a.Defaults(b.settings()),
+		Entry: b.Entry.rules(), Schedule: b.Schedule, CreatedAt: a.now(),
+	}
+	if err := a.checkLeague(ctx, l); err != nil {
+		return nil, err
+	}
+	if err := a.Store.CreateLeague(ctx, l); err != nil {
+		return nil, err
+	}
+	made, err := a.Store.League(ctx, l.Slug)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewLeague(made))
+}
+
+type updateLeagueInput struct {
+	SlugParam
+	Body updateLeagueBody
+}
+
+func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[leagueView], error) {
+	change := func(l *arena.League) error {
+		if l.Status == arena.LeagueFinished {
+			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
+		}
+		in.Body.apply(l)
+		l.Settings = a.Defaults(l.Settings)
+		return nil
+	}
+	l, err := a.Store.League(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(&l); err != nil {
+		return nil, err
+	}
+	// The checks ask the store, so they stand before its transaction.
+	if err := a.checkLeague(ctx, l); err != nil {
+		return nil, err
+	}
+	l, err = a.Store.UpdateLeague(ctx, in.Slug, change)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewLeague(l))
+}
+
+// checkLeague refuses a league that could not be played.
+func (a *API) checkLeague(ctx context.Context, l arena.League) error {
+	if err := checkLine("title", l.Title); err != nil {
+		return err
+	}
+	for _, rule := range l.Settings.Rules {
+		if err := checkText("rules", rule); err != nil {
+			return err
+		}
+	}
+	if fields := a.CheckSettings(l.Settings); len(fields) > 0 {
+		return &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: fields}
+	}
+	if l.Schedule != "" {
+		if err := a.CheckSchedule(l.Schedule); err != nil {
+			return arena.Invalid("schedule", "must be a cron expression: %v", err)
+		}
+	}
+	if l.Settings.PackID == "" {
+		return nil
+	}
+	p, err := a.Store.Pack(ctx, l.Settings.PackID)
+	if err != nil {
+		return atField("pack_id", err)
+	}
+	if p.Tasks == 0 {
+		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
+	}
+	return nil
+}
+
+// The acts that move a league from state to state.
+const (
+	actionOpen   = "open"
+	actionStart  = "start"
+	actionPause  = "pause"
+	actionResume = "resume"
+	actionFreeze = "freeze"
+	actionFinish = "finish"
+)
+
+type transition struct {
+	from []arena.LeagueStatus
+	to   arena.LeagueStatus
+}
+
+// transitions is the whole state machine of a league (rulebook, section 8).
+// Nothing else changes its state.
+func transitions() map[string]transition {
+	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
+		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished
+	return map[string]transition{
+		actionOpen:   {[]arena.LeagueStatus{draft}, open},
+		actionStart:  {[]arena.LeagueStatus{open}, running},
+		actionPause:  {[]arena.LeagueStatus{running, frozen}, paused},
+		actionResume: {[]arena.LeagueStatus{paused, frozen}, running},
+		actionFreeze: {[]arena.LeagueStatus{running}, frozen},
+		actionFinish: {[]arena.LeagueStatus{open, running, paused, frozen}, finished},
+	}
+}
+
+// move mounts one act of the state machine.
+func move(action string) func(*API, route) {
+	return handle(func(a *API, ctx context.Context, in *SlugParam) (*output[leagueView], error) {
+		t := transitions()[action]
+		l, err := a.Store.UpdateLeague(ctx, in.Slug, func(l *arena.League) error {
+			if !slices.Contains(t.from, l.Status) {
+				return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
+			}
+			l.Status = t.to
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return answer(viewLeague(l))
+	})
+}
+
+// anyOf names states: "running or frozen".
+func anyOf[S ~string](states []S) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " or ")
+}
+
+type entryInput struct {
+	SlugParam
+	AgentID string `path:"agent_id" maxLength:"64"`
+}
+
+func (a *API) enterLeague(ctx context.Context, in *entryInput) (*empty, error) {
+	g, err := a.ownAgent(ctx, in.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	if !g.RetiredAt.IsZero() {
+		return nil, errRetired(g.ID)
+	}
+	if slices.Contains(g.Leagues, in.Slug) {
+		return &empty{}, nil
+	}
+	if err := a.mayEnter(ctx, in.Slug, g); err != nil {
+		return nil, err
+	}
+	return &empty{}, a.Store.Enter(ctx, in.Slug, g.ID, a.now())
+}
+
+func (a *API) withdrawFromLeague(ctx context.Context, in *entryInput) (*empty, error) {
+	g, err := a.ownAgent(ctx, in.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	return &empty{}, a.Store.Withdraw(ctx, in.Slug, g.ID, a.now())
+}
+
+// mayEnter holds an agent against a league's state and entry rules.
+func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent) error {
+	l, err := a.Store.League(ctx, slug)
+	if err != nil {
+		return err
+	}
+	if l.Status == arena.LeagueDraft || l.Status == arena.LeagueFinished {
+		return arena.Errorf(arena.CodeConflict, "league %s is %s and takes no entries", slug, l.Status)
+	}
+	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
+		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
+	}
+	most := l.Entry.AgentsPerOwner
+	if most == 0 {
+		return nil
+	}
+	mine, _, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: g.OwnerID, League: slug}, arena.Page{Limit: most})
+	if err != nil {
+		return err
+	}
+	if len(mine) >= most {
+		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
+	}
+	return nil
+}
+
+type standingView struct {
+	Rank         int               `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked yet."`
+	AgentID      string            `json:"agent_id"`
+	Name         string            `json:"name"`
+	OwnerID      string            `json:"owner_id"`
+	OwnerName    string            `json:"owner_name"`
+	Status       arena.AgentStatus `json:"status" enum:"pending,active,paused,retired"`
+	Version      string            `json:"version,omitempty"`
+	Rating       arena.Melo        `json:"rating"`
+	RatedMatches int               `json:"rated_matches"`
+	Provisional  bool              `json:"provisional"`
+	Wins         int               `json:"wins"`
+	Draws        int               `json:"draws"`
+	Losses       int               `json:"losses"`
+	Opponents    int               `json:"opponents" doc:"Distinct ones in rated matches."`
+	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
+	Recent       []arena.Melo      `json:"recent" doc:"Ratings after the last matches, oldest first."`
+}
+
+type standingsView struct {
+	Items      []standingView `json:"items" doc:"By rating; ranked or not."`
+	NextCursor string         `json:"next_cursor" doc:"Always empty: a table comes whole."`
+	League     string         `json:"league"`
+	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins."`
+	Drift      arena.Melo     `json:"drift"`
+}
+
+func (a *API) listStandings(ctx context.Context, in *SlugParam) (*output[standingsView], error) {
+	l, err := a.Store.League(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	table := standingsView{Items: []standingView{}, League: l.Slug, Frozen: l.Status == arena.LeagueFrozen, Drift: l.Drift}
+	if table.Frozen && !callerOf(ctx).isAdmin() {
+		return answer(table)
+	}
+	now := a.now()
+	standings, err := a.Store.Standings(ctx, l.Slug, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range standings {
+		table.Items = append(table.Items, standingView{
+			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
+			Status: s.Agent.StatusAt(now), Version: s.Agent.Version,
+			Rating: s.Rating.Melo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
+			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
+			Opponents: s.Opponents, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
+		})
+	}
+	return answer(table)
+}
+
+type leagueMatchesInput struct {
+	SlugParam
+	PageParams
+	StatusParam
+}
+
+func (a *API) listLeagueMatches(ctx context.Context, in *leagueMatchesInput) (*output[listOf[matchView]], error) {
+	if _, err := a.Store.League(ctx, in.Slug); err != nil {
+		return nil, err
+	}
+	return a.matchPage(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())
+}

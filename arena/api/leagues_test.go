@@ -1,0 +1,190 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func TestAPI_createLeague(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, `"a"`).is(201).str("pack_id")
+	empty := arena.Pack{ID: "pk_empty", Name: "empty", Format: "jsonl", CreatedAt: testNow}
+	if err := w.store.CreatePack(t.Context(), empty, nil); err != nil {
+		t.Fatal(err)
+	}
+	with := func(edit object) object {
+		body := object{"slug": "quiz", "title": "Quiz", "pack_id": pack, "judge": object{"kind": "exact"}, "rounds": 3, "time_limit_seconds": 5, "rated": true}
+		for k, v := range edit {
+			body[k] = v
+			if v == nil && k != "rounds" {
+				delete(body, k)
+			}
+		}
+		return body
+	}
+	post := func(name string, edit object, status int, code arena.Code, says string, fields ...string) scenario {
+		return scenario{name: name, method: "POST", path: "/v1/leagues", token: w.admin, body: with(edit), status: status, code: code, says: says, fields: fields}
+	}
+	w.run([]scenario{
+		post("plain", nil, 201, "", `"status":"open"`),
+		post("slug taken", nil, 409, arena.CodeNameTaken, "quiz"),
+		post("judge by its kind alone", object{"slug": "b", "judge": "choice"}, 201, "", `"judge":{"kind":"choice"}`),
+		post("judge with tolerance", object{"slug": "c", "judge": object{"kind": "number", "tolerance": 0.5}}, 201, "", `"judge":{"kind":"number","tolerance":0.5}`),
+		post("unknown judge", object{"slug": "d", "judge": "oracle"}, 422, arena.CodeInvalid, "exact, choice, number", "judge.kind"),
+		post("judge with an unknown member", object{"slug": "d", "judge": object{"kind": "exact", "mood": 1}}, 422, arena.CodeInvalid, "", "judge"),
+		post("judge as a list", object{"slug": "d", "judge": []string{"exact"}}, 422, arena.CodeInvalid, "", "judge"),
+		post("open end", object{"slug": "e", "rounds": nil}, 201, "", `"rounds":null`),
+		post("rounds left out", object{"slug": "f", "max_rounds": 7}, 201, "", `"max_rounds":7`),
+		post("no rounds", object{"slug": "g", "rounds": 0}, 422, arena.CodeInvalid, ">= 1", "rounds"),
+		post("generator", object{"slug": "h", "pack_id": nil, "generator": object{"name": "arithmetic", "difficulty": 3}}, 201, "", `"generator":{"name":"arithmetic","difficulty":3}`),
+		post("pack and generator", object{"slug": "i", "generator": object{"name": "arithmetic"}}, 422, arena.CodeInvalid, "either", "pack_id"),
+		post("unknown pack", object{"slug": "i", "pack_id": "pk_none"}, 422, arena.CodeInvalid, "pk_none", "pack_id"),
+		post("empty pack", object{"slug": "i", "pack_id": "pk_empty"}, 422, arena.CodeInvalid, "no tasks", "pack_id"),
+		post("time limit too short", object{"slug": "i", "time_limit_seconds": 0.5}, 422, arena.CodeInvalid, ">= 1", "time_limit_seconds"),
+		post("time limit too long", object{"slug": "i", "time_limit_seconds": 601}, 422, arena.CodeInvalid, "<= 600", "time_limit_seconds"),
+		post("half a second more", object{"slug": "j", "time_limit_seconds": 1.5}, 201, "", `"time_limit_seconds":1.5`),
+		post("sealed by default when rated", object{"slug": "k"}, 201, "", `"visibility":"sealed"`),
+		post("live", object{"slug": "l", "visibility": "live"}, 201, "", `"visibility":"live"`),
+		post("unknown visibility", object{"slug": "m", "visibility": "delayed"}, 422, arena.CodeInvalid, "live, sealed", "visibility"),
+		post("one seat", object{"slug": "m", "min_seats": 1}, 422, arena.CodeInvalid, ">= 2", "min_seats"),
+		post("seats crossed", object{"slug": "m", "min_seats": 9, "max_seats": 3}, 422, arena.CodeInvalid, "", "min_seats"),
+		post("bad slug", object{"slug": "My League"}, 422, arena.CodeInvalid, "lower-case", "slug"),
+		post("bad schedule", object{"slug": "m", "schedule": "often"}, 422, arena.CodeInvalid, "five fields", "schedule"),
+		post("pause between rounds", object{"slug": "q", "break_seconds": 2.5}, 201, "", `"break_seconds":2.5`),
+		post("pause too long", object{"slug": "m", "break_seconds": 61}, 422, arena.CodeInvalid, "<= 60", "break_seconds"),
+		post("schedule", object{"slug": "n", "schedule": "0 12 * * *"}, 201, "", `"schedule":"0 12 * * *"`),
+		post("rated left out", object{"slug": "o", "rated": nil}, 422, arena.CodeInvalid, "required", "rated"),
+		post("rule with an override", object{"slug": "o", "rules": []string{"be \u202e"}}, 422, arena.CodeInvalid, "U+202E", "rules"),
+		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
+	})
+	r := w.do("GET", "/v1/leagues", "", nil).is(200)
+	if n := len(r.at("items").([]any)); n != 11 {
+		t.Errorf("%d leagues, want 11", n)
+	}
+}
+
+func TestAPI_updateLeague(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", object{"max_tokens": 100})
+	path := "/v1/leagues/quiz"
+	patch := func(name string, body any, status int, code arena.Code, says string, fields ...string) scenario {
+		return scenario{name: name, method: "PATCH", path: path, token: w.admin, body: body, status: status, code: code, says: says, fields: fields}
+	}
+	w.run([]scenario{
+		patch("title", object{"title": "New"}, 200, "", `"title":"New"`),
+		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100`),
+		patch("open end", object{"rounds": nil}, 200, "", `"rounds":null,"max_rounds":100`),
+		patch("left out is not null", object{"rounds": 4}, 200, "", `"rounds":4`),
+		patch("seats", object{"min_seats": 3, "max_seats": 20}, 200, "", `"min_seats":3,"max_seats":20`),
+		patch("crossed with what is there", object{"min_seats": 21}, 422, arena.CodeInvalid, "", "min_seats"),
+		patch("generator instead of the pack", object{"generator": object{"name": "arithmetic"}}, 200, "", `"generator":{"name":"arithmetic"}`),
+		patch("slug", object{"slug": "other"}, 422, arena.CodeInvalid, "", "slug"),
+		{name: "unknown league", method: "PATCH", path: "/v1/leagues/none", token: w.admin, body: object{}, status: 404, code: arena.CodeNotFound},
+	})
+	if body := string(w.do("GET", path, "", nil).is(200).body); strings.Contains(body, "pack_id") {
+		t.Errorf("the pack is still there: %s", body)
+	}
+	w.do("POST", path+"/finish", w.admin, nil).is(200)
+	w.do("PATCH", path, w.admin, object{"title": "late"}).is(409)
+}
+
+// Every act from every state: the table of transitions and nothing else.
+func TestAPI_leagueTransitions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	want := map[string]map[string]string{ // state -> act -> state
+		"draft":    {"open": "open"},
+		"open":     {"start": "running", "finish": "finished"},
+		"running":  {"pause": "paused", "freeze": "frozen", "finish": "finished"},
+		"paused":   {"resume": "running", "finish": "finished"},
+		"frozen":   {"pause": "paused", "resume": "running", "finish": "finished"},
+		"finished": {},
+	}
+	got := map[string]map[string]string{}
+	for from := range want {
+		got[from] = map[string]string{}
+		for act := range transitions() {
+			_, err := w.store.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error {
+				l.Status = arena.LeagueStatus(from)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := w.do("POST", "/v1/leagues/quiz/"+act, w.admin, nil)
+			if r.status == 200 {
+				got[from][act] = r.str("status")
+				continue
+			}
+			if r.is(409).str("code") != "conflict" || !strings.Contains(r.str("detail"), from) {
+				t.Errorf("%s when %s: %s", act, from, r.body)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("transitions (-want +got):\n%s", diff)
+	}
+	w.do("POST", "/v1/leagues/none/open", w.admin, nil).is(404)
+}
+
+func TestAPI_entries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second := w.agent(w.alice, "first"), w.agent(w.alice, "second")
+	w.league("quiz", nil)
+	w.league("one-each", object{"entry": object{"agents_per_owner": 1}})
+	w.league("list", object{"entry": object{"allow": []string{first}}})
+	w.league("over", nil)
+	w.do("POST", "/v1/leagues/over/finish", w.admin, nil).is(200)
+	entry := func(method, league, id, token string, status int, code arena.Code) scenario {
+		return scenario{
+			name: method + " " + league, method: method, path: "/v1/leagues/" + league + "/entries/" + id, token: token, status: status, code: code,
+		}
+	}
+	w.run([]scenario{
+		entry("PUT", "quiz", first, w.alice, 204, ""),
+		entry("PUT", "quiz", first, w.alice, 204, ""),
+		entry("PUT", "quiz", second, w.bob, 404, arena.CodeNotFound),
+		entry("PUT", "quiz", second, w.admin, 204, ""),
+		entry("PUT", "none", first, w.alice, 404, arena.CodeNotFound),
+		entry("PUT", "over", first, w.alice, 409, arena.CodeConflict),
+		entry("PUT", "list", first, w.alice, 204, ""),
+		entry("PUT", "list", second, w.alice, 403, arena.CodeForbidden),
+		entry("PUT", "one-each", first, w.alice, 204, ""),
+		entry("PUT", "one-each", first, w.alice, 204, ""),
+		entry("PUT", "one-each", second, w.alice, 409, arena.CodeConflict),
+		entry("DELETE", "one-each", first, w.bob, 404, arena.CodeNotFound),
+		entry("DELETE", "one-each", first, w.alice, 204, ""),
+		entry("DELETE", "one-each", first, w.alice, 404, arena.CodeNotFound),
+		entry("PUT", "one-each", second, w.alice, 204, ""),
+	})
+	w.do("DELETE", "/v1/agents/"+first, w.alice, nil).is(204)
+	w.do("PUT", "/v1/leagues/quiz/entries/"+first, w.alice, nil).is(409)
+}
+
+func TestAPI_listStandings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	id := w.agent(w.alice, "steady", "quiz")
+	r := w.do("GET", "/v1/leagues/quiz/standings", "", nil).is(200)
+	if r.str("items.0.agent_id") != id || !strings.Contains(string(r.body), `"rating":1500.000,`) {
+		t.Errorf("standings: %s", r.body)
+	}
+	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)
+	w.do("POST", "/v1/leagues/quiz/freeze", w.admin, nil).is(200)
+	for token, want := range map[string]int{"": 0, w.alice: 0, w.admin: 1} {
+		r := w.do("GET", "/v1/leagues/quiz/standings", token, nil).is(200)
+		if n := len(r.at("items").([]any)); n != want || r.at("frozen") != true {
+			t.Errorf("frozen: %d lines, want %d: %s", n, want, r.body)
+		}
+	}
+	w.do("GET", "/v1/leagues/none/standings", "", nil).is(404)
+}

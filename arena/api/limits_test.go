@@ -1,0 +1,146 @@
+package api
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestLimiter_take(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(60, time.Minute)
+	now := testNow
+	for i := range 60 {
+		if wait, ok := l.take("a", now); !ok {
+			t.Fatalf("request %d must wait %d s", i+1, wait)
+		}
+	}
+	if wait, ok := l.take("a", now); ok || wait != 1 {
+		t.Errorf("the 61st: ok %v, wait %d; want to wait 1 s", ok, wait)
+	}
+	if _, ok := l.take("b", now); !ok {
+		t.Error("another caller has to wait")
+	}
+	if _, ok := l.take("a", now.Add(time.Second)); !ok {
+		t.Error("after a second still no token")
+	}
+	if _, ok := l.take("a", now.Add(time.Second)); ok {
+		t.Error("a refused request must not have used a token, and a second gives one only")
+	}
+}
+
+func TestLimiter_off(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(0, time.Minute)
+	for range 1000 {
+		if _, ok := l.take("a", testNow); !ok {
+			t.Fatal("a limit of zero is none")
+		}
+	}
+}
+
+// Many callers do not fill the memory, and a busy one is not forgotten. Threat V2.
+func TestLimiter_bounded(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(1, time.Hour)
+	l.take("busy", testNow)
+	for i := range 5 * limiterKeys {
+		l.take(fmt.Sprint(i), testNow)
+		if i%1000 == 0 {
+			if _, ok := l.take("busy", testNow); ok {
+				t.Fatalf("after %d others the busy caller was forgotten", i)
+			}
+		}
+	}
+	if n := len(l.young) + len(l.old); n > 2*limiterKeys {
+		t.Errorf("%d callers in memory, want at most %d", n, 2*limiterKeys)
+	}
+}
+
+func TestAddressKey(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"192.0.2.7":           "192.0.2.7",
+		"::ffff:192.0.2.7":    "192.0.2.7",
+		"2001:db8:1:2:3::4":   "2001:db8:1:2::/64",
+		"2001:db8:1:2:ffff::": "2001:db8:1:2::/64",
+		"fe80::1%eth0":        "fe80::/64",
+		"unknown":             "unknown",
+	} {
+		if got := addressKey(in); got != want {
+			t.Errorf("addressKey(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAPI_limits(t *testing.T) {
+	t.Parallel()
+	t.Run("address", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.AddressPerMinute = 3 })
+		for range 3 {
+			w.do("GET", "/v1/leagues", "", nil).is(200)
+		}
+		r := w.do("GET", "/v1/leagues", "", nil).is(429)
+		if r.header.Get("Retry-After") != "20" || r.str("code") != "rate_limited" {
+			t.Errorf("%v %s", r.header, r.body)
+		}
+		// Without a trusted proxy a header does not make another address. Threat V2.
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(429)
+		w.do("GET", "/v1/leagues", w.alice, nil).is(200)
+		w.do("GET", "/healthz", "", nil).is(200)
+		w.now.Add(20_000)
+		w.do("GET", "/v1/leagues", "", nil).is(200)
+	})
+	t.Run("trusted proxy", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) {
+			o.Limits.AddressPerMinute, o.TrustedProxies = 1, []string{"192.0.2.1"} // where httptest comes from
+		})
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(200)
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(429)
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.10").is(200)
+		if got := string(w.do("GET", "/v1/stream", "", nil, "X-Forwarded-For", "203.0.113.9").body); got != "stream GET 203.0.113.9:0" {
+			t.Errorf("the stream sees %q", got)
+		}
+	})
+	// Threat A4.
+	t.Run("guessing tokens", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.AddressPerMinute = 5 })
+		for i := range 5 {
+			w.do("GET", "/v1/me", fmt.Sprint("guess", i), nil).is(401)
+		}
+		w.do("GET", "/v1/me", "guess5", nil).is(429)
+	})
+	t.Run("token", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.TokenPerMinute = 2 })
+		w.do("GET", "/v1/me", w.alice, nil).is(200)
+		w.do("GET", "/v1/me", w.alice, nil).is(200)
+		w.do("GET", "/v1/me", w.alice, nil).is(429)
+		w.do("GET", "/v1/me", w.bob, nil).is(200)
+	})
+	t.Run("sign-ups", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.SignUpsPerHour = 1 })
+		w.do("POST", "/v1/owners", "", object{"name": "carol"}).is(201)
+		w.do("POST", "/v1/owners", "", object{"name": "dave"}).is(429)
+	})
+	// Threat S7.
+	t.Run("endpoint checks", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.ChecksPerMinute = 2 })
+		id := w.agent(w.alice, "steady")
+		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(200)
+		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(429)
+	})
+	t.Run("agents of one owner", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.AgentsPerOwner = 1 })
+		id := w.agent(w.alice, "steady")
+		w.do("POST", "/v1/agents", w.alice, object{"name": "next", "endpoint": "https://next.example"}).is(409)
+		w.do("DELETE", "/v1/agents/"+id, w.alice, nil).is(204)
+		w.agent(w.alice, "next")
+	})
+}

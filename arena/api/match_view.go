@@ -1,0 +1,123 @@
+package api
+
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// matchView is the Match object of the contract.
+type matchView struct {
+	MatchID          string            `json:"match_id"`
+	League           string            `json:"league"`
+	Status           arena.MatchStatus `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
+	Rated            bool              `json:"rated"`
+	Format           arena.Format      `json:"format"`
+	Visibility       arena.Visibility  `json:"visibility" enum:"live,sealed"`
+	Judge            string            `json:"judge" doc:"The kind of judge."`
+	TimeLimitSeconds float64           `json:"time_limit_seconds" doc:"For each round."`
+	Round            int               `json:"round" doc:"The last one opened; 0 before the first."`
+	TotalRounds      *int              `json:"total_rounds" doc:"null: open end"`
+	Seats            []seatView        `json:"seats"`
+	CreatedAt        jsonTime          `json:"created_at"`
+	StartsAt         jsonTime          `json:"starts_at"`
+	StartedAt        *jsonTime         `json:"started_at,omitempty"`
+	FinishedAt       *jsonTime         `json:"finished_at,omitempty"`
+	VoidReason       string            `json:"void_reason,omitempty"`
+	Seq              int64             `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
+	Viewers          int               `json:"viewers"`
+	CurrentRound     *currentRoundView `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
+}
+
+type seatView struct {
+	AgentID      string          `json:"agent_id"`
+	Name         string          `json:"name"`
+	OwnerID      string          `json:"owner_id"`
+	Version      string          `json:"version,omitempty"`
+	State        arena.SeatState `json:"state" enum:"active,out,left"`
+	OutRound     int             `json:"out_round,omitempty" doc:"The round in which it was eliminated or left."`
+	Points       arena.Points    `json:"points"`
+	Outcome      arena.Outcome   `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"Of its last round."`
+	Place        int             `json:"place,omitempty" minimum:"1" doc:"1 is best; absent until the match is over."`
+	RatingBefore *arena.Melo     `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
+	RatingDelta  *arena.Melo     `json:"rating_delta,omitempty"`
+}
+
+type currentRoundView struct {
+	Round       int            `json:"round"`
+	Task        arena.TaskBody `json:"task"`
+	StartedAt   jsonTime       `json:"started_at"`
+	Deadline    jsonTime       `json:"deadline"`
+	Closed      bool           `json:"closed"`
+	Interrupted bool           `json:"interrupted,omitempty" doc:"The round goes on after a take-over."`
+}
+
+// roundView is a closed round. Nothing of an open one is ever in it, so a
+// sealed round stays sealed (rulebook, section 5).
+type roundView struct {
+	Round       int                `json:"round"`
+	Task        arena.TaskBody     `json:"task"`
+	StartedAt   jsonTime           `json:"started_at"`
+	ClosedAt    jsonTime           `json:"closed_at"`
+	Interrupted bool               `json:"interrupted,omitempty"`
+	Correct     string             `json:"correct,omitempty"`
+	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
+}
+
+func (a *API) viewMatch(m arena.Match) matchView {
+	v := matchView{
+		MatchID: m.ID, League: m.League, Status: m.Status, Rated: m.Settings.Rated,
+		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind,
+		TimeLimitSeconds: m.Settings.TimeLimit.Seconds(),
+		Round:            m.Round, TotalRounds: roundsOrOpen(m.Settings.Rounds), Seats: make([]seatView, len(m.Seats)),
+		CreatedAt: jsonTime(m.CreatedAt), StartsAt: jsonTime(m.StartsAt),
+		StartedAt: optionalTime(m.StartedAt), FinishedAt: optionalTime(m.FinishedAt),
+		VoidReason: m.VoidReason, Seq: m.Seq,
+	}
+	if m.Status == arena.MatchRunning {
+		v.Viewers = a.Viewers(m.ID)
+	}
+	for i, s := range m.Seats {
+		v.Seats[i] = seatView{
+			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, Version: s.Version, State: s.State, OutRound: s.OutRound,
+			Points: s.Points, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
+		}
+		if s.Delta != nil {
+			v.Seats[i].RatingBefore = &s.Before
+		}
+	}
+	return v
+}
+
+func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
+	return &currentRoundView{
+		Round: r.No, Task: viewTask(r.Task), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit)),
+		Closed: !r.ClosedAt.IsZero(), Interrupted: r.Interruptions > 0,
+	}
+}
+
+// viewTask is the public part of a task: no answers.
+func viewTask(t arena.Task) arena.TaskBody {
+	return arena.TaskBody{
+		TaskID: t.ID, Description: t.Description, InputFormat: t.InputFormat, OutputFormat: t.OutputFormat,
+		Options: t.Options, Topic: t.Topic,
+	}
+}
+
+func viewRound(r arena.Round, answers []arena.Answer) roundView {
+	v := roundView{
+		Round: r.No, Task: viewTask(r.Task), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
+		Interrupted: r.Interruptions > 0, Seats: []arena.ClosedSeat{},
+	}
+	if len(r.Task.Answers) > 0 {
+		v.Correct = r.Task.Answers[0]
+	}
+	for _, an := range answers {
+		s := arena.ClosedSeat{AgentID: an.AgentID, Points: an.Points, Outcome: an.Outcome, ElapsedMS: an.Elapsed.Milliseconds()}
+		if an.Body != nil {
+			s.Answer = &an.Body.Answer
+		}
+		v.Seats = append(v.Seats, s)
+	}
+	return v
+}

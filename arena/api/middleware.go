@@ -1,0 +1,218 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The bounds of one request.
+const (
+	maxJSONBody = 64 << 10 // bytes
+	maxPackBody = 16 << 20 // bytes
+
+	bodyTimeout    = 20 * time.Second // to send a body
+	requestTimeout = 30 * time.Second // for everything a handler does
+)
+
+const requestIDHeader = "X-Request-Id"
+
+// apiPaths are the paths outside /v1 and /.well-known that belong to the API.
+// /metrics is served on a private address only and is kept away from the page.
+const apiPaths = " /healthz /readyz /version /docs /metrics "
+
+// isAPI tells paths of the API from those of the page.
+func isAPI(path string) bool {
+	return path == "/v1" || strings.HasPrefix(path, "/v1/") ||
+		strings.HasPrefix(path, "/.well-known/") || strings.Contains(apiPaths, " "+path+" ")
+}
+
+// observe gives each request an id and writes its one line to the log. The
+// route is logged, never the path's ids, the query, tokens or bodies.
+func (a *API) observe(c *gin.Context) {
+	id := c.GetHeader(requestIDHeader)
+	if !cleanID(id) {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // documented never to fail
+		id = hex.EncodeToString(b[:])
+	}
+	c.Header(requestIDHeader, id)
+	ctx := context.WithValue(c.Request.Context(), requestKey, id)
+	c.Request = c.Request.WithContext(ctx)
+
+	start := a.Now()
+	c.Next()
+
+	route := c.FullPath()
+	switch {
+	case route == "" && isAPI(c.Request.URL.Path):
+		route = "unknown"
+	case route == "":
+		route = "page"
+	}
+	level := slog.LevelInfo
+	if route == "page" || route == "/healthz" || route == "/readyz" {
+		level = slog.LevelDebug
+	}
+	a.Logger.LogAttrs(ctx, level, "request",
+		slog.String("method", c.Request.Method),
+		slog.String("route", route),
+		slog.Int("status", c.Writer.Status()),
+		slog.Float64("duration_ms", float64(a.Now().Sub(start).Microseconds())/1000),
+		slog.String("request_id", id),
+	)
+}
+
+// requestID is the id that observe gave the request.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey).(string)
+	return id
+}
+
+// cleanID accepts the request id of a proxy in front when it is safe to log.
+func cleanID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, r := range id {
+		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// recoverPanic turns a panic of a handler into a problem.
+func (a *API) recoverPanic(c *gin.Context) {
+	defer func() {
+		switch v := recover(); {
+		case v == nil:
+		case v == http.ErrAbortHandler: //nolint:errorlint // a sentinel of net/http, passed to panic as it is
+			panic(v)
+		default:
+			a.fail(c, a.internal(c.Request.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack())))
+		}
+	}()
+	c.Next()
+}
+
+// setHeaders puts the strictest policy on every answer; the page loosens it.
+func setHeaders(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	c.Next()
+}
+
+// setPageHeaders is the policy of the page (threat E3): its own files only.
+// Style attributes are allowed, since they hold widths and delays; style
+// elements and scripts in the page are not.
+func setPageHeaders(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Del("Cache-Control") // the page's handler knows what may be kept
+	h.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' data:; style-src 'self'; style-src-attr 'unsafe-inline'; "+
+		"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+}
+
+// guard stands before a typed handler: who calls, may they, and is the body
+// one that we read.
+func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
+	return func(hc huma.Context, next func(huma.Context)) {
+		c := humagin.Unwrap(hc)
+		who, err := a.identify(c, r.scope)
+		if err != nil {
+			a.fail(c, err)
+			return
+		}
+		if hc.Operation().RequestBody != nil {
+			if err := a.readBody(c, r.maxBody()); err != nil {
+				a.fail(c, err)
+				return
+			}
+		}
+		ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), callerKey, who), requestTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+		next(hc)
+	}
+}
+
+// readBody reads the whole body, at most limit bytes of it, and puts it back
+// for the handler. A body that says it is longer is refused unread.
+func (a *API) readBody(c *gin.Context, limit int64) error {
+	if c.Request.ContentLength > limit {
+		c.Header("Connection", "close")
+		return tooLarge(limit)
+	}
+	rc := http.NewResponseController(c.Writer)
+	// Not every writer has deadlines (those of tests have none); the caps hold
+	// without them.
+	_ = rc.SetReadDeadline(a.Now().Add(bodyTimeout))
+	data, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	_ = rc.SetReadDeadline(time.Time{})
+	var tooBig *http.MaxBytesError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &tooBig):
+		return tooLarge(limit)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return newProblem(http.StatusRequestTimeout, arena.CodeMalformed, fmt.Sprintf("the body did not arrive within %v", bodyTimeout))
+	case err != nil:
+		return arena.Errorf(arena.CodeMalformed, "the body ended before it was complete")
+	}
+	if limit == maxJSONBody && len(data) > 0 {
+		if err := wantJSON(c.GetHeader("Content-Type")); err != nil {
+			return err
+		}
+	}
+	c.Request.Body = io.NopCloser(bytes.NewReader(data))
+	return nil
+}
+
+func tooLarge(limit int64) error {
+	return arena.Errorf(arena.CodeTooLarge, "the body is larger than the limit of %d bytes", limit)
+}
+
+func wantJSON(contentType string) error {
+	kind, params, err := mime.ParseMediaType(contentType)
+	charset := params["charset"]
+	if err != nil || kind != jsonType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+		return arena.Errorf(arena.CodeUnsupported, "send Content-Type: %s", jsonType)
+	}
+	return nil
+}
+
+// withClientAddress hands a request to a handler of another room with the
+// client's own address, which behind a trusted proxy is not the connection's.
+func withClientAddress(c *gin.Context, h http.Handler) {
+	r := c.Request
+	if ip := c.ClientIP(); ip != "" && ip != c.RemoteIP() {
+		r = r.Clone(r.Context())
+		r.RemoteAddr = net.JoinHostPort(ip, "0")
+	}
+	c.Status(http.StatusOK)
+	h.ServeHTTP(c.Writer, r)
+}
+
+// clientIP is the caller's address as limits and other rooms are to see it.
+func clientIP(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }

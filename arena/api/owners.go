@@ -1,0 +1,145 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// maxTokens is how many tokens an owner may hold at once.
+const maxTokens = 50
+
+type signUpInput struct {
+	Body struct {
+		Name  string `json:"name" minLength:"1" maxLength:"40" doc:"Shown to everyone; one of a kind, in any case."`
+		Email string `json:"email,omitempty" maxLength:"254" format:"email" doc:"Shown to nobody."`
+	} `nameHint:"SignUpBody"`
+	address string
+}
+
+// Resolve notes the caller's address, for the limit on sign-ups.
+func (in *signUpInput) Resolve(ctx huma.Context) []error {
+	in.address = clientIP(ctx)
+	return nil
+}
+
+type signedUpView struct {
+	OwnerID string `json:"owner_id"`
+	Token   string `json:"token" doc:"The owner's bearer token. It is shown once."`
+}
+
+func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView], error) {
+	if a.SignupMode != SignupOpen {
+		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no sign-ups; ask its admin for a token")
+	}
+	if err := checkLine("name", in.Body.Name); err != nil {
+		return nil, err
+	}
+	if wait, ok := a.limiters.signUp.take(addressKey(in.address), a.Now()); !ok {
+		return nil, tooMany(wait, "too many sign-ups from this address")
+	}
+	now := a.now()
+	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Body.Name, Email: in.Body.Email, CreatedAt: now}
+	secret, token := a.newToken(owner.ID, "first", now)
+	if err := a.Store.CreateOwner(ctx, owner, token); err != nil {
+		return nil, err
+	}
+	return answer(signedUpView{OwnerID: owner.ID, Token: secret})
+}
+
+func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {
+	secret, hash := a.NewSecret()
+	return secret, arena.Token{
+		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: ownerID, Scope: arena.ScopeOwner,
+		Name: name, Hash: hash, CreatedAt: now,
+	}
+}
+
+type meView struct {
+	Scope   arena.Scope `json:"scope" enum:"owner,admin"`
+	TokenID string      `json:"token_id"`
+	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for an admin."`
+	Name    string      `json:"name,omitempty"`
+	Email   string      `json:"email,omitempty"`
+}
+
+func (a *API) getMe(ctx context.Context, _ *struct{}) (*output[meView], error) {
+	t := callerOf(ctx).token
+	me := meView{Scope: t.Scope, TokenID: t.ID}
+	if t.OwnerID != "" {
+		owner, err := a.Store.Owner(ctx, t.OwnerID)
+		if err != nil {
+			return nil, err
+		}
+		me.OwnerID, me.Name, me.Email = owner.ID, owner.Name, owner.Email
+	}
+	return answer(me)
+}
+
+type tokenView struct {
+	TokenID    string    `json:"token_id"`
+	Name       string    `json:"name"`
+	CreatedAt  jsonTime  `json:"created_at"`
+	LastUsedAt *jsonTime `json:"last_used_at,omitempty" doc:"To the minute."`
+	Current    bool      `json:"current" doc:"It is the token of this request."`
+}
+
+func (a *API) listTokens(ctx context.Context, _ *struct{}) (*output[listOf[tokenView]], error) {
+	me := callerOf(ctx).token
+	tokens, err := a.Store.Tokens(ctx, me.OwnerID)
+	if err != nil {
+		return nil, err
+	}
+	var items []tokenView
+	for _, t := range tokens {
+		items = append(items, tokenView{
+			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt),
+			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == me.ID,
+		})
+	}
+	return answerList(items, "")
+}
+
+type createTokenInput struct {
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"40" doc:"What it is for."`
+	} `nameHint:"CreateTokenBody"`
+}
+
+type createdTokenView struct {
+	TokenID string `json:"token_id"`
+	Name    string `json:"name"`
+	Token   string `json:"token" doc:"The bearer token. It is shown once."`
+}
+
+func (a *API) createToken(ctx context.Context, in *createTokenInput) (*output[createdTokenView], error) {
+	if err := checkLine("name", in.Body.Name); err != nil {
+		return nil, err
+	}
+	owner := callerOf(ctx).token.OwnerID
+	live, err := a.Store.Tokens(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	if len(live) >= maxTokens {
+		return nil, arena.Errorf(arena.CodeConflict, "an owner may hold %d tokens; revoke one first", maxTokens)
+	}
+	secret, t := a.newToken(owner, in.Body.Name, a.now())
+	if err := a.Store.CreateToken(ctx, t); err != nil {
+		return nil, err
+	}
+	return answer(createdTokenView{TokenID: t.ID, Name: t.Name, Token: secret})
+}
+
+func (a *API) revokeToken(ctx context.Context, in *IDParam) (*empty, error) {
+	return &empty{}, a.Store.RevokeToken(ctx, callerOf(ctx).token.OwnerID, in.ID)
+}
+
+// IDParam is the path parameter {id}. Huma reads embedded parameters of
+// exported types only.
+type IDParam struct {
+	ID string `path:"id" maxLength:"64"`
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func TestAPI_createPack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	post := func(name, query, body string, status int, code arena.Code, says string, fields ...string) scenario {
+		return scenario{
+			name: name, method: "POST", path: "/v1/packs?" + query, token: w.admin, body: body, header: []string{"Content-Type", "application/x-ndjson"},
+			status: status, code: code, says: says, fields: fields,
+		}
+	}
+	w.run([]scenario{
+		post("good", "format=jsonl&name=p", "\"a\"\n\"b\"\n", 201, "", `"tasks":2,"skipped":[]`),
+		post("one bad line", "format=jsonl&name=p", "\"a\"\nb\n\"c\"", 422, arena.CodePackInvalid, "1 of 3 entries", "line 2"),
+		post("bad lines skipped", "format=jsonl&name=p&skip_bad=true", "\"a\"\nb\n\"c\"", 201, "", `"tasks":2,"skipped":[{"line":2`),
+		post("nothing left", "format=jsonl&name=p&skip_bad=true", "b", 422, arena.CodePackInvalid, "no task"),
+		post("no task", "format=jsonl&name=p", "\n\n", 422, arena.CodePackInvalid, "no task"),
+		post("empty", "format=jsonl&name=p", "", 400, arena.CodeMalformed, "body is required"),
+		post("no name", "format=jsonl", `"a"`, 422, arena.CodeInvalid, "", "name"),
+		post("no format", "name=p", `"a"`, 422, arena.CodeInvalid, "", "format"),
+		post("unknown format", "format=docx&name=p", `"a"`, 422, arena.CodeInvalid, "jsonl", "format"),
+		post("a million lines", "format=jsonl&name=p", strings.Repeat("\"a\"\n", 1_000_000), 413, arena.CodeTooLarge, "1000 lines"),
+		post("larger than the limit", "format=jsonl&name=p", strings.Repeat(" ", maxPackBody+1), 413, arena.CodeTooLarge, "16777216 bytes"),
+	})
+
+	r := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, strings.Repeat("x\n", 250)).is(422)
+	if n := len(into[problem](r).Errors); n != shownLines || !strings.Contains(r.str("detail"), "250 of 250") {
+		t.Errorf("%d lines named: %s", n, r.str("detail"))
+	}
+	list := w.do("GET", "/v1/packs", w.admin, nil).is(200)
+	if n := len(list.at("items").([]any)); n != 2 {
+		t.Errorf("%d packs, want the 2 good ones: %s", n, list.body)
+	}
+	w.do("GET", "/v1/packs/"+list.str("items.0.pack_id"), w.admin, nil).is(200)
+	w.do("GET", "/v1/packs/pk_none", w.admin, nil).is(404)
+}
+
+func TestAPI_createPack_form(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	send := func(query string, fields ...string) response {
+		t.Helper()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		for _, name := range fields {
+			part, err := form.CreateFormFile(name, "trivia.jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(part, `"a"`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := form.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return w.do("POST", "/v1/packs?format=jsonl"+query, w.admin, body.String(), "Content-Type", form.FormDataContentType())
+	}
+	if r := send("", "file").is(201); r.str("name") != "trivia.jsonl" {
+		t.Errorf("name %q", r.str("name"))
+	}
+	if r := send("&name=mine", "file").is(201); r.str("name") != "mine" {
+		t.Errorf("name %q", r.str("name"))
+	}
+	send("", "other").is(422)
+	send("", "file", "file").is(422)
+	send("").is(422)
+	w.do("POST", "/v1/packs?format=jsonl", w.admin, "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ncut", "Content-Type", "multipart/form-data; boundary=x").is(400)
+}
+
+// counter counts what is read from a body that never ends.
+type counter struct{ read int }
+
+func (c *counter) Read(p []byte) (int, error) {
+	clear(p)
+	c.read += len(p)
+	return len(p), nil
+}
+
+// A body over the limit is refused before it is read; one that hides its
+// length is not read past the limit. Threat A6.
+func TestAPI_createPack_unread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		length int64
+		most   int
+		token  string
+		status int
+	}{
+		"says 100 MB":      {100 << 20, 0, w.admin, 413},
+		"hides its length": {-1, maxPackBody + 1<<20, w.admin, 413},
+		"of an owner":      {-1, 0, w.alice, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var body counter
+			req := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/packs?format=jsonl&name=p", io.NopCloser(&body))
+			req.ContentLength = c.length
+			req.Header.Set("Authorization", "Bearer "+c.token)
+			rec := httptest.NewRecorder()
+			w.api.ServeHTTP(rec, req)
+			if rec.Code != c.status || body.read > c.most {
+				t.Errorf("status %d, want %d; %d bytes read, want at most %d", rec.Code, c.status, body.read, c.most)
+			}
+			if c.status == 413 && !strings.Contains(rec.Body.String(), "16777216") {
+				t.Errorf("the limit is not named: %s", rec.Body)
+			}
+		})
+	}
+}

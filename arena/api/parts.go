@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Store is what this room asks of storage. Errors are *arena.Error; times are
+// UTC with milliseconds.
+type Store interface {
+	accountStore
+	agentStore
+	leagueStore
+	matchStore
+}
+
+type accountStore interface {
+	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error
+	Owner(ctx context.Context, id string) (arena.Owner, error)
+	CreateToken(ctx context.Context, t arena.Token) error
+	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
+	RevokeToken(ctx context.Context, ownerID, id string) error
+	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
+	Counts(ctx context.Context) (arena.Counts, error)
+}
+
+type agentStore interface {
+	CreateAgent(ctx context.Context, a arena.Agent) error
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
+	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
+	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
+	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
+	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
+	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
+	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
+	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
+}
+
+type leagueStore interface {
+	CreateLeague(ctx context.Context, l arena.League) error
+	League(ctx context.Context, slug string) (arena.League, error)
+	Leagues(ctx context.Context) ([]arena.League, error)
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error)
+	Enter(ctx context.Context, league, agentID string, at time.Time) error
+	Withdraw(ctx context.Context, league, agentID string, at time.Time) error
+	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
+	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
+	Pack(ctx context.Context, id string) (arena.Pack, error)
+	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
+}
+
+type matchStore interface {
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
+	Match(ctx context.Context, id string) (arena.Match, error)
+	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
+	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
+	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
+}
+
+// Publisher tells spectators what was committed.
+type Publisher interface {
+	// Publish sends events of one match to its topic, its league's and the lobby.
+	Publish(league string, events ...arena.Event)
+	// PublishAgent sends an event of an agent outside matches to the topics of
+	// the leagues it has entered.
+	PublishAgent(leagues []string, e arena.Event)
+}

@@ -1,0 +1,192 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+)
+
+const streamPath = "/v1/stream"
+
+// route is one line of the contract.
+type route struct {
+	method  string
+	path    string
+	scope   scope
+	status  int    // of success
+	id      string // operationId, stable: clients are generated from it
+	tag     string
+	summary string
+	mount   func(*API, route)
+	// describe completes what the document says where the types do not.
+	describe func(*huma.Operation)
+}
+
+// The tags of the document.
+const (
+	tagAccounts = "accounts"
+	tagAgents   = "agents"
+	tagLeagues  = "leagues"
+	tagPacks    = "packs"
+	tagMatches  = "matches"
+	tagStream   = "stream"
+	tagService  = "service"
+)
+
+func tags() []*huma.Tag {
+	return []*huma.Tag{
+		{Name: tagAccounts, Description: "Owners and their tokens."},
+		{Name: tagAgents, Description: "Agents, their state and their history."},
+		{Name: tagLeagues, Description: "Leagues, entries and standings."},
+		{Name: tagPacks, Description: "Sets of tasks."},
+		{Name: tagMatches, Description: "Matches and their logs."},
+		{Name: tagStream, Description: "Events as they happen."},
+		{Name: tagService, Description: "The service itself."},
+	}
+}
+
+// routes is the whole API, one line each. The order is that of the contract.
+func routes() []route {
+	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	return []route{
+		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", handle((*API).signUp), nil},
+		{get, "/v1/me", scopeOwnerOrAdmin, 200, "get-me", tagAccounts, "Who am I", handle((*API).getMe), nil},
+		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", handle((*API).listTokens), nil},
+		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", handle((*API).createToken), nil},
+		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", handle((*API).revokeToken), nil},
+
+		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", handle((*API).createAgent), nil},
+		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", handle((*API).listAgents), nil},
+		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", handle((*API).getAgent), nil},
+		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", handle((*API).updateAgent), nil},
+		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handle((*API).retireAgent), nil},
+		{post, "/v1/agents/{id}/check", scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", handle((*API).checkAgent), nil},
+		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", handle((*API).pauseAgent), nil},
+		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", handle((*API).resumeAgent), nil},
+		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", handle((*API).listAgentRatings), nil},
+		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", handle((*API).listAgentMatches), nil},
+		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handle((*API).listUptime), nil},
+		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handle((*API).listOpponents), nil},
+		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handle((*API).listDeliveries), nil},
+
+		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handle((*API).listLeagues), nil},
+		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Make a league", handle((*API).createLeague), nil},
+		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", handle((*API).getLeague), nil},
+		{patch, "/v1/leagues/{slug}", scopeAdmin, 200, "update-league", tagLeagues, "Change a league's settings", handle((*API).updateLeague), nil},
+		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handle((*API).listStandings), nil},
+		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", handle((*API).listLeagueMatches), nil},
+		{post, "/v1/leagues/{slug}/open", scopeAdmin, 200, "open-league", tagLeagues, "Let agents enter", move(actionOpen), nil},
+		{post, "/v1/leagues/{slug}/start", scopeAdmin, 200, "start-league", tagLeagues, "Begin the league's own pairing", move(actionStart), nil},
+		{post, "/v1/leagues/{slug}/pause", scopeAdmin, 200, "pause-league", tagLeagues, "Stop pairing for now", move(actionPause), nil},
+		{post, "/v1/leagues/{slug}/resume", scopeAdmin, 200, "resume-league", tagLeagues, "Go on pairing, show the table", move(actionResume), nil},
+		{post, "/v1/leagues/{slug}/freeze", scopeAdmin, 200, "freeze-league", tagLeagues, "Hide the table, go on pairing", move(actionFreeze), nil},
+		{post, "/v1/leagues/{slug}/finish", scopeAdmin, 200, "finish-league", tagLeagues, "End a league", move(actionFinish), nil},
+		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "enter-league", tagLeagues, "Enter an agent", handle((*API).enterLeague), nil},
+		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", handle((*API).withdrawFromLeague), nil},
+
+		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a task pack, all or nothing", handle((*API).createPack), describePackBody},
+		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", handle((*API).listPacks), nil},
+		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", handle((*API).getPack), nil},
+
+		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", handle((*API).createMatch), nil},
+		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handle((*API).listMatches), nil},
+		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handle((*API).getMatch), nil},
+		{post, "/v1/matches/{id}/cancel", scopeAdmin, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", handle((*API).cancelMatch), nil},
+		{post, "/v1/matches/{id}/void", scopeAdmin, 200, "void-match", tagMatches, "End a match so that it does not count", handle((*API).voidMatch), nil},
+		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handle((*API).listEvents), describeEventLines},
+		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handle((*API).listRounds), nil},
+
+		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.Stream }), describeWatch},
+		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.Stream }), describeSendEvents},
+		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.JWKS }), describeJSON},
+
+		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
+		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve((*API).document), describeJSON},
+		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve((*API).docsPage), describeHTML},
+		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handle((*API).getVersion), nil},
+		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*API).getHealth), nil},
+		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*API).getReadiness), nil},
+	}
+}
+
+// mountOn puts the route on the router and into the document.
+func (r route) mountOn(a *API) {
+	if r.scope == "" || r.id == "" || r.summary == "" {
+		panic(fmt.Sprintf("api: route %s %s is not complete", r.method, r.path))
+	}
+	r.mount(a, r)
+	if r.describe != nil {
+		r.describe(operationAt(a.huma.OpenAPI(), r.method, r.path))
+	}
+}
+
+// maxBody is the cap of the route's body in bytes.
+func (r route) maxBody() int64 {
+	if r.path == packsPath {
+		return maxPackBody
+	}
+	return maxJSONBody
+}
+
+// operation is the route in Huma's words.
+func (r route) operation() huma.Operation {
+	op := huma.Operation{
+		Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag}, Summary: r.summary,
+		DefaultStatus: r.status,
+		Description:   "Scope: " + string(r.scope) + ".",
+		Security:      []map[string][]string{},
+		// guard has read the body, under caps and a deadline of its own.
+		MaxBodyBytes: -1, BodyReadTimeout: -1,
+	}
+	switch r.scope {
+	case scopeOwner, scopeAdmin, scopeOwnerOrAdmin:
+		op.Security = append(op.Security, map[string][]string{"bearer": {}})
+	case scopePublic:
+	case scopeElsewhere:
+		op.Description = ""
+		op.Security = append(op.Security, map[string][]string{"task": {}})
+		if r.method == http.MethodGet { // spectators need none
+			op.Security = append(op.Security, map[string][]string{})
+		}
+	}
+	return op
+}
+
+// handle mounts a typed handler behind guard.
+func handle[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) {
+		op := r.operation()
+		op.Middlewares = huma.Middlewares{a.guard(r)}
+		register(a, op, h)
+	}
+}
+
+// unguarded mounts a typed handler that must answer whatever the rate: the
+// probes of whoever keeps this process running.
+func unguarded[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) { register(a, r.operation(), h) }
+}
+
+func register[I, O any](a *API, op huma.Operation, h func(*API, context.Context, *I) (*O, error)) {
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := h(a, ctx, in)
+		if err != nil {
+			return nil, a.problemOf(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// serve mounts a plain handler, which reads and limits for itself.
+func serve(handler func(*API) http.Handler) func(*API, route) {
+	return func(a *API, r route) {
+		h := handler(a)
+		a.engine.Handle(r.method, r.path, func(c *gin.Context) { withClientAddress(c, h) })
+		op := r.operation()
+		op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
+		a.huma.OpenAPI().AddOperation(&op)
+	}
+}

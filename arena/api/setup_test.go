@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+// testNow is the clock of tests that do not move it. It lies in the past of
+// the database, whose clock says which matches are due.
+var testNow = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// publisher keeps what was published.
+type publisher struct {
+	mu     sync.Mutex
+	events []arena.Event
+}
+
+func (p *publisher) Publish(_ string, events ...arena.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, events...)
+}
+
+func (p *publisher) PublishAgent(_ []string, e arena.Event) { p.Publish("", e) }
+
+func (p *publisher) types() []arena.EventType {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var types []arena.EventType
+	for _, e := range p.events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// says is a part of another room that names itself.
+func says(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, name+" "+r.Method+" "+r.RemoteAddr)
+	})
+}
+
+// testOptions are complete but for a store that answers.
+func testOptions(t *testing.T) Options {
+	t.Helper()
+	var secrets atomic.Int64
+	return Options{
+		Store: struct{ Store }{}, Publisher: &publisher{},
+		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
+		Viewers:       func(string) int { return 3 },
+		Wake:          func() {},
+		CheckEndpoint: checkEndpoint,
+		CheckAgent:    func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") },
+		Defaults:      defaults, CheckSettings: checkSettings,
+		CheckSchedule: func(s string) error {
+			if len(strings.Fields(s)) != 5 {
+				return errors.New("want five fields")
+			}
+			return nil
+		},
+		ParsePack: parsePack,
+		NewSecret: func() (string, [32]byte) {
+			s := fmt.Sprintf("secret-%d", secrets.Add(1))
+			return s, sha256.Sum256([]byte(s))
+		},
+		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Ready:      func(context.Context) error { return nil },
+		Version:    "v0.0.0-test", Node: "nd_test", SignupMode: SignupOpen,
+		Now:    func() time.Time { return testNow },
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+}
+
+func newAPI(t *testing.T, o Options) *API {
+	t.Helper()
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func checkEndpoint(_ context.Context, field, raw string) (string, error) {
+	refuse := func(code arena.Code, why string) (string, error) {
+		return "", &arena.Error{Code: code, Message: why, Fields: []arena.FieldError{{Field: field, Message: why}}}
+	}
+	switch {
+	case !strings.HasPrefix(raw, "http://") && !strings.HasPrefix(raw, "https://"):
+		return refuse(arena.CodeEndpointInvalid, "is not an http or https URL")
+	case strings.Contains(raw, "://10."):
+		return refuse(arena.CodeEndpointBlocked, "is a private address")
+	case strings.Contains(raw, "://arena.example"):
+		return refuse(arena.CodeEndpointOwn, "is the arena itself")
+	}
+	return strings.TrimSuffix(raw, "/"), nil
+}
+
+func defaults(s arena.Settings) arena.Settings {
+	if s.Format == "" {
+		s.Format = arena.FormatLadder
+	}
+	if s.MinSeats == 0 {
+		s.MinSeats = 2
+	}
+	if s.MaxSeats == 0 {
+		s.MaxSeats = max(2, s.MinSeats)
+	}
+	if s.Visibility == "" {
+		s.Visibility = arena.VisibilityLive
+		if s.Rated {
+			s.Visibility = arena.VisibilitySealed
+		}
+	}
+	if s.ScoreMode == "" {
+		s.ScoreMode = arena.ScoreMatch
+	}
+	if s.Rounds == 0 && s.MaxRounds == 0 {
+		s.MaxRounds = 100
+	}
+	return s
+}
+
+func checkSettings(s arena.Settings) []arena.FieldError {
+	var fields []arena.FieldError
+	add := func(field, message string) { fields = append(fields, arena.FieldError{Field: field, Message: message}) }
+	if !slices.Contains([]string{arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber}, s.Judge.Kind) {
+		add("judge.kind", "must be one of: exact, choice, number")
+	}
+	if (s.PackID == "") == (s.Generator == nil) {
+		add("pack_id", "give either pack_id or generator")
+	}
+	if s.MinSeats > s.MaxSeats {
+		add("min_seats", "must not be above max_seats")
+	}
+	return fields
+}
+
+const testPackLines = 1000
+
+// parsePack reads one JSON string per line: the task's answer.
+func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
+	if format != "jsonl" {
+		return nil, nil, arena.Invalid("format", "must be jsonl")
+	}
+	var tasks []arena.Task
+	var skipped []arena.SkippedLine
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	if len(lines) > testPackLines {
+		return nil, nil, arena.Errorf(arena.CodeTooLarge, "a pack has at most %d lines", testPackLines)
+	}
+	for i, line := range lines {
+		var answer string
+		if line == "" {
+			continue
+		}
+		if err := strictjson.Unmarshal([]byte(line), &answer); err != nil {
+			skipped = append(skipped, arena.SkippedLine{Line: i + 1, Reason: err.Error()})
+			continue
+		}
+		tasks = append(tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
+	}
+	return tasks, skipped, nil
+}

@@ -1,0 +1,34 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// checkLine refuses one-line texts that show as something else than they are:
+// control and bidirectional characters, line breaks, invisible ones, blank
+// edges (threats E3, E4). Length is checked by the schema.
+func checkLine(field, s string) error {
+	if strings.TrimSpace(s) != s {
+		return arena.Invalid(field, "must not begin or end with a space")
+	}
+	return checkRunes(field, s, "")
+}
+
+// checkText is checkLine for texts of several lines.
+func checkText(field, s string) error { return checkRunes(field, s, "\n\t") }
+
+func checkRunes(field, s, allowed string) error {
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune(allowed, r):
+		case r == '\u200c' || r == '\u200d': // joiners: parts of letters and emoji
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
+			return arena.Invalid(field, "must not contain the character %s", fmt.Sprintf("U+%04X", r))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package token makes and checks task tokens: the signed JWTs that travel
+// with every task (AAP, "Authentication"; rulebook, section 2) and open the
+// agent's side of the stream.
+//
+// It owns the signing keys (made at first start, rotated with an overlap,
+// published as a JWK set), the claims and their check, and the making and
+// hashing of bearer secrets for owners and admins. It leaves the keys' rows to
+// store, who may do what to arena/api, and the life of an open stream to
+// stream. Agents check tokens with sdk/go or any JWT library.
+//
+// It imports arena, arena/strictjson, golang-jwt and jwkset; only cmd/arena
+// imports it.
+package token

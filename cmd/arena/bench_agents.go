@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// BenchAgentsCmd is `arena bench agents`: the other side of the benchmarks.
+type BenchAgentsCmd struct {
+	Count int `arg:"" help:"Number of agents."`
+}
+
+const benchAnswer = "42"
+
+// Run serves agents on ports of their own until standard input ends. It
+// prints one JSON object with their endpoints first.
+func (c *BenchAgentsCmd) Run(app *App) error {
+	var mu sync.Mutex
+	arrivals := []int64{}
+	reply := []byte(`{"answer":"` + benchAnswer + `","confidence":0.9,"tokens":12}`)
+	health := []byte(`{"status":"ok","version":"1.0","capabilities":["bench"],"max_concurrent":1000}`)
+	send := func(w http.ResponseWriter, body []byte) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body) // the arena may have hung up
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /agora", func(w http.ResponseWriter, r *http.Request) {
+		at := time.Now().UnixNano()
+		mu.Lock()
+		arrivals = append(arrivals, at)
+		mu.Unlock()
+		_, _ = io.Copy(io.Discard, r.Body) // the reply does not depend on it
+		send(w, reply)
+	})
+	mux.HandleFunc("GET /agora/health", func(w http.ResponseWriter, _ *http.Request) { send(w, health) })
+	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := json.Marshal(arrivals) // numbers always encode
+		arrivals = arrivals[:0]
+		send(w, body)
+	})
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	var wg sync.WaitGroup
+	var hello struct {
+		Endpoints []string `json:"endpoints"`
+		Control   string   `json:"control"`
+	}
+	for range c.Count {
+		var lc net.ListenConfig
+		l, err := lc.Listen(app.Ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		wg.Go(func() { _ = srv.Serve(l) }) // ends with ErrServerClosed
+		hello.Control = "http://" + l.Addr().String()
+		hello.Endpoints = append(hello.Endpoints, hello.Control+"/agora")
+	}
+	if err := json.NewEncoder(app.Stdout).Encode(hello); err != nil {
+		return fmt.Errorf("say where the agents are: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, app.Stdin) // until the other side closes it
+	err := srv.Close()
+	wg.Wait()
+	return err
+}
+
+// spread is how far the first and the last of a group are apart, over all
+// groups, in milliseconds.
+type spread struct {
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Worst float64 `json:"worst"`
+}
+
+// spreadOf cuts arrivals (unix nanoseconds) into groups of n in order of time:
+// a round's requests all come before the next round's.
+func spreadOf(arrivals []int64, n int) spread {
+	slices.Sort(arrivals)
+	var ms []float64
+	for group := range slices.Chunk(arrivals, n) {
+		ms = append(ms, float64(group[len(group)-1]-group[0])/1e6)
+	}
+	if len(ms) == 0 {
+		return spread{}
+	}
+	slices.Sort(ms)
+	at := func(share float64) float64 { return ms[min(len(ms)-1, int(share*float64(len(ms))))] }
+	return spread{P50: at(0.5), P99: at(0.99), Worst: ms[len(ms)-1]}
+}

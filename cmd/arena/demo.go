@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/examples/agents"
+	"github.com/agora-arena/arena/examples/packs"
+)
+
+// DemoCmd is `arena demo`.
+type DemoCmd struct {
+	Addr      string  `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on, on this machine only; port 0 takes a free one."`
+	Data      string  `placeholder:"DIR" type:"path" help:"Keep the arena in this folder and go on from there; without it everything is gone at the end."`
+	Agents    int     `default:"24" help:"Number of demo agents, 8 to 128."`
+	Speed     float64 `default:"1" help:"How fast agents think: 2 is twice as fast, up to 100."`
+	Seed      uint64  `default:"1" help:"Of the agents' skills and moods."`
+	ReadyFile string  `placeholder:"FILE" type:"path" help:"Write a JSON file with url and admin_token once leagues are running."`
+	Verbose   bool    `short:"v" help:"Print the server's log lines."`
+}
+
+// Help says what is to be seen.
+func (c *DemoCmd) Help() string {
+	return `Starts an arena with three leagues that keep playing, and agents of every
+temper: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
+printed URL in a browser. Nothing leaves this machine.
+
+    arena demo
+    arena demo --data ./my-arena --agents 40`
+}
+
+// The leagues of the demo.
+const (
+	demoTrivia      = "trivia"
+	demoArithmetic  = "arithmetic"
+	demoElimination = "last-one-standing"
+)
+
+// Run plays until a signal comes.
+func (c *DemoCmd) Run(app *App) (err error) {
+	if c.Agents < 8 || c.Agents > 128 {
+		return fmt.Errorf("--agents is %d, want 8 to 128", c.Agents)
+	}
+	if c.Speed <= 0 || c.Speed > 100 {
+		return fmt.Errorf("--speed is %g, want more than 0 and at most 100", c.Speed)
+	}
+	dir := c.Data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "arena-demo-"); err != nil {
+			return fmt.Errorf("folder for the demo: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	cfg, err := c.config(app, dir)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.DiscardHandler)
+	if c.Verbose {
+		log = app.Logger(cfg)
+	}
+	s, err := newServer(app.Ctx, cfg, log, serverOptions{
+		limits:     &api.Limits{}, // everything comes from one address here
+		spectators: 10_000, ladderPause: 4 * time.Second, eliminationPause: 45 * time.Second,
+		rateLimitPause: time.Minute,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(app.Ctx)
+	defer cancel(nil)
+	served := make(chan error, 1)
+	go func() {
+		err := s.Run(ctx)
+		cancel(err)
+		served <- err
+	}()
+	fleet, err := c.populate(ctx, s, log)
+	if err == nil {
+		c.welcome(app, s, dir)
+		if c.ReadyFile != "" {
+			err = s.writeReadyFile(c.ReadyFile)
+		}
+	}
+	if err == nil {
+		<-ctx.Done()
+	}
+	cancel(err)
+	err = errors.Join(err, <-served)
+	if fleet != nil {
+		fleet.Close()
+	}
+	if app.Ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // a signal in the middle of the preparations
+	}
+	return err
+}
+
+// config is a server for this machine only, which may call agents on it.
+func (c *DemoCmd) config(app *App, dir string) (Config, error) {
+	secret, err := demoSecret(dir)
+	if err != nil {
+		return Config{}, err
+	}
+	cfg, err := Load(Sources{Environ: app.Environ, Flags: map[string]string{
+		"ARENA_ADDR":           c.Addr,
+		"ARENA_PUBLIC_URL":     "",
+		"ARENA_METRICS_ADDR":   "127.0.0.1:0",
+		"ARENA_DATABASE_URL":   "sqlite:" + filepath.Join(dir, "arena.db"),
+		"ARENA_ADMIN_TOKEN":    secret,
+		"ARENA_ALLOW_CIDRS":    "127.0.0.0/8,::1/128",
+		"ARENA_SHUTDOWN_GRACE": "3s", // who ends a demo does not want to wait for it
+	}})
+	if err != nil {
+		return Config{}, err
+	}
+	host, _, _ := strings.Cut(c.Addr, ":")
+	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && host != "localhost" {
+		return Config{}, fmt.Errorf("--addr is %s: the demo lets agents use this machine's own addresses, so it listens on 127.0.0.1 only", c.Addr)
+	}
+	return cfg, nil
+}
+
+// demoSecret gives the admin token of the demo in dir, the same at each start.
+func demoSecret(dir string) (string, error) {
+	file := filepath.Join(dir, "admin-token")
+	data, err := os.ReadFile(file) //nolint:gosec // G304: the folder is the user's own
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	secret, _ := token.NewSecret(token.AdminSecretPrefix)
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("admin token of the demo: %w", err)
+	}
+	return secret, nil
+}
+
+func (c *DemoCmd) welcome(app *App, s *server, dir string) {
+	kept := "nothing is kept; --data DIR keeps it"
+	if c.Data != "" {
+		kept = "kept in " + dir
+	}
+	_, _ = fmt.Fprintf(app.Stdout, `
+  Agora Arena is playing: %d agents in 3 leagues
+
+    watch        %s
+    admin token  %s
+    metrics      http://%s/metrics
+
+  %s. Ctrl-C ends it.
+
+`, c.Agents, s.url, s.adminToken, s.privateListener.Addr(), kept)
+}
+
+// populate makes the leagues and registers the agents through the API, as
+// hosts and owners would. What an earlier start made is kept.
+func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*agents.Fleet, error) {
+	admin := newClient(s.localURL(), s.adminToken)
+	if err := demoLeagues(ctx, admin); err != nil {
+		return nil, err
+	}
+	knowledge, err := demoKnowledge()
+	if err != nil {
+		return nil, err
+	}
+	// The agents outlive the signal: open rounds want their answers.
+	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
+		Arena: s.localURL(), Leagues: []string{demoTrivia, demoArithmetic, demoElimination},
+		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.Speed, Logger: log.With("component", "demo agents"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("demo agents: %w", err)
+	}
+	for _, a := range fleet.Agents() {
+		id, err := demoRegister(ctx, admin, a)
+		if err != nil {
+			return fleet, fmt.Errorf("register demo agent %s: %w", a.Name, err)
+		}
+		if err := fleet.SetID(a.Name, id); err != nil {
+			return fleet, fmt.Errorf("demo agent %s: %w", a.Name, err)
+		}
+	}
+	for _, slug := range []string{demoElimination, demoArithmetic, demoTrivia} {
+		var p *problem
+		err := admin.call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
+		if err != nil && (!errors.As(err, &p) || p.Status != http.StatusConflict) {
+			return fleet, fmt.Errorf("start league: %w", err)
+		}
+	}
+	return fleet, nil
+}
+
+func demoLeagues(ctx context.Context, admin *client) error {
+	var have struct {
+		Items []struct{ Slug string } `json:"items"`
+	}
+	if err := admin.call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
+		return err
+	}
+	if len(have.Items) > 0 {
+		return nil
+	}
+	var pack struct {
+		PackID string `json:"pack_id"`
+	}
+	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=world", packs.World, &pack); err != nil {
+		return err
+	}
+	for _, l := range []map[string]any{
+		{
+			"slug": demoTrivia, "title": "Trivia duels", "pack_id": pack.PackID, "judge": "choice", "format": "ladder",
+			"rounds": 5, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "rules": []string{"only_one_answer"},
+		},
+		{
+			"slug": demoArithmetic, "title": "Mental arithmetic", "generator": map[string]any{"name": "arithmetic", "difficulty": 3},
+			"judge": map[string]any{"kind": "number"}, "format": "ladder", "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
+			"rated": true, "visibility": "live",
+		},
+		{
+			"slug": demoElimination, "title": "Last one standing", "pack_id": pack.PackID, "judge": "choice", "format": "elimination",
+			"rounds": nil, "max_rounds": 20, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "min_seats": 8, "max_seats": 128,
+		},
+	} {
+		if err := admin.call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demoRegister registers one agent under an owner of its own, or moves the
+// agent of an earlier start to its new endpoint.
+func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string, err error) {
+	var found struct {
+		Items []struct {
+			ID   string `json:"agent_id"`
+			Name string `json:"name"`
+		} `json:"items"`
+	}
+	if err := admin.call(ctx, http.MethodGet, "/v1/agents?q="+url.QueryEscape(a.Name), nil, &found); err != nil {
+		return "", err
+	}
+	for _, have := range found.Items {
+		if have.Name == a.Name {
+			return have.ID, admin.call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
+		}
+	}
+	var owner struct{ Token string }
+	if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": a.Name + "'s team"}, &owner); err != nil {
+		return "", err
+	}
+	var made struct {
+		ID string `json:"agent_id"`
+	}
+	err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+		"name": a.Name, "endpoint": a.Endpoint, "version": a.Version, "description": a.Description,
+		"leagues": []string{demoTrivia, demoArithmetic, demoElimination},
+	}, &made)
+	return made.ID, err
+}
+
+// demoKnowledge is what the demo agents may know: the right answers of the
+// pack. Each forgets its own share of them.
+func demoKnowledge() (map[string]string, error) {
+	known := map[string]string{}
+	dec := json.NewDecoder(strings.NewReader(string(packs.World)))
+	for dec.More() {
+		var q struct{ Description, Answer string }
+		if err := dec.Decode(&q); err != nil {
+			return nil, fmt.Errorf("built-in pack: %w", err)
+		}
+		known[q.Description] = q.Answer
+	}
+	return known, nil
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// room is one line of the house rules: what the sources of a directory may
+// import beside the standard library.
+type room struct {
+	dir     string   // relative to the module; "protocol/*" stands for each room right below
+	ours    []string // rooms of this module; may end in "/*"
+	outside []string // modules of others, or packages within them
+	tests   []string // modules that only its tests use
+	why     string
+}
+
+// The rooms of the house. There are three kinds: the words (arena) and the
+// leaves, which know nothing; actors and pure rules, which know the words;
+// adapters, which know the words and one technology. cmd/arena joins them.
+func rooms() []room {
+	words := []string{"arena"}
+	return []room{
+		{dir: "arena", why: "the words know no technology: standard library only"},
+		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
+		{dir: "arena/seal", ours: words, why: "leaf: pure"},
+		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+
+		{dir: "arena/runner", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
+		{dir: "league", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "health", ours: words, why: "actor: its parts are handed in"},
+
+		{
+			dir: "arena/api", ours: words, why: "adapter: the only room that knows Gin and Huma",
+			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "golang.org/x/time/rate"},
+		},
+		{
+			dir: "arena/token", ours: words, why: "adapter: the arena's side of JSON web tokens",
+			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
+		},
+		{
+			dir: "store", ours: []string{"arena", "migrations"}, why: "adapter: the only room that knows SQL drivers",
+			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/klauspost/compress"},
+		},
+		{
+			dir: "store/storetest", ours: []string{"arena", "store"}, why: "the suite that every engine passes",
+			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
+		},
+		{dir: "migrations", why: "embedded files only"},
+		{
+			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket and Redis",
+			outside: []string{"github.com/coder/websocket", "github.com/redis/go-redis/v9", "golang.org/x/time/rate"},
+		},
+		{
+			dir: "protocol", ours: words, why: "adapter: the one guarded way out to strangers",
+			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna"},
+			tests:   []string{"golang.org/x/net/dns/dnsmessage"},
+		},
+		{dir: "protocol/*", ours: []string{"arena", "protocol"}, why: "adapter: one driver for each protocol, on the guarded client"},
+		{dir: "web", why: "adapter: embedded pages, standard library only"},
+
+		{
+			dir: "sdk/go/arenaagent", why: "SDKs are for strangers: they never import the arena",
+			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "golang.org/x/time/rate", "github.com/coder/websocket"},
+		},
+		{
+			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with",
+			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
+		},
+		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples stand on the SDK, as a stranger's agent would"},
+
+		{
+			dir: "cmd/arena", ours: []string{"*"}, why: "joins all rooms",
+			outside: []string{"github.com/alecthomas/kong", "github.com/robfig/cron/v3", "github.com/prometheus/client_golang", "golang.org/x/sync/errgroup"},
+			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
+		},
+	}
+}
+
+// sharedLibraries may stand in several rooms; every other library has one.
+func sharedLibraries() map[string]string {
+	return map[string]string{
+		"golang.org/x/time/rate":       "a token bucket is a small part that each room keeps for itself",
+		"github.com/golang-jwt/jwt/v5": "arena/token signs what the SDK verifies, and neither may import the other",
+		"github.com/MicahParks/jwkset": "the key sets of both sides",
+		"github.com/MicahParks/keyfunc/v3": "the SDK verifies with it, and the arena will verify tokens " +
+			"of an outside issuer with it",
+		"github.com/coder/websocket": "stream serves the sockets that the SDK dials",
+	}
+}
+
+// oneFile names libraries that only one file may know.
+func oneFile() map[string]string {
+	return map[string]string{"github.com/robfig/cron/v3": "cmd/arena/jobs.go"}
+}
+
+func testLibraries() []string {
+	return []string{"github.com/google/go-cmp/cmp", "pgregory.net/rapid", "go.uber.org/goleak"}
+}
+
+// leaves may be imported by every room but the words and the SDKs.
+func leaves() []string { return []string{"arena/strictjson", "arena/seal"} }
+
+const module = "github.com/agora-arena/arena/"
+
+// root is the directory of the module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// sources gives the files of the project with one of the endings, relative to
+// the root, without what is installed, built or kept as test data.
+func sources(t *testing.T, endings ...string) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(root(t)), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (slices.Contains([]string{"node_modules", "dist", "bin", "testdata", "target"}, d.Name()) || d.Name()[0] == '.'):
+			return fs.SkipDir
+		case !d.IsDir() && slices.Contains(endings, path.Ext(name)):
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// under reports whether name is the package or module p, or lies in it.
+// A p that ends in "/*" stands for all that lies below it.
+func under(name, p string) bool {
+	if p == "*" {
+		return true
+	}
+	if above, ok := strings.CutSuffix(p, "/*"); ok {
+		return strings.HasPrefix(name, above+"/")
+	}
+	return name == p
+}
+
+func roomOf(dir string) (room, bool) {
+	for _, r := range rooms() {
+		if r.dir == dir {
+			return r, true
+		}
+	}
+	for _, r := range rooms() {
+		if above, ok := strings.CutSuffix(r.dir, "/*"); ok && path.Dir(dir) == above {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+// may reports whether a file of the room may import the package.
+func (r room) may(file, pkg string) bool {
+	test := strings.HasSuffix(file, "_test.go")
+	if name, ours := strings.CutPrefix(pkg, module); ours {
+		if test { // tests put real parts together; the compiler refuses cycles
+			return !strings.HasPrefix(r.dir, "sdk/") || strings.HasPrefix(name, "sdk/")
+		}
+		leaf := slices.Contains(leaves(), name) && r.dir != "arena" && !strings.HasPrefix(r.dir, "sdk/")
+		return leaf || slices.ContainsFunc(r.ours, func(p string) bool { return under(name, p) })
+	}
+	allowed := r.outside
+	if test {
+		allowed = slices.Concat(r.outside, r.tests, testLibraries())
+	}
+	return slices.ContainsFunc(allowed, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
+}
+
+func parse(t *testing.T, file string, mode parser.Mode) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(t), file), nil, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestRooms_Imports(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		r, ok := roomOf(path.Dir(file))
+		if !ok {
+			t.Errorf("%s: the room %s is not in the table: say who it is and what it may import", file, path.Dir(file))
+			continue
+		}
+		for _, spec := range parse(t, file, parser.ImportsOnly).Imports {
+			pkg, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(pkg, "/")
+			if !strings.Contains(first, ".") { // the standard library
+				continue
+			}
+			if !r.may(file, pkg) {
+				t.Errorf("%s imports %s; %s: %s", file, pkg, r.dir, r.why)
+			}
+			for library, only := range oneFile() {
+				if under(pkg, library) && file != only {
+					t.Errorf("%s imports %s; only %s may", file, pkg, only)
+				}
+			}
+			if strings.HasSuffix(pkg, "test") && strings.HasPrefix(pkg, module) && !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(path.Dir(file), "test") {
+				t.Errorf("%s imports %s, which is for tests", file, pkg)
+			}
+		}
+	}
+}
+
+func TestRooms_OneLibraryOneRoom(t *testing.T) {
+	t.Parallel()
+	home := map[string]string{}
+	for _, r := range rooms() {
+		for _, library := range r.outside {
+			_, shared := sharedLibraries()[library]
+			if first, taken := home[library]; taken && !shared && !strings.HasSuffix(r.dir, "test") {
+				t.Errorf("%s stands in %s and in %s; give it one room", library, first, r.dir)
+			}
+			if !slices.Contains(testLibraries(), library) {
+				home[library] = r.dir
+			}
+		}
+	}
+}
+
+// The rule table itself must refuse what the design refuses.
+func TestRooms_TableRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ file, pkg string }{
+		{"arena/match.go", "github.com/google/uuid"},
+		{"arena/match.go", module + "arena/strictjson"},
+		{"scoring/rating.go", module + "store"},
+		{"arena/runner/runner.go", module + "store"},
+		{"league/scheduler.go", module + "protocol"},
+		{"store/store.go", module + "stream"},
+		{"arena/api/api.go", module + "arena/runner"},
+		{"protocol/aap/driver.go", module + "protocol/agora"},
+		{"store/store.go", "github.com/gin-gonic/gin"},
+		{"sdk/go/arenaagent/token.go", module + "arena"},
+		{"sdk/go/arenaagent/token_test.go", module + "arena/token"},
+		{"scoring/rating_test.go", "github.com/stretchr/testify/assert"},
+		{"store/store.go", "github.com/google/go-cmp/cmp"},
+	} {
+		r, ok := roomOf(path.Dir(tc.file))
+		if !ok || r.may(tc.file, tc.pkg) {
+			t.Errorf("%s may import %s", tc.file, tc.pkg)
+		}
+	}
+}
+
+func TestRooms_Doc(t *testing.T) {
+	t.Parallel()
+	said := map[string]bool{} // by room: a comment says what it is
+	for _, file := range sources(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		dir := path.Dir(file)
+		// An example is read as one file and says it there.
+		said[dir] = said[dir] || (path.Base(file) == "doc.go" || strings.HasPrefix(dir, "examples/")) &&
+			len(parse(t, file, parser.ParseComments|parser.PackageClauseOnly).Doc.Text()) >= 80
+	}
+	for dir, ok := range said {
+		if !ok {
+			t.Errorf("%s has no doc.go that says what it owns and what it leaves to others", dir)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// job is work that is done again and again, once per interval in the whole
+// cluster unless each is set.
+type job struct {
+	name  string
+	every time.Duration
+	each  bool // every node does it for itself
+	run   func(ctx context.Context) error
+}
+
+func (s *server) jobs() []job {
+	return []job{
+		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
+		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
+			report, err := s.sweeper.Sweep(ctx)
+			s.metrics.sweep(report)
+			return err
+		}},
+		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
+	}
+}
+
+// startJobs starts the timetable. The returned function stops it and waits
+// for jobs that are at work; ctx ends them early.
+func (s *server) startJobs(ctx context.Context) (stop func()) {
+	table := cron.New(cron.WithLocation(time.UTC), cron.WithChain(
+		cron.Recover(cronLogger{s.log}), cron.SkipIfStillRunning(cron.DiscardLogger),
+	))
+	for _, j := range s.jobs() {
+		table.Schedule(cron.Every(j.every), cron.FuncJob(func() { s.tick(ctx, j) }))
+	}
+	table.Start()
+	return func() { <-table.Stop().Done() }
+}
+
+// tick runs a job, if no other node has taken this tick.
+func (s *server) tick(ctx context.Context, j job) {
+	if !j.each {
+		mine, err := s.store.ClaimTick(ctx, j.name, time.Now().Truncate(j.every))
+		if err != nil || !mine {
+			if err != nil && ctx.Err() == nil {
+				s.log.Error("tick could not be claimed", "job", j.name, "error", err)
+			}
+			return
+		}
+	}
+	if err := j.run(ctx); err != nil && ctx.Err() == nil {
+		s.log.Error("job failed", "job", j.name, "error", err)
+	}
+}
+
+// cronLogger hands panics of jobs to slog.
+type cronLogger struct{ log *slog.Logger }
+
+func (l cronLogger) Info(string, ...any) {}
+
+func (l cronLogger) Error(err error, msg string, _ ...any) {
+	l.log.Error("job broke down", "cause", msg, "error", err)
+}
+
+// checkSchedule refuses what is not a cron expression of five fields.
+func checkSchedule(expression string) error {
+	if _, err := cron.ParseStandard(expression); err != nil {
+		return fmt.Errorf("not a cron expression: %w", err)
+	}
+	return nil
+}
+
+// due says whether an occurrence of a league's schedule has come and when the
+// next one is. A league that was just given a schedule waits for the first.
+func due(l arena.League, now time.Time) (bool, time.Time) {
+	schedule, err := cron.ParseStandard(l.Schedule)
+	if err != nil {
+		return false, time.Time{} // refused when it was set
+	}
+	return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), schedule.Next(now.UTC())
+}

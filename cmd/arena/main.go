@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/agora-arena/arena/arena/token"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+}
+
+// commands is the table of subcommands. Each is a struct whose fields are its
+// flags and arguments and whose Run does the work.
+type commands struct {
+	Demo    DemoCmd    `cmd:"" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
+	Serve   ServeCmd   `cmd:"" help:"Run the server: API, pages, matches, schedules, health checks."`
+	Bench   BenchCmd   `cmd:"" help:"Measure this machine and print the figures beside a bare baseline."`
+	Migrate MigrateCmd `cmd:"" help:"Bring the database to the schema of this version."`
+	Config  ConfigCmd  `cmd:"" help:"Print or check the effective settings, secrets hidden."`
+	Keys    KeysCmd    `cmd:"" help:"List or rotate the keys that sign task tokens."`
+	Version VersionCmd `cmd:"" help:"Print the version of this binary."`
+}
+
+// BenchCmd groups the benchmarks.
+type BenchCmd struct {
+	Match  BenchMatchCmd  `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
+	Agents BenchAgentsCmd `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
+}
+
+// App is what a command gets from the outside world.
+type App struct {
+	Ctx     context.Context // ends with the first SIGINT or SIGTERM; here because a command is one call
+	Environ []string        // KEY=VALUE, as os.Environ gives it
+	Stdin   io.Reader
+	Stdout  io.Writer // results
+	Stderr  io.Writer // logs and errors
+}
+
+// Getenv gives the value of an environment variable, "" when it is not set.
+func (a *App) Getenv(key string) string {
+	for _, kv := range a.Environ {
+		if v, ok := strings.CutPrefix(kv, key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Logger makes the logger that the settings ask for. It writes to Stderr.
+func (a *App) Logger(c Config) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == LogText || c.LogFormat == LogAuto && isTerminal(a.Stderr) {
+		return slog.New(slog.NewTextHandler(a.Stderr, opts))
+	}
+	return slog.New(slog.NewJSONHandler(a.Stderr, opts))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// run is the program without its process, so that tests can call it. It
+// returns the exit code: 0 ok, 1 the command failed, 2 it was called wrongly.
+func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := &App{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	var table commands
+	table.Serve.Settings = settingFlags()
+	table.Config.Settings = settingFlags()
+
+	helped := false // kong prints help and calls Exit in the middle of Parse
+	parser, err := kong.New(&table,
+		kong.Name("arena"),
+		kong.Description("A live arena for AI agents: they register an HTTP endpoint, play matches, spectators watch, ratings move."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ShortUsageOnError(),
+		kong.Vars{"overlap": token.DefaultOverlap.String()},
+		kong.Bind(app),
+	)
+	if err != nil {
+		return fail(stderr, "", fmt.Errorf("command table: %w", err))
+	}
+	if len(args) == 0 {
+		_, _ = parser.Parse([]string{"--help"})
+		return exitUsage
+	}
+	call, err := parser.Parse(args)
+	if helped {
+		return exitOK
+	}
+	if err != nil {
+		help := "arena --help"
+		if parseErr, ok := errors.AsType[*kong.ParseError](err); ok && parseErr.Context.Selected() != nil {
+			help = parseErr.Context.Selected().FullPath() + " --help"
+		}
+		_, _ = fmt.Fprintf(stderr, "arena: %v (see %q)\n", err, help)
+		return exitUsage
+	}
+	if err := call.Run(); err != nil {
+		return fail(stderr, call.Command()+": ", err)
+	}
+	return exitOK
+}
+
+// fail prints an error, one line for each of its problems.
+func fail(w io.Writer, command string, err error) int {
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		_, _ = fmt.Fprintf(w, "arena: %s%s\n", command, strings.TrimSpace(line))
+	}
+	return exitFailure
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/store"
+)
+
+// version is the name of a release. The linker sets it (-X main.version=…);
+// nothing else does. Empty: what the Go command knows.
+var version string
+
+// buildInfo says which source this binary was made from.
+type buildInfo struct {
+	Version  string // "v1.2.0", or "devel"
+	Revision string // commit, "" when the build did not know it
+	Time     string // of the commit, RFC 3339
+	Modified bool   // there were changes that were not committed
+	Go       string
+	Platform string
+}
+
+func readBuildInfo() buildInfo {
+	b := buildInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		b.Version = cmp.Or(b.Version, "devel")
+		return b
+	}
+	b.Version = cmp.Or(b.Version, strings.Trim(info.Main.Version, "()"), "devel")
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b buildInfo) String() string {
+	s := "arena " + b.Version
+	if b.Revision != "" {
+		s += ", commit " + b.Revision[:min(12, len(b.Revision))]
+		if b.Time != "" {
+			s += " of " + b.Time
+		}
+		if b.Modified {
+			s += " with local changes"
+		}
+	}
+	return s + ", " + b.Go + " " + b.Platform
+}
+
+// VersionCmd is `arena version`.
+type VersionCmd struct{}
+
+// Run prints the version.
+func (c *VersionCmd) Run(app *App) error {
+	_, err := fmt.Fprintln(app.Stdout, readBuildInfo())
+	return err
+}
+
+// ConfigCmd is `arena config`.
+type ConfigCmd struct {
+	ConfigFlags
+	Check    bool `xor:"form" help:"Only check: print all problems and exit with 1 when there is one."`
+	Markdown bool `xor:"form" help:"Print the table of all settings as in the documentation."`
+}
+
+// Help shows the command at work.
+func (c *ConfigCmd) Help() string {
+	return `Prints every setting with its value and where the value was found. Secrets are
+hidden. A flag wins over the environment, the environment over the file, the
+file over the default.
+
+    arena config
+    arena config --config /etc/arena.env --check
+    ARENA_ADDR=:9000 arena config | grep ADDR`
+}
+
+// Run prints or checks the settings.
+func (c *ConfigCmd) Run(app *App) error {
+	if c.Markdown {
+		return writeMarkdown(app.Stdout)
+	}
+	cfg, problems := c.Load(app)
+	if c.Check {
+		if problems == nil {
+			_, problems = fmt.Fprintln(app.Stdout, "the settings are good")
+		}
+		return problems
+	}
+	if err := cfg.print(app.Stdout); err != nil {
+		return err
+	}
+	return problems
+}
+
+// print writes the effective settings as a table, secrets hidden.
+func (c Config) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "SETTING\tVALUE\tFROM") // a tabwriter reports errors at Flush
+	for _, s := range settings() {
+		v := c.values[s.Key]
+		shown, from := v.text, v.from
+		switch {
+		case s.Secret:
+			shown = redact(shown)
+		case s.Key == "ARENA_PUBLIC_URL" && shown == "" && c.PublicURL != nil:
+			shown, from = c.PublicURL.String(), "ARENA_ADDR"
+		}
+		if s.Later && v.text != "" {
+			from += ", not used yet"
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, cmp.Or(shown, "-"), from)
+	}
+	return t.Flush()
+}
+
+// redact keeps of a secret what tells two of them apart without giving them
+// away: of a URL the user, host and path, of anything else nothing.
+func redact(secret string) string {
+	if secret == "" || strings.HasPrefix(secret, "sqlite:") {
+		return secret
+	}
+	u, err := url.Parse(secret)
+	if err != nil || u.Host == "" {
+		return "(hidden)"
+	}
+	if u.User != nil {
+		if _, has := u.User.Password(); has {
+			u.User = url.UserPassword(u.User.Username(), "hidden")
+		}
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "hidden" // a driver may take a password here
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+// openStore opens the database of the settings for one command. An SQLite
+// file is made only when create is set: a command that looks at a database
+// must not leave an empty one behind.
+func openStore(app *App, cfg Config, create bool) (*store.Store, error) {
+	if file, ok := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); ok && !create {
+		if _, err := os.Stat(strings.TrimPrefix(file, "//")); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database %s (ARENA_DATABASE_URL)", cfg.DatabaseURL)
+		}
+	}
+	return store.Open(app.Ctx, cfg.DatabaseURL, store.Options{Logger: app.Logger(cfg), Now: time.Now})
+}
+
+// MigrateCmd is `arena migrate`.
+type MigrateCmd struct {
+	FileFlag
+	Status bool `help:"Only print the schema's version; exit with 1 when it is not the one that this binary wants."`
+}
+
+// Help says when the command is needed.
+func (c *MigrateCmd) Help() string {
+	return `Not needed on one node: arena serve does the same when it starts. Settings:
+ARENA_DATABASE_URL, from the file or the environment.
+
+    arena migrate --status
+    ARENA_DATABASE_URL=postgres://arena@db/arena arena migrate`
+}
+
+// Run migrates, or says whether that is needed.
+func (c *MigrateCmd) Run(app *App) (err error) {
+	cfg, err := c.Load(app)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(app, cfg, !c.Status)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	before, wanted, err := s.SchemaVersion(app.Ctx)
+	switch {
+	case err != nil:
+		return err
+	case before > wanted:
+		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary", before, wanted)
+	case before == wanted:
+		_, err = fmt.Fprintf(app.Stdout, "schema %d: nothing to do\n", wanted)
+		return err
+	case c.Status:
+		return fmt.Errorf("the database has schema %d and this binary wants %d: run arena migrate", before, wanted)
+	}
+	if err := s.Migrate(app.Ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(app.Stdout, "schema %d: migrated from %d\n", wanted, before)
+	return err
+}
+
+// KeysCmd groups the commands about signing keys.
+type KeysCmd struct {
+	List   KeysListCmd   `cmd:"" help:"List the keys, newest first. Private parts are never shown."`
+	Rotate KeysRotateCmd `cmd:"" help:"Make a new key that takes over from the present one."`
+}
+
+// KeysListCmd is `arena keys list`.
+type KeysListCmd struct {
+	FileFlag
+}
+
+// Help explains the states.
+func (c *KeysListCmd) Help() string {
+	return `A key is "next" (published, does not sign yet), "signing", "retiring"
+(published until its last tokens have died) or "expired". Settings:
+ARENA_DATABASE_URL, from the file or the environment.
+
+    arena keys list`
+}
+
+// Run lists the keys. It changes nothing, not even when the set algorithm is
+// no longer that of the newest key.
+func (c *KeysListCmd) Run(app *App) error {
+	return withKeys(app, c.FileFlag, func(ctx context.Context, s *store.Store, o token.Options) error {
+		rows, err := s.SigningKeys(ctx)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			_, err := fmt.Fprintln(app.Stdout, "no keys yet: arena serve makes the first one")
+			return err
+		}
+		o.Alg = rows[len(rows)-1].Alg
+		keys, err := token.New(ctx, o)
+		if err != nil {
+			return err
+		}
+		return printKeys(app, keys.Keys())
+	})
+}
+
+// KeysRotateCmd is `arena keys rotate`.
+type KeysRotateCmd struct {
+	FileFlag
+	After time.Duration `default:"${overlap}" placeholder:"DURATION" help:"Time until the new key signs, 0s to 168h. Default ${overlap}: every cache of the key set has it by then."`
+}
+
+// Help says what running servers and agents notice.
+func (c *KeysRotateCmd) Help() string {
+	return `The new key is published at once and signs after --after; the old ones stay
+published until their last tokens have died. Running servers notice within a
+minute, agents notice nothing. Settings: ARENA_DATABASE_URL, ARENA_JWT_ALG
+(algorithm of the new key), from the file or the environment.
+
+    arena keys rotate
+    ARENA_JWT_ALG=EdDSA arena keys rotate`
+}
+
+// Run adds a key.
+func (c *KeysRotateCmd) Run(app *App) error {
+	return withKeys(app, c.FileFlag, func(ctx context.Context, s *store.Store, o token.Options) error {
+		rows, err := s.SigningKeys(ctx)
+		if err != nil {
+			return err
+		}
+		keys, err := token.New(ctx, o)
+		if err != nil {
+			return err
+		}
+		// New itself makes the first key, and one when the algorithm changed.
+		made := len(rows) == 0 || keys.Keys()[0].KID != rows[len(rows)-1].KID
+		if !made || c.After != token.DefaultOverlap {
+			if _, err := keys.Rotate(ctx, c.After); err != nil {
+				return err
+			}
+		}
+		return printKeys(app, keys.Keys())
+	})
+}
+
+// withKeys opens a database whose schema is this binary's and hands it over
+// with the options of its keys.
+func withKeys(app *App, file FileFlag, do func(context.Context, *store.Store, token.Options) error) (err error) {
+	cfg, err := file.Load(app)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(app, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if current, wanted, err := s.SchemaVersion(app.Ctx); err != nil {
+		return err
+	} else if current != wanted {
+		return fmt.Errorf("the database has schema %d and this binary wants %d: see arena migrate --status", current, wanted)
+	}
+	return do(app.Ctx, s, token.Options{
+		Store: s, Issuer: cfg.PublicURL.String(), Alg: cfg.JWTAlg, Now: time.Now, Logger: app.Logger(cfg),
+	})
+}
+
+func printKeys(app *App, keys []token.Info) error {
+	t := tabwriter.NewWriter(app.Stdout, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "KID\tALG\tSTATE\tSIGNS FROM\tPUBLISHED UNTIL") // a tabwriter reports errors at Flush
+	for _, k := range keys {
+		until := "-"
+		if !k.ExpiresAt.IsZero() {
+			until = k.ExpiresAt.UTC().Format(time.RFC3339)
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", k.KID, k.Alg, k.State, k.SignsFrom.UTC().Format(time.RFC3339), until)
+	}
+	return t.Flush()
+}

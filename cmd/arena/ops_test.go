@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// operator runs commands against one database of its own.
+type operator struct {
+	t       *testing.T
+	environ []string
+	file    string
+}
+
+func newOperator(t *testing.T) operator {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "arena.db")
+	return operator{t: t, environ: []string{"ARENA_DATABASE_URL=sqlite:" + file, "ARENA_LOG_LEVEL=error"}, file: file}
+}
+
+// ok runs a command that must succeed and gives what it printed.
+func (o operator) ok(args ...string) string {
+	o.t.Helper()
+	code, out, errs := call(o.t, o.environ, args...)
+	if code != exitOK || errs != "" {
+		o.t.Fatalf("arena %s: exit code %d, stderr %q", strings.Join(args, " "), code, errs)
+	}
+	return out
+}
+
+// refused runs a command that must fail with want in its message.
+func (o operator) refused(want string, args ...string) {
+	o.t.Helper()
+	code, _, errs := call(o.t, o.environ, args...)
+	if code != exitFailure || !strings.Contains(errs, want) {
+		o.t.Fatalf("arena %s: exit code %d, stderr %q, want %q in it", strings.Join(args, " "), code, errs, want)
+	}
+}
+
+// states gives the states of the printed keys, newest first.
+func states(list string) string {
+	var s []string
+	for line := range strings.Lines(list) {
+		if f := strings.Fields(line); strings.HasPrefix(f[0], "key_") {
+			s = append(s, f[1]+" "+f[2])
+		}
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestRun_Migrate(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.refused("arena: migrate: there is no database sqlite:"+o.file, "migrate", "--status")
+	if files, _ := filepath.Glob(filepath.Dir(o.file) + "/*"); len(files) != 0 {
+		t.Errorf("looking for a database made one: %v", files)
+	}
+	if out := o.ok("migrate"); !strings.Contains(out, "migrated from 0") {
+		t.Errorf("first run: %q", out)
+	}
+	for _, args := range [][]string{{"migrate"}, {"migrate", "--status"}} {
+		if out := o.ok(args...); !strings.Contains(out, "nothing to do") {
+			t.Errorf("%v: %q", args, out)
+		}
+	}
+}
+
+func TestRun_Keys(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.refused("there is no database", "keys", "list")
+	o.ok("migrate")
+	if out := o.ok("keys", "list"); !strings.Contains(out, "no keys yet") {
+		t.Errorf("without keys: %q", out)
+	}
+	if got := states(o.ok("keys", "rotate")); got != "ES256 signing" {
+		t.Errorf("the first rotation makes the first key: %q", got)
+	}
+	if got := states(o.ok("keys", "rotate", "--after", "0s")); got != "ES256 signing, ES256 retiring" {
+		t.Errorf("--after 0s signs at once: %q", got)
+	}
+	o.refused("must be 0 to", "keys", "rotate", "--after", "200h")
+
+	o.environ = append(o.environ, "ARENA_JWT_ALG=EdDSA")
+	before := o.ok("keys", "list")
+	if again := o.ok("keys", "list"); states(again) != states(before) || strings.Contains(before, "EdDSA") {
+		t.Errorf("listing changed the keys:\n%s\n%s", before, again)
+	}
+	if got := states(o.ok("keys", "rotate")); got != "EdDSA next, ES256 signing, ES256 retiring" {
+		t.Errorf("a rotation to another algorithm makes one key, which waits: %q", got)
+	}
+	if got := states(o.ok("keys", "rotate")); got != "EdDSA next, EdDSA next, ES256 signing, ES256 retiring" {
+		t.Errorf("a rotation makes one key, which waits: %q", got)
+	}
+}
+
+func TestRun_KeysNeedTheSchema(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	if err := os.WriteFile(o.file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.refused("arena migrate --status", "keys", "rotate")
+	o.refused("this binary wants", "migrate", "--status")
+}

@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/web"
+)
+
+// server is all parts of one node, joined.
+type server struct {
+	cfg  Config
+	log  *slog.Logger
+	node string
+	url  string // public
+	opts serverOptions
+
+	adminToken    string // known in clear text: given or just made
+	newAdminToken string // just made
+
+	store     *store.Store
+	keys      *token.Keys
+	guard     *protocol.Guard
+	client    *protocol.Client
+	hub       *stream.Hub
+	runner    *runner.Runner
+	sweeper   *health.Sweeper
+	scheduler *league.Scheduler
+	metrics   *metrics
+
+	listener, privateListener net.Listener
+	public, private           *http.Server
+	draining                  atomic.Bool
+	wg                        sync.WaitGroup // listeners
+}
+
+// serverOptions are what `arena demo` and the benchmarks do differently.
+type serverOptions struct {
+	limits           *api.Limits   // nil: those of the rulebook
+	spectators       int           // per address; 0: the setting
+	ladderPause      time.Duration // 0: the scheduler's own
+	eliminationPause time.Duration
+	rateLimitPause   time.Duration // 0: the rulebook's
+}
+
+// connsPerHost lets two whole rounds of 128 seats run against agents that
+// share one host and port, as on a hosting platform.
+const connsPerHost = 256
+
+// newServer makes the parts in the order in which they need each other. It
+// listens, but answers nothing before Run.
+func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOptions) (_ *server, err error) {
+	s := &server{cfg: cfg, log: log, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now())}
+	defer func() {
+		if err != nil {
+			_ = s.Close() // the first error is the one to tell
+		}
+	}()
+	for _, key := range cfg.Unused() {
+		log.Warn("this setting has no effect yet", "key", key)
+	}
+	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	if err = s.store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.ensureAdmin(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.listen(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.joinRules(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.joinHTTP()
+}
+
+// ensureAdmin makes the given admin token known, or makes one when the arena
+// has none at all.
+func (s *server) ensureAdmin(ctx context.Context) error {
+	known, err := s.store.AdminTokens(ctx)
+	if err != nil {
+		return fmt.Errorf("read admin tokens: %w", err)
+	}
+	secret, name := s.cfg.AdminToken, "ARENA_ADMIN_TOKEN"
+	if secret == "" {
+		if len(known) > 0 {
+			return nil
+		}
+		secret, _ = token.NewSecret(token.AdminSecretPrefix)
+		name, s.newAdminToken = "first start", secret
+	}
+	s.adminToken = secret
+	hash := token.Hash(secret)
+	for _, t := range known {
+		if t.Hash == hash {
+			return nil
+		}
+	}
+	now := time.Now().UTC()
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: name, Hash: hash, CreatedAt: now}
+	if err := s.store.CreateToken(ctx, t); err != nil {
+		return fmt.Errorf("store the admin token: %w", err)
+	}
+	return nil
+}
+
+func (s *server) listen(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if s.listener, err = lc.Listen(ctx, "tcp", s.cfg.Addr); err != nil {
+		return fmt.Errorf("ARENA_ADDR: %w", err)
+	}
+	s.cfg.Listening(s.listener.Addr())
+	s.url = s.cfg.PublicURL.String()
+	if s.cfg.MetricsAddr != "" {
+		if s.privateListener, err = lc.Listen(ctx, "tcp", s.cfg.MetricsAddr); err != nil {
+			return fmt.Errorf("ARENA_METRICS_ADDR: %w", err)
+		}
+	}
+	return nil
+}
+
+// joinRules makes everything that plays: keys, driver, hub, runner, health
+// checks and scheduler.
+func (s *server) joinRules(ctx context.Context) (err error) {
+	if s.keys, err = token.New(ctx, token.Options{
+		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return err
+	}
+	s.guard, err = protocol.NewGuard(protocol.GuardOptions{Allow: s.cfg.AllowCIDRs, OwnHosts: s.ownHosts()})
+	if err != nil {
+		return err
+	}
+	roots, err := extraRoots(s.cfg.ExtraCAFile)
+	if err != nil {
+		return err
+	}
+	if s.client, err = protocol.NewClient(s.guard, protocol.ClientOptions{
+		ExtraRoots: roots, MaxConnsPerHost: connsPerHost, Now: time.Now,
+	}); err != nil {
+		return err
+	}
+	driver, err := aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	if s.hub, err = stream.NewHub(stream.Options{Source: s.store, Now: time.Now, Logger: s.log}); err != nil {
+		return err
+	}
+	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
+	tasks, err := league.NewTasks(s.store)
+	if err != nil {
+		return err
+	}
+	if s.runner, err = runner.New(runner.Options{
+		Store: s.store, Drivers: map[string]runner.Driver{"aap": driver}, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe,
+	}); err != nil {
+		return err
+	}
+	if s.sweeper, err = health.New(health.Options{
+		Store: s.store, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.hub, Canary: s.canary,
+		Spread: s.cfg.HealthInterval / 2, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+	}); err != nil {
+		return err
+	}
+	s.scheduler, err = league.NewScheduler(league.Options{
+		Store: s.store, Publisher: s.hub, Wake: s.runner.Wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
+	})
+	return err
+}
+
+// joinHTTP makes the handlers and their servers.
+func (s *server) joinHTTP() error {
+	spectators := s.cfg.SpectatorsPerAddress
+	if s.opts.spectators > 0 {
+		spectators = s.opts.spectators
+	}
+	streams, err := stream.NewHandler(s.hub, stream.Parts{
+		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
+		SpectatorsPerAddress: spectators,
+		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
+	})
+	if err != nil {
+		return err
+	}
+	limits := api.DefaultLimits()
+	if s.opts.limits != nil {
+		limits = *s.opts.limits
+	}
+	proxies := make([]string, len(s.cfg.TrustedProxies))
+	for i, p := range s.cfg.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	handler, err := api.New(api.Options{
+		Store: s.store, Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
+		Viewers: s.hub.Viewers, Wake: s.runner.Wake,
+		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check,
+		Defaults: league.Defaults, CheckSettings: league.CheckSettings, CheckSchedule: checkSchedule,
+		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
+			return league.ParsePack(format, data, league.DefaultLimits())
+		},
+		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		HashSecret: token.Hash, Ready: s.ready,
+		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
+		Limits: limits, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.public = s.httpServer(handler)
+	if s.privateListener != nil {
+		s.private = s.httpServer(s.privateHandler())
+	}
+	return nil
+}
+
+func (s *server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// privateHandler serves what only the host's own network may see.
+func (s *server) privateHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// ready says whether this node should get requests.
+func (s *server) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
+	}
+	return s.store.Ping(ctx)
+}
+
+// canary reports whether the arena's own network works: it reaches its own
+// front door (threat F7).
+func (s *server) canary(ctx context.Context) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", s.listener.Addr().String())
+	if err != nil {
+		return fmt.Errorf("canary: %w", err)
+	}
+	return conn.Close()
+}
+
+// ownHosts are the addresses under which an endpoint would be the arena
+// itself (threat S7).
+func (s *server) ownHosts() []string {
+	hosts := []string{s.cfg.PublicURL.Host}
+	if s.cfg.PublicURL.Port() == "" {
+		port := map[string]string{"http": "80", "https": "443"}[s.cfg.PublicURL.Scheme]
+		hosts = []string{net.JoinHostPort(s.cfg.PublicURL.Hostname(), port)}
+	}
+	if addr, err := netip.ParseAddrPort(s.listener.Addr().String()); err == nil {
+		if !addr.Addr().IsUnspecified() {
+			return append(hosts, addr.String())
+		}
+		port := fmt.Sprint(addr.Port())
+		return append(hosts, net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port))
+	}
+	return hosts
+}
+
+func (s *server) checkEndpoint(ctx context.Context, field, raw string) (string, error) {
+	return s.guard.CheckEndpoint(ctx, field, raw)
+}
+
+// extraRoots reads certificate authorities for development.
+func extraRoots(file string) ([]*x509.Certificate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // G304: the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+	}
+	var roots []*x509.Certificate
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+		}
+		roots = append(roots, cert)
+	}
+	if len(roots) == 0 {
+		return nil, errors.New("ARENA_EXTRA_CA_FILE: holds no certificate")
+	}
+	return roots, nil
+}
+
+// remoteHost is the client's address; arena/api has put it there, also behind
+// a trusted proxy.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// secretSource is a random source that agents cannot predict: seeds of
+// matches decide which tasks come.
+type secretSource struct{}
+
+func (secretSource) Uint64() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // documented never to fail
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// localURL reaches this node from this machine, whatever its public URL is.
+func (s *server) localURL() string {
+	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err != nil || !addr.Addr().IsUnspecified() {
+		return "http://" + s.listener.Addr().String()
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", addr.Port())
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// setting is one line of the table from which the flags of serve, the output
+// of `arena config` and docs/configuration.md are made.
+type setting struct {
+	Key     string
+	Default string
+	Doc     string // one or two sentences, with the values allowed
+	Secret  bool   // printed only in part, no flag, may come from the file that KEY_FILE names
+	Later   bool   // read, checked and shown, but this version does nothing with it yet
+	parse   func(c *Config, value string) error
+}
+
+// settings is the table, in the order of the documentation.
+func settings() []setting {
+	return []setting{
+		{
+			Key: "ARENA_ADDR", Default: ":8080",
+			Doc:   "Address that the API and the pages listen on, host:port. Port 0 takes a free one.",
+			parse: func(c *Config, v string) error { return parseAddr(v, &c.Addr) },
+		},
+		{
+			Key:   "ARENA_PUBLIC_URL",
+			Doc:   "URL under which agents and browsers reach the arena; it stands in tokens as the issuer. Empty: made from ARENA_ADDR, http://localhost:8080 by default.",
+			parse: func(c *Config, v string) error { return parsePublicURL(v, &c.PublicURL) },
+		},
+		{
+			Key: "ARENA_METRICS_ADDR", Default: "127.0.0.1:9090",
+			Doc:   "Separate address of /metrics and /debug/pprof/. It has no access control: keep it private. Empty: off.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.MetricsAddr, parseAddr) },
+		},
+		{
+			Key: "ARENA_DATABASE_URL", Default: "sqlite:arena.db", Secret: true,
+			Doc:   "Where everything is kept: sqlite:FILE, or postgres://user:password@host/database.",
+			parse: func(c *Config, v string) error { return parseDatabaseURL(v, &c.DatabaseURL) },
+		},
+		{
+			Key: "ARENA_ADMIN_TOKEN", Secret: true,
+			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. Empty: one is made at the first start, kept as a hash and printed once.",
+			parse: func(c *Config, v string) error { return parseAdminToken(v, &c.AdminToken) },
+		},
+		{
+			Key: "ARENA_SIGNUP", Default: SignupOpen,
+			Doc: "Who may sign up as an owner: open (everyone), invite (who was invited by an admin), closed (nobody).",
+			parse: func(c *Config, v string) error {
+				return parseOneOf(v, &c.Signup, SignupOpen, SignupInvite, SignupClosed)
+			},
+		},
+		{
+			Key: "ARENA_JWT_ALG", Default: "ES256",
+			Doc:   "Algorithm of new keys for task tokens: ES256, EdDSA or RS256. Keys in use stay as they are until they are rotated.",
+			parse: func(c *Config, v string) error { return parseOneOf(v, &c.JWTAlg, "ES256", "EdDSA", "RS256") },
+		},
+		{
+			Key:   "ARENA_ALLOW_CIDRS",
+			Doc:   "Private address ranges that agents' endpoints may have, separated by commas, for development. Refused when ARENA_PUBLIC_URL is not on this machine. Addresses of cloud metadata services are never allowed.",
+			parse: func(c *Config, v string) error { return parseAllowCIDRs(v, &c.AllowCIDRs) },
+		},
+		{
+			Key: "ARENA_ALLOW_CIDRS_FORCE", Default: "0",
+			Doc:   "1: accept ARENA_ALLOW_CIDRS together with a public URL that is not on this machine. Anyone who may register an agent can then reach those ranges.",
+			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowCIDRsForce) },
+		},
+		{
+			Key:   "ARENA_EXTRA_CA_FILE",
+			Doc:   "PEM file of certificate authorities that are trusted for agents' endpoints beside the system's, for development.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.ExtraCAFile, parseCAFile) },
+		},
+		{
+			Key:   "ARENA_TRUSTED_PROXIES",
+			Doc:   "Address ranges of reverse proxies whose X-Forwarded-For names the client, separated by commas. Empty: the connection's own address counts.",
+			parse: func(c *Config, v string) error { return parseTrustedProxies(v, &c.TrustedProxies) },
+		},
+		{
+			Key: "ARENA_HEALTH_INTERVAL", Default: "30s",
+			Doc: "Time between two health checks of an agent, 1s to 1h.",
+			parse: func(c *Config, v string) error {
+				return parseDuration(v, &c.HealthInterval, time.Second, time.Hour)
+			},
+		},
+		{
+			Key: "ARENA_EVENT_RATE", Default: "20/s",
+			Doc:   "Stream events that a seat may send per second in the long run, 1/s to 1000/s.",
+			parse: func(c *Config, v string) error { return parseCount(strings.TrimSuffix(v, "/s"), &c.EventRate, 1000) },
+		},
+		{
+			Key: "ARENA_EVENT_BURST", Default: "40",
+			Doc:   "Stream events that a seat may send at once, 1 to 10000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.EventBurst, 10_000) },
+		},
+		{
+			Key: "ARENA_EVENT_MAX", Default: "2000",
+			Doc:   "Stream events that a seat may send in one match, 1 to 1000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.EventMax, 1_000_000) },
+		},
+		{
+			Key: "ARENA_SPECTATORS_PER_ADDRESS", Default: "64",
+			Doc:   "Open streams that one client address may have, 1 to 1000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.SpectatorsPerAddress, 1_000_000) },
+		},
+		{
+			Key: "ARENA_SHUTDOWN_GRACE", Default: "30s",
+			Doc: "Time that open rounds have to end after SIGTERM, 0s to 10m. A second signal ends the process at once.",
+			parse: func(c *Config, v string) error {
+				return parseDuration(v, &c.ShutdownGrace, 0, 10*time.Minute)
+			},
+		},
+		{
+			Key: "ARENA_LOG_FORMAT", Default: LogAuto,
+			Doc:   "auto (text on a terminal, else json), json or text.",
+			parse: func(c *Config, v string) error { return parseOneOf(v, &c.LogFormat, LogAuto, LogJSON, LogText) },
+		},
+		{
+			Key: "ARENA_LOG_LEVEL", Default: "info",
+			Doc:   "debug, info, warn or error.",
+			parse: func(c *Config, v string) error { return parseLevel(v, &c.LogLevel) },
+		},
+		{
+			Key: "ARENA_REDIS_URL", Secret: true, Later: true,
+			Doc:   "Redis that carries events between nodes, redis:// or rediss://. Empty: one node.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.RedisURL, "redis", "rediss") },
+		},
+		{
+			Key: "ARENA_OIDC_ISSUER", Later: true,
+			Doc:   "Issuer of outside tokens with the scope admin, an https URL.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.OIDCIssuer, "https", "http") },
+		},
+		{
+			Key: "ARENA_OIDC_AUDIENCE", Later: true,
+			Doc:   "Audience that those tokens must name.",
+			parse: func(c *Config, v string) error { c.OIDCAudience = v; return nil },
+		},
+		{
+			Key: "ARENA_JUDGE_URL", Later: true,
+			Doc:   "Base URL of an OpenAI-compatible service that judges answers.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.JudgeURL, "https", "http") },
+		},
+		{
+			Key: "ARENA_JUDGE_MODEL", Later: true,
+			Doc:   "Model that judges.",
+			parse: func(c *Config, v string) error { c.JudgeModel = v; return nil },
+		},
+		{
+			Key: "ARENA_JUDGE_KEY", Secret: true, Later: true,
+			Doc:   "Key for that service.",
+			parse: func(c *Config, v string) error { c.JudgeKey = v; return nil },
+		},
+	}
+}
+
+// Names that are no settings of the server, but may stand in its environment.
+const (
+	configKey  = "ARENA_CONFIG" // the settings file; not in the file itself
+	clientKey  = "ARENA_URL"    // where clients of a running arena find it
+	testPrefix = "ARENA_TEST_"  // switches of the project's own tests
+)
+
+// flag gives the name of the setting's flag, "" when it has none.
+func (s setting) flag() string {
+	if s.Secret || s.Later {
+		return ""
+	}
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Key, "ARENA_")), "_", "-")
+}
+
+// help is the text of the setting's flag.
+func (s setting) help() string {
+	text := strings.TrimSuffix(s.Doc, ".")
+	if s.Default != "" {
+		text += "; default " + s.Default
+	}
+	return text + " (" + s.Key + ")"
+}
+
+// FileFlag is the --config flag of every command that reads the settings.
+type FileFlag struct {
+	File string `name:"config" placeholder:"FILE" help:"Settings file with lines KEY=VALUE, read before the environment (ARENA_CONFIG)."`
+}
+
+// Load gives the settings from file and environment.
+func (f FileFlag) Load(app *App) (Config, error) {
+	return Load(Sources{Environ: app.Environ, File: f.File})
+}
+
+// ConfigFlags is embedded by the commands that take every setting as a flag.
+// Their Settings must be filled with settingFlags before kong reads them.
+type ConfigFlags struct {
+	FileFlag
+	Settings kong.Plugins `embed:""`
+}
+
+// Load gives the settings from file, environment and flags.
+func (f ConfigFlags) Load(app *App) (Config, error) {
+	flags := map[string]string{}
+	for _, plugin := range f.Settings {
+		v := reflect.ValueOf(plugin).Elem()
+		for i := range v.NumField() {
+			if value := v.Field(i); !value.IsNil() {
+				flags[v.Type().Field(i).Name] = value.Elem().String()
+			}
+		}
+	}
+	return Load(Sources{Environ: app.Environ, File: f.File, Flags: flags})
+}
+
+// settingFlags makes the flags from the table: a pointer to a struct with one
+// *string field per setting, named like its key and tagged for kong. Nil
+// after parsing means that the flag was not given.
+func settingFlags() kong.Plugins {
+	var fields []reflect.StructField
+	for _, s := range settings() {
+		if s.flag() == "" {
+			continue
+		}
+		tag := fmt.Sprintf("name:%q placeholder:%q help:%q", s.flag(), "VALUE", s.help())
+		fields = append(fields, reflect.StructField{
+			Name: s.Key, Type: reflect.TypeFor[*string](), Tag: reflect.StructTag(tag),
+		})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
+}
+
+// writeMarkdown writes the table of docs/configuration.md.
+func writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("| setting | default | what it does |\n|---|---|---|\n")
+	for _, s := range settings() {
+		def, doc := "", s.Doc
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		if s.Secret {
+			doc += " Secret."
+		}
+		if s.Later {
+			doc += " *Not used yet.*"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Key, def, strings.ReplaceAll(doc, "|", `\|`))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// maxTypos is how many letters may be wrong in a name that was meant to be
+// another one.
+const maxTypos = 2
+
+// nearest gives the known key that an unknown one was most likely meant to
+// be, "" when none is near.
+func nearest(unknown string, known []string) string {
+	best, distance := "", maxTypos+1
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := editDistance(unknown, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements that turn a
+// into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// unknownKey is the error for a name that is no setting.
+func unknownKey(key string, known []string) error {
+	if near := nearest(key, known); near != "" {
+		return fmt.Errorf("%s: no such setting, did you mean %s?", key, near)
+	}
+	return fmt.Errorf("%s: no such setting; %s lists them all", key, strconv.Quote("arena config"))
+}

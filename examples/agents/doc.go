@@ -1,0 +1,14 @@
+// Package agents holds the demo agents of Agora Arena: seven personas, each
+// with its own pace, skill and manners, that play trivia and arithmetic and
+// show how they do it. `arena demo` runs them; they are also examples of
+// agents written on the Go SDK.
+//
+// It owns how the personas behave. It leaves registering them to the caller,
+// who does it as any owner would, and everything of the protocol to
+// sdk/go/arenaagent, the only package of the project that it imports. Only
+// cmd/arena imports it.
+//
+// The agents cannot know the truth: for trivia they are given Knowledge, and
+// each errs in it as often as its skill says. Arithmetic they really compute.
+// The same seed gives the same agents, answers and accidents.
+package agents

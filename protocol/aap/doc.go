@@ -1,0 +1,12 @@
+// Package aap speaks the Agora Agent Protocol, version 1.0, to agents: the
+// task POST, its reply and the health check.
+//
+// It owns the wire shapes of both sides (pinned by golden files in testdata),
+// the claims of a task's token and the one function that gives every status,
+// body and failure its outcome (rulebook, section 3). It leaves connections,
+// limits and blocked addresses to protocol, the signing of tokens to
+// arena/token, retries and pauses to arena/runner, and what follows from a
+// failed health check to health.
+//
+// It imports arena, arena/strictjson and protocol. Only cmd/arena imports it.
+package aap

@@ -1,0 +1,91 @@
+package aap
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// headBytes is how much of a reply that was not an answer is kept.
+const headBytes = 2 << 10
+
+// tokenLeeway is how long a task token outlives its deadline (threat F2).
+const tokenLeeway = 5 * time.Second
+
+// Options are the parts of a Driver. All are needed.
+type Options struct {
+	Client *protocol.Client
+	Sign   func(arena.TaskClaims) (string, error) // makes the bearer token
+	Now    func() time.Time
+}
+
+// Driver speaks AAP. It is safe for concurrent use.
+type Driver struct{ o Options }
+
+// New makes a Driver.
+func New(o Options) (*Driver, error) {
+	if o.Client == nil || o.Sign == nil || o.Now == nil {
+		return nil, errors.New("aap driver: client, signer and clock are needed")
+	}
+	return &Driver{o: o}, nil
+}
+
+// Prepare makes the task POST with its token. Nothing is sent before send is
+// called; send is called at most once. An error means that the arena itself
+// could not make the request.
+func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+	if a.Seat.Endpoint == "" || a.TimeLimit <= 0 {
+		return nil, fmt.Errorf("task of %s in match %s: no endpoint or no time", a.Seat.AgentID, a.MatchID)
+	}
+	body, err := encodeTask(a)
+	if err != nil {
+		return nil, fmt.Errorf("task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	token, err := d.o.Sign(claims(a, body, d.o.Now()))
+	if err != nil {
+		return nil, fmt.Errorf("sign task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	return func(ctx context.Context) arena.Reply {
+		x := d.o.Client.Do(ctx, protocol.Request{
+			Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
+		})
+		return reply(x, a.Task.OutputFormat, body)
+	}, nil
+}
+
+// claims are those of the token of one attempt. It expires on the last whole
+// second that is at most tokenLeeway after the deadline.
+func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
+	hash := sha256.Sum256(body)
+	return arena.TaskClaims{
+		ID:        rand.Text(),
+		AgentID:   a.Seat.AgentID,
+		MatchID:   a.MatchID,
+		Round:     a.Round,
+		BodyHash:  base64.RawURLEncoding.EncodeToString(hash[:]),
+		IssuedAt:  now,
+		ExpiresAt: a.Deadline.Add(tokenLeeway).Truncate(time.Second),
+	}
+}
+
+// reply puts an exchange into the words of the outcome table.
+func reply(x protocol.Exchange, outputFormat string, request []byte) arena.Reply {
+	v, answer := classify(x, outputFormat)
+	r := arena.Reply{
+		Outcome: v.outcome, Reason: v.reason, Detail: v.detail, Status: x.Status,
+		Unreached: v.unreached, Retry: v.retry, Answer: answer,
+		SentAt: x.SentAt, Elapsed: x.Elapsed, Request: request,
+	}
+	if answer == nil {
+		r.Head = x.Body[:min(len(x.Body), headBytes)]
+	}
+	return r
+}

@@ -1,0 +1,236 @@
+package aap
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+const jsonType = "application/json"
+
+// Threat R8: the table is total. Only status 200 with application/json carries
+// an answer; every other status has the outcome of the table, whatever its type
+// and whatever became of its body.
+func TestClassify_every_status_and_type(t *testing.T) {
+	t.Parallel()
+	good := map[string]bool{
+		jsonType: true, "application/json; charset=utf-8": true, "Application/JSON;charset=UTF-8": true, `application/json; charset="utf-8"`: true,
+	}
+	types := []string{
+		"", "text/html", "text/json", "application/problem+json", "application/json; charset=latin1", "application/json; charset=utf-8; charset=latin1",
+		"application/json; profile=x", "application/jsonx", "application/json, application/json", "application/json;;", "application/ json",
+	}
+	for s := range good {
+		types = append(types, s)
+	}
+	special := map[int]verdict{
+		408: {outcome: arena.OutcomeTimeout},
+		429: {outcome: arena.OutcomeRateLimited},
+		500: {outcome: arena.OutcomeError, retry: true},
+		502: {outcome: arena.OutcomeError, retry: true},
+		503: {outcome: arena.OutcomeUnavailable},
+		504: {outcome: arena.OutcomeError, retry: true},
+	}
+	for status := range 1000 {
+		for _, contentType := range types {
+			for _, failure := range []protocol.Failure{"", protocol.FailTruncated, protocol.FailTooLarge} {
+				v, answer := classify(protocol.Exchange{
+					Failure: failure, Status: status, ContentType: contentType, Body: []byte(`{"answer":"42"}`), Connected: true, Replied: true,
+				}, "")
+				want, ok := special[status]
+				switch {
+				case ok:
+				case status == 200 && good[contentType] && failure == "":
+					want.outcome = arena.OutcomeAnswered
+				default:
+					want.outcome = arena.OutcomeInvalid
+				}
+				answered := want.outcome == arena.OutcomeAnswered
+				if v.outcome != want.outcome || v.retry != want.retry || v.unreached || answered != (answer != nil) ||
+					answered != (v.reason == "") || answered != (v.detail == "") {
+					t.Fatalf("status %d, type %q, failure %q: %+v, answer %v; want %+v", status, contentType, failure, v, answer, want)
+				}
+			}
+		}
+	}
+}
+
+func TestClassify_reasons(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		x    protocol.Exchange
+		want string
+	}{
+		{protocol.Exchange{Status: 418}, "status_418"},
+		{protocol.Exchange{Status: 204, ContentType: jsonType}, "status_204"},
+		{protocol.Exchange{Status: 0, Replied: true}, "status_0"},
+		{protocol.Exchange{Status: 307}, "redirect"},
+		{protocol.Exchange{Status: 101}, "switching_protocols"},
+		{protocol.Exchange{Status: 200, ContentType: "text/html"}, "bad_content_type"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Encoding: "gzip"}, "bad_encoding"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Failure: protocol.FailTooLarge}, "too_large"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Failure: protocol.FailTruncated}, "truncated"},
+		{protocol.Exchange{Failure: protocol.FailTruncated, Replied: true}, "truncated"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType}, "bad_json"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(`{"answer":null}`)}, "empty_answer"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(`{}`)}, "empty_answer"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(`{"answer":[1]}`)}, "bad_answer"},
+		{protocol.Exchange{Status: 429, Failure: protocol.FailTooLarge}, "status_429"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(`{"answer":"42"}`), Failure: protocol.FailLate}, "late"}, // Threat R7.
+	} {
+		if v, _ := classify(c.x, ""); v.reason != c.want {
+			t.Errorf("%+v: reason %q, want %q", c.x, v.reason, c.want)
+		}
+	}
+}
+
+func TestClassify_every_failure(t *testing.T) {
+	t.Parallel()
+	unreached := verdict{outcome: arena.OutcomeError, unreached: true, retry: true}
+	for failure, want := range map[protocol.Failure]verdict{
+		protocol.FailCancelled:   {outcome: arena.OutcomeVoid},
+		protocol.FailBlocked:     unreached,
+		protocol.FailDNS:         unreached,
+		protocol.FailRefused:     unreached,
+		protocol.FailUnreachable: unreached,
+		protocol.FailConnect:     unreached,
+		protocol.FailTLS:         unreached,
+		protocol.FailDropped:     {outcome: arena.OutcomeError, retry: true},
+		protocol.FailTimeout:     {outcome: arena.OutcomeTimeout},
+		protocol.FailLate:        {outcome: arena.OutcomeTimeout},
+		protocol.FailHTTP:        {outcome: arena.OutcomeInvalid},
+		protocol.FailHeaders:     {outcome: arena.OutcomeInvalid},
+		protocol.FailTruncated:   {outcome: arena.OutcomeInvalid},
+		protocol.FailTooLarge:    {outcome: arena.OutcomeInvalid},
+	} {
+		got, answer := classify(protocol.Exchange{Failure: failure}, "")
+		if got.reason != string(failure) || !strings.Contains(got.detail, " ") {
+			t.Errorf("%s: reason %q, detail %q", failure, got.reason, got.detail)
+		}
+		got.reason, got.detail = "", ""
+		if got != want || answer != nil {
+			t.Errorf("%s: %+v, want %+v", failure, got, want)
+		}
+	}
+}
+
+func TestDecodeReply_answers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ body, format, want string }{
+		{`{"answer":"Canberra"}`, "", "Canberra"},
+		{`{"answer":""}`, "", ""},
+		{`{"answer":"caf\u00e9 \ud83d\ude00"}`, "", "café 😀"},
+		{`{"answer":42}`, "", "42"},
+		{`{"answer":1.50}`, "", "1.50"},
+		{`{"answer":-1e3}`, "number", "-1e3"},
+		{`{"answer":9223372036854775808}`, "", "9223372036854775808"},
+		{`{"answer":true}`, "", "true"},
+		{`{"answer":false}`, "json", "false"},
+		{`{"answer": {"a": [1, 2]} }`, "json", `{"a":[1,2]}`},
+		{`{"answer":[ "a" ]}`, "json", `["a"]`},
+		{`{"answer":"{}"}`, "json", "{}"},
+		{`{"answer":"x","confidence":null,"mood":{"a":1}}`, "", "x"},
+	} {
+		got, err := decodeReply([]byte(c.body), c.format)
+		if err != nil || got.Answer != c.want {
+			t.Errorf("%s: %+v, %v; want %q", c.body, got, err, c.want)
+		}
+	}
+	full := `{"answer":"Canberra","confidence":0.95,"reasoning":"because","subagents_used":["knowledge_retriever"],"tools_used":[],"tokens":150,"latency_ms":340}`
+	got, err := decodeReply([]byte(full), "")
+	confidence, tokens, latency := 0.95, int64(150), 340.0
+	want := &arena.AnswerBody{
+		Answer: "Canberra", Confidence: &confidence, Reasoning: "because",
+		SubagentsUsed: []string{"knowledge_retriever"}, ToolsUsed: []string{}, Tokens: &tokens, LatencyMS: &latency,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("the example of AAP: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// badReplies are refused whole. Threat R5.
+func badReplies() []string {
+	deep := strings.Repeat(`[`, 1_000_000)
+	return []string{
+		``, ` `, `null`, `42`, `"42"`, `[]`, `[{"answer":"x"}]`, `{}`, `{"answer":null}`, `{"answer":{}}`, `{"answer":["x"]}`,
+		`{"answer":"x"`, `{"answer":"x"}}`, `{"answer":"x"} {"answer":"y"}`, `{"answer":"x"}x`, "\xef\xbb\xbf" + `{"answer":"x"}`,
+		`{"answer":"x","answer":"y"}`, `{"answer":"x","mood":1,"mood":2}`, `{"answer":"x","mood":{"a":1,"a":2}}`,
+		`{"Answer":"x"}`, `{"answer":"x","ANSWER":"y"}`, `{"answer":"x","Confidence":0.5}`,
+		"{\"answer\":\"\xff\"}", `{"answer":"\ud800"}`, `{"answer":"\udc00\ud800"}`, "{\"answer\":\"a\nb\"}",
+		`{"answer":NaN}`, `{"answer":Infinity}`, `{"answer":1e400}`, `{"answer":01}`, `{"answer":+1}`, `{"answer":.5}`, `{'answer':'x'}`,
+		`{"answer":"x","confidence":1.1}`, `{"answer":"x","confidence":-0.1}`, `{"answer":"x","confidence":"0.5"}`, `{"answer":"x","confidence":1e400}`,
+		`{"answer":"x","tokens":9223372036854775808}`, `{"answer":"x","tokens":-1}`, `{"answer":"x","tokens":1.5}`, `{"answer":"x","latency_ms":-1}`,
+		`{"answer":"x","reasoning":1}`, `{"answer":"x","tools_used":"none"}`, `{"answer":"x","subagents_used":[1]}`,
+		`{"answer":"x","mood":` + deep + `}`, deep, `{"answer":"x","mood":` + strings.Repeat(`[`, 32) + strings.Repeat(`]`, 32) + `}`,
+	}
+}
+
+// Threat R5.
+func TestDecodeReply_refuses(t *testing.T) {
+	t.Parallel()
+	for _, body := range badReplies() {
+		v, answer := classify(protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(body)}, "")
+		if v.outcome != arena.OutcomeInvalid || answer != nil {
+			t.Errorf("%.80q: %+v, %+v", body, v, answer)
+		}
+		if len(v.detail) > 400 || !utf8.ValidString(v.detail) {
+			t.Errorf("%.80q: detail of %d bytes: %.80q", body, len(v.detail), v.detail)
+		}
+	}
+}
+
+func FuzzClassify(f *testing.F) {
+	for _, body := range badReplies() {
+		if len(body) < 1000 {
+			f.Add(200, jsonType, []byte(body))
+		}
+	}
+	f.Add(200, jsonType, []byte(`{"answer":"Canberra","confidence":0.95,"reasoning":"r","subagents_used":["a"],"tools_used":[],"tokens":1,"latency_ms":3}`))
+	f.Add(429, "text/html", []byte(`x`))
+	outcomes := []arena.Outcome{
+		arena.OutcomeAnswered, arena.OutcomeTimeout, arena.OutcomeRateLimited, arena.OutcomeError, arena.OutcomeUnavailable, arena.OutcomeInvalid,
+	}
+	f.Fuzz(func(t *testing.T, status int, contentType string, body []byte) {
+		for _, format := range []string{"", "json"} {
+			v, answer := classify(protocol.Exchange{Status: status, ContentType: contentType, Body: body}, format)
+			if !slices.Contains(outcomes, v.outcome) || (v.outcome == arena.OutcomeAnswered) != (answer != nil) {
+				t.Fatalf("%+v, %+v", v, answer)
+			}
+			if answer != nil && !utf8.ValidString(answer.Answer+answer.Reasoning) {
+				t.Fatalf("invalid UTF-8 went through: %q", answer.Answer)
+			}
+		}
+		if r, err := decodeHealth(body); err == nil {
+			var h arena.Health
+			r.describe(&h)
+			if h.MaxConcurrent < 1 || h.MaxConcurrent > 1000 || h.DeclaredLatency < 0 || h.DeclaredLatency > time.Hour {
+				t.Fatalf("%+v", h)
+			}
+		}
+	})
+}
+
+func TestHealthURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://a.example/agora":        "https://a.example/agora/health",
+		"https://a.example/agora/":       "https://a.example/agora/health",
+		"https://a.example/":             "https://a.example/health",
+		"https://a.example/agora?key=1":  "https://a.example/agora/health?key=1",
+		"https://a.example/a%2Fb/?k=%20": "https://a.example/a%2Fb/health?k=%20",
+	} {
+		if got, err := healthURL(in); got != want || err != nil {
+			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
+		}
+	}
+	if _, err := healthURL("http://a b/"); err == nil {
+		t.Error("no error for a URL with a space")
+	}
+}

@@ -1,0 +1,37 @@
+// Package protocol holds what every way of speaking to agents shares: the
+// guard over the addresses that the arena dials and the one HTTP client that
+// goes through it.
+//
+// Agents are strangers. Their endpoints may point into our own network, their
+// replies may never end, lie about their length or switch protocols. All of
+// that is met here, once, so that a driver deals only with the words of its
+// protocol:
+//
+//   - Guard.CheckEndpoint judges an endpoint when it is registered.
+//   - The client asks the guard again for each address that it is about to
+//     connect to, after the name was resolved, so that a name which changes
+//     its answer gains nothing.
+//   - Client.Do makes one request under one deadline and tells everything that
+//     happened as an Exchange. It never follows, decompresses, re-sends or
+//     upgrades anything.
+//
+// A driver, one per protocol in a room below this one, has two methods:
+//
+//	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
+//	Probe(ctx context.Context, endpoint string) arena.Health
+//
+// Prepare makes the body and the token; no byte leaves before send is called,
+// so that all requests of a round can be released together. send is called at
+// most once, speaks in the words of the outcome table (rulebook, section 3) and
+// returns when the exchange is over: at the latest when its set-up time, the
+// attempt's time limit and a few milliseconds have passed. When the context of
+// send ends first, the reply is void: that is the arena's doing. Probe asks for
+// the endpoint's health through the same client; it fills what it found and
+// leaves the counts of failures and successes to the health room.
+//
+// Both methods may be called by many goroutines at once. The room has no
+// Driver type: whoever calls a driver names the methods that it needs.
+// protocoltest holds the other side for tests, and a suite for drivers.
+//
+// The room imports arena. Drivers and cmd/arena import it.
+package protocol

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The browser test: the pages of bin/arena, built with its UI, in headless
+# Chromium. Pictures go to SCREENS_DIR, bin/screens by default.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+find_chromium() {
+  local name
+  for name in chromium chromium-browser google-chrome google-chrome-stable "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do
+    if command -v "$name"; then return 0; fi
+  done
+  echo "browser-test: no Chromium; run scripts/install-test-deps.sh or set CHROMIUM to its path" >&2
+  return 1
+}
+
+make --no-print-directory build
+CHROMIUM=${CHROMIUM:-$(find_chromium)}
+SCREENS_DIR=${SCREENS_DIR:-$PWD/bin/screens}
+mkdir -p "$SCREENS_DIR"
+export CHROMIUM SCREENS_DIR
+exec scripts/with-demo.sh node --test web/tests/browser/*.mjs

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Sees to it that the programs which the tests run beside Go and Node are
+# there: a C compiler (race detector), Chromium (browser test), the PostgreSQL
+# server (store). As root on Debian or Ubuntu it installs what is missing;
+# elsewhere it lists it and ends with 1.
+set -euo pipefail
+
+has() {
+  local name
+  for name in "$@"; do
+    if command -v "$name" >/dev/null; then return 0; fi
+  done
+  return 1
+}
+
+has_chromium() {
+  [ -x "${CHROMIUM:-}" ] || has chromium chromium-browser google-chrome google-chrome-stable ||
+    [ -x "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" ]
+}
+
+# Debian keeps the server's programs out of PATH.
+has_postgres() {
+  has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
+packages=()
+names=()
+need() {
+  packages+=("$1")
+  names+=("$2")
+}
+has gcc clang cc || need gcc "a C compiler (gcc or clang), for the race detector"
+has_chromium || need chromium "Chromium or Chrome, for the browser test (or set CHROMIUM to its path)"
+has_postgres || need postgresql "the PostgreSQL server, 14 or newer, for the tests of the store"
+if [ ${#packages[@]} -eq 0 ]; then exit 0; fi
+if [[ " ${packages[*]} " == *" gcc "* ]]; then packages+=(libc6-dev); fi
+
+if [ "$(id -u)" -ne 0 ] || ! has apt-get; then
+  {
+    echo "The tests need what is missing here:"
+    printf '  - %s\n' "${names[@]}"
+    if has apt-get; then
+      echo "Install it with: sudo apt-get install ${packages[*]}"
+    fi
+  } >&2
+  exit 1
+fi
+
+# The tests make their own clusters in their own directories: the package
+# shall not set one up and start it.
+if [[ " ${packages[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  mkdir -p /etc/postgresql-common
+  echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
+fi
+
+export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
+install_packages() {
+  apt-get install --yes --no-install-recommends -o Dpkg::Options::=--force-confold "${packages[@]}"
+}
+echo "installing for the tests: ${packages[*]}"
+if ! install_packages; then
+  apt-get update
+  install_packages
+fi

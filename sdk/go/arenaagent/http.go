@@ -1,0 +1,164 @@
+package arenaagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxBody is the most that is read of a task.
+const maxBody = 1 << 20
+
+// ServeHTTP serves the endpoint, Config.Path, and its health check.
+func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := strings.TrimRight(r.URL.Path, "/"); {
+	case path == a.config.Path && r.Method == http.MethodPost:
+		a.serveTask(w, r)
+	case path == a.config.Path+"/health" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		a.serveHealth(w, r)
+	case path == a.config.Path:
+		w.Header().Set("Allow", "POST")
+		write(w, failure(http.StatusMethodNotAllowed, errors.New("tasks are sent by POST")))
+	case path == a.config.Path+"/health":
+		w.Header().Set("Allow", "GET, HEAD")
+		write(w, failure(http.StatusMethodNotAllowed, errors.New("the health check is a GET")))
+	default:
+		write(w, failure(http.StatusNotFound, errors.New("not found")))
+	}
+}
+
+func (a *Agent) serveTask(w http.ResponseWriter, r *http.Request) {
+	arrived := a.config.Now()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		write(w, failure(http.StatusRequestEntityTooLarge, errors.New("the task cannot be read, or is over 1 MiB")))
+		return
+	}
+	token := bearer(r)
+	claims, refused, ok := a.authorize(r, token, body)
+	if !ok {
+		write(w, refused)
+		return
+	}
+	task, err := decodeTask(body)
+	if err != nil {
+		write(w, failure(http.StatusBadRequest, err))
+		return
+	}
+	task.Claims = claims
+	if !a.config.InsecureSkipTokens && (claims.MatchID != task.MatchID || claims.Round != task.Round) {
+		write(w, failure(http.StatusUnauthorized, errUnauthorized))
+		return
+	}
+	work, wait := task.times()
+	gone := a.config.Now().Sub(arrived) // the first task may have waited for the arena's keys
+	ctx, cancel := context.WithTimeout(r.Context(), wait-gone)
+	defer cancel()
+	write(w, a.answer(ctx, task, token, work-gone))
+}
+
+// authorize checks the token; refused is the reply when it is not good.
+func (a *Agent) authorize(r *http.Request, token string, body []byte) (_ Claims, refused reply, ok bool) {
+	if a.config.InsecureSkipTokens {
+		return Claims{}, reply{}, true
+	}
+	claims, err := a.tokens.verify(r.Context(), token, body)
+	switch {
+	case err == nil:
+		return claims, reply{}, true
+	case errors.Is(err, errNoKeys): // nobody's fault yet: leave the match rather than lose it
+		return Claims{}, failure(http.StatusServiceUnavailable, errNoKeys), false
+	default:
+		a.config.Logger.WarnContext(r.Context(), "task refused", slog.Any("error", err))
+		return Claims{}, failure(http.StatusUnauthorized, errUnauthorized), false
+	}
+}
+
+// answer gives the reply to a task: the one of the work on it that goes on or
+// is done already, else that of new work, which may take limit. ctx is the
+// request's.
+func (a *Agent) answer(ctx context.Context, task *Task, token string, limit time.Duration) reply {
+	key := task.key()
+	for {
+		f, first := a.flights.join(key)
+		if first {
+			a.takeOff(task, token, limit, key, f)
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return failure(http.StatusRequestTimeout, ErrTimeout)
+		}
+		if first || f.reply.answered() {
+			return f.reply
+		}
+		// The delivery before this one failed: this one is a new try.
+	}
+}
+
+// takeOff starts the work, or ends the flight when there is no room for it.
+func (a *Agent) takeOff(task *Task, token string, limit time.Duration, key string, f *flight) {
+	select {
+	case a.slots <- struct{}{}:
+	default:
+		a.flights.finish(key, f, a.replyFor(Answer{}, nil, 0, a.config.WhenFull))
+		return
+	}
+	if !a.start(func() { a.work(task, token, limit, key, f) }) {
+		<-a.slots
+		a.flights.finish(key, f, failure(http.StatusServiceUnavailable, ErrUnavailable))
+	}
+}
+
+// bearer gives the request's bearer token. The AAP text shows it in quotes;
+// they are passed over.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.Trim(strings.TrimSpace(token), `"`)
+}
+
+// healthWire is the health check's body (AAP, "Health check").
+type healthWire struct {
+	Status        string   `json:"status"`
+	Version       string   `json:"version"`
+	Capabilities  []string `json:"capabilities"`
+	AvgLatencyMS  int64    `json:"avg_latency_ms"`
+	MaxConcurrent int      `json:"max_concurrent"`
+}
+
+func (a *Agent) serveHealth(w http.ResponseWriter, r *http.Request) {
+	h := healthWire{
+		Status: "ok", Version: Version, Capabilities: append([]string{}, a.config.Capabilities...),
+		AvgLatencyMS: a.latency.Load() / 1000, MaxConcurrent: a.config.MaxConcurrent,
+	}
+	status := http.StatusOK
+	if a.life.Err() != nil || a.config.Health != nil && a.config.Health(r.Context()) != nil {
+		status, h.Status = http.StatusServiceUnavailable, "unavailable"
+	}
+	body, err := json.Marshal(h)
+	if err != nil {
+		write(w, failure(http.StatusInternalServerError, errors.New("the health check cannot be encoded")))
+		return
+	}
+	write(w, reply{status, body})
+}
+
+// failure is a reply without an answer.
+func failure(status int, err error) reply {
+	body, _ := json.Marshal(map[string]string{"error": err.Error()}) // a map of text always encodes
+	return reply{status, body}
+}
+
+func write(w http.ResponseWriter, r reply) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body) // a client that left is no failure of ours
+}

@@ -1,0 +1,189 @@
+package arenaagent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// Task is one question of a match (AAP, "Request format"). TaskID, Attempt,
+// Deadline and Previous are the arena's additions.
+type Task struct {
+	Version      string
+	League       string // slug
+	MatchID      string
+	Round        int // 1 is the first
+	TotalRounds  int // 0: open end
+	Description  string
+	InputFormat  string
+	OutputFormat string
+	Options      []string // nil: an open question
+	TimeLimit    time.Duration
+	MaxTokens    int // 0: no limit was named
+	Rules        []string
+	Opponents    int // other active seats
+
+	TaskID   string
+	Attempt  int       // 1, or more when the arena asks again
+	Deadline time.Time // by the arena's clock; zero: not named
+	Previous *Previous // nil in the first round
+
+	Claims Claims // of the token that came with the task
+}
+
+// Previous says how the agent's last round in the match went.
+type Previous struct {
+	Outcome  string        // "answered", "timeout", …
+	Correct  string        // the accepted answer; "" when it is not told
+	Points   float64       // 0..1
+	Measured time.Duration // by the arena's clock
+}
+
+// taskWire is the body of the task POST.
+type taskWire struct {
+	Version     string `json:"version"`
+	League      string `json:"league"`
+	MatchID     string `json:"match_id"`
+	Round       int    `json:"round"`
+	TotalRounds *int   `json:"total_rounds"`
+	Task        struct {
+		Description  string   `json:"description"`
+		InputFormat  string   `json:"input_format"`
+		OutputFormat string   `json:"output_format"`
+		Options      []string `json:"options"`
+	} `json:"task"`
+	TimeLimitSeconds float64   `json:"time_limit_seconds"`
+	MaxTokens        *int      `json:"max_tokens"`
+	Rules            []string  `json:"rules"`
+	OpponentCount    int       `json:"opponent_count"`
+	TaskID           string    `json:"task_id"`
+	Attempt          int       `json:"attempt"`
+	Deadline         time.Time `json:"deadline"`
+	Previous         *struct {
+		Outcome    string  `json:"outcome"`
+		Correct    any     `json:"correct"`
+		Points     float64 `json:"points"`
+		MeasuredMS float64 `json:"measured_ms"`
+	} `json:"previous"`
+}
+
+// maxTimeLimit keeps a hostile number from becoming a nonsensical duration.
+const maxTimeLimit = 24 * time.Hour
+
+func decodeTask(body []byte) (*Task, error) {
+	var w taskWire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, fmt.Errorf("decode the task: %w", err)
+	}
+	if w.MatchID == "" || w.Task.Description == "" {
+		return nil, errors.New("decode the task: match_id and task.description are needed")
+	}
+	if !(w.TimeLimitSeconds > 0) || w.TimeLimitSeconds > maxTimeLimit.Seconds() {
+		return nil, errors.New("decode the task: time_limit_seconds is not a time")
+	}
+	t := &Task{
+		Version: w.Version, League: w.League, MatchID: w.MatchID, Round: w.Round,
+		Description: w.Task.Description, InputFormat: w.Task.InputFormat, OutputFormat: w.Task.OutputFormat,
+		Options: w.Task.Options, TimeLimit: time.Duration(w.TimeLimitSeconds * float64(time.Second)),
+		Rules: w.Rules, Opponents: w.OpponentCount, TaskID: w.TaskID, Attempt: max(w.Attempt, 1), Deadline: w.Deadline,
+	}
+	if w.TotalRounds != nil {
+		t.TotalRounds = *w.TotalRounds
+	}
+	if w.MaxTokens != nil {
+		t.MaxTokens = *w.MaxTokens
+	}
+	if p := w.Previous; p != nil {
+		t.Previous = &Previous{Outcome: p.Outcome, Points: p.Points, Measured: time.Duration(p.MeasuredMS * float64(time.Millisecond))}
+		t.Previous.Correct, _ = p.Correct.(string)
+	}
+	return t, nil
+}
+
+// key names the question, whatever the attempt.
+func (t *Task) key() string {
+	return fmt.Sprintf("%s/%s/%d/%s", t.Claims.AgentID, t.MatchID, t.Round, cmp.Or(t.TaskID, t.Description))
+}
+
+// times are how long a handler may work and how long its reply is waited for,
+// both counted from the arrival of the task. The arena's own clock tells how
+// much of the limit is left, as the token says when it was made; a part is
+// kept back for the way of the reply.
+func (t *Task) times() (work, wait time.Duration) {
+	left := t.TimeLimit
+	if !t.Deadline.IsZero() && !t.Claims.IssuedAt.IsZero() {
+		if d := t.Deadline.Sub(t.Claims.IssuedAt); d > 0 {
+			left = min(left, d)
+		}
+	}
+	kept := min(200*time.Millisecond, left/10)
+	return left - kept, left - kept/2
+}
+
+// Answer is what an agent replies (AAP, "Response format"). Only Value is
+// needed; the rest is shown to the spectators.
+type Answer struct {
+	Value      string
+	Confidence float64 // 0..1; 0: not told
+	Reasoning  string
+	Subagents  []string // nil: the names given to Events.Spawn
+	Tools      []string // nil: the names given to Events.ToolCall
+	Tokens     int64    // 0: not told
+}
+
+// answerWire is the body of the reply.
+type answerWire struct {
+	Answer        string   `json:"answer"`
+	Confidence    *float64 `json:"confidence,omitempty"`
+	Reasoning     string   `json:"reasoning,omitempty"`
+	SubagentsUsed []string `json:"subagents_used"`
+	ToolsUsed     []string `json:"tools_used"`
+	Tokens        *int64   `json:"tokens,omitempty"`
+	LatencyMS     int64    `json:"latency_ms"`
+}
+
+// The arena reads no reply over 64 KiB; what is too long for it is cut.
+const (
+	maxAnswer    = 24 << 10
+	maxReasoning = 4 << 10
+	maxNames     = 64
+	maxName      = 64
+)
+
+func (a Answer) encode(took time.Duration) ([]byte, error) {
+	w := answerWire{
+		Answer: clip(a.Value, maxAnswer), Reasoning: clip(a.Reasoning, maxReasoning),
+		SubagentsUsed: clipAll(a.Subagents), ToolsUsed: clipAll(a.Tools), LatencyMS: took.Milliseconds(),
+	}
+	if a.Confidence > 0 && !math.IsInf(a.Confidence, 0) {
+		c := min(a.Confidence, 1)
+		w.Confidence = &c
+	}
+	if a.Tokens > 0 {
+		w.Tokens = &a.Tokens
+	}
+	return json.Marshal(w)
+}
+
+// clip cuts s to at most limit bytes, between characters.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+func clipAll(names []string) []string {
+	out := make([]string, 0, min(len(names), maxNames))
+	for _, n := range names[:min(len(names), maxNames)] {
+		out = append(out, clip(n, maxName))
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package arenaagent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
+)
+
+// taskTyp is the typ of a task token; the arena signs no other kind with it.
+const taskTyp = "aap-task+jwt"
+
+const (
+	keysRefresh   = 5 * time.Minute // as long as the arena lets its keys be cached: a new one is known before it signs
+	keysTimeout   = 5 * time.Second
+	maxKeySetSize = 64 << 10
+)
+
+var (
+	errUnauthorized = errors.New("not a token of this arena for this task")
+	errNoKeys       = errors.New("the arena's keys could not be read")
+)
+
+// Claims are what the arena's token says of a task (AAP, "Authentication",
+// and the arena's additions).
+type Claims struct {
+	ID        string // jti
+	AgentID   string
+	MatchID   string
+	Round     int
+	BodyHash  string // base64url SHA-256 of the request's body
+	IssuedAt  time.Time
+	ExpiresAt time.Time
+}
+
+// tokenClaims are the claims on the wire.
+type tokenClaims struct {
+	jwt.RegisteredClaims
+	AgentID  string `json:"agent_id"`
+	MatchID  string `json:"match_id"`
+	Expires  int64  `json:"expires_at"`
+	Round    int    `json:"round"`
+	BodyHash string `json:"bh"`
+}
+
+// verifier checks task tokens against the arena's published keys.
+type verifier struct {
+	parser  *jwt.Parser
+	agentID atomic.Pointer[string]
+
+	loaded  chan struct{}   // closed when keys and storage are set
+	keys    keyfunc.Keyfunc // refreshes itself until the agent is closed
+	storage jwkset.Storage
+	looking chan struct{} // holds one: a single look for an unknown kid at a time
+}
+
+func newVerifier(c Config) *verifier {
+	v := &verifier{
+		parser: jwt.NewParser(
+			jwt.WithValidMethods([]string{"ES256", "EdDSA", "RS256"}),
+			jwt.WithIssuer(c.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
+			jwt.WithLeeway(c.Leeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Now),
+		),
+		loaded: make(chan struct{}), looking: make(chan struct{}, 1),
+	}
+	v.agentID.Store(&c.AgentID)
+	return v
+}
+
+// load reads the key set, and has it read again until ctx ends. It waits for
+// the first read, so it runs beside the agent's other work.
+func (v *verifier) load(ctx context.Context, c Config, client *http.Client) error {
+	capped := *client
+	capped.Transport = cappedTransport{base: client.Transport, limit: maxKeySetSize}
+	loaded, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{c.Arena + "/.well-known/jwks.json"}, keyfunc.Override{
+		Client: &capped, HTTPTimeout: keysTimeout, RateLimitWaitMax: keysTimeout, RefreshInterval: keysRefresh,
+		RefreshUnknownKID: rate.NewLimiter(rate.Every(5*time.Second), 2),
+		RefreshErrorHandlerFunc: func(url string) func(context.Context, error) {
+			return func(ctx context.Context, err error) {
+				if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					c.Logger.WarnContext(ctx, "arena keys not read", slog.String("url", url), slog.Any("error", err))
+				}
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("read the arena's keys: %w", err)
+	}
+	v.storage = loaded.Storage()
+	v.keys, err = keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: v.storage, UseWhitelist: []jwkset.USE{jwkset.UseSig}})
+	if err != nil {
+		return fmt.Errorf("read the arena's keys: %w", err)
+	}
+	close(v.loaded)
+	return nil
+}
+
+// verify checks everything about a token but its fit to the task. The error
+// is errNoKeys when the arena's keys are not there, errUnauthorized otherwise.
+func (v *verifier) verify(ctx context.Context, token string, body []byte) (Claims, error) {
+	select {
+	case <-v.loaded:
+	case <-ctx.Done():
+		return Claims{}, errNoKeys
+	}
+	var c tokenClaims
+	parsed, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) { return v.key(ctx, t) })
+	if errors.Is(err, errNoKeys) {
+		return Claims{}, errNoKeys
+	}
+	if err != nil {
+		return Claims{}, fmt.Errorf("%w: %w", errUnauthorized, err)
+	}
+	if err := v.check(parsed, c, body); err != nil {
+		return Claims{}, fmt.Errorf("%w: %w", errUnauthorized, err)
+	}
+	return Claims{
+		ID: c.ID, AgentID: c.AgentID, MatchID: c.MatchID, Round: c.Round, BodyHash: c.BodyHash,
+		IssuedAt: c.IssuedAt.Time, ExpiresAt: c.ExpiresAt.Time,
+	}, nil
+}
+
+// check holds what JWT libraries do not look at by themselves.
+func (v *verifier) check(t *jwt.Token, c tokenClaims, body []byte) error {
+	sum := sha256.Sum256(body)
+	switch own := *v.agentID.Load(); {
+	case t.Header["typ"] != taskTyp:
+		return errors.New("another kind of token")
+	case c.IssuedAt == nil:
+		return errors.New("iat is missing")
+	case c.AgentID == "" || c.Subject != c.AgentID || !slices.Equal(c.Audience, jwt.ClaimStrings{c.AgentID}):
+		return errors.New("agent_id, sub and aud are not one agent")
+	case own != "" && c.AgentID != own:
+		return errors.New("the token is for another agent")
+	case c.Expires != c.ExpiresAt.Unix():
+		return errors.New("exp and expires_at differ")
+	case c.BodyHash != base64.RawURLEncoding.EncodeToString(sum[:]):
+		return errors.New("the token is for another body")
+	}
+	return nil
+}
+
+// key finds the arena's key that the token names. Keys that a token brings
+// along are never used; a token without a kid would be tried with every key.
+func (v *verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
+	for _, name := range []string{"jwk", "jku", "x5u", "x5c", "crit"} {
+		if _, ok := t.Header[name]; ok {
+			return nil, fmt.Errorf("header %s is not allowed", name)
+		}
+	}
+	kid, ok := t.Header["kid"].(string)
+	if !ok || kid == "" {
+		return nil, errors.New("no kid")
+	}
+	if !v.knows(ctx, kid) {
+		// Reading an unknown kid makes keyfunc ask the arena, at a bounded
+		// rate. One asks, the others wait and find what it brought.
+		select {
+		case v.looking <- struct{}{}:
+			defer func() { <-v.looking }()
+		case <-ctx.Done():
+			return nil, errNoKeys
+		}
+	}
+	key, err := v.keys.KeyfuncCtx(ctx)(t)
+	if err != nil {
+		if all, readErr := v.storage.KeyReadAll(ctx); readErr == nil && len(all) == 0 {
+			return nil, errNoKeys
+		}
+	}
+	return key, err
+}
+
+func (v *verifier) knows(ctx context.Context, kid string) bool {
+	all, err := v.storage.KeyReadAll(ctx)
+	return err == nil && slices.ContainsFunc(all, func(k jwkset.JWK) bool { return k.Marshal().KID == kid })
+}
+
+// cappedTransport bounds the bodies that keyfunc reads.
+type cappedTransport struct {
+	base  http.RoundTripper
+	limit int64
+}
+
+// RoundTrip is that of the base, with an end to the body.
+func (c cappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	base := c.base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	resp, err := base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, c.limit), resp.Body}
+	return resp, nil
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// CreateOwner stores an owner and their first token. name_taken: another
+// owner has the name, in whatever case.
+func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
+	err := s.write(ctx, o.ID, func(ctx context.Context, tx *sql.Tx) error {
+		n, err := exec(ctx, tx, `INSERT INTO owners (id, name, name_key, email, created_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (name_key) DO NOTHING`, o.ID, o.Name, foldCase(o.Name), o.Email, ms(o.CreatedAt))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return arena.Errorf(arena.CodeNameTaken, "there is an owner named %q already", o.Name)
+		}
+		return insertToken(ctx, tx, t)
+	})
+	return s.wrap(err, "create owner %s", o.ID)
+}
+
+// Owner gives one owner.
+func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
+	o, err := one(ctx, s.reader, func(r scanner) (o arena.Owner, err error) {
+		return o, r.Scan(&o.ID, &o.Name, &o.Email, timeInto{&o.CreatedAt})
+	}, `SELECT id, name, email, created_at FROM owners WHERE id = $1`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("owner", id)
+	}
+	return o, s.wrap(err, "read owner %s", id)
+}
+
+// CreateToken stores a token.
+func (s *Store) CreateToken(ctx context.Context, t arena.Token) error {
+	err := s.write(ctx, t.ID, func(ctx context.Context, tx *sql.Tx) error { return insertToken(ctx, tx, t) })
+	return s.wrap(err, "create token %s", t.ID)
+}
+
+func insertToken(ctx context.Context, tx *sql.Tx, t arena.Token) error {
+	_, err := exec(ctx, tx, `INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, t.ID, sql.NullString{String: t.OwnerID, Valid: t.OwnerID != ""},
+		string(t.Scope), t.Name, t.Hash[:], ms(t.CreatedAt), ms(t.LastUsedAt), ms(t.RevokedAt))
+	return err
+}
+
+const tokenColumns = `SELECT id, COALESCE(owner_id, ''), scope, name, hash, created_at, last_used_at, revoked_at FROM tokens`
+
+func scanToken(r scanner) (t arena.Token, err error) {
+	var hash []byte
+	err = r.Scan(&t.ID, &t.OwnerID, &t.Scope, &t.Name, &hash,
+		timeInto{&t.CreatedAt}, timeInto{&t.LastUsedAt}, timeInto{&t.RevokedAt})
+	if err == nil && copy(t.Hash[:], hash) != len(t.Hash) {
+		err = fmt.Errorf("token %s: hash of %d bytes", t.ID, len(hash))
+	}
+	return t, err
+}
+
+// Tokens gives an owner's tokens that are not revoked, oldest first.
+func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
+	ts, err := all(ctx, s.reader, scanToken, tokenColumns+
+		` WHERE owner_id = $1 AND revoked_at = 0 ORDER BY id`, ownerID)
+	return ts, s.wrap(err, "read tokens of %s", ownerID)
+}
+
+// AdminTokens gives the admin tokens that are not revoked, oldest first.
+func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
+	ts, err := all(ctx, s.reader, scanToken, tokenColumns+
+		` WHERE owner_id IS NULL AND scope = 'admin' AND revoked_at = 0 ORDER BY id`)
+	return ts, s.wrap(err, "read admin tokens")
+}
+
+// RevokeToken ends a token; ownerID is "" for an admin token. not_found: it
+// is another's, unknown, or revoked already.
+func (s *Store) RevokeToken(ctx context.Context, ownerID, id string) error {
+	err := s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+		n, err := exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
+			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, ms(s.now()), id, ownerID)
+		if err == nil && n == 0 {
+			return notFound("token", id)
+		}
+		return err
+	})
+	return s.wrap(err, "revoke token %s", id)
+}
+
+// usedEvery is how exactly a token's last use is known.
+const usedEvery = time.Minute
+
+// TokenByHash gives the token whose secret has the SHA-256 hash. not_found:
+// unknown or revoked. Its last use is noted at most once a minute; a failure
+// to note it does not keep anyone out.
+func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
+	t, err := one(ctx, s.reader, scanToken, tokenColumns+` WHERE hash = $1 AND revoked_at = 0`, hash[:])
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
+	}
+	if err != nil {
+		return arena.Token{}, s.wrap(err, "read token")
+	}
+	now := fromMS(ms(s.now()))
+	if now.Sub(t.LastUsedAt) < usedEvery {
+		return t, nil
+	}
+	err = s.write(ctx, t.ID, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := exec(ctx, tx, `UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1`, ms(now), t.ID)
+		return err
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "token use not noted", "token_id", t.ID, "error", err)
+	} else {
+		t.LastUsedAt = now
+	}
+	return t, nil
+}

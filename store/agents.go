@@ -1,0 +1,336 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// agentRows reads agents with all that belongs to them, in one statement:
+// owner's name, leagues entered, seats held in running matches.
+const agentRows = `SELECT a.id, a.owner_id, o.name, a.name, a.protocol, a.endpoint, a.public_key, a.version, a.description,
+	a.pauses, a.created_at, a.passed_at, a.retired_at, a.health_ok, a.checked_at, a.latency_ns, a.health_reason,
+	a.health_detail, a.capabilities, a.declared_latency_ns, a.max_concurrent, a.failures, a.successes,
+	(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
+		WHERE e.agent_id = a.id AND e.withdrawn_at = 0),
+	(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
+	FROM agents a JOIN owners o ON o.id = a.owner_id`
+
+func scanAgent(r scanner) (a arena.Agent, err error) {
+	var leagues sql.NullString
+	h := &a.Health
+	err = r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.PublicKey, &a.Version,
+		&a.Description, pausesInto{&a.Pauses}, timeInto{&a.CreatedAt}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
+		&h.OK, timeInto{&h.CheckedAt}, &h.Latency, &h.Reason, &h.Detail, jsonInto{&h.Capabilities},
+		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, &leagues, &a.Running)
+	if leagues.Valid { // slugs hold no comma
+		a.Leagues = strings.Split(leagues.String, ",")
+	}
+	return a, err
+}
+
+// pauseDoc is a pause as it is stored.
+type pauseDoc struct {
+	Reason arena.PauseReason `json:"reason"`
+	Since  int64             `json:"since"` // unix ms
+	Until  int64             `json:"until"` // unix ms, 0: until it is lifted
+}
+
+// pausesText gives the stored form of pauses and when the last one ends.
+func pausesText(pauses []arena.Pause) (text string, until int64, err error) {
+	docs := make([]pauseDoc, len(pauses))
+	for i, p := range pauses {
+		docs[i] = pauseDoc{Reason: p.Reason, Since: ms(p.Since), Until: ms(p.Until)}
+		if p.Until.IsZero() {
+			until = noEnd
+		}
+		until = max(until, docs[i].Until)
+	}
+	text, err = jsonText(docs)
+	return text, until, err
+}
+
+// pausesInto scans the stored form of pauses.
+type pausesInto struct{ pauses *[]arena.Pause }
+
+func (i pausesInto) Scan(src any) error {
+	var docs []pauseDoc
+	if err := (jsonInto{&docs}).Scan(src); err != nil {
+		return err
+	}
+	*i.pauses = nil
+	for _, d := range docs {
+		*i.pauses = append(*i.pauses, arena.Pause{Reason: d.Reason, Since: fromMS(d.Since), Until: fromMS(d.Until)})
+	}
+	return nil
+}
+
+// CreateAgent stores an agent and enters it into a.Leagues. name_taken: its
+// owner has another agent of that name, in whatever case, that is not
+// retired. not_found: the owner or a league does not exist.
+func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
+	err := s.write(ctx, a.ID, func(ctx context.Context, tx *sql.Tx) error {
+		columns, err := agentColumns(a)
+		if err != nil {
+			return err
+		}
+		n, err := exec(ctx, tx, `INSERT INTO agents (name, name_key, endpoint, public_key, version, description, pauses,
+			paused_until, passed_at, retired_at, health_ok, checked_at, latency_ns, health_reason, health_detail, capabilities,
+			declared_latency_ns, max_concurrent, failures, successes, id, owner_id, protocol, created_at)`+values(1, 24)+
+			`ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING`,
+			append(columns, a.ID, a.OwnerID, a.Protocol, ms(a.CreatedAt))...)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return agentNameTaken(a.Name)
+		}
+		for _, league := range a.Leagues {
+			if err := enter(ctx, tx, league, a.ID, a.CreatedAt); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.wrap(err, "create agent %s", a.ID)
+}
+
+func agentNameTaken(name string) error {
+	return arena.Errorf(arena.CodeNameTaken, "the owner has an agent named %q already", name)
+}
+
+// agentColumns gives what an update of an agent may change, in the order of
+// its statement.
+func agentColumns(a arena.Agent) ([]any, error) {
+	pauses, until, err := pausesText(a.Pauses)
+	if err != nil {
+		return nil, err
+	}
+	capabilities, err := jsonText(a.Health.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	h := a.Health
+	return []any{
+		a.Name, foldCase(a.Name), a.Endpoint, a.PublicKey, a.Version, a.Description, pauses, until, ms(a.PassedAt),
+		ms(a.RetiredAt), flag(h.OK), ms(h.CheckedAt), int64(h.Latency), storable(h.Reason), storable(h.Detail), capabilities,
+		int64(h.DeclaredLatency), max(1, h.MaxConcurrent), h.Failures, h.Successes,
+	}, nil
+}
+
+// Agent gives one agent.
+func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
+	a, err := oneAgent(ctx, s.reader, id, "")
+	return a, s.wrap(err, "read agent %s", id)
+}
+
+func oneAgent(ctx context.Context, q querier, id, lock string) (arena.Agent, error) {
+	a, err := one(ctx, q, scanAgent, agentRows+` WHERE a.id = $1`+lock, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("agent", id)
+	}
+	return a, err
+}
+
+// AgentsByID gives the agents that exist among ids.
+func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
+	found := make(map[string]arena.Agent, len(ids))
+	for part := range slices.Chunk(ids, maxIDs) {
+		var c clauses
+		in(&c, "a.id", part)
+		agents, err := all(ctx, s.reader, scanAgent, agentRows+c.where(), c.args...)
+		if err != nil {
+			return nil, s.wrap(err, "read %d agents", len(ids))
+		}
+		for _, a := range agents {
+			found[a.ID] = a
+		}
+	}
+	return found, nil
+}
+
+// Agents lists agents, newest first.
+func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (items []arena.Agent, next string, err error) {
+	after, err := listAgents.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c clauses
+	if f.OwnerID != "" {
+		c.and("a.owner_id = ?", f.OwnerID)
+	}
+	if f.League != "" {
+		c.and("EXISTS (SELECT 1 FROM entries x WHERE x.league = ? AND x.agent_id = a.id AND x.withdrawn_at = 0)", f.League)
+	}
+	if f.Query != "" {
+		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(foldCase(storable(f.Query)))
+		c.and(`a.name_key LIKE ? ESCAPE '\'`, "%"+literal+"%")
+	}
+	if !f.Retired {
+		c.and("a.retired_at = 0")
+	}
+	if after != "" {
+		c.and("a.id < ?", after)
+	}
+	items, err = all(ctx, s.reader, scanAgent,
+		agentRows+c.where()+` ORDER BY a.id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list agents")
+	}
+	items, next = closePage(listAgents, p, items, func(a arena.Agent) string { return a.ID })
+	return items, next, nil
+}
+
+// DueForProbe gives every agent that is not retired, by id.
+func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
+	agents, err := all(ctx, s.reader, scanAgent, agentRows+` WHERE a.retired_at = 0 ORDER BY a.id`)
+	return agents, s.wrap(err, "read agents to probe")
+}
+
+// UpdateAgent changes an agent by apply, which gets the stored one and runs
+// inside the transaction, perhaps more than once; its error undoes the change
+// and comes back. What is written: name, endpoint, public key, version,
+// description, pauses, health, passed_at, retired_at. Declaring another
+// version starts the new version's count in every league; retiring withdraws
+// the agent from its leagues. before and after are as stored.
+func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) (err error) {
+		before, after, err = s.updateAgent(ctx, tx, id, apply)
+		return err
+	})
+	return before, after, s.wrap(err, "update agent %s", id)
+}
+
+// RecordProbe is UpdateAgent for the outcome of a health check: it also adds
+// ok to the count of the UTC day of at.
+func (s *Store) RecordProbe(ctx context.Context, id string, at time.Time, ok bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `INSERT INTO uptime (agent_id, day, ok, failed) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`,
+			id, day(at), flag(ok), flag(!ok))
+		return err
+	})
+	return before, after, s.wrap(err, "record probe of agent %s", id)
+}
+
+func (s *Store) updateAgent(ctx context.Context, tx *sql.Tx, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+	if before, err = oneAgent(ctx, tx, id, s.d.lock("a")); err != nil {
+		return before, after, err
+	}
+	changed := before
+	changed.Leagues = slices.Clone(before.Leagues)
+	changed.Pauses = slices.Clone(before.Pauses)
+	changed.Health.Capabilities = slices.Clone(before.Health.Capabilities)
+	if err := apply(&changed); err != nil {
+		return before, after, err
+	}
+	columns, err := agentColumns(changed)
+	if err != nil {
+		return before, after, err
+	}
+	_, err = exec(ctx, tx, `UPDATE agents SET name = $1, name_key = $2, endpoint = $3, public_key = $4, version = $5,
+		description = $6, pauses = $7, paused_until = $8, passed_at = $9, retired_at = $10, health_ok = $11, checked_at = $12,
+		latency_ns = $13, health_reason = $14, health_detail = $15, capabilities = $16, declared_latency_ns = $17,
+		max_concurrent = $18, failures = $19, successes = $20 WHERE id = $21`, append(columns, id)...)
+	if s.d.is(err, faultUnique) { // the one unique constraint that an update can break
+		err = agentNameTaken(changed.Name)
+	}
+	if err != nil {
+		return before, after, err
+	}
+	if changed.Version != before.Version && before.Version != "" {
+		if _, err := exec(ctx, tx, `UPDATE ratings SET new_version = $1 WHERE agent_id = $2`, arena.NewVersionMatches, id); err != nil {
+			return before, after, err
+		}
+	}
+	if before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero() {
+		if _, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE agent_id = $2 AND withdrawn_at = 0`,
+			ms(changed.RetiredAt), id); err != nil {
+			return before, after, err
+		}
+	}
+	after, err = oneAgent(ctx, tx, id, "")
+	return before, after, err
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// Uptime gives an agent's health checks by UTC day, oldest first, from the
+// day of since on. Days without checks are left out.
+func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
+	days, err := all(ctx, s.reader, func(r scanner) (d arena.UptimeDay, err error) {
+		return d, r.Scan(&d.Day, &d.OK, &d.Failed)
+	}, `SELECT day, ok, failed FROM uptime WHERE agent_id = $1 AND day >= $2 ORDER BY day`, id, day(since))
+	return days, s.wrap(err, "read uptime of agent %s", id)
+}
+
+// AgentCauses counts an agent's rounds by outcome.
+func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error) {
+	type cause struct {
+		outcome arena.Outcome
+		rounds  int
+	}
+	causes, err := all(ctx, s.reader, func(r scanner) (c cause, err error) {
+		return c, r.Scan(&c.outcome, &c.rounds)
+	}, `SELECT outcome, count(*) FROM answers WHERE agent_id = $1 GROUP BY outcome`, id)
+	rounds := make(map[arena.Outcome]int, len(causes))
+	for _, c := range causes {
+		rounds[c.outcome] = c.rounds
+	}
+	return rounds, s.wrap(err, "count outcomes of agent %s", id)
+}
+
+// Opponents gives an agent's record against each agent that it met in a
+// finished match, rated or not, and neither left: the better place wins. Most
+// matches first.
+func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
+	records, err := all(ctx, s.reader, func(r scanner) (o arena.OpponentRecord, err error) {
+		return o, r.Scan(&o.AgentID, &o.Name, &o.Matches, &o.Wins, &o.Draws, &o.Losses)
+	}, `SELECT o.agent_id, a.name, count(*) AS met, sum(CASE WHEN me.place < o.place THEN 1 ELSE 0 END),
+		sum(CASE WHEN me.place = o.place THEN 1 ELSE 0 END), sum(CASE WHEN me.place > o.place THEN 1 ELSE 0 END)
+		FROM seats me JOIN matches m ON m.id = me.match_id
+		JOIN seats o ON o.match_id = me.match_id AND o.no <> me.no
+		JOIN agents a ON a.id = o.agent_id
+		WHERE me.agent_id = $1 AND m.status = 'finished' AND me.state <> 'left' AND o.state <> 'left'
+		GROUP BY o.agent_id, a.name ORDER BY met DESC, o.agent_id`, id)
+	return records, s.wrap(err, "read opponents of agent %s", id)
+}
+
+// Deliveries lists the attempts sent to agents, newest first.
+func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error) {
+	after, err := listDeliveries.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c clauses
+	if f.AgentID != "" {
+		c.and("agent_id = ?", f.AgentID)
+	}
+	if f.MatchID != "" {
+		c.and("match_id = ?", f.MatchID)
+	}
+	if f.Outcome != "" {
+		c.and("outcome = ?", string(f.Outcome))
+	}
+	if after != "" {
+		c.and("id < ?", after)
+	}
+	items, err := all(ctx, s.reader, func(r scanner) (d arena.Delivery, err error) {
+		return d, r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
+			&d.Outcome, &d.Reason, &d.Detail, timeInto{&d.SentAt}, &d.Elapsed, &d.Request, &d.Response)
+	}, `SELECT id, match_id, league, agent_id, round, task_id, attempt, status, outcome, reason, detail, sent_at,
+		elapsed_ns, request, response FROM deliveries`+c.where()+` ORDER BY id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list deliveries")
+	}
+	items, next := closePage(listDeliveries, p, items, func(d arena.Delivery) string { return d.ID })
+	return items, next, nil
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// claimLock is the key of claims, and the name of their lock in the cluster.
+const claimLock = "claim"
+
+// blocked holds for a match m when one of its agents has as many running
+// seats as it allows (rulebook, section 1).
+const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent_id WHERE b.match_id = m.id AND ba.max_concurrent <=
+	(SELECT count(*) FROM seats p WHERE p.agent_id = b.agent_id AND p.playing = 1))`
+
+// ClaimMatches gives node the right to play up to limit matches, for ttl by
+// the database's clock: first running ones whose lease has ended, then due
+// ones, those that waited longest first. Each claim raises the epoch, however
+// high it is. A due match is passed over, and becomes ready, while one of its
+// agents has no free seat; matches claimed in the same call count.
+func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	var claimed []arena.Match
+	// One claim at a time in the cluster: two nodes that count an agent's
+	// seats side by side would both find one free.
+	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *sql.Tx) error {
+		claimed = nil
+		if err := s.d.oneInCluster(ctx, tx, claimLock); err != nil {
+			return err
+		}
+		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+
+			s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree("m"), limit)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := s.claim(ctx, tx, id, node, ttl); err != nil {
+				return err
+			}
+		}
+		for len(ids) < limit {
+			id, err := one(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
+				AND m.starts_at <= `+s.d.clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.lockFree("m"))
+			if errors.Is(err, sql.ErrNoRows) {
+				if err := s.markReady(ctx, tx); err != nil {
+					return err
+				}
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.claim(ctx, tx, id, node, ttl); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		for part := range slices.Chunk(ids, maxIDs) {
+			var c clauses
+			in(&c, "m.id", part)
+			matches, err := loadMatches(ctx, tx, c.where(), c.args...)
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, matches...)
+		}
+		order := make(map[string]int, len(ids))
+		for i, id := range ids {
+			order[id] = i
+		}
+		slices.SortFunc(claimed, func(a, b arena.Match) int { return order[a.ID] - order[b.ID] })
+		return nil
+	})
+	return claimed, s.wrap(err, "claim matches for node %s", node)
+}
+
+func (s *Store) claim(ctx context.Context, tx *sql.Tx, id, node string, ttl time.Duration) error {
+	if _, err := exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
+		lease_until = `+s.d.clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.clock+` ELSE started_at END
+		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
+	return err
+}
+
+// markReady notes that due matches wait for their agents.
+func (s *Store) markReady(ctx context.Context, tx *sql.Tx) error {
+	_, err := exec(ctx, tx, `UPDATE matches SET status = 'ready' WHERE id IN (SELECT m.id FROM matches m
+		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.clock+`
+		AND `+blocked+s.d.lockFree("m")+`)`)
+	return err
+}
+
+// NextStart gives the earliest start that is still to come, the zero time
+// when there is none.
+func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
+	at, err := one(ctx, s.reader, scanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
+		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.clock)
+	return fromMS(at), s.wrap(err, "read next start")
+}
+
+// RenewLeases gives all of a node's leases ttl from now on and tells which
+// it still holds.
+func (s *Store) RenewLeases(ctx context.Context, node string, ttl time.Duration) (held []arena.Lease, err error) {
+	// Alone, and its rows in the order of their ids: it locks many.
+	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *sql.Tx) (err error) {
+		held, err = all(ctx, tx, func(r scanner) (arena.Lease, error) {
+			l := arena.Lease{Node: node}
+			return l, r.Scan(&l.MatchID, &l.Epoch)
+		}, `UPDATE matches SET lease_until = `+s.d.clock+` + $1 WHERE id IN (SELECT m.id FROM matches m
+			WHERE m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.lock("m")+`)
+			AND node = $2 AND status = 'running' RETURNING id, epoch`, ttl.Milliseconds(), node)
+		return err
+	})
+	return held, s.wrap(err, "renew leases of node %s", node)
+}
+
+// ReleaseLease gives a match back: any node may claim it at once.
+func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := s.fence(ctx, tx, l); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, `UPDATE matches SET lease_until = 0, node = '' WHERE id = $1`, l.MatchID)
+		return err
+	})
+	return s.wrap(err, "release match %s", l.MatchID)
+}
+
+// fenced is what a runner's write needs to know of its match.
+type fenced struct {
+	league    string
+	round     int
+	roundOpen bool
+}
+
+// fence locks a match's row for a runner. lease_lost: the match is not
+// running, or a later claim has a higher epoch (threat C2).
+func (s *Store) fence(ctx context.Context, tx *sql.Tx, l arena.Lease) (fenced, error) {
+	f, err := one(ctx, tx, func(r scanner) (f fenced, err error) {
+		return f, r.Scan(&f.league, &f.round, &f.roundOpen)
+	}, `SELECT m.league, m.round, m.round_open FROM matches m WHERE m.id = $1 AND m.epoch = $2 AND m.status = 'running'`+
+		s.d.lock("m"), l.MatchID, l.Epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = leaseLost(l)
+	}
+	return f, err
+}
+
+func leaseLost(l arena.Lease) error {
+	return arena.Errorf(arena.CodeLeaseLost, "node %q no longer plays match %q under epoch %d", l.Node, l.MatchID, l.Epoch)
+}

@@ -1,0 +1,307 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxBatch is the most operations of one transaction. It bounds how long
+	// an operation waits for its batch mates.
+	maxBatch = 256
+	// maxTries is how often an operation that lost against another
+	// transaction is run.
+	maxTries = 5
+)
+
+// operation is one write that waits for its turn. run may be called again
+// after a rollback, so it must set, never add to, what it hands out.
+type operation struct {
+	key   string // of the row that it locks first
+	alone bool   // needs a transaction of its own where rows are locked one by one
+	run   func(context.Context, *sql.Tx) error
+	state atomic.Int32
+	done  chan error // holds the one outcome
+}
+
+const (
+	opWaiting int32 = iota
+	opStarted
+	opAbandoned // its caller went away before it began
+)
+
+func (o *operation) start() bool   { return o.state.CompareAndSwap(opWaiting, opStarted) }
+func (o *operation) abandon() bool { return o.state.CompareAndSwap(opWaiting, opAbandoned) }
+
+// call runs the operation. A panic in a caller's function is the failure of
+// that operation, not of its batch mates and not of the process.
+func (o *operation) call(ctx context.Context, tx *sql.Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic inside a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return o.run(ctx, tx)
+}
+
+// committer runs write operations. What piled up during the last commit is
+// the next batch: under load many operations share one sync to disk, and a
+// lone operation waits for nobody.
+//
+// It has one lane, each with a goroutine and a queue, per transaction that
+// may be open at once. Operations on one key stay in one lane, in order.
+type committer struct {
+	db    *sql.DB
+	d     dialect
+	lanes []*lane
+	seed  maphash.Seed
+	ended sync.WaitGroup
+
+	operations, commits atomic.Int64
+}
+
+type lane struct {
+	mu     sync.Mutex
+	filled *sync.Cond
+	queue  []*operation
+	closed bool
+}
+
+func newCommitter(db *sql.DB, d dialect) *committer {
+	c := &committer{db: db, d: d, seed: maphash.MakeSeed()}
+	for range d.lanes {
+		l := &lane{}
+		l.filled = sync.NewCond(&l.mu)
+		c.lanes = append(c.lanes, l)
+		c.ended.Go(func() {
+			for batch := l.next(); batch != nil; batch = l.next() {
+				c.commit(batch)
+			}
+		})
+	}
+	return c
+}
+
+// close lets everything that is queued run, refuses more, and waits.
+func (c *committer) close() {
+	for _, l := range c.lanes {
+		l.mu.Lock()
+		l.closed = true
+		l.mu.Unlock()
+		l.filled.Signal()
+	}
+	c.ended.Wait()
+}
+
+// next waits for operations and takes them; nil when the lane is closed and
+// empty.
+func (l *lane) next() []*operation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.closed {
+		l.filled.Wait()
+	}
+	n := min(len(l.queue), maxBatch)
+	if n == 0 {
+		return nil
+	}
+	batch := slices.Clone(l.queue[:n])
+	l.queue = slices.Delete(l.queue, 0, n)
+	return batch
+}
+
+// do queues an operation and waits for its outcome. When ctx ends before the
+// operation began, it never begins; after that its outcome is waited for,
+// since it may already count.
+func (c *committer) do(ctx context.Context, o *operation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o.done = make(chan error, 1)
+	l := c.lane(o.key)
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return unavailable(errors.New("the store is closed"))
+	}
+	l.queue = append(l.queue, o)
+	l.mu.Unlock()
+	l.filled.Signal()
+
+	select {
+	case err := <-o.done:
+		return err
+	case <-ctx.Done():
+		if o.abandon() {
+			return ctx.Err()
+		}
+		return <-o.done
+	}
+}
+
+func (c *committer) lane(key string) *lane {
+	return c.lanes[maphash.String(c.seed, key)%uint64(len(c.lanes))]
+}
+
+// commit runs a batch. Where rows are locked one by one, keys are taken in
+// one order, so that two nodes do not wait for each other, and operations
+// that hold a lock of the whole cluster run by themselves.
+func (c *committer) commit(batch []*operation) {
+	var alone []*operation
+	if c.d.rowLocks {
+		shared := batch[:0]
+		for _, o := range batch {
+			if o.alone {
+				alone = append(alone, o)
+			} else {
+				shared = append(shared, o)
+			}
+		}
+		slices.SortStableFunc(shared, func(a, b *operation) int { return cmp.Compare(a.key, b.key) })
+		batch = shared
+	}
+	if len(batch) == 1 {
+		alone = append(alone, batch[0])
+	} else if len(batch) > 1 {
+		for _, o := range c.together(batch) {
+			c.single(o)
+		}
+	}
+	for _, o := range alone {
+		if o.start() {
+			c.single(o)
+		}
+	}
+}
+
+// together runs operations in one transaction, each in a savepoint: one that
+// fails is undone and only its caller hears of it. It returns those that lost
+// against another transaction, to be run again by themselves.
+func (c *committer) together(batch []*operation) (again []*operation) {
+	ctx, cancel := c.transactionContext()
+	defer cancel()
+	tx, err := c.db.BeginTx(ctx, nil)
+	if err != nil {
+		failAll(batch, err)
+		return nil
+	}
+	var ran []*operation
+	var outcomes []error
+	for i, o := range batch {
+		if !o.start() {
+			continue
+		}
+		failed, broken := inSavepoint(ctx, tx, o)
+		if broken != nil { // the transaction is gone, and so is what ran in it
+			_ = tx.Rollback()
+			for _, o := range append(ran, o) {
+				o.done <- unavailable(broken)
+			}
+			failAll(again, broken)
+			failAll(batch[i+1:], broken)
+			return nil
+		}
+		if c.d.is(failed, faultRetry) {
+			again = append(again, o)
+			continue
+		}
+		ran, outcomes = append(ran, o), append(outcomes, failed)
+	}
+	// Outcomes are told after the commit, failures too: what made one
+	// operation fail may be the uncommitted work of another.
+	err = tx.Commit()
+	c.count(len(ran), err)
+	for i, o := range ran {
+		if err != nil {
+			o.done <- unavailable(err)
+		} else {
+			o.done <- outcomes[i]
+		}
+	}
+	return again
+}
+
+// inSavepoint runs one operation of a batch. broken means that the
+// transaction itself cannot go on.
+func inSavepoint(ctx context.Context, tx *sql.Tx, o *operation) (failed, broken error) {
+	if _, err := tx.ExecContext(ctx, "SAVEPOINT operation"); err != nil {
+		return nil, err
+	}
+	if failed = o.call(ctx, tx); failed != nil {
+		if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT operation"); err != nil {
+			return nil, errors.Join(failed, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "RELEASE SAVEPOINT operation"); err != nil {
+		return nil, err
+	}
+	return failed, nil
+}
+
+// single runs one started operation in its own transaction, again when it
+// lost against another one.
+func (c *committer) single(o *operation) {
+	var err error
+	for range maxTries {
+		if err = c.transact(o); !c.d.is(err, faultRetry) {
+			break
+		}
+	}
+	o.done <- c.d.explain(err)
+}
+
+func (c *committer) transact(o *operation) error {
+	ctx, cancel := c.transactionContext()
+	defer cancel()
+	tx, err := c.db.BeginTx(ctx, nil)
+	if err != nil {
+		return unavailable(err)
+	}
+	if err := o.call(ctx, tx); err != nil {
+		_ = tx.Rollback()
+		if ctx.Err() != nil { // our patience, not the caller's
+			return unavailable(err)
+		}
+		return err
+	}
+	err = tx.Commit()
+	c.count(1, err)
+	if err != nil && !c.d.is(err, faultRetry) {
+		return unavailable(err)
+	}
+	return err
+}
+
+// transactionContext is not a caller's: a caller that goes away must not undo
+// the work of its batch mates.
+func (c *committer) transactionContext() (context.Context, context.CancelFunc) {
+	if c.d.patience == 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), c.d.patience)
+}
+
+func (c *committer) count(operations int, err error) {
+	if err == nil {
+		c.commits.Add(1)
+		c.operations.Add(int64(operations))
+	}
+}
+
+// failAll tells operations that the storage is not available. Those in batch
+// may not have started yet.
+func failAll(batch []*operation, cause error) {
+	for _, o := range batch {
+		if o.start() || o.state.Load() == opStarted {
+			o.done <- unavailable(cause)
+		}
+	}
+}

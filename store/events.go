@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// appendEvents gives events the next numbers of a match's log and stores
+// them. The caller has locked the match's row or made it, so the numbers
+// commit with everything else or not at all. What comes back may be shown:
+// it has no hidden part.
+func (s *Store) appendEvents(ctx context.Context, tx *sql.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	last, err := one(ctx, tx, scanInt, `UPDATE matches SET seq = seq + $1 WHERE id = $2 RETURNING seq`, len(events), matchID)
+	if err != nil {
+		return nil, err
+	}
+	stored := make([]arena.Event, len(events))
+	rows := make([][]any, len(events))
+	for i, e := range events {
+		e.MatchID = matchID
+		e.Seq = last - int64(len(events)-1-i)
+		e.At = fromMS(ms(e.At))
+		rows[i] = []any{matchID, e.Seq, e.Round, e.AgentID, ms(e.At), string(e.Type), string(e.Body), string(e.Hidden)}
+		e.Hidden = nil
+		stored[i] = e
+	}
+	return stored, bulk(ctx, tx, `INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden)`, "", rows)
+}
+
+// raw gives stored JSON as it came in; none for the empty text.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// EventsAfter gives a match's events after number since, at most limit, in
+// order and without hidden parts; none for a match that does not exist.
+func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	events, err := all(ctx, s.reader, func(r scanner) (e arena.Event, err error) {
+		var body string
+		err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
+		e.Body = raw(body)
+		return e, err
+	}, `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1 AND seq > $2
+		ORDER BY seq LIMIT $3`, matchID, since, limit)
+	return events, s.wrap(err, "read events of match %s", matchID)
+}
+
+// hiddenEvents gives the events of a round that have a hidden part, with it.
+func hiddenEvents(ctx context.Context, tx *sql.Tx, matchID string, round int) ([]arena.Event, error) {
+	return all(ctx, tx, func(r scanner) (arena.Event, error) {
+		e := arena.Event{MatchID: matchID, Round: round}
+		var hidden string
+		err := r.Scan(&e.Seq, &e.AgentID, &e.Type, &hidden)
+		e.Hidden = raw(hidden)
+		return e, err
+	}, `SELECT seq, agent_id, type, hidden FROM events WHERE match_id = $1 AND round = $2 AND hidden <> ''
+		AND seq > (SELECT r.opened_seq FROM rounds r WHERE r.match_id = $1 AND r.no = $2) ORDER BY seq`, matchID, round)
+}
+
+// AppendEvents appends what an agent reported to its match's log, under the
+// open round. round_closed: the match is not running, no round is open, or
+// the agent's seat does not play any more (threat E5).
+func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
+	var stored []arena.Event
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *sql.Tx) error {
+		// The lock comes first, alone: only a later statement is sure to see
+		// the seat as it is after whoever held the row before.
+		round, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
+			AND m.round_open = 1`+s.d.lock("m"), matchID)
+		if err == nil {
+			_, err = one(ctx, tx, scanInt, `SELECT 1 FROM seats WHERE match_id = $1 AND agent_id = $2 AND playing = 1`,
+				matchID, agentID)
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return arena.Errorf(arena.CodeRoundClosed, "no round of match %q is open for agent %q", matchID, agentID)
+		}
+		if err != nil {
+			return err
+		}
+		own := make([]arena.Event, len(events))
+		for i, e := range events {
+			e.AgentID, e.Round = agentID, int(round)
+			own[i] = e
+		}
+		stored, err = s.appendEvents(ctx, tx, matchID, own...)
+		return err
+	})
+	return stored, s.wrap(err, "append events of agent %s to match %s", agentID, matchID)
+}

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The most that is kept of an attempt.
+const (
+	keptRequest  = 64 << 10
+	keptResponse = 2 << 10
+)
+
+// answerDoc is an agent's reply as it is stored. Its members must be those of
+// arena.AnswerBody, so that one converts into the other.
+type answerDoc struct {
+	Answer        string   `json:"answer"`
+	Confidence    *float64 `json:"confidence"`
+	Reasoning     string   `json:"reasoning"`
+	SubagentsUsed []string `json:"subagents_used"`
+	ToolsUsed     []string `json:"tools_used"`
+	Tokens        *int64   `json:"tokens"`
+	LatencyMS     *float64 `json:"latency_ms"`
+}
+
+// StartMatch pins the seats as given and notes when play began. A second call
+// for the same match changes nothing and returns no events.
+func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, events []arena.Event) ([]arena.Event, error) {
+	var stored []arena.Event
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		stored = nil
+		if _, err := s.fence(ctx, tx, l); err != nil {
+			return err
+		}
+		pinned, err := one(ctx, tx, scanInt, `SELECT count(*) FROM seats WHERE match_id = $1 AND pinned = 1`, l.MatchID)
+		if err != nil || pinned > 0 {
+			return err
+		}
+		if err := s.writeSeats(ctx, tx, l.MatchID, seats, inPlay, true); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `UPDATE matches SET started_at = $1 WHERE id = $2`, ms(at), l.MatchID); err != nil {
+			return err
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
+		return err
+	})
+	return stored, s.wrap(err, "start match %s", l.MatchID)
+}
+
+// OpenRound opens round r.No: the one after the last, or the open one once
+// more after a take-over, which adds one to its interruptions and keeps its
+// task. conflict: any other number, or a round is still open.
+func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
+	task, err := jsonText(taskDoc(r.Task))
+	if err != nil {
+		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
+	}
+	var stored []arena.Event
+	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		f, err := s.fence(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		switch {
+		case f.roundOpen && r.No == f.round:
+			_, err = exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1 WHERE match_id = $1 AND no = $2`,
+				l.MatchID, r.No)
+		case !f.roundOpen && r.No == f.round+1:
+			if _, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
+				opened_seq) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1))`,
+				l.MatchID, r.No, task, ms(r.OpenedAt)); err != nil {
+				return err
+			}
+			_, err = exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, l.MatchID)
+		default:
+			return arena.Errorf(arena.CodeConflict, "round %d cannot be opened: the last one is %d (open: %t)", r.No, f.round, f.roundOpen)
+		}
+		if err != nil {
+			return err
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
+		return err
+	})
+	return stored, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
+}
+
+// SaveAnswer stores what came of a seat's round, with its attempts and
+// events. A second answer of the same agent in the same round changes nothing
+// and returns no events (threat F3). round_closed: a.Round is not open.
+func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+	a.MatchID = l.MatchID
+	args, err := answerArgs(a)
+	if err != nil {
+		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
+	}
+	var stored []arena.Event
+	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		stored = nil
+		f, err := s.fence(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		if !f.roundOpen || f.round != a.Round {
+			return roundClosed(l.MatchID, a.Round)
+		}
+		n, err := exec(ctx, tx, insertAnswers+values(1, len(args))+`ON CONFLICT DO NOTHING`, args...)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := insertDeliveries(ctx, tx, l.MatchID, f.league, deliveries); err != nil {
+			return err
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
+		return err
+	})
+	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
+}
+
+func roundClosed(matchID string, round int) error {
+	return arena.Errorf(arena.CodeRoundClosed, "round %d of match %q is not open", round, matchID)
+}
+
+const insertAnswers = `INSERT INTO answers (match_id, round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged)`
+
+func answerArgs(a arena.Answer) ([]any, error) {
+	var body sql.NullString
+	if a.Body != nil {
+		text, err := jsonText(answerDoc(*a.Body))
+		if err != nil {
+			return nil, err
+		}
+		body = sql.NullString{String: text, Valid: true}
+	}
+	return []any{
+		a.MatchID, a.Round, a.AgentID, string(a.Outcome), storable(a.Reason), body, int64(a.Elapsed), a.Attempts,
+		int64(a.Points), flag(a.Judged),
+	}, nil
+}
+
+func insertDeliveries(ctx context.Context, tx *sql.Tx, matchID, league string, deliveries []arena.Delivery) error {
+	rows := make([][]any, len(deliveries))
+	for i, d := range deliveries {
+		if d.ID == "" {
+			d.ID = arena.NewID(arena.DeliveryPrefix, d.SentAt)
+		}
+		rows[i] = []any{
+			d.ID, matchID, league, d.AgentID, d.Round, d.TaskID, d.Attempt, d.Status, string(d.Outcome), storable(d.Reason),
+			storable(d.Detail), ms(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
+			d.Response[:min(len(d.Response), keptResponse)],
+		}
+	}
+	return bulk(ctx, tx, `INSERT INTO deliveries (id, match_id, league, agent_id, round, task_id, attempt, status, outcome,
+		reason, detail, sent_at, elapsed_ns, request, response)`, "", rows)
+}
+
+// CloseRound closes the open round: it stores the judged answers and how all
+// seats stand, calls events with the round's events that have a hidden part,
+// and appends what it returns. events runs inside the transaction, perhaps
+// more than once. round_closed: c.Round is not open.
+func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
+	answers := make([][]any, len(c.Answers))
+	for i, a := range c.Answers {
+		a.MatchID, a.Round = l.MatchID, c.Round
+		args, err := answerArgs(a)
+		if err != nil {
+			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
+		}
+		answers[i] = args
+	}
+	var stored []arena.Event
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		f, err := s.fence(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		if !f.roundOpen || f.round != c.Round {
+			return roundClosed(l.MatchID, c.Round)
+		}
+		// What came back stays as SaveAnswer stored it; what it is worth is new.
+		if err := bulk(ctx, tx, insertAnswers, `ON CONFLICT (match_id, round, agent_id) DO UPDATE SET outcome = excluded.outcome,
+			reason = excluded.reason, points = excluded.points, judged = excluded.judged`, answers); err != nil {
+			return err
+		}
+		if err := s.writeSeats(ctx, tx, l.MatchID, c.Seats, inPlay, false); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `UPDATE rounds SET closed_at = $1 WHERE match_id = $2 AND no = $3`,
+			ms(s.now()), l.MatchID, c.Round); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `UPDATE matches SET round_open = 0 WHERE id = $1`, l.MatchID); err != nil {
+			return err
+		}
+		hidden, err := hiddenEvents(ctx, tx, l.MatchID, c.Round)
+		if err != nil {
+			return err
+		}
+		closing, err := events(hidden)
+		if err != nil {
+			return err
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, closing...)
+		return err
+	})
+	return stored, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
+}
+
+// Rounds gives a match's rounds in order.
+func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, error) {
+	rounds, err := all(ctx, s.reader, func(r scanner) (arena.Round, error) {
+		var t taskDoc
+		round := arena.Round{MatchID: matchID}
+		err := r.Scan(&round.No, jsonInto{&t}, timeInto{&round.OpenedAt}, timeInto{&round.ClosedAt}, &round.Interruptions)
+		round.Task = arena.Task(t)
+		return round, err
+	}, `SELECT no, task, opened_at, closed_at, interruptions FROM rounds WHERE match_id = $1 ORDER BY no`, matchID)
+	return rounds, s.wrap(err, "read rounds of match %s", matchID)
+}
+
+// Answers gives a match's answers, by round and agent.
+func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
+	answers, err := all(ctx, s.reader, func(r scanner) (arena.Answer, error) {
+		a := arena.Answer{MatchID: matchID}
+		var body *answerDoc
+		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, &a.Points, &a.Judged)
+		a.Body = (*arena.AnswerBody)(body)
+		return a, err
+	}, `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged FROM answers
+		WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
+	return answers, s.wrap(err, "read answers of match %s", matchID)
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// querier is a database, or a transaction on it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// scanner is one row.
+type scanner interface{ Scan(dest ...any) error }
+
+// all reads every row of a query.
+func all[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var items []T
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
+}
+
+// one reads the first row of a query; sql.ErrNoRows when there is none.
+func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	items, err := all(ctx, q, scan, query, args...)
+	if err != nil || len(items) == 0 {
+		var zero T
+		if err == nil {
+			err = sql.ErrNoRows
+		}
+		return zero, err
+	}
+	return items[0], nil
+}
+
+// exec runs a statement and gives the number of rows it changed.
+func exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
+	result, err := q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// maxArgs is the most placeholders of one statement. SQLite finds a
+// placeholder by walking over those before it, so long statements are slow:
+// 30,000 took seconds, thirty times 1,000 take milliseconds.
+const maxArgs = 1_000
+
+// bulk inserts rows by as few statements as possible: head is "INSERT INTO t
+// (a, b)", tail "" or an ON CONFLICT clause.
+func bulk(ctx context.Context, q querier, head, tail string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for part := range slices.Chunk(rows, maxArgs/len(rows[0])) {
+		if _, err := q.ExecContext(ctx, head+values(len(part), len(rows[0]))+tail, slices.Concat(part...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// values gives " VALUES ($1, $2), ($3, $4) " for n rows of width columns.
+func values(n, width int) string {
+	var b strings.Builder
+	b.WriteString(" VALUES ")
+	for i := range n * width {
+		switch {
+		case i == 0:
+			b.WriteString("($")
+		case i%width == 0:
+			b.WriteString("), ($")
+		default:
+			b.WriteString(", $")
+		}
+		b.WriteString(strconv.Itoa(i + 1))
+	}
+	b.WriteString(") ")
+	return b.String()
+}
+
+// clauses collects conditions and the values of their placeholders.
+type clauses struct {
+	conditions []string
+	args       []any
+}
+
+// arg adds a value and gives its placeholder.
+func (c *clauses) arg(v any) string {
+	c.args = append(c.args, v)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+// and adds a condition in which each ? stands for the next of args.
+func (c *clauses) and(condition string, args ...any) {
+	for _, a := range args {
+		condition = strings.Replace(condition, "?", c.arg(a), 1)
+	}
+	c.conditions = append(c.conditions, condition)
+}
+
+// in adds the condition that column is one of items.
+func in[T ~string](c *clauses, column string, items []T) {
+	marks := make([]string, len(items))
+	for i, item := range items {
+		marks[i] = c.arg(string(item))
+	}
+	c.conditions = append(c.conditions, column+" IN ("+strings.Join(marks, ", ")+")")
+}
+
+// where gives " WHERE …", or nothing.
+func (c *clauses) where() string {
+	if len(c.conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.conditions, " AND ")
+}
+
+// maxIDs is the most ids that one statement names.
+const maxIDs = 500
+
+// Times are unix milliseconds, 0 for the zero time.
+
+func ms(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMS(v int64) time.Time {
+	if v == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(v).UTC()
+}
+
+// noEnd stands for "until it is lifted".
+const noEnd = math.MaxInt64
+
+// timeInto scans unix milliseconds into a time.
+type timeInto struct{ t *time.Time }
+
+func (i timeInto) Scan(src any) error {
+	v, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("scan time: got %T", src)
+	}
+	*i.t = fromMS(v)
+	return nil
+}
+
+// flag is how yes and no are stored.
+func flag(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// jsonText encodes v for a text column. The values stored so always encode.
+func jsonText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// jsonInto scans a text column that holds JSON into v, which must be a
+// pointer. NULL and the empty text leave v as it is.
+type jsonInto struct{ v any }
+
+func (i jsonInto) Scan(src any) error {
+	switch s := src.(type) {
+	case nil:
+		return nil
+	case string:
+		if s == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(s), i.v)
+	default:
+		return fmt.Errorf("scan json: got %T", src)
+	}
+}
+
+func scanInt(r scanner) (n int64, err error)      { return n, r.Scan(&n) }
+func scanText(r scanner) (text string, err error) { return text, r.Scan(&text) }
+
+// foldCase gives the form in which names are compared. Upper case first
+// brings letters with two lower-case forms (ſ, K) together.
+func foldCase(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+// storable takes out of a stranger's text what PostgreSQL cannot hold:
+// invalid UTF-8 and NUL.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Settle ends a match that was played, in one transaction: seats, state,
+// ratings, settlement, drift, last event (threat C1). When r.Rated, rate gets
+// the ratings of all its agents and gives the changes; none means that no
+// rating moves and nothing is settled. last makes the final event from them.
+// Both run inside the transaction, perhaps more than once. A second call for
+// the same match returns (nil, nil) and changes nothing.
+func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,
+	rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error),
+) ([]arena.Event, error) {
+	at = fromMS(ms(at))
+	var stored []arena.Event
+	// Alone: it holds the settlements' counter until it commits.
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		stored = nil
+		settled, err := s.settled(ctx, tx, l)
+		if err != nil || settled {
+			return err
+		}
+		f, err := s.fence(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		var changes []arena.RatingChange
+		if r.Rated {
+			m := settlementSource{matchID: l.MatchID, league: f.league, at: at, seats: r.Seats}
+			if changes, err = s.rate(ctx, tx, m, rate); err != nil {
+				return err
+			}
+		}
+		if err := s.writeSeats(ctx, tx, l.MatchID, rated(r.Seats, changes), ended, false); err != nil {
+			return err
+		}
+		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
+			return err
+		}
+		e, err := last(changes)
+		if err != nil {
+			return err
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, e)
+		return err
+	})
+	return stored, s.wrap(err, "settle match %s", l.MatchID)
+}
+
+// settled locks the match's row and reports whether this lease, the current
+// one, has settled the match.
+func (s *Store) settled(ctx context.Context, tx *sql.Tx, l arena.Lease) (bool, error) {
+	status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.lock("m"),
+		l.MatchID, l.Epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, leaseLost(l)
+	}
+	return arena.MatchStatus(status) == arena.MatchFinished, err
+}
+
+// rated gives the seats with what the changes did to them.
+func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
+	seats = slices.Clone(seats)
+	for i := range seats {
+		seats[i].Before, seats[i].Delta = 0, nil
+		for _, c := range changes {
+			if c.AgentID == seats[i].AgentID {
+				seats[i].Before, seats[i].Delta = c.Before, &c.Delta
+			}
+		}
+	}
+	return seats
+}
+
+// VoidMatch ends a running match that does not count, with the last event of
+// its log. No rating moves.
+func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
+	var stored []arena.Event
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := s.fence(ctx, tx, l); err != nil {
+			return err
+		}
+		if err := s.writeSeats(ctx, tx, l.MatchID, rated(seats, nil), ended, false); err != nil {
+			return err
+		}
+		if err := endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at); err != nil {
+			return err
+		}
+		var err error
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, last)
+		return err
+	})
+	return stored, s.wrap(err, "void match %s", l.MatchID)
+}

@@ -1,0 +1,133 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
+)
+
+func TestOpen_Refuses(t *testing.T) {
+	t.Parallel()
+	options := store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	for _, url := range []string{
+		"", "arena.db", "mysql://x", "sqlite:", "sqlite://", "sqlite::memory:", "sqlite:file::memory:", "sqlite:file:x?mode=memory",
+		"sqlite:x.db?_pragma=synchronous(0)", "sqlite:" + filepath.Join(t.TempDir(), "none", "x.db"), "sqlite:" + t.TempDir(),
+		"postgres://%zz", "postgres:///x?host=" + t.TempDir(),
+	} {
+		s, err := store.Open(t.Context(), url, options)
+		if err == nil {
+			_ = s.Close()
+			t.Errorf("%q was opened", url)
+		}
+	}
+	for _, o := range []store.Options{{Logger: options.Logger}, {Now: time.Now}} {
+		if _, err := store.Open(t.Context(), sqliteURL(t), o); err == nil {
+			t.Errorf("opened with %+v", o)
+		}
+	}
+	const secret = "hunter2"
+	_, err := store.Open(t.Context(), "postgres://u:"+secret+"@127.0.0.1:1/x?connect_timeout=nonsense", options)
+	if err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("the password is in %v", err)
+	}
+}
+
+func TestOpen_FileIsPrivate(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	// A name that would change the meaning of a URI if it were not escaped.
+	path := filepath.Join(t.TempDir(), "a #%41;b.db")
+	s := openStore(t, "sqlite:"+path)
+	if err := s.CreateLeague(t.Context(), arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("mode of %q is %v", suffix, info.Mode())
+		}
+	}
+}
+
+func TestOpen_Settings(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, sqliteURL(t))
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"} {
+		var got string
+		if err := s.Writer().QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)
+		}
+	}
+	if _, err := s.Reader().ExecContext(t.Context(), "DELETE FROM owners"); err == nil {
+		t.Error("a reader wrote")
+	}
+}
+
+// TestStore_DiskFull: threat C6, a full disk is a 503 for writers, readers go
+// on, and nothing half-written stays.
+func TestStore_DiskFull(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, sqliteURL(t))
+	ctx := t.Context()
+	var pages int
+	if err := s.Writer().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(n int) {
+		t.Helper()
+		var got int
+		if err := s.Writer().QueryRowContext(ctx, "PRAGMA max_page_count = "+strconv.Itoa(n)).Scan(&got); err != nil || got != n {
+			t.Fatalf("limit is %d (%v), want %d", got, err, n)
+		}
+	}
+	limit(pages + 2)
+	pack := arena.Pack{ID: "pk_1", Name: "p"}
+	tasks := make([]arena.Task, 200)
+	for i := range tasks {
+		tasks[i].Description = strings.Repeat("x", 4000)
+	}
+	if err := s.CreatePack(ctx, pack, tasks); arena.CodeOf(err) != arena.CodeUnavailable {
+		t.Fatalf("got %v, want unavailable", err)
+	}
+	if _, err := s.Pack(ctx, "pk_1"); arena.CodeOf(err) != arena.CodeNotFound {
+		t.Fatalf("got %v, want not_found", err)
+	}
+	// A token opens the door even when its use cannot be noted.
+	limit(1 << 20)
+	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Writer().ExecContext(ctx, "PRAGMA query_only = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TokenByHash(ctx, sha256.Sum256(nil)); err != nil {
+		t.Error(err)
+	}
+	if err := s.CreatePack(ctx, pack, nil); arena.CodeOf(err) != arena.CodeUnavailable {
+		t.Errorf("got %v, want unavailable", err)
+	}
+	if _, err := s.Writer().ExecContext(ctx, "PRAGMA query_only = 0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreatePack(ctx, pack, tasks); err != nil {
+		t.Error(err)
+	}
+	var check string
+	if err := s.Reader().QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
+		t.Errorf("integrity: %s (%v)", check, err)
+	}
+}

@@ -1,0 +1,70 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/agora-arena/arena/store/storetest"
+)
+
+// servers starts the one PostgreSQL server of this test run when it is first
+// asked for.
+type servers struct {
+	once   sync.Once
+	server *storetest.Server
+	err    error
+}
+
+var postgres servers
+
+func (s *servers) get(t testing.TB) *storetest.Server {
+	t.Helper()
+	s.once.Do(func() { s.server, s.err = storetest.StartServer(context.WithoutCancel(t.Context())) })
+	if errors.Is(s.err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+		t.Skip(s.err)
+	}
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if postgres.server != nil {
+		if err := postgres.server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func sqliteURL(t testing.TB) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
+}
+
+func TestStore_SQLite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) string { t.Helper(); return sqliteURL(t) })
+}
+
+func TestStore_Postgres(t *testing.T) {
+	t.Parallel()
+	postgres.get(t)
+	storetest.Run(t, func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) })
+}

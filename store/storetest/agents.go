@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func createAgent(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	a := f.agent("a", func(a *arena.Agent) {
+		a.Leagues = []string{"sums", "trivia"}
+		a.Pauses = []arena.Pause{
+			{Reason: arena.PauseOwner, Since: start},
+			{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)},
+		}
+	})
+	f.equal(a, must(f.Agent(ctx, a.ID))(f))
+	f.equal(map[string]arena.Agent{a.ID: a}, must(f.AgentsByID(ctx, []string{a.ID, "ag_none"}))(f))
+	f.equal(1, must(f.League(ctx, "sums"))(f).Agents)
+
+	_, err := f.Agent(ctx, "ag_none")
+	f.fails(arena.CodeNotFound, err)
+	same := arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}
+	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, same))
+	f.agent("other", func(o *arena.Agent) { o.Name = "a" }) // another owner's
+	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_3", OwnerID: "ow_none", Name: "x", CreatedAt: start}))
+	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_4", OwnerID: a.OwnerID, Name: "y", Leagues: []string{"none"}}))
+	_, err = f.Agent(ctx, "ag_4")
+	f.fails(arena.CodeNotFound, err)
+
+	// An agent without health allows one running seat.
+	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_5", OwnerID: a.OwnerID, Name: "z", CreatedAt: start}))
+	f.equal(1, must(f.Agent(ctx, "ag_5"))(f).Health.MaxConcurrent)
+}
+
+func listAgents(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.agents("ant", "bee", "cat_%")
+	f.agent("dog", func(a *arena.Agent) { a.RetiredAt = start; a.OwnerID = "ow_ant" })
+	f.agent("Éel", func(a *arena.Agent) { a.OwnerID = "ow_ant" })
+	f.ok(f.Enter(ctx, "trivia", "ag_bee", start))
+	f.ok(f.Enter(ctx, "trivia", "ag_ant", start))
+	f.ok(f.Withdraw(ctx, "trivia", "ag_ant", start))
+	for _, c := range []struct {
+		filter arena.AgentFilter
+		want   []string
+	}{
+		{arena.AgentFilter{}, []string{"Éel", "cat_%", "bee", "ant"}},
+		{arena.AgentFilter{Retired: true}, []string{"Éel", "dog", "cat_%", "bee", "ant"}},
+		{arena.AgentFilter{OwnerID: "ow_ant"}, []string{"Éel", "ant"}},
+		{arena.AgentFilter{League: "trivia"}, []string{"bee"}},
+		{arena.AgentFilter{Query: "BE"}, []string{"bee"}},
+		{arena.AgentFilter{Query: "éE"}, []string{"Éel"}},
+		{arena.AgentFilter{Query: "_%"}, []string{"cat_%"}},
+		{arena.AgentFilter{Query: `\`}, nil},
+		{arena.AgentFilter{Query: "a\x00\xff"}, nil},
+		{arena.AgentFilter{OwnerID: "ow_none"}, nil},
+	} {
+		items, next, err := f.Agents(ctx, c.filter, arena.Page{Limit: 10})
+		f.ok(err)
+		f.equal("", next)
+		var names []string
+		for _, a := range items {
+			names = append(names, a.Name)
+		}
+		f.equal(c.want, names)
+	}
+	due := must(f.DueForProbe(ctx))(f)
+	f.equal(4, len(due))
+	f.equal(false, slices.ContainsFunc(due, func(a arena.Agent) bool { return a.Name == "dog" }))
+}
+
+func updateAgent(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	was := f.agent("a", func(a *arena.Agent) { a.Leagues = []string{"trivia"} })
+	f.agent("b", func(a *arena.Agent) { a.OwnerID, a.OwnerName = "ow_a", "a" })
+
+	want := was
+	want.Name, want.Endpoint, want.Version, want.Description, want.PublicKey = "A2", "http://x", "2", "d", "k2"
+	want.Pauses = []arena.Pause{{Reason: arena.PauseHealth, Since: start}}
+	want.Health = arena.Health{Capabilities: []string{"x", "y"}, MaxConcurrent: 7, Failures: 3}
+	want.PassedAt = start.Add(time.Hour)
+	before, after, err := f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error {
+		f.equal(was, *a)
+		*a = want
+		a.ID, a.OwnerID, a.Protocol, a.CreatedAt, a.Leagues, a.Running = "other", "other", "other", time.Time{}, nil, 9 // not written
+		return nil
+	})
+	f.ok(err)
+	f.equal(was, before)
+	f.equal(want, after)
+	f.equal(want, must(f.Agent(ctx, was.ID))(f))
+
+	refused := errors.New("refused")
+	_, _, err = f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "never"; return refused })
+	if !errors.Is(err, refused) {
+		f.t.Fatalf("error of apply is lost: %v", err)
+	}
+	_, _, err = f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error { a.Name = "B"; return nil })
+	f.fails(arena.CodeNameTaken, err)
+	_, _, err = f.UpdateAgent(ctx, "ag_none", func(*arena.Agent) error { return nil })
+	f.fails(arena.CodeNotFound, err)
+	f.equal(want, must(f.Agent(ctx, was.ID))(f))
+}
+
+func retireAgent(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	a := f.agent("a", func(a *arena.Agent) { a.Leagues = []string{"trivia"} })
+	_, after, err := f.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error { a.RetiredAt = start.Add(time.Hour); return nil })
+	f.ok(err)
+	f.equal(0, len(after.Leagues))
+	f.equal(0, must(f.League(ctx, "trivia"))(f).Agents)
+	f.equal(0, len(must(f.DueForProbe(ctx))(f)))
+	// Its name is free again, for its owner too.
+	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}))
+}
+
+func updateAgentRace(f *fixture) {
+	ctx := f.t.Context()
+	a := f.agent("a")
+	nodes := []interface {
+		UpdateAgent(context.Context, string, func(*arena.Agent) error) (arena.Agent, arena.Agent, error)
+	}{f, f.another()}
+	var wg sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		wg.Go(func() {
+			_, _, errs[i] = nodes[i%2].UpdateAgent(ctx, a.ID, func(a *arena.Agent) error { a.Health.Failures++; return nil })
+		})
+	}
+	wg.Wait()
+	f.ok(errors.Join(errs...))
+	f.equal(a.Health.Failures+len(errs), must(f.Agent(ctx, a.ID))(f).Health.Failures)
+}
+
+func recordProbe(f *fixture) {
+	ctx := f.t.Context()
+	a := f.agent("a")
+	late := time.Date(2020, 3, 1, 23, 59, 59, 0, time.UTC)
+	for _, p := range []struct {
+		at time.Time
+		ok bool
+	}{{start.AddDate(0, 0, -5), true}, {late, true}, {late, false}, {late, true}, {late.Add(time.Second), false}} {
+		_, after, err := f.RecordProbe(ctx, a.ID, p.at, p.ok, func(a *arena.Agent) error { a.Health.CheckedAt = p.at; return nil })
+		f.ok(err)
+		f.equal(p.at, after.Health.CheckedAt)
+	}
+	refused := errors.New("refused")
+	_, _, err := f.RecordProbe(ctx, a.ID, late, true, func(*arena.Agent) error { return refused })
+	if !errors.Is(err, refused) {
+		f.t.Fatalf("error of apply is lost: %v", err)
+	}
+	f.equal([]arena.UptimeDay{{Day: "2020-03-01", OK: 2, Failed: 1}, {Day: "2020-03-02", Failed: 1}},
+		must(f.Uptime(ctx, a.ID, start))(f))
+}
+
+// pages walks every list with the smallest page and with bad ones.
+// Threats A5, L3: cursors and limits from outside.
+func pages(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b", "c", "d", "e")
+	m := f.open("m_0", ids[0], ids[1])
+	for i := range 4 {
+		f.match(fmt.Sprintf("m_%d", i+1), "trivia", ids[0], ids[1])
+	}
+	var sent []arena.Delivery
+	for i := range 5 {
+		f.ok(f.CreatePack(ctx, arena.Pack{ID: fmt.Sprintf("pk_%d", i), CreatedAt: start}, nil))
+		sent = append(sent, arena.Delivery{ID: fmt.Sprintf("dl_%d", i), AgentID: ids[0], Round: 1, SentAt: start})
+	}
+	_, err := f.SaveAnswer(ctx, m.Lease, arena.Answer{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeTimeout}, sent, nil)
+	f.ok(err)
+
+	lists := map[string]func(arena.Page) ([]string, string, error){
+		"agents": func(p arena.Page) ([]string, string, error) {
+			items, next, err := f.Agents(ctx, arena.AgentFilter{}, p)
+			return pick(items, func(a arena.Agent) string { return a.ID }), next, err
+		},
+		"matches": func(p arena.Page) ([]string, string, error) {
+			items, next, err := f.Matches(ctx, arena.MatchFilter{}, p)
+			return pick(items, func(m arena.Match) string { return m.ID }), next, err
+		},
+		"packs": func(p arena.Page) ([]string, string, error) {
+			items, next, err := f.Packs(ctx, p)
+			return pick(items, func(p arena.Pack) string { return p.ID }), next, err
+		},
+		"deliveries": func(p arena.Page) ([]string, string, error) {
+			items, next, err := f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0]}, p)
+			return pick(items, func(d arena.Delivery) string { return d.ID }), next, err
+		},
+	}
+	cursors := map[string]string{}
+	for name, list := range lists {
+		var seen []string
+		for cursor := ""; ; {
+			ids, next, err := list(arena.Page{Limit: 2, Cursor: cursor})
+			f.ok(err)
+			seen = append(seen, ids...)
+			if next == "" {
+				break
+			}
+			cursor, cursors[name] = next, next
+		}
+		f.equal(5, len(seen))
+		if !slices.IsSortedFunc(seen, func(a, b string) int { return -cmp.Compare(a, b) }) {
+			f.t.Fatalf("%s are not newest first: %v", name, seen)
+		}
+		exact, next, err := list(arena.Page{Limit: 5})
+		f.ok(err)
+		f.equal(5, len(exact))
+		f.equal("", next)
+		for _, limit := range []int{-1, 0, 101} {
+			_, _, err := list(arena.Page{Limit: limit})
+			f.fails(arena.CodeInvalid, err)
+		}
+		for _, bad := range []string{"x", "!!", "bTo", "YTo", "Og", "' OR 1=1", "YTr_", "YTph_w"} {
+			_, _, err := list(arena.Page{Limit: 2, Cursor: bad})
+			f.fails(arena.CodeInvalid, err)
+		}
+	}
+	_, _, err = lists["agents"](arena.Page{Limit: 2, Cursor: cursors["matches"]})
+	f.fails(arena.CodeInvalid, err)
+}
+
+func pick[T any](items []T, id func(T) string) []string {
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = id(item)
+	}
+	return ids
+}

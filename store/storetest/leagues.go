@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func leagues(f *fixture) {
+	ctx := f.t.Context()
+	l := f.league("trivia")
+	f.equal(l, must(f.League(ctx, "trivia"))(f))
+	f.fails(arena.CodeNameTaken, f.CreateLeague(ctx, l))
+	_, err := f.League(ctx, "none")
+	f.fails(arena.CodeNotFound, err)
+
+	bad := l
+	bad.Slug, bad.Settings.PackID = "other", "pk_none"
+	f.fails(arena.CodeInvalid, f.CreateLeague(ctx, bad))
+	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_1", CreatedAt: start}, nil))
+	other := l
+	other.Slug, other.CreatedAt, other.Settings.PackID, other.Settings.Generator = "other", start.Add(-time.Hour), "pk_1", nil
+	f.ok(f.CreateLeague(ctx, other))
+	f.equal([]arena.League{other, l}, must(f.Leagues(ctx))(f))
+
+	want := l
+	want.Title, want.Status, want.Schedule, want.Note, want.NextRunAt = "T", arena.LeagueRunning, "", "n", time.Time{}
+	want.Settings.Rounds, want.Entry = 9, arena.EntryRules{Allow: []string{"ag_1"}}
+	after, err := f.UpdateLeague(ctx, "trivia", func(stored *arena.League) error {
+		*stored = want
+		stored.Slug, stored.Drift, stored.CreatedAt, stored.Agents = "x", 5, time.Time{}, 5 // not written
+		return nil
+	})
+	f.ok(err)
+	f.equal(want, after)
+	f.equal(want, must(f.League(ctx, "trivia"))(f))
+
+	_, err = f.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Settings.PackID = "pk_none"; return nil })
+	f.fails(arena.CodeInvalid, err)
+	refused := errors.New("refused")
+	_, err = f.UpdateLeague(ctx, "trivia", func(l *arena.League) error { l.Title = "never"; return refused })
+	if !errors.Is(err, refused) {
+		f.t.Fatalf("error of apply is lost: %v", err)
+	}
+	_, err = f.UpdateLeague(ctx, "none", func(*arena.League) error { return nil })
+	f.fails(arena.CodeNotFound, err)
+	f.equal(want, must(f.League(ctx, "trivia"))(f))
+}
+
+func enter(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	a := f.agent("a")
+	entered := func() []string { return must(f.Agent(ctx, a.ID))(f).Leagues }
+	f.ok(f.Enter(ctx, "trivia", a.ID, start.Add(time.Minute)))
+	f.ok(f.Enter(ctx, "sums", a.ID, start))
+	f.ok(f.Enter(ctx, "trivia", a.ID, start)) // again: keeps its first time
+	f.equal([]string{"sums", "trivia"}, entered())
+	f.equal(1, must(f.League(ctx, "trivia"))(f).Agents)
+
+	f.ok(f.Withdraw(ctx, "sums", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "sums", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "none", a.ID, start))
+	f.equal([]string{"trivia"}, entered())
+	f.ok(f.Enter(ctx, "sums", a.ID, start.Add(time.Hour)))
+	f.equal([]string{"trivia", "sums"}, entered())
+
+	f.fails(arena.CodeNotFound, f.Enter(ctx, "none", a.ID, start))
+	f.fails(arena.CodeNotFound, f.Enter(ctx, "trivia", "ag_none", start))
+}
+
+func packs(f *fixture) {
+	ctx := f.t.Context()
+	tasks := make([]arena.Task, 1_100) // more than one statement takes
+	for i := range tasks {
+		tasks[i] = arena.Task{ID: fmt.Sprintf("tk_%d", i), Description: "é\x00\"", Answers: []string{}, MaxTokens: i}
+	}
+	p := arena.Pack{ID: "pk_1", Name: "big", Format: "jsonl", Tasks: len(tasks), CreatedAt: start}
+	f.ok(f.CreatePack(ctx, p, tasks))
+	f.equal(p, must(f.Pack(ctx, p.ID))(f))
+	f.equal(tasks[0], must(f.Task(ctx, p.ID, 0))(f))
+	f.equal(tasks[1_099], must(f.Task(ctx, p.ID, 1_099))(f))
+	for _, n := range []int{-1, 1_100} {
+		_, err := f.Task(ctx, p.ID, n)
+		f.fails(arena.CodeNotFound, err)
+	}
+	_, err := f.Task(ctx, "pk_none", 0)
+	f.fails(arena.CodeNotFound, err)
+	_, err = f.Pack(ctx, "pk_none")
+	f.fails(arena.CodeNotFound, err)
+	f.fails(arena.CodeConflict, f.CreatePack(ctx, p, nil))
+
+	full := round(1).Task
+	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_2", CreatedAt: start}, []arena.Task{full}))
+	f.equal(full, must(f.Task(ctx, "pk_2", 0))(f))
+}
+
+func standings(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	star := f.agent("star")
+	var others []string
+	for i := range arena.RankedOpponents {
+		others = append(others, f.agent(fmt.Sprintf("o%d", i)).ID)
+	}
+	f.agents("entered", "withdrawn", "stranger")
+	for _, id := range []string{"ag_entered", "ag_withdrawn", star.ID} {
+		f.ok(f.Enter(ctx, "trivia", id, start))
+	}
+	f.ok(f.Withdraw(ctx, "trivia", "ag_withdrawn", start))
+
+	// star wins 25 matches against five others: it is the only one with
+	// enough opponents for a rank.
+	last := start
+	for i := range 25 {
+		last = start.Add(time.Duration(i) * time.Hour)
+		f.settle(f.begin(fmt.Sprintf("m_%02d", i), "trivia", star.ID, others[i%len(others)]), last)
+	}
+	table := must(f.Standings(ctx, "trivia", last))(f)
+	f.equal([]string{"ag_star", "ag_entered", "ag_o0", "ag_o1", "ag_o2", "ag_o3", "ag_o4"},
+		pick(table, func(s arena.Standing) string { return s.Agent.ID }))
+	want := arena.Rating{
+		League: "trivia", AgentID: star.ID, Melo: 1_750_000, Peak: 1_750_000, Matches: 25, Wins: 25, LastRatedAt: last,
+	}
+	f.equal(want, table[0].Rating)
+	f.equal(1, table[0].Rank)
+	f.equal(5, table[0].Opponents)
+	f.equal(20, len(table[0].Recent))
+	f.equal(arena.Melo(1_560_000), table[0].Recent[0])
+	f.equal(arena.Melo(1_750_000), table[0].Recent[19])
+	f.equal(arena.NewRating("trivia", "ag_entered"), table[1].Rating)
+	f.equal(0, table[1].Rank+table[1].Opponents+len(table[1].Recent))
+	f.equal(5, table[2].Rating.Losses)
+	f.equal(1, table[2].Opponents)
+	f.equal(must(f.Agent(ctx, star.ID))(f), table[0].Agent)
+
+	// Unranked after 30 days: then rating alone decides, and nobody has a place.
+	table = must(f.Standings(ctx, "trivia", last.Add(arena.RankedWithin+time.Millisecond)))(f)
+	f.equal("ag_star", table[0].Agent.ID)
+	f.equal(0, table[0].Rank)
+
+	history := must(f.RatingHistory(ctx, star.ID, "trivia", 2))(f)
+	f.equal([]arena.RatingPoint{
+		{MatchID: "m_23", At: last.Add(-time.Hour), Rating: 1_740_000, Delta: 10_000},
+		{MatchID: "m_24", At: last, Rating: 1_750_000, Delta: 10_000},
+	}, history)
+	_, err := f.RatingHistory(ctx, star.ID, "trivia", 0)
+	f.fails(arena.CodeInvalid, err)
+	f.equal(map[string][]arena.Rating{star.ID: {want}}, must(f.AgentRatings(ctx, []string{star.ID, "ag_entered"}))(f))
+
+	// A declared new version counts down in every league.
+	_, _, err = f.UpdateAgent(ctx, star.ID, func(a *arena.Agent) error { a.Version = "2"; return nil })
+	f.ok(err)
+	newVersion := func() int { return must(f.AgentRatings(ctx, []string{star.ID}))(f)[star.ID][0].NewVersion }
+	f.equal(arena.NewVersionMatches, newVersion())
+	f.settle(f.begin("m_next", "trivia", star.ID, others[0]), last)
+	f.equal(arena.NewVersionMatches-1, newVersion())
+
+	_, err = f.Standings(ctx, "none", last)
+	f.fails(arena.CodeNotFound, err)
+}

@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func createMatch(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	a, b := f.agent("a"), f.agent("b")
+	m := arena.Match{
+		ID: "m_1", League: "trivia", Settings: settings(), Seed: 1<<64 - 1, CreatedAt: start,
+		Seats: []arena.Seat{{No: 0, AgentID: a.ID}, {No: 1, AgentID: b.ID}},
+	}
+	e, err := f.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{"rated":true}`))
+	f.ok(err)
+	want := event(arena.EventMatchScheduled, `{"rated":true}`)
+	want.MatchID, want.Seq = "m_1", 1
+	f.equal(want, e)
+	f.equal([]arena.Event{want}, f.log("m_1"))
+
+	stored := m
+	stored.Status, stored.StartsAt, stored.Seq, stored.Lease = arena.MatchScheduled, start, 1, arena.Lease{MatchID: "m_1"}
+	stored.Seats = []arena.Seat{seatOf(0, a), seatOf(1, b)}
+	f.equal(stored, must(f.Match(ctx, "m_1"))(f))
+
+	// Until it starts, a seat is its agent as it is now.
+	_, b, err = f.UpdateAgent(ctx, b.ID, func(a *arena.Agent) error { a.Name, a.Endpoint = "bee", "http://new"; return nil })
+	f.ok(err)
+	f.equal(seatOf(1, b), must(f.Match(ctx, "m_1"))(f).Seats[1])
+
+	_, err = f.Match(ctx, "m_none")
+	f.fails(arena.CodeNotFound, err)
+	for _, c := range []struct {
+		code   arena.Code
+		change func(*arena.Match)
+	}{
+		{arena.CodeConflict, func(*arena.Match) {}},
+		{arena.CodeNotFound, func(m *arena.Match) { m.League = "none" }},
+		{arena.CodeInvalid, func(m *arena.Match) { m.Seats[1].AgentID = "ag_none" }},
+		{arena.CodeInvalid, func(m *arena.Match) { m.Seats[1].AgentID = a.ID }},
+	} {
+		again := m
+		again.Seats = []arena.Seat{{No: 0, AgentID: a.ID}, {No: 1, AgentID: b.ID}}
+		if c.code != arena.CodeConflict {
+			again.ID = "m_2"
+		}
+		c.change(&again)
+		_, err := f.CreateMatch(ctx, again, e)
+		f.fails(c.code, err)
+	}
+	f.equal(1, len(must(f.LiveMatches(ctx, "trivia"))(f)))
+}
+
+func seatOf(no int, a arena.Agent) arena.Seat {
+	return arena.Seat{
+		No: no, AgentID: a.ID, Name: a.Name, OwnerID: a.OwnerID, Protocol: a.Protocol, Endpoint: a.Endpoint,
+		PublicKey: a.PublicKey, Version: a.Version, State: arena.SeatActive,
+	}
+}
+
+func listMatches(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	ids := f.agents("a", "b", "c")
+	f.settle(f.begin("m_1", "trivia", ids[0], ids[1]), start)
+	f.begin("m_2", "sums", ids[0], ids[2])
+	f.match("m_3", "trivia", ids[1], ids[2])
+	for _, c := range []struct {
+		filter arena.MatchFilter
+		want   []string
+	}{
+		{arena.MatchFilter{}, []string{"m_3", "m_2", "m_1"}},
+		{arena.MatchFilter{League: "trivia"}, []string{"m_3", "m_1"}},
+		{arena.MatchFilter{AgentID: ids[0]}, []string{"m_2", "m_1"}},
+		{arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchScheduled, arena.MatchFinished}}, []string{"m_3", "m_1"}},
+		{arena.MatchFilter{League: "sums", AgentID: ids[2], Statuses: []arena.MatchStatus{arena.MatchRunning}}, []string{"m_2"}},
+		{arena.MatchFilter{League: "none"}, []string{}},
+	} {
+		items, _, err := f.Matches(ctx, c.filter, arena.Page{Limit: 10})
+		f.ok(err)
+		f.equal(c.want, pick(items, func(m arena.Match) string { return m.ID }))
+		for _, m := range items {
+			f.equal(must(f.Match(ctx, m.ID))(f), m)
+		}
+	}
+	soon := arena.Match{ID: "m_9", League: "trivia", CreatedAt: start, Seats: []arena.Seat{{No: 0, AgentID: ids[0]}}}
+	_, err := f.CreateMatch(ctx, soon, event(arena.EventMatchScheduled, `{}`))
+	f.ok(err)
+	f.equal([]string{"m_9", "m_3"}, matchIDs(must(f.LiveMatches(ctx, "trivia"))(f))) // first to start first
+}
+
+func endMatch(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	end := func(id string, status arena.MatchStatus, kind arena.EventType) error {
+		_, err := f.EndMatch(ctx, id, status, "rain", start.Add(time.Hour), event(kind, `{"reason":"rain"}`))
+		return err
+	}
+	f.match("m_1", "trivia", ids...)
+	f.ok(end("m_1", arena.MatchCancelled, arena.EventMatchVoid))
+	m := must(f.Match(ctx, "m_1"))(f)
+	f.equal(arena.MatchCancelled, m.Status)
+	f.equal("rain", m.VoidReason)
+	f.equal(start.Add(time.Hour), m.FinishedAt)
+	f.equal([]arena.EventType{arena.EventMatchScheduled, arena.EventMatchVoid}, types(f.log("m_1")))
+	f.fails(arena.CodeConflict, end("m_1", arena.MatchVoid, arena.EventMatchVoid))
+	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
+
+	// A running match can only be made void, and its runner loses it.
+	running := f.open("m_2", ids...)
+	f.fails(arena.CodeConflict, end("m_2", arena.MatchCancelled, arena.EventMatchVoid))
+	f.equal(1, must(f.Agent(ctx, ids[0]))(f).Running)
+	f.ok(end("m_2", arena.MatchVoid, arena.EventMatchVoid))
+	f.equal(0, must(f.Agent(ctx, ids[0]))(f).Running)
+	f.equal(false, must(f.Match(ctx, "m_2"))(f).RoundOpen)
+	f.fails(arena.CodeLeaseLost, f.ReleaseLease(ctx, running.Lease))
+	_, err := f.AppendEvents(ctx, "m_2", ids[0], []arena.Event{event(arena.EventThinking, `{}`)})
+	f.fails(arena.CodeRoundClosed, err)
+	f.equal(arena.EventMatchVoid, f.log("m_2")[3].Type)
+
+	f.fails(arena.CodeNotFound, end("m_none", arena.MatchVoid, arena.EventMatchVoid))
+	if err := end("m_1", arena.MatchFinished, arena.EventMatchFinished); err == nil {
+		f.t.Fatal("EndMatch finished a match")
+	}
+}
+
+func meetings(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	ids := f.agents("a", "b", "c")
+	f.match("m_1", "trivia", ids[0], ids[1])
+	f.match("m_2", "trivia", ids[1], ids[0])
+	f.match("m_3", "trivia", ids...) // not a duel
+	f.match("m_4", "sums", ids[0], ids[1])
+	f.match("m_5", "trivia", ids[0], ids[2])
+	_, err := f.EndMatch(ctx, "m_5", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))
+	f.ok(err)
+	at := start.Add(time.Minute)
+	f.equal([]arena.Meeting{{A: ids[0], B: ids[1], At: at}, {A: ids[1], B: ids[0], At: at}}, must(f.Meetings(ctx, "trivia", at))(f))
+	f.equal(0, len(must(f.Meetings(ctx, "trivia", at.Add(time.Millisecond)))(f)))
+}
+
+func claimTick(f *fixture) {
+	ctx := f.t.Context()
+	other := f.another()
+	f.equal(true, must(f.ClaimTick(ctx, "sweep", start))(f))
+	f.equal(false, must(f.ClaimTick(ctx, "sweep", start))(f))
+	f.equal(false, must(other.ClaimTick(ctx, "sweep", start))(f))
+	f.equal(true, must(other.ClaimTick(ctx, "other", start))(f))
+	f.equal(true, must(other.ClaimTick(ctx, "sweep", start.Add(time.Minute)))(f))
+	f.equal(true, must(f.ClaimTick(ctx, "sweep", start.AddDate(0, 0, 3)))(f))
+	f.equal(false, must(f.ClaimTick(ctx, "sweep", start))(f)) // forgotten, and still not to be run
+}
+
+func counts(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b", "c")
+	f.agent("pending", func(a *arena.Agent) { a.PassedAt = time.Time{} })
+	f.agent("paused", func(a *arena.Agent) { a.Pauses = []arena.Pause{{Reason: arena.PauseOwner}} })
+	f.agent("limited", func(a *arena.Agent) {
+		a.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Until: start.Add(time.Minute)}}
+	})
+	f.agent("retired", func(a *arena.Agent) { a.RetiredAt = start })
+	f.settle(f.begin("m_1", "trivia", ids[0], ids[1]), start) // 3 events
+	f.match("m_2", "trivia", ids...)                          // 1 event
+	f.equal(arena.Counts{
+		Agents: map[arena.AgentStatus]int{
+			arena.AgentActive: 3, arena.AgentPending: 1, arena.AgentPaused: 2, arena.AgentRetired: 1,
+		},
+		Matches: map[arena.MatchStatus]int{arena.MatchFinished: 1, arena.MatchScheduled: 1},
+		Events:  4, Settlements: 1,
+	}, must(f.Counts(ctx))(f))
+	f.clock.advance(time.Minute)
+	f.equal(1, must(f.Counts(ctx))(f).Agents[arena.AgentPaused])
+}
+
+func opponents(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b", "c")
+	f.settle(f.begin("m_1", "trivia", ids[0], ids[1]), start)
+	f.settle(f.begin("m_2", "trivia", ids[1], ids[0], ids[2]), start) // a and c share place 2
+	m := f.begin("m_3", "trivia", ids[0], ids[2])
+	r := result(m, false)
+	r.Seats[1].State = arena.SeatLeft
+	_, err := f.Settle(ctx, m.Lease, r, start, moves(m), finished)
+	f.ok(err)
+	f.equal([]arena.OpponentRecord{
+		{AgentID: ids[1], Name: "b", Matches: 2, Wins: 1, Losses: 1},
+		{AgentID: ids[2], Name: "c", Matches: 1, Draws: 1},
+	}, must(f.Opponents(ctx, ids[0]))(f))
+	f.equal(0, len(must(f.Opponents(ctx, "ag_none"))(f)))
+}

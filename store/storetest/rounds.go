@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func startMatch(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	f.match("m_1", "trivia", ids...)
+	m := f.claim()
+	m.Seats[0].Version, m.Seats[0].Endpoint = "pinned", "http://pinned"
+	stored, err := f.StartMatch(ctx, m.Lease, m.Seats, start.Add(time.Hour), []arena.Event{event(arena.EventMatchStarted, `{"n":1}`)})
+	f.ok(err)
+	f.equal(int64(2), stored[0].Seq)
+	f.equal(stored, f.log("m_1")[1:])
+
+	// Threat F6: later edits do not reach into a running match.
+	_, _, err = f.UpdateAgent(ctx, ids[0], func(a *arena.Agent) error { a.Name, a.Endpoint = "new", "http://new"; return nil })
+	f.ok(err)
+	now := must(f.Match(ctx, "m_1"))(f)
+	f.equal(m.Seats, now.Seats)
+	f.equal(start.Add(time.Hour), now.StartedAt)
+
+	// After a take-over it is not started again.
+	m.Seats[0].Endpoint = "http://again"
+	stored, err = f.StartMatch(ctx, m.Lease, m.Seats, start, []arena.Event{event(arena.EventMatchStarted, `{}`)})
+	f.ok(err)
+	f.equal(0, len(stored))
+	f.equal(now, must(f.Match(ctx, "m_1"))(f))
+}
+
+func openRound(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	m := f.begin("m_1", "trivia", f.agents("a", "b")...)
+	open := func(no int, events ...arena.Event) error { return second(f.OpenRound(ctx, m.Lease, round(no), events)) }
+	f.fails(arena.CodeConflict, open(2))
+	f.fails(arena.CodeConflict, open(0))
+	f.ok(open(1, roundEvent(1)))
+	now := must(f.Match(ctx, "m_1"))(f)
+	f.equal(1, now.Round)
+	f.equal(true, now.RoundOpen)
+	f.equal(1, f.log("m_1")[2].Round)
+
+	// Once more after a take-over: interrupted, the task stays.
+	again := round(1)
+	again.Task.Description = "another"
+	_, err := f.OpenRound(ctx, m.Lease, again, []arena.Event{roundEvent(1)})
+	f.ok(err)
+	f.fails(arena.CodeConflict, open(2))
+	_, err = f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)
+	f.ok(err)
+	f.fails(arena.CodeConflict, open(1))
+	f.clock.advance(time.Hour)
+	f.ok(open(2))
+
+	first, last := round(1), round(2)
+	first.MatchID, first.Interruptions, first.ClosedAt = "m_1", 1, start
+	last.MatchID = "m_1"
+	f.equal([]arena.Round{first, last}, must(f.Rounds(ctx, "m_1"))(f))
+	f.equal(4, len(f.log("m_1")))
+}
+
+func fullAnswer(agent string) arena.Answer {
+	return arena.Answer{
+		MatchID: "m_1", Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Elapsed: 4_200_000_001, Attempts: 2,
+		Body: &arena.AnswerBody{
+			Answer: "four \u2028<b>\x00", Confidence: new(math.Nextafter(0.1, 1)), Reasoning: "2+2", SubagentsUsed: []string{},
+			ToolsUsed: []string{"calc"}, Tokens: new(int64(1 << 60)), LatencyMS: new(1e-300),
+		},
+	}
+}
+
+func saveAnswer(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	want := fullAnswer(ids[0])
+	e := event(arena.EventSeatOutcome, `{"outcome":"answered"}`)
+	e.Round, e.AgentID, e.Hidden = 1, ids[0], json.RawMessage(`{"answer":"secret"}`)
+	stored, err := f.SaveAnswer(ctx, m.Lease, want, nil, []arena.Event{e})
+	f.ok(err)
+	e.MatchID, e.Seq, e.Hidden = "m_1", 4, nil // threat F1: nothing hidden comes back
+	f.equal([]arena.Event{e}, stored)
+	f.equal([]arena.Event{e}, f.log("m_1")[3:])
+
+	// Threat F3: the first answer stands.
+	other := fullAnswer(ids[0])
+	other.Body.Answer = "five"
+	stored, err = f.SaveAnswer(ctx, m.Lease, other, []arena.Delivery{{ID: "dl_1"}}, []arena.Event{e})
+	f.ok(err)
+	f.equal(0, len(stored))
+	f.equal([]arena.Answer{want}, must(f.Answers(ctx, "m_1"))(f))
+	f.equal(4, len(f.log("m_1")))
+
+	none := arena.Answer{MatchID: "m_1", Round: 1, AgentID: ids[1], Outcome: arena.OutcomeInvalid, Reason: "bad_json", Attempts: 1}
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, none, nil, nil)))
+	f.equal([]arena.Answer{want, none}, must(f.Answers(ctx, "m_1"))(f))
+	f.equal(map[arena.Outcome]int{arena.OutcomeInvalid: 1}, must(f.AgentCauses(ctx, ids[1]))(f))
+
+	late := none
+	late.Round = 2
+	f.fails(arena.CodeRoundClosed, second(f.SaveAnswer(ctx, m.Lease, late, nil, nil)))
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.fails(arena.CodeRoundClosed, second(f.SaveAnswer(ctx, m.Lease, none, nil, nil)))
+}
+
+func deliveries(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	d := arena.Delivery{
+		ID: "dl_2", MatchID: "m_1", League: "trivia", AgentID: ids[0], Round: 1, TaskID: "tk_1", Attempt: 1, Status: 500,
+		Outcome: arena.OutcomeError, Reason: "status_500", Detail: "bad \x00\xff text", SentAt: start, Elapsed: 17,
+		Request: bytes.Repeat([]byte{0, 255}, 40_000), Response: bytes.Repeat([]byte("x"), 3000),
+	}
+	unnamed := arena.Delivery{AgentID: ids[0], Outcome: arena.OutcomeTimeout, SentAt: start}
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, fullAnswer(ids[0]), []arena.Delivery{d, unnamed}, nil)))
+
+	items, _, err := f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0], MatchID: "m_1", Outcome: arena.OutcomeError}, arena.Page{Limit: 10})
+	f.ok(err)
+	d.Detail, d.Request, d.Response = "bad \ufffd\ufffd text", d.Request[:64<<10], d.Response[:2<<10]
+	f.equal([]arena.Delivery{d}, items)
+	items, _, err = f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0]}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(2, len(items))
+	f.equal(true, strings.HasPrefix(items[1].ID, arena.DeliveryPrefix))
+	items, _, err = f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[1]}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(0, len(items))
+}
+
+func closeRound(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	saved := fullAnswer(ids[0])
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, saved, nil, nil)))
+
+	judged := saved
+	judged.Points, judged.Judged = 333, true
+	void := arena.Answer{MatchID: "m_1", Round: 1, AgentID: ids[1], Outcome: arena.OutcomeVoid, Judged: true}
+	m.Seats[0].Points, m.Seats[0].Outcome, m.Seats[0].RateLimits = 333, arena.OutcomeAnswered, 2
+	m.Seats[1].State, m.Seats[1].OutRound = arena.SeatOut, 1
+	c := arena.RoundClose{Round: 1, Answers: []arena.Answer{judged, void}, Seats: m.Seats}
+
+	// An error from the function undoes everything.
+	refused := errors.New("refused")
+	_, err := f.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return nil, refused })
+	if !errors.Is(err, refused) {
+		f.t.Fatalf("error of events is lost: %v", err)
+	}
+	f.equal(true, must(f.Match(ctx, "m_1"))(f).RoundOpen)
+	f.equal([]arena.Answer{saved}, must(f.Answers(ctx, "m_1"))(f))
+
+	e := event(arena.EventRoundClosed, `{"seats":[]}`)
+	e.Round = 1
+	stored, err := f.CloseRound(ctx, m.Lease, c, func(hidden []arena.Event) ([]arena.Event, error) {
+		f.equal(0, len(hidden))
+		return []arena.Event{e, e}, nil
+	})
+	f.ok(err)
+	f.equal(stored, f.log("m_1")[3:])
+	f.equal([]arena.Answer{judged, void}, must(f.Answers(ctx, "m_1"))(f))
+	now := must(f.Match(ctx, "m_1"))(f)
+	f.equal(m.Seats, now.Seats)
+	f.equal(false, now.RoundOpen)
+	f.equal(0, must(f.Agent(ctx, ids[1]))(f).Running)
+	f.fails(arena.CodeRoundClosed, second(f.CloseRound(ctx, m.Lease, c, noEvents)))
+
+	// A seat that the match does not have is a mistake of the caller.
+	f.ok(second(f.OpenRound(ctx, m.Lease, round(2), nil)))
+	c = arena.RoundClose{Round: 2, Seats: []arena.Seat{{No: 0, AgentID: ids[1], State: arena.SeatActive}}}
+	if err := second(f.CloseRound(ctx, m.Lease, c, noEvents)); err == nil {
+		f.t.Fatal("a seat changed hands")
+	}
+}
+
+// sealed: threat F1, a hidden part leaves the store in one way only, when
+// its round closes.
+func sealed(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	secret := event(arena.EventThinking, `{"commitment":"c"}`)
+	secret.Hidden = json.RawMessage(`{"message":"the secret"}`)
+	stored, err := f.AppendEvents(ctx, "m_1", ids[0], []arena.Event{secret, event(arena.EventToolCall, `{"tool":"x"}`)})
+	f.ok(err)
+	shown := must(f.EventsAfter(ctx, "m_1", 0, 100))(f)
+	if s := fmt.Sprintf("%s %s", must(json.Marshal(stored))(f), must(json.Marshal(shown))(f)); strings.Contains(s, "secret") {
+		f.t.Fatalf("hidden part was shown: %s", s)
+	}
+	for _, e := range append(stored, shown...) {
+		f.equal(0, len(e.Hidden))
+	}
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func(hidden []arena.Event) ([]arena.Event, error) {
+		f.equal([]arena.Event{{
+			MatchID: "m_1", Round: 1, AgentID: ids[0], Seq: 4, Type: arena.EventThinking, Hidden: secret.Hidden,
+		}}, hidden)
+		return nil, nil
+	})))
+	// The next round sees its own hidden parts only.
+	f.ok(second(f.OpenRound(ctx, m.Lease, round(2), nil)))
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 2, Seats: m.Seats}, func(hidden []arena.Event) ([]arena.Event, error) {
+		f.equal(0, len(hidden))
+		return nil, nil
+	})))
+}

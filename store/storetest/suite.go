@@ -1,0 +1,63 @@
+package storetest
+
+import "testing"
+
+// Run runs the suite. url makes a database for one test: every test has its
+// own and they run in parallel.
+func Run(t *testing.T, url func(t *testing.T) string) {
+	t.Helper()
+	for name, test := range map[string]func(*fixture){
+		"CreateOwner":                          createOwner,
+		"Tokens":                               tokens,
+		"TokenByHash":                          tokenByHash,
+		"SigningKeys":                          signingKeys,
+		"FirstSigningKey/nodes_agree":          firstSigningKey,
+		"CreateAgent":                          createAgent,
+		"Agents":                               listAgents,
+		"UpdateAgent":                          updateAgent,
+		"UpdateAgent/retire":                   retireAgent,
+		"UpdateAgent/nothing_lost":             updateAgentRace,
+		"RecordProbe":                          recordProbe,
+		"Pages":                                pages,
+		"Leagues":                              leagues,
+		"Enter":                                enter,
+		"Packs":                                packs,
+		"Standings":                            standings,
+		"CreateMatch":                          createMatch,
+		"Matches":                              listMatches,
+		"EndMatch":                             endMatch,
+		"Meetings":                             meetings,
+		"ClaimTick":                            claimTick,
+		"ClaimMatches":                         claimMatches,
+		"ClaimMatches/free_seats":              claimFreeSeats,
+		"ClaimMatches/each_once":               claimRace,
+		"ClaimMatches/free_seats_across_nodes": claimFreeSeatsRace,
+		"Leases":                               leases,
+		"Fencing":                              fencing,
+		"StartMatch":                           startMatch,
+		"OpenRound":                            openRound,
+		"SaveAnswer":                           saveAnswer,
+		"Deliveries":                           deliveries,
+		"CloseRound":                           closeRound,
+		"CloseRound/seals":                     sealed,
+		"AppendEvents":                         appendEvents,
+		"AppendEvents/races_with_the_end":      appendRace,
+		"Settle":                               settle,
+		"Settle/twice_changes_nothing":         settleTwice,
+		"Settle/undone":                        settleUndone,
+		"Settle/many_seats":                    settleMany,
+		"Settle/one_order":                     settleRace,
+		"Settlements/replay":                   replay,
+		"VoidMatch":                            voidMatch,
+		"Opponents":                            opponents,
+		"Counts":                               counts,
+		"Reopen":                               reopen,
+		"Close":                                closed,
+		"StrangeText":                          strangeText,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newFixture(t, url(t)))
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
+)
+
+// reopen closes the store and opens it again: everything is still there.
+func reopen(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b", "c", "d")
+	f.settle(f.open("m_1", ids[0], ids[1]), start)
+	m := f.open("m_2", ids[2], ids[3])
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, func() arena.Answer { a := fullAnswer(ids[2]); a.MatchID = "m_2"; return a }(), nil, nil)))
+
+	type state struct {
+		Counts      arena.Counts
+		Matches     []arena.Match
+		Log         []arena.Event
+		Answers     []arena.Answer
+		Standings   []arena.Standing
+		Settlements []arena.Settlement
+	}
+	read := func(s *store.Store) state {
+		matches, _, err := s.Matches(ctx, arena.MatchFilter{}, arena.Page{Limit: 100})
+		f.ok(err)
+		return state{
+			Counts: must(s.Counts(ctx))(f), Matches: matches, Log: must(s.EventsAfter(ctx, "m_1", 0, 100))(f),
+			Answers: must(s.Answers(ctx, "m_2"))(f), Standings: must(s.Standings(ctx, "trivia", start))(f),
+			Settlements: must(s.Settlements(ctx, "", 0, 100))(f),
+		}
+	}
+	before := read(f.Store)
+	f.ok(f.Close())
+	again := f.another()
+	f.ok(again.Migrate(ctx)) // nothing to do
+	current, wanted, err := again.SchemaVersion(ctx)
+	f.ok(err)
+	f.equal(wanted, current)
+	f.ok(again.Ping(ctx))
+	f.equal(before, read(again))
+}
+
+func closed(f *fixture) {
+	ctx := f.t.Context()
+	f.ok(f.Close())
+	f.ok(f.Close())
+	f.fails(arena.CodeUnavailable, f.CreateOwner(ctx, arena.Owner{ID: "ow_1", Name: "x"}, token("to_1", "ow_1")))
+	if _, err := f.Leagues(ctx); err == nil {
+		f.t.Fatal("a closed store was read")
+	}
+	if err := f.Ping(ctx); err == nil {
+		f.t.Fatal("a closed store answered")
+	}
+}
+
+// strangeText: threat A5, ids and names from outside go to placeholders, and
+// what an engine cannot hold is refused or not found, never an internal error.
+func strangeText(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	for _, text := range []string{"'", `"; DROP TABLE owners; --`, "\x00", "a\xffb", "%", "\u2028"} {
+		calls := map[string]error{
+			"Owner":      second(f.Owner(ctx, text)),
+			"Agent":      second(f.Agent(ctx, text)),
+			"League":     second(f.League(ctx, text)),
+			"Match":      second(f.Match(ctx, text)),
+			"Pack":       second(f.Pack(ctx, text)),
+			"Task":       second(f.Task(ctx, text, 0)),
+			"Standings":  second(f.Standings(ctx, text, start)),
+			"Enter":      f.Enter(ctx, "trivia", text, start),
+			"Withdraw":   f.Withdraw(ctx, text, text, start),
+			"Revoke":     f.RevokeToken(ctx, text, text),
+			"Append":     second(f.AppendEvents(ctx, text, text, nil)),
+			"Release":    f.ReleaseLease(ctx, arena.Lease{MatchID: text}),
+			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
+		}
+		for name, err := range calls {
+			var known *arena.Error
+			if err != nil && !errors.As(err, &known) {
+				f.t.Errorf("%s(%q): %v", name, text, err)
+			}
+		}
+	}
+	f.owner("still there")
+}

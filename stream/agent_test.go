@@ -1,0 +1,336 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/seal"
+)
+
+// match makes a match of two agents and a token for each.
+func (b *bundle) match(v arena.Visibility) (first, second string) {
+	b.log.match("m_1", v, "ag_1", "ag_2")
+	return b.token("m_1", "ag_1", 1, time.Hour), b.token("m_1", "ag_2", 1, time.Hour)
+}
+
+func TestAgent_Events(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, _ := b.match(arena.VisibilityLive)
+	watcher := b.dial(t, "?match=m_1", nil)
+	watcher.next()
+	p := b.agent(t, token)
+	sent := []struct{ message, body string }{
+		{`{"type":"thinking","message":"Analyzing <b>problem</b>"}`, `{"message":"Analyzing <b>problem</b>"}`},
+		{`{"type":"spawn_subagent","name":"Analyzer","role":"analysis","seq":7,"ts":"now"}`, `{"name":"Analyzer","role":"analysis"}`},
+		{"{\"type\":\"tool_call\",\"tool\":\"python\",\"args\":{\"a\" :\n[1, 2.50, null]}}", `{"tool":"python","args":{"a":[1,2.50,null]}}`},
+		{`{"type":"tool_response","result":null,"duration_ms":800.5}`, `{"result":null,"duration_ms":800.5}`},
+		{`{"type":"subagent_done","name":"Analyzer","duration_ms":1200,"match_id":"m_1","agent_id":"ag_1"}`, `{"name":"Analyzer","duration_ms":1200}`},
+		{`{"type":"intermediate_result","data":[true]}`, `{"data":[true]}`},
+		{`{"type":"answer","final":true,"value":"Canberra","message":5}`, `{"final":true,"value":"Canberra"}`},
+		{`{"type":"error","message":null,"fatal":false}`, `{"fatal":false}`},
+		{`{"type":"thinking"}`, `{}`},
+	}
+	for _, s := range sent {
+		p.say(s.message)
+	}
+	got := watcher.until(int64(len(sent)))
+	for i, row := range b.log.rows("m_1") {
+		if row.AgentID != "ag_1" || string(row.Body) != sent[i].body || row.Hidden != nil {
+			t.Errorf("%s is stored as %s %s", sent[i].message, row.AgentID, row.Body)
+		}
+		if got[i].raw != string(row.AppendJSON(nil)) {
+			t.Errorf("a spectator reads %s, the log says %s", got[i].raw, row.AppendJSON(nil))
+		}
+	}
+}
+
+// Threat F1: no byte of a hidden part reaches anyone before the reveal.
+func TestAgent_Sealed(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, _ := b.match(arena.VisibilitySealed)
+	p := b.agent(t, token)
+	p.say(`{"type":"thinking","message":"SECRET"}`)
+	p.say(`{"type":"tool_call","tool":"python","args":{"SECRET":"SECRET"}}`)
+	p.say(`{"type":"answer","final":true,"value":"SECRET"}`)
+	live := b.dial(t, "?match=m_1&since=0", nil)
+	live.next()
+	batch := b.dial(t, "?match=m_1&since=0&batch=1", nil)
+	events := b.events(t, "?match=m_1&since=0", "")
+	got := append(append(live.until(3), batch.until(3)...), events.until(3)...)
+	for _, r := range got {
+		if strings.Contains(r.raw, "SECRET") || !strings.Contains(r.raw, `"commitment":"`) {
+			t.Errorf("a spectator reads %s", r.raw)
+		}
+	}
+	for _, row := range b.log.rows("m_1") {
+		var body struct{ Commitment string }
+		if err := json.Unmarshal(row.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if err := seal.Verify(row.Hidden, body.Commitment); err != nil || !strings.Contains(string(row.Hidden), "SECRET") {
+			t.Errorf("hidden part %s: %v", row.Hidden, err)
+		}
+	}
+}
+
+// Threat E6.
+func TestAgent_Token(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, _ := b.match(arena.VisibilityLive)
+	stranger := b.token("m_1", "ag_3", 1, time.Hour)
+	nowhere := b.token("m_2", "ag_1", 1, time.Hour)
+	old := b.token("m_1", "ag_1", 1, -time.Second)
+	tests := []struct{ name, query, header string }{
+		{"unknown", "", "Bearer nonsense"},
+		{"no_bearer", "", "Basic abc"},
+		{"empty", "", "Bearer "},
+		{"unknown_with_match", "?match=m_1", "Bearer nonsense"},
+		{"other_match", "?match=m_7", "Bearer " + token},
+		{"no_seat", "", "Bearer " + stranger},
+		{"no_match", "", "Bearer " + nowhere},
+		{"expired", "", "Bearer " + old},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, resp, err := b.try(t, tt.query, http.Header{"Authorization": {tt.header}})
+			if err == nil {
+				t.Fatal("let in")
+			}
+			wantProblem(t, resp, 401, arena.CodeUnauthorized)
+		})
+	}
+	messages := []struct {
+		name, message string
+		code          int
+	}{
+		{"message_unknown", `{"type":"auth","token":"nonsense"}`, CloseToken},
+		{"message_expired", `{"type":"auth","token":"` + old + `"}`, CloseToken},
+		{"message_no_seat", `{"type":"auth","token":"` + stranger + `"}`, CloseToken},
+		{"message_none", `{"type":"auth"}`, CloseToken},
+		{"message_event", `{"type":"thinking"}`, CloseToken},
+		{"message_number", `{"type":"auth","token":1}`, CloseBadRequest},
+		{"message_no_json", `auth`, CloseBadRequest},
+	}
+	for _, tt := range messages {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := b.dial(t, "", nil)
+			p.say(tt.message)
+			code, got := p.rest()
+			if code != tt.code || len(got) != 1 || got[0].Type != "error" {
+				t.Errorf("closed with %d after %+v, want %d", code, got, tt.code)
+			}
+		})
+	}
+	t.Run("message_good", func(t *testing.T) {
+		t.Parallel()
+		p := b.dial(t, "", nil)
+		p.say(`{"type":"auth","token":"` + token + `"}`)
+		if got := p.next(); got.Type != "ready" || got.MatchID != "m_1" || got.Round != 1 {
+			t.Errorf("answer %s", got.raw)
+		}
+		p.say(`{"type":"thinking","message":"here"}`)
+		eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+	})
+	t.Run("with_its_own_match", func(t *testing.T) {
+		t.Parallel()
+		other := b.token("m_1", "ag_2", 4, time.Hour)
+		p := b.dial(t, "?match=m_1", http.Header{"Authorization": {"bearer " + other}})
+		if got := p.next(); got.Type != "ready" || got.Round != 4 {
+			t.Errorf("answer %s", got.raw)
+		}
+	})
+}
+
+func TestAgent_No_auth_in_time(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep, s.timing.auth = time.Millisecond, 10*time.Millisecond })
+	if code, _ := b.dial(t, "", nil).rest(); code != CloseToken {
+		t.Errorf("closed with %d, want %d", code, CloseToken)
+	}
+}
+
+// clock is the time of a test: it moves when told to, and otherwise not.
+type clock struct {
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+// Now runs with the wall clock, as socket deadlines need it.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += d
+}
+
+// Threat E8: the token runs out on an open socket; a newer one extends it.
+func TestAgent_Expiry(t *testing.T) {
+	t.Parallel()
+	var c clock
+	b := start(t, func(s *settings) {
+		s.options.Now, s.timing.sweep, s.timing.ping = c.Now, time.Millisecond, 24*time.Hour
+	})
+	b.match(arena.VisibilityLive)
+	p := b.agent(t, b.token("m_1", "ag_1", 1, time.Hour))
+	q := b.agent(t, b.token("m_1", "ag_2", 1, time.Hour))
+	p.say(`{"type":"auth","token":"nonsense"}`)
+	if got := p.next(); got.Code != arena.CodeUnauthorized {
+		t.Errorf("a bad newer token is answered with %s", got.raw)
+	}
+	p.say(`{"type":"auth","token":"` + b.token("m_1", "ag_1", 2, 3*time.Hour) + `"}`)
+	if got := p.next(); got.Type != "ready" || got.Round != 2 {
+		t.Errorf("a newer token is answered with %s", got.raw)
+	}
+	p.say(`{"type":"auth","token":"` + b.token("m_1", "ag_1", 1, 2*time.Hour) + `"}`)
+	p.next() // an older one takes nothing away
+	c.move(150 * time.Minute)
+	if code, _ := q.rest(); code != CloseToken {
+		t.Errorf("closed with %d, want %d", code, CloseToken)
+	}
+	p.say(`{"type":"thinking","message":"still here"}`)
+	eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+	c.move(time.Hour)
+	if code, _ := p.rest(); code != CloseToken {
+		t.Errorf("closed with %d, want %d", code, CloseToken)
+	}
+}
+
+// Threat E1.
+func TestAgent_Forged(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, other := b.match(arena.VisibilityLive)
+	p := b.agent(t, token)
+	p.say(`{"type":"thinking","agent_id":"ag_2"}`)
+	p.say(`{"type":"auth","token":"` + other + `"}`) // the same thing
+	p.say(`{"type":"thinking","message":"mine"}`)
+	p.say(`{"type":"thinking","match_id":"m_2"}`)
+	p.say(`{"type":"thinking","message":"too late"}`)
+	code, got := p.rest()
+	var codes []arena.Code
+	for _, r := range got {
+		codes = append(codes, r.Code)
+	}
+	want := []arena.Code{arena.CodeForgedIdentity, arena.CodeForgedIdentity, arena.CodeForgedIdentity}
+	if diff := cmp.Diff(want, codes); diff != "" || code != CloseForged {
+		t.Errorf("closed with %d after (-want +got):\n%s", code, diff)
+	}
+	if rows := b.log.rows("m_1"); len(rows) != 1 || string(rows[0].Body) != `{"message":"mine"}` {
+		t.Errorf("stored %v", rows)
+	}
+}
+
+// Threat E9.
+func TestAgent_Newest_wins(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, _ := b.match(arena.VisibilityLive)
+	old := b.agent(t, token)
+	for range connectBurst - 1 {
+		next := b.agent(t, token)
+		if code, _ := old.rest(); code != CloseReplaced {
+			t.Fatalf("closed with %d, want %d", code, CloseReplaced)
+		}
+		old = next
+	}
+	for range 200 {
+		p, resp, err := b.try(t, "", http.Header{"Authorization": {"Bearer " + token}})
+		if err != nil {
+			wantProblem(t, resp, 429, arena.CodeRateLimited)
+			return
+		}
+		_ = p.CloseNow()
+	}
+	t.Error("a storm of connections was let in")
+}
+
+// Threat E5: the log decides what is open; the socket stays.
+func TestAgent_Round_closed(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	token, _ := b.match(arena.VisibilityLive)
+	b.log.shut["m_1"] = true
+	p := b.agent(t, token)
+	p.say(`{"type":"thinking"}`)
+	if got := p.next(); got.Code != arena.CodeRoundClosed || got.No != 1 {
+		t.Errorf("answer %s", got.raw)
+	}
+	b.log.mu.Lock()
+	b.log.shut["m_1"] = false
+	b.log.mu.Unlock()
+	p.say(`{"type":"thinking"}`)
+	eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+	if got := b.hub.Stats(); got.Accepted != 1 || got.Refused[arena.CodeRoundClosed] != 1 {
+		t.Errorf("stats %+v", got)
+	}
+}
+
+// What was read before the goodbye is appended, though the log is busy when
+// the goodbye comes.
+func TestAgent_Goodbye(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.gate = make(chan struct{})
+	const sockets, each = 10, 20
+	for i := range sockets { // which of two things a goroutine sees first is chance
+		match := fmt.Sprintf("m_%d", i)
+		b.log.match(match, arena.VisibilityLive, "ag_1")
+		p := b.agent(t, b.token(match, "ag_1", 1, time.Hour))
+		p.say(`{"type":"thinking"}`)
+		eventually(t, "the first append", func() bool { return b.log.waiting.Load() == int64(i+1) })
+		for range each - 1 {
+			p.say(`{"type":"thinking"}`)
+		}
+		if err := p.Close(1000, ""); err != nil { // the other side has read everything
+			t.Fatal(err)
+		}
+	}
+	close(b.log.gate)
+	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	for i := range sockets {
+		if rows := b.log.rows(fmt.Sprintf("m_%d", i)); len(rows) != each {
+			t.Errorf("socket %d: %d rows, want %d", i, len(rows), each)
+		}
+	}
+}
+
+// Events of one socket keep their order.
+func TestAgent_Order(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.parts.EventBurst = 2000 })
+	token, _ := b.match(arena.VisibilityLive)
+	p := b.agent(t, token)
+	const n = 1000
+	for i := range n {
+		p.say(fmt.Sprintf(`{"type":"intermediate_result","data":%d}`, i))
+	}
+	_ = p.Close(1000, "")
+	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	rows := b.log.rows("m_1")
+	for i, row := range rows {
+		if string(row.Body) != fmt.Sprintf(`{"data":%d}`, i) {
+			t.Fatalf("row %d is %s", i, row.Body)
+		}
+	}
+	if len(rows) != n {
+		t.Errorf("%d rows, want %d", len(rows), n)
+	}
+}

@@ -1,0 +1,92 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// nowhere is a connection that takes everything.
+type nowhere struct{ net.Conn }
+
+func (nowhere) Write(p []byte) (int, error)      { return len(p), nil }
+func (nowhere) SetWriteDeadline(time.Time) error { return nil }
+
+// BenchmarkHubFanout publishes events one by one to many spectators whose
+// sockets cost nothing: what is measured is the hub itself. An operation is
+// one publish; allocs/delivery counts everything in the process.
+func BenchmarkHubFanout(b *testing.B) {
+	for _, spectators := range []int{100, 1000} {
+		for _, form := range []form{formMessage, formBatch} {
+			b.Run(fmt.Sprintf("spectators=%d/form=%d", spectators, form), func(b *testing.B) { fanout(b, spectators, form) })
+		}
+	}
+}
+
+func fanout(b *testing.B, spectators int, f form) {
+	b.Helper()
+	t := start(b)
+	t.log.match("m_1", arena.VisibilityLive)
+	m, err := t.log.Match(b.Context(), "m_1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range spectators {
+		s := &spectator{client: newClient(kindSpectator, time.Hour, nil), form: f}
+		if err := t.hub.admit(&s.client); err != nil {
+			b.Fatal(err)
+		}
+		if err := t.handler.subscribe(b.Context(), s, query{topics: 1, key: topicKey{topicMatch, m.ID}, since: -1}); err != nil {
+			b.Fatal(err)
+		}
+		go func() {
+			defer t.hub.dismiss(&s.client)
+			defer t.handler.unsubscribe(s)
+			out := &socket{wire: &wire{Conn: nowhere{}, now: time.Now, timeout: time.Second}, batch: f == formBatch}
+			if e := t.handler.watch(s, out); e.code != closeRestart {
+				b.Errorf("a spectator ended with %+v", e)
+			}
+		}()
+	}
+	e := arena.Event{
+		MatchID: m.ID, Round: 3, AgentID: "ag_01hq3m8z6n1v2b3c4d5f6g7h8j", At: time.Now(), Type: arena.EventThinking,
+		Body: json.RawMessage(`{"message":"Canberra is the capital, despite Sydney being larger; let me check the options again"}`),
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	for i := range b.N {
+		e.Seq = int64(i + 1)
+		t.hub.Publish(league, e)
+		// A tail holds so many: wait for the readers as a real source would.
+		if i%2048 == 2047 || i == b.N-1 {
+			for t.hub.counters.delivered.Load() < uint64(i+1)*uint64(spectators) {
+				runtime.Gosched()
+			}
+		}
+	}
+	b.StopTimer()
+	runtime.ReadMemStats(&after)
+	delivered := float64(b.N) * float64(spectators)
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/delivered, "allocs/delivery")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/delivered, "ns/delivery")
+}
+
+func BenchmarkParseMessage(b *testing.B) {
+	text := []byte(`{"type":"tool_call","tool":"python_exec","args":{"code":"print(2 + 2)","timeout":30}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := parseMessage(text)
+		if err == nil {
+			_, err = m.body()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

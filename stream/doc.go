@@ -1,0 +1,43 @@
+// Package stream carries events: from the log to spectators, and from agents
+// to the log. It serves /v1/stream.
+//
+// It owns the hub (topics, order, viewers), the sockets (WebSocket and
+// server-sent events), and the rules for what an agent may send: shape,
+// identity, text, rate and totals (rulebook, section 3; threats E1 to E10 and
+// V1 to V4). It leaves the truth to the log: rows are committed before they
+// are published, and whatever the hub did not see it reads there. It leaves
+// tokens to arena/token, rows to store, and routing to arena/api.
+//
+// # How an event reaches a spectator
+//
+//	Publish ──> topic ──> tail (one per form in use, shared) ──> cursor ──> socket
+//	              │ gap                                            │ behind
+//	              └──────────> log (Source.EventsAfter) <──────────┘
+//
+// An event is encoded once as JSON, then once per form in use: ready
+// WebSocket frames, lines for batch=1, or server-sent events. A spectator is
+// a cursor on that tail: no queue and no copy of its own. What is ready goes
+// out in one write. A cursor that falls off the bounded tail, or a socket that
+// takes no byte in time, is closed with 4408; it comes back with since.
+//
+// A match topic emits strictly in the order of seq, whatever the order of
+// Publish calls; duplicates are dropped and gaps are read from the log. League
+// and lobby topics carry the match-level events as they are published; their
+// counters restart with the hub, which is what epoch in hello tells.
+//
+// # Ends
+//
+// A spectator of a match is closed with 1000 "match over" after the last event
+// of the match is delivered; one that comes later gets the rest of the log and
+// the same end. An event stream simply ends, and asking again with nothing
+// left to send is answered with 204, on which an EventSource stops.
+//
+// # Limits of an agent
+//
+// They are counted per match and agent, over all its sockets and posts, in the
+// memory of this process. A socket that names no topic and brings no
+// Authorization header has five seconds for its auth message. A newer token of
+// the same match and agent, sent as an auth message, extends an open socket.
+//
+// cmd/arena may import it, nobody else.
+package stream

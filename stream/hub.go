@@ -1,0 +1,387 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Source is the log of events, as the hub reads it.
+type Source interface {
+	// EventsAfter gives at most limit events of a match with a seq above
+	// since, in the order of seq.
+	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+}
+
+// Options are the parts of a Hub. All but MaxClients are needed.
+type Options struct {
+	Source     Source
+	Now        func() time.Time // must run with the wall clock: socket deadlines use it
+	Logger     *slog.Logger
+	MaxClients int // open sockets and event streams; 0 means 20,000
+}
+
+// timing holds the durations that the tests shorten.
+type timing struct {
+	pass   time.Duration // at least so much between two rounds of waking readers
+	gap    time.Duration // how long a gap may close by itself
+	retry  time.Duration // first wait after a failed read of the log; doubles up to 20 times that
+	read   time.Duration // for one read of the log, or one append to it
+	sweep  time.Duration // pings, expiry, viewers
+	ping   time.Duration
+	pong   time.Duration
+	remark time.Duration // between comments on an event stream
+	write  time.Duration // in which a peer must take at least a byte
+	grace  time.Duration // for a goodbye
+	auth   time.Duration // for an agent's auth message
+}
+
+func defaultTiming() timing {
+	return timing{
+		pass: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
+		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second,
+		write: time.Second, grace: 2 * time.Second, auth: 5 * time.Second,
+	}
+}
+
+// The bounds of a topic's tail.
+const (
+	tailEvents = 4096
+	tailBytes  = 4 << 20
+)
+
+const defaultMaxClients = 20_000
+
+// Hub carries published events to spectators. Publishing never waits for
+// them.
+type Hub struct {
+	source     Source
+	now        func() time.Time
+	log        *slog.Logger
+	maxClients int
+	timing     timing
+	bounds     bounds
+	epoch      string
+	counters   counters
+
+	// ctx lives as long as the hub: sockets outlive the requests that opened
+	// them, and reads for a topic serve many requests.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.RWMutex // guards topics and their refs
+	topics map[topicKey]*topic
+
+	dirtyMu sync.Mutex
+	dirty   []*topic // with events that readers were not told of
+	touched chan struct{}
+	scratch []*spectator // the pass alone uses it
+
+	clientsMu sync.Mutex // taken after a topic's lock where both are held
+	clients   map[*client]struct{}
+	closed    bool
+	wg        sync.WaitGroup // clients and gap readers
+
+	quit    chan struct{}
+	running atomic.Bool
+	ran     chan struct{}
+}
+
+// NewHub makes a hub. Nothing moves until Run is called.
+func NewHub(o Options) (*Hub, error) {
+	if o.Source == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("stream: the hub needs a source, a clock and a logger")
+	}
+	if o.MaxClients == 0 {
+		o.MaxClients = defaultMaxClients
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Hub{
+		source: o.Source, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
+		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
+		ctx: ctx, cancel: cancel,
+		topics: map[topicKey]*topic{}, touched: make(chan struct{}, 1),
+		clients: map[*client]struct{}{}, quit: make(chan struct{}), ran: make(chan struct{}),
+	}, nil
+}
+
+// Run wakes readers, pings sockets and counts viewers until ctx ends or Close
+// is called. Then it closes every socket with 1012 and returns when all
+// goroutines of the hub have ended. It may be called once.
+func (h *Hub) Run(ctx context.Context) error {
+	if !h.running.CompareAndSwap(false, true) {
+		return errors.New("stream: the hub was run before")
+	}
+	defer close(h.ran)
+	defer h.stop()
+	sweep := time.NewTicker(h.timing.sweep)
+	defer sweep.Stop()
+	pause := time.NewTimer(h.timing.pass)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.quit:
+			return nil
+		case <-sweep.C:
+			h.sweep()
+		case <-h.touched:
+			// A lone event goes out at once; under load a pass collects what
+			// comes in its interval, and readers write it in one go.
+			h.pass()
+			pause.Reset(h.timing.pass)
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+			case <-h.quit:
+			}
+		}
+	}
+}
+
+// Close closes every socket with 1012 and returns when all goroutines of the
+// hub have ended. It may be called more than once.
+func (h *Hub) Close() {
+	h.stop()
+	if h.running.Load() {
+		<-h.ran
+	}
+}
+
+func (h *Hub) stop() {
+	h.clientsMu.Lock()
+	if !h.closed {
+		h.closed = true
+		close(h.quit)
+	}
+	for c := range h.clients {
+		c.end(closeRestart, "the server restarts; come back")
+	}
+	h.clientsMu.Unlock()
+	// Events that were read from a socket are still appended; a log that
+	// hangs is not waited for.
+	hang := time.AfterFunc(h.timing.grace, h.cancel)
+	defer hang.Stop()
+	h.wg.Wait()
+	h.cancel()
+}
+
+// Publish hands out committed events of one league's matches. An event
+// without a match or a seq is passed over. Events of one match may come in
+// any order and more than once.
+func (h *Hub) Publish(league string, events ...arena.Event) {
+	var scratch [1024]byte
+	for i := range events {
+		e := &events[i]
+		if e.MatchID == "" || e.Seq <= 0 {
+			continue
+		}
+		h.counters.published.Add(1)
+		h.mu.RLock()
+		match := h.topics[topicKey{topicMatch, e.MatchID}]
+		var wide [2]*topic
+		if matchLevel(e.Type) {
+			wide[0] = h.topics[topicKey{topicLeague, league}]
+			wide[1] = h.topics[topicKey{topicLobby, ""}]
+		}
+		h.mu.RUnlock()
+		if match == nil && wide[0] == nil && wide[1] == nil {
+			continue
+		}
+		text := e.AppendJSON(scratch[:0])
+		if match != nil {
+			match.publish(e, text)
+		}
+		for _, t := range wide {
+			if t != nil {
+				t.count(text)
+			}
+		}
+	}
+}
+
+// PublishAgent hands out an event of an agent outside matches, to the lobby
+// and the named leagues.
+func (h *Hub) PublishAgent(leagues []string, e arena.Event) {
+	h.counters.published.Add(1)
+	text := e.AppendJSON(nil)
+	h.mu.RLock()
+	topics := []*topic{h.topics[topicKey{topicLobby, ""}]}
+	for _, slug := range leagues {
+		topics = append(topics, h.topics[topicKey{topicLeague, slug}])
+	}
+	h.mu.RUnlock()
+	for _, t := range topics {
+		if t != nil {
+			t.count(text)
+		}
+	}
+}
+
+// matchLevel reports whether an event of a match is of interest beyond its
+// own spectators.
+func matchLevel(t arena.EventType) bool {
+	switch t {
+	case arena.EventMatchScheduled, arena.EventMatchStarted, arena.EventRoundStarted, arena.EventRoundClosed,
+		arena.EventMatchFinished, arena.EventMatchVoid,
+		arena.EventAgentPaused, arena.EventAgentResumed, arena.EventAgentLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Viewers gives the number of spectators of a match.
+func (h *Hub) Viewers(matchID string) int {
+	h.mu.RLock()
+	t := h.topics[topicKey{topicMatch, matchID}]
+	h.mu.RUnlock()
+	if t == nil {
+		return 0
+	}
+	return t.viewers()
+}
+
+// ViewersByMatch gives the number of spectators of every match that has any.
+func (h *Hub) ViewersByMatch() map[string]int {
+	out := map[string]int{}
+	for _, t := range h.matchTopics() {
+		if n := t.viewers(); n > 0 {
+			out[t.key.id] = n
+		}
+	}
+	return out
+}
+
+func (h *Hub) matchTopics() []*topic {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	var out []*topic
+	for key, t := range h.topics {
+		if key.kind == topicMatch {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// acquire gives the topic of a key, made when there is none. Each call needs
+// a letGo.
+func (h *Hub) acquire(key topicKey) *topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topics[key]
+	if t == nil {
+		t = newTopic(h, key)
+		h.topics[key] = t
+	}
+	t.refs++
+	return t
+}
+
+// letGo frees a topic that nobody uses.
+func (h *Hub) letGo(t *topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.refs--; t.refs == 0 {
+		delete(h.topics, t.key)
+	}
+}
+
+// touch notes that a topic has something for its readers.
+func (h *Hub) touch(t *topic) {
+	h.dirtyMu.Lock()
+	h.dirty = append(h.dirty, t)
+	h.dirtyMu.Unlock()
+	select {
+	case h.touched <- struct{}{}:
+	default:
+	}
+}
+
+// pass wakes the readers of every topic that changed.
+func (h *Hub) pass() {
+	h.dirtyMu.Lock()
+	dirty := h.dirty
+	h.dirty = nil
+	h.dirtyMu.Unlock()
+	for _, t := range dirty {
+		h.scratch = t.changed(h.scratch[:0])
+		for _, s := range h.scratch {
+			s.poke()
+		}
+		clear(h.scratch)
+	}
+}
+
+// sweep checks every client and tells spectators how many they are.
+func (h *Hub) sweep() {
+	now := h.now()
+	h.clientsMu.Lock()
+	for c := range h.clients {
+		c.check(now, h.timing.pong)
+	}
+	h.clientsMu.Unlock()
+	for _, t := range h.matchTopics() {
+		t.announce(now)
+	}
+}
+
+// admit counts a client in. Close waits for its dismiss. It gives
+// CodeUnavailable when the hub is full or closed.
+func (h *Hub) admit(c *client) error {
+	c.pinged = h.now()
+	h.clientsMu.Lock()
+	defer h.clientsMu.Unlock()
+	if h.closed {
+		return arena.Errorf(arena.CodeUnavailable, "the server restarts")
+	}
+	if len(h.clients) >= h.maxClients {
+		return arena.Errorf(arena.CodeUnavailable, "the server has all the %d streams it can carry", h.maxClients)
+	}
+	h.clients[c] = struct{}{}
+	h.wg.Add(1)
+	h.counters.open[c.kind].Add(1)
+	return nil
+}
+
+// dismiss counts a client out.
+func (h *Hub) dismiss(c *client) {
+	h.clientsMu.Lock()
+	delete(h.clients, c)
+	h.clientsMu.Unlock()
+	if c.release != nil {
+		c.release()
+	}
+	h.counters.open[c.kind].Add(-1)
+	h.wg.Done()
+}
+
+// spawn runs f in a goroutine that Close waits for, unless the hub is closed.
+func (h *Hub) spawn(f func()) bool {
+	h.clientsMu.Lock()
+	defer h.clientsMu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.wg.Go(f)
+	return true
+}
+
+// pause waits for d, or less when the hub closes: then it reports false.
+func (h *Hub) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-h.quit:
+		return false
+	}
+}

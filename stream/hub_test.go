@@ -1,0 +1,346 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// 50 writers commit and publish in whatever order the machine runs them,
+// while spectators of every form come at any moment. Each must get an exact
+// slice of the log. Threat V4, invariant 12.
+func TestSpectator_Races_writers(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	const writers, each = 50, 40
+	const last = writers * each
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			var late []arena.Event
+			for range each {
+				e := b.log.commit(arena.Event{Body: json.RawMessage(`{"message":"hm"}`)})
+				// Hold some back, some for ever, publish some twice.
+				switch rand.IntN(8) {
+				case 0:
+					late = append(late, e)
+				case 1:
+				case 2:
+					b.hub.Publish(league, e, e)
+				default:
+					b.hub.Publish(league, e)
+				}
+			}
+			b.hub.Publish(league, late...)
+			_ = w
+		})
+	}
+	for i := range 24 {
+		wg.Go(func() {
+			since := int64(rand.IntN(last / 2))
+			switch i % 4 {
+			case 0:
+				s := b.events(t, "?match=m_1", fmt.Sprint(since))
+				first, _ := s.next()
+				if first.Resync {
+					since = first.Seq
+				}
+				slice(t, s.until(last), since+1, last)
+			case 1: // live only
+				p := b.dial(t, "?match=m_1", nil)
+				if hello := p.next(); hello.Seq < last {
+					slice(t, p.until(last), hello.Seq+1, last)
+				}
+			default:
+				p := b.dial(t, fmt.Sprintf("?match=m_1&since=%d&batch=%d", since, i%2), nil)
+				if hello := p.next(); hello.Resync {
+					since = hello.Seq
+				}
+				slice(t, p.until(last), since+1, last)
+			}
+		})
+	}
+	wg.Wait()
+	slice(t, b.dial(t, "?match=m_1&since=0", nil).after(), 1, last)
+}
+
+// after skips hello and reads to the end of what the log holds now.
+func (p *peer) after() []received {
+	p.t.Helper()
+	return p.until(p.next().Seq)
+}
+
+// What never was published here is read from the log; a log that is away for
+// a while delays it, and nothing is lost or doubled.
+func TestHub_Gap(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.retry = time.Millisecond })
+	b.log.match("m_1", arena.VisibilityLive)
+	p := b.dial(t, "?match=m_1", nil)
+	p.next()
+	var rows []arena.Event
+	for range 1700 {
+		rows = append(rows, b.log.commit(arena.Event{}))
+	}
+	b.log.mu.Lock()
+	b.log.fail = 3
+	b.log.mu.Unlock()
+	b.hub.Publish(league, rows[1699], rows[3], rows[1699], rows[0], rows[0])
+	slice(t, p.until(1700), 1, 1700)
+	b.hub.Publish(league, rows...)
+	b.publish(1)
+	slice(t, p.until(1701), 1701, 1701)
+	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
+	defer b.hub.letGo(topic)
+	topic.mu.Lock()
+	defer topic.mu.Unlock()
+	if len(topic.early) > 0 {
+		t.Errorf("%d events wait for ever", len(topic.early))
+	}
+	if got := b.hub.Stats().Fills; got < 4 {
+		t.Errorf("%d reads to fill the gap, want 3 failed ones and some good ones", got)
+	}
+}
+
+// An event is committed and published between the moment a topic is made and
+// the moment its row is read.
+func TestHub_Publish_before_the_head_is_known(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	stale, _ := b.log.Match(t.Context(), "m_1")
+	key := topicKey{topicMatch, "m_1"}
+	topic := b.hub.acquire(key)
+	defer b.hub.letGo(topic)
+	b.publish(2)
+	topic.learn(stale)
+	p := b.dial(t, "?match=m_1&since=0", nil)
+	if hello := p.next(); hello.Seq != 2 {
+		t.Errorf("hello says seq %d, want 2", hello.Seq)
+	}
+	slice(t, p.until(2), 1, 2)
+}
+
+// A long log is read page by page while events keep coming.
+func TestSpectator_Late_joiner(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(6_000)
+	live := b.dial(t, "?match=m_1", nil)
+	live.next()
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			p := b.dial(t, fmt.Sprintf("?match=m_1&since=0&batch=%d", i%2), nil)
+			slice(t, p.until(6_500), 1, 6_500)
+		})
+	}
+	wg.Go(func() { b.publish(500) })
+	wg.Wait()
+	slice(t, live.until(6_500), 6_001, 6_500)
+}
+
+// Threat V1.
+func TestSpectator_Slow(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.write = 50 * time.Millisecond })
+	b.log.match("m_1", arena.VisibilityLive)
+	frozen := map[string]*peer{}
+	for _, q := range []string{"", "&batch=1", "&since=0"} {
+		frozen[q] = b.dial(t, "?match=m_1"+q, nil)
+		frozen[q].next()
+	}
+	b.hub.timing.write = 30 * time.Second // the others are never slow, however busy the machine
+	const live, step = 50, 20
+	var wg sync.WaitGroup
+	var targets [live]chan int64
+	reached := make(chan struct{}, live)
+	for i := range targets {
+		targets[i] = make(chan int64)
+		p := b.dial(t, "?match=m_1&batch=1", nil)
+		p.next()
+		wg.Go(func() {
+			for seq := range targets[i] {
+				slice(t, p.until(seq), seq-step+1, seq)
+				reached <- struct{}{}
+			}
+		})
+	}
+	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", 4<<10) + `"}`)
+	var last int64
+	for b.hub.Stats().Closes[CloseSlow] < 3 || last < 5*step {
+		for range step {
+			e := b.log.commit(arena.Event{Body: fat})
+			b.hub.Publish(league, e)
+			last = e.Seq
+		}
+		for i := range targets { // the tail is bounded: all but the frozen ones keep pace
+			targets[i] <- last
+		}
+		for range targets {
+			<-reached
+		}
+	}
+	for i := range targets {
+		close(targets[i])
+	}
+	wg.Wait()
+	for q, p := range frozen {
+		code, got := p.rest()
+		if code != CloseSlow {
+			t.Errorf("%q: closed with %d, want %d", q, code, CloseSlow)
+		}
+		var events []received
+		for _, r := range got {
+			if r.Seq > 0 && r.Type != "hello" {
+				events = append(events, r)
+			}
+		}
+		if len(events) > 0 {
+			slice(t, events, 1, events[len(events)-1].Seq)
+		}
+	}
+}
+
+func TestHub_League_and_lobby(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	lobby, wide := b.dial(t, "?lobby=1", nil), b.dial(t, "?league=trivia&batch=1", nil)
+	if h := lobby.next(); h.Topic != "lobby" || h.Seq != 0 || h.Epoch != b.hub.epoch {
+		t.Errorf("hello %+v", h)
+	}
+	if h := wide.next(); h.Topic != "league:trivia" {
+		t.Errorf("hello %+v", h)
+	}
+	all := []arena.EventType{
+		arena.EventMatchScheduled, arena.EventMatchStarted, arena.EventRoundStarted, arena.EventThinking, arena.EventAnswer,
+		arena.EventSeatOutcome, arena.EventReveal, arena.EventRoundClosed, arena.EventAgentPaused, arena.EventAgentResumed,
+		arena.EventAgentLeft, arena.EventMatchFinished,
+	}
+	for _, typ := range all {
+		e := b.log.commit(arena.Event{Type: typ})
+		b.hub.Publish("another", e) // for the lobby only
+		b.hub.Publish(league, e)
+	}
+	b.hub.PublishAgent([]string{league, "nobody"}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
+	b.hub.PublishAgent(nil, arena.Event{AgentID: "ag_2", Type: arena.EventAgentPaused})
+	b.hub.PublishAgent([]string{league}, arena.Event{AgentID: "ag_3", Type: "end"})
+	want := []string{
+		"match_scheduled", "match_started", "round_started", "round_closed", "agent_paused", "agent_resumed", "agent_left",
+		"match_finished", "agent_paused", "end",
+	}
+	var got []string
+	for len(got) == 0 || got[len(got)-1] != "end" {
+		_, data, err := wide.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(data), "\n") {
+			got = append(got, parse(t, line).Type)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("league (-want +got):\n%s", diff)
+	}
+	for n := 0; ; n++ {
+		if lobby.next().Type == "end" {
+			if n != 2*8+2 {
+				t.Errorf("lobby got %d events, want %d", n, 2*8+2)
+			}
+			break
+		}
+	}
+}
+
+func TestHub_Viewers(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep = time.Millisecond })
+	b.log.match("m_1", arena.VisibilityLive)
+	first := b.dial(t, "?match=m_1", nil)
+	first.next()
+	if got := first.next(); got.Type != "viewers" || got.Count != 1 || got.Seq != 0 || got.MatchID != "m_1" {
+		t.Fatalf("got %s", got.raw)
+	}
+	second := b.events(t, "?match=m_1", "")
+	if got := first.next(); got.Type != "viewers" || got.Count != 2 {
+		t.Fatalf("got %s", got.raw)
+	}
+	if diff := cmp.Diff(map[string]int{"m_1": 2}, b.hub.ViewersByMatch()); diff != "" || b.hub.Viewers("m_1") != 2 {
+		t.Errorf("viewers (-want +got):\n%s", diff)
+	}
+	// viewers is no event of the log: since still lands behind seq.
+	b.publish(2)
+	third := b.dial(t, "?match=m_1&since=1", nil)
+	slice(t, third.until(2), 2, 2)
+	_ = third.CloseNow()
+	_ = second.resp.Body.Close()
+	_ = first.CloseNow()
+	eventually(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
+}
+
+// State is made on demand and freed when nobody is left.
+func TestHub_Idle(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(5)
+	if got := b.hub.Stats(); got.Topics != 0 || b.log.reads != 0 {
+		t.Errorf("nobody watches, yet %d topics and %d reads", got.Topics, b.log.reads)
+	}
+	p, s := b.dial(t, "?match=m_1", nil), b.events(t, "?league=trivia", "")
+	p.next()
+	s.next()
+	open := map[string]int{"spectator": 1, "sse": 1, "agent": 0}
+	if got := b.hub.Stats(); got.Topics != 2 || !cmp.Equal(got.Open, open) {
+		t.Errorf("stats %+v", got)
+	}
+	_ = p.Close(1000, "enough")
+	_ = s.resp.Body.Close()
+	eventually(t, "everything to be freed", func() bool {
+		got := b.hub.Stats()
+		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && len(b.handler.addresses.open) == 0
+	})
+	if got := b.hub.Stats().Closes; got[1000] != 1 || got[closeLost] != 1 {
+		t.Errorf("closes %v, want one 1000 and one lost", got)
+	}
+}
+
+func TestHub_Close(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive, "ag_1")
+	token := b.token("m_1", "ag_1", 1, time.Hour)
+	peers := []*peer{b.dial(t, "?match=m_1", nil), b.dial(t, "?lobby=1&batch=1", nil), b.agent(t, token), b.dial(t, "", nil)}
+	s := b.events(t, "?match=m_1", "")
+	s.next()
+	var wg sync.WaitGroup
+	for _, p := range peers {
+		wg.Go(func() {
+			if code, _ := p.rest(); code != closeRestart {
+				t.Errorf("closed with %d, want 1012", code)
+			}
+		})
+	}
+	b.hub.Close()
+	b.hub.Close()
+	wg.Wait()
+	for more := true; more; {
+		_, more = s.next()
+	}
+	wantProblem(t, b.request(t, "GET", "?lobby=1", http.Header{"Accept": {"text/event-stream"}}, ""), 503, arena.CodeUnavailable)
+	if err := b.hub.Run(t.Context()); err == nil {
+		t.Error("a closed hub ran again")
+	}
+}

@@ -1,0 +1,270 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func TestAgent_Refused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, message string
+		code          arena.Code
+	}{
+		{"no_json", `thinking`, arena.CodeEventRefused},
+		{"no_object", `[]`, arena.CodeEventRefused},
+		{"null", `null`, arena.CodeEventRefused},
+		{"two_objects", `{"type":"thinking"} {"type":"thinking"}`, arena.CodeEventRefused},
+		{"double_member", `{"type":"thinking","message":"a","message":"b"}`, arena.CodeEventRefused},
+		{"case_alias", `{"type":"thinking","Message":"a"}`, arena.CodeEventRefused},
+		{"invalid_utf8", "{\"type\":\"thinking\",\"message\":\"\xff\"}", arena.CodeEventRefused}, // threat E4
+		{"lone_surrogate", `{"type":"thinking","message":"\ud800"}`, arena.CodeEventRefused},
+		{"deep", `{"type":"tool_call","args":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, arena.CodeEventRefused},
+		{"no_type", `{"message":"a"}`, arena.CodeEventRefused},
+		{"type_number", `{"type":5}`, arena.CodeEventRefused},
+		{"arena_type", `{"type":"round_closed"}`, arena.CodeEventRefused},
+		{"unknown_type", `{"type":"dance"}`, arena.CodeEventRefused},
+		{"text_number", `{"type":"thinking","message":5}`, arena.CodeEventRefused},
+		{"number_text", `{"type":"tool_response","duration_ms":"5"}`, arena.CodeEventRefused},
+		{"number_endless", `{"type":"tool_response","duration_ms":1e400}`, arena.CodeEventRefused},
+		{"flag_text", `{"type":"answer","final":"true"}`, arena.CodeEventRefused},
+		{"same_name", `{"type":"tool_call","args":{"a":1,"a\u0000":2}}`, arena.CodeEventRefused},
+		{"other_match", `{"type":"thinking","match_id":"m_2"}`, arena.CodeForgedIdentity},
+		{"other_agent", `{"type":"thinking","agent_id":"ag_2"}`, arena.CodeForgedIdentity},
+		{"agent_number", `{"type":"thinking","agent_id":1}`, arena.CodeForgedIdentity},
+	}
+	b := start(t)
+	for i, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			match := fmt.Sprintf("m_%d", 10+i)
+			b.log.match(match, arena.VisibilityLive, "ag_1")
+			p := b.agent(t, b.token(match, "ag_1", 1, time.Hour))
+			p.say(tt.message)
+			p.say(`{"type":"thinking","message":"fine"}`)
+			got := p.next()
+			if got.Type != "error" || got.Code != tt.code || got.No != 1 || got.Message == "" {
+				t.Errorf("answer %s, want code %s", got.raw, tt.code)
+			}
+			eventually(t, "the good event", func() bool { return len(b.log.rows(match)) == 1 })
+			if row := b.log.rows(match)[0]; string(row.Body) != `{"message":"fine"}` {
+				t.Errorf("stored %s", row.Body)
+			}
+		})
+	}
+	t.Run("binary", func(t *testing.T) {
+		t.Parallel()
+		b.log.match("m_9", arena.VisibilityLive, "ag_1")
+		p := b.agent(t, b.token("m_9", "ag_1", 1, time.Hour))
+		if err := p.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"thinking"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.next(); got.Code != arena.CodeEventRefused {
+			t.Errorf("answer %s", got.raw)
+		}
+	})
+}
+
+// Threat E4.
+func TestMessage_Clean(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ raw, want string }{
+		{`"plain \"text\" \\ \/ \n\t é 漢 😀"`, `"plain \"text\" \\ \/ \n\t é 漢 😀"`},
+		{`"\u001b[31mred\u001b[0m"`, `"[31mred[0m"`},
+		{`"a\u0000b\rc\bd\fe\u007ff` + "\x7f" + `g"`, `"abcdefg"`},
+		{`"a\u0085b` + "\u009b" + `c"`, `"abc"`},
+		{`"a\u202eb` + "\u202a\u202e\u2066\u2069" + `c\u2067"`, `"abc"`},
+		{`"keep \u200d \u2028 \u00e9 <b>"`, `"keep ` + "\u200d" + ` \u2028 é <b>"`},
+		{`{"k\u001bey":["\u0007",{"x":"\r"}],"n":1.50}`, `{"key":["",{"x":""}],"n":1.50}`},
+	}
+	for _, tt := range tests {
+		got, err := cleanJSON(json.RawMessage(tt.raw))
+		if err != nil || strings.TrimSpace(string(got)) != tt.want {
+			t.Errorf("%s becomes %s, %v; want %s", tt.raw, got, err, tt.want)
+		}
+	}
+}
+
+// Threat E2: rate, total and size.
+func TestAgent_Flood(t *testing.T) {
+	t.Parallel()
+	t.Run("rate", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, func(s *settings) { s.parts.EventRate, s.parts.EventBurst = 1e-9, 5 })
+		token, _ := b.match(arena.VisibilityLive)
+		p := b.agent(t, token)
+		for range 5 + 3*5 {
+			p.say(`{"type":"thinking"}`)
+		}
+		code, got := p.rest()
+		if code != CloseTooMany || len(got) != 15 || got[0].Code != arena.CodeRateLimited || got[0].No != 6 {
+			t.Errorf("closed with %d after %+v", code, got)
+		}
+		// The count is the seat's, not the socket's.
+		again := b.agent(t, token)
+		again.say(`{"type":"thinking"}`)
+		if code, _ := again.rest(); code != CloseTooMany {
+			t.Errorf("closed with %d", code)
+		}
+		if rows := b.log.rows("m_1"); len(rows) != 5 {
+			t.Errorf("%d events stored, want 5", len(rows))
+		}
+	})
+	t.Run("total", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
+		token, _ := b.match(arena.VisibilityLive)
+		p := b.agent(t, token)
+		for range 4 {
+			p.say(`{"type":"thinking"}`)
+		}
+		if code, got := p.rest(); code != CloseTooMany || len(got) != 1 || got[0].No != 4 {
+			t.Errorf("closed with %d after %+v", code, got)
+		}
+		_, resp, err := b.try(t, "", http.Header{"Authorization": {"Bearer " + token}})
+		if err == nil {
+			t.Fatal("let in with nothing left to send")
+		}
+		wantProblem(t, resp, 429, arena.CodeRateLimited)
+		if rows := b.log.rows("m_1"); len(rows) != 3 {
+			t.Errorf("%d events stored, want 3", len(rows))
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, func(s *settings) { s.parts.EventBurst = 1000 })
+		token, _ := b.match(arena.VisibilityLive)
+		p := b.agent(t, token)
+		big := `{"type":"thinking","message":"` + strings.Repeat("x", maxMessage-32) + `"}`
+		for range maxSeatBytes/len(big) + 1 {
+			p.say(big)
+		}
+		if code, _ := p.rest(); code != CloseTooMany {
+			t.Errorf("closed with %d", code)
+		}
+		if rows := b.log.rows("m_1"); len(rows) != maxSeatBytes/len(big) {
+			t.Errorf("%d events stored, want %d", len(rows), maxSeatBytes/len(big))
+		}
+	})
+	for name, size := range map[string]int{"size": maxMessage + 1, "far_too_big": agentReadLimit / 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			token, _ := b.match(arena.VisibilityLive)
+			p := b.agent(t, token)
+			p.say(`{"type":"thinking","message":"` + strings.Repeat("x", size) + `"}`)
+			if code, got := p.rest(); code != closeTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
+				t.Errorf("closed with %d after %+v", code, got)
+			}
+		})
+	}
+}
+
+func TestIngest_Post(t *testing.T) {
+	t.Parallel()
+	const ndjson = "application/x-ndjson; charset=utf-8"
+	t.Run("lines", func(t *testing.T) {
+		t.Parallel()
+		b := start(t)
+		token, _ := b.match(arena.VisibilityLive)
+		body := "{\"type\":\"thinking\",\"message\":\"a\"}\r\n\n{\"type\":\"dance\"}\n{\"type\":\"thinking\",\"message\":\"b\"}\n" +
+			`{"type":"thinking","message":"` + strings.Repeat("x", maxMessage) + "\"}\n{\"type\":\"thinking\",\"message\":\"never read\"}"
+		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, body)
+		var got postReply
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("status %d: %v", resp.StatusCode, err)
+		}
+		for i := range got.Errors {
+			got.Errors[i].Message = ""
+		}
+		want := postReply{Accepted: 2, Errors: []lineError{{3, arena.CodeEventRefused, ""}, {5, arena.CodeTooLarge, ""}}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if rows := b.log.rows("m_1"); len(rows) != 2 || string(rows[1].Body) != `{"message":"b"}` {
+			t.Errorf("stored %v", rows)
+		}
+	})
+	t.Run("round_closed", func(t *testing.T) {
+		t.Parallel()
+		b := start(t)
+		token, _ := b.match(arena.VisibilityLive)
+		b.log.shut["m_1"] = true
+		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, "{\"type\":\"thinking\"}\n{\"type\":\"thinking\"}")
+		var got postReply
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Accepted != 0 || len(got.Errors) != 2 || got.Errors[1].Code != arena.CodeRoundClosed {
+			t.Errorf("answer %+v, %v", got, err)
+		}
+	})
+	t.Run("shares_the_limits_of_the_socket", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
+		token, _ := b.match(arena.VisibilityLive)
+		p := b.agent(t, token)
+		p.say(`{"type":"thinking"}`)
+		eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, strings.Repeat("{\"type\":\"thinking\"}\n", 9))
+		var got postReply
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Accepted != 2 || len(got.Errors) != 1 || got.Errors[0].Line != 3 {
+			t.Errorf("answer %+v, %v", got, err)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		b := start(t)
+		token, _ := b.match(arena.VisibilityLive)
+		good := "Bearer " + token
+		tests := []struct {
+			name, query, auth, kind, body string
+			status                        int
+			code                          arena.Code
+		}{
+			{"no_token", "", "", ndjson, "", 401, arena.CodeUnauthorized},
+			{"bad_token", "", "Bearer x", ndjson, "", 401, arena.CodeUnauthorized},
+			{"other_match", "?match=m_2", good, ndjson, "", 401, arena.CodeUnauthorized},
+			{"other_type", "", good, "application/json", "{}", 415, arena.CodeUnsupported},
+			{"too_large", "", good, ndjson, strings.Repeat("{\"type\":\"thinking\"}\n", maxPost/20+10000), 413, arena.CodeTooLarge},
+		}
+		for _, tt := range tests {
+			header := http.Header{"Content-Type": {tt.kind}}
+			if tt.auth != "" {
+				header.Set("Authorization", tt.auth)
+			}
+			wantProblem(t, b.request(t, "POST", tt.query, header, tt.body), tt.status, tt.code)
+		}
+		if rows := b.log.rows("m_1"); len(rows) != 0 {
+			t.Errorf("stored %v", rows)
+		}
+	})
+}
+
+// What is remembered of seats does not grow for ever.
+func TestSeats_Forget(t *testing.T) {
+	t.Parallel()
+	s := newSeats(quota{rate: 1, burst: 1, events: 1, bytes: 1})
+	now := time.Unix(1_790_000_000, 0)
+	m := arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}}
+	used, _ := s.add(&m, "ag_1", now)
+	idle, _ := s.add(&m, "ag_2", now)
+	s.release(idle, now)
+	m.ID = "m_2"
+	if _, ok := s.add(&m, "ag_3", now); ok {
+		t.Error("an agent without a seat got one")
+	}
+	s.add(&m, "ag_1", now.Add(seatMemory))
+	if _, known := s.find(idle.key); known {
+		t.Error("an idle seat is remembered for ever")
+	}
+	if _, known := s.find(used.key); !known {
+		t.Error("a seat in use was forgotten")
+	}
+}

@@ -1,0 +1,279 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+// typeAuth is the one message of an agent that is not an event.
+const typeAuth arena.EventType = "auth"
+
+// message is one message of an agent: the members that AAP names ("Streaming
+// events"), and those of auth. Other members are dropped.
+type message struct {
+	Type       json.RawMessage `json:"type"`
+	MatchID    json.RawMessage `json:"match_id"`
+	AgentID    json.RawMessage `json:"agent_id"`
+	Token      json.RawMessage `json:"token"`
+	Message    json.RawMessage `json:"message"`
+	Name       json.RawMessage `json:"name"`
+	Role       json.RawMessage `json:"role"`
+	Tool       json.RawMessage `json:"tool"`
+	Args       json.RawMessage `json:"args"`
+	Result     json.RawMessage `json:"result"`
+	DurationMS json.RawMessage `json:"duration_ms"`
+	Data       json.RawMessage `json:"data"`
+	Final      json.RawMessage `json:"final"`
+	Value      json.RawMessage `json:"value"`
+	Fatal      json.RawMessage `json:"fatal"`
+
+	typ arena.EventType
+}
+
+// parseMessage reads one message: valid UTF-8 and strict JSON, one object
+// (threats E4, R5).
+func parseMessage(data []byte) (message, error) {
+	var m message
+	err := strictjson.UnmarshalOpen(data, &m, "type", "match_id", "agent_id", "token", "message", "name", "role", "tool",
+		"args", "result", "duration_ms", "data", "final", "value", "fatal")
+	if err != nil {
+		return m, fmt.Errorf("the message is not one strict JSON object: %w", err)
+	}
+	typ, err := text(m.Type)
+	if err != nil || typ == "" {
+		return m, errors.New("type must be text")
+	}
+	m.typ = arena.EventType(typ)
+	return m, nil
+}
+
+// text reads a member that is text, "" when it is absent or null.
+func text(raw json.RawMessage) (string, error) {
+	if absent(raw) {
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", errors.New("not text")
+	}
+	return s, nil
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// forges reports whether the message claims another identity than the seat's.
+// A claim that is not text is another one.
+func (m *message) forges(key seatKey) bool {
+	match, err1 := text(m.MatchID)
+	agent, err2 := text(m.AgentID)
+	return err1 != nil || err2 != nil || match != "" && match != key.match || agent != "" && agent != key.agent
+}
+
+// body gives the members of the event as they go to the log: those of its
+// type, of the right kind, in one line, with clean text.
+func (m *message) body() (json.RawMessage, error) {
+	var b bodyBuilder
+	switch m.typ {
+	case arena.EventThinking:
+		b.text("message", m.Message)
+	case arena.EventSpawn:
+		b.text("name", m.Name)
+		b.text("role", m.Role)
+	case arena.EventToolCall:
+		b.text("tool", m.Tool)
+		b.any("args", m.Args)
+	case arena.EventToolResponse:
+		b.any("result", m.Result)
+		b.number("duration_ms", m.DurationMS)
+	case arena.EventSubagentDone:
+		b.text("name", m.Name)
+		b.number("duration_ms", m.DurationMS)
+	case arena.EventIntermediate:
+		b.any("data", m.Data)
+	case arena.EventAnswer:
+		b.bool("final", m.Final)
+		b.text("value", m.Value)
+	case arena.EventError:
+		b.text("message", m.Message)
+		b.bool("fatal", m.Fatal)
+	default:
+		return nil, errors.New("type is none that an agent may send")
+	}
+	return b.close()
+}
+
+// bodyBuilder writes an object member by member and keeps the first error.
+type bodyBuilder struct {
+	buf bytes.Buffer
+	err error
+}
+
+func (b *bodyBuilder) text(name string, raw json.RawMessage) {
+	if !absent(raw) && raw[0] != '"' {
+		b.fail(name, "text")
+	}
+	b.member(name, raw)
+}
+
+func (b *bodyBuilder) bool(name string, raw json.RawMessage) {
+	if !absent(raw) && raw[0] != 't' && raw[0] != 'f' {
+		b.fail(name, "true or false")
+	}
+	b.member(name, raw)
+}
+
+// number takes what fits a float64: 1e400 is a number to nobody.
+func (b *bodyBuilder) number(name string, raw json.RawMessage) {
+	if !absent(raw) {
+		if _, err := strconv.ParseFloat(string(raw), 64); err != nil || raw[0] == '"' {
+			b.fail(name, "a number")
+		}
+	}
+	b.member(name, raw)
+}
+
+// any keeps null: it is a result like others.
+func (b *bodyBuilder) any(name string, raw json.RawMessage) {
+	if string(raw) == "null" {
+		b.write(name, raw)
+		return
+	}
+	b.member(name, raw)
+}
+
+func (b *bodyBuilder) fail(name, kind string) {
+	if b.err == nil {
+		b.err = fmt.Errorf("%s must be %s", name, kind)
+	}
+}
+
+func (b *bodyBuilder) member(name string, raw json.RawMessage) {
+	if !absent(raw) {
+		b.write(name, raw)
+	}
+}
+
+func (b *bodyBuilder) write(name string, raw json.RawMessage) {
+	if b.err != nil {
+		return
+	}
+	clean, err := cleanJSON(raw)
+	if err != nil {
+		b.err = fmt.Errorf("%s: %w", name, err)
+		return
+	}
+	if b.buf.Len() == 0 {
+		b.buf.WriteByte('{')
+	} else {
+		b.buf.WriteByte(',')
+	}
+	b.buf.WriteString(`"` + name + `":`)
+	b.err = json.Compact(&b.buf, clean) // one line: line-based forms rely on it
+}
+
+func (b *bodyBuilder) close() (json.RawMessage, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	if b.buf.Len() == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	b.buf.WriteByte('}')
+	return b.buf.Bytes(), nil
+}
+
+// cleanJSON takes control characters and bidirectional overrides out of every
+// text in a valid JSON value, names included (threat E4).
+func cleanJSON(raw json.RawMessage) (json.RawMessage, error) {
+	if !suspect(raw) {
+		return raw, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	v, err := cleanValue(v)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // text is text: pages show it as such (threat E3)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func cleanValue(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case string:
+		return cleanText(v), nil
+	case []any:
+		for i := range v {
+			if v[i], err = cleanValue(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Collect(maps.Keys(v)) {
+			member, err := cleanValue(v[name])
+			if err != nil {
+				return nil, err
+			}
+			delete(v, name)
+			clean := cleanText(name)
+			if _, taken := v[clean]; taken {
+				return nil, errors.New("two members have the same name but for control characters")
+			}
+			v[clean] = member
+		}
+	}
+	return v, nil
+}
+
+// cleanText removes C0 and C1 controls but for line break and tab, DEL, and
+// the bidirectional overrides and isolates U+202A–E and U+2066–9.
+func cleanText(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < 0x20, r >= 0x7f && r <= 0x9f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// suspect reports whether a JSON text may hold something that cleanText
+// removes, as it is or escaped.
+func suspect(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\' && i+1 < len(raw):
+			if i++; !strings.ContainsRune(`"\/nt`, rune(raw[i])) {
+				return true
+			}
+		case c == 0x7f, c == 0xc2 && i+1 < len(raw) && raw[i+1] < 0xa0:
+			return true
+		case c == 0xe2 && i+2 < len(raw):
+			if raw[i+1] == 0x80 && raw[i+2] >= 0xaa && raw[i+2] <= 0xae || raw[i+1] == 0x81 && raw[i+2] >= 0xa6 && raw[i+2] <= 0xa9 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,343 @@
+package stream
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Threat V4.
+func TestSpectator_Since(t *testing.T) {
+	t.Parallel()
+	const head = 1234 // several pages
+	tests := []struct {
+		name   string
+		query  string
+		first  int64 // first event that must come
+		resync bool
+	}{
+		{"none", "", head + 1, false},
+		{"zero", "&since=0", 1, false},
+		{"middle", "&since=700", 701, false},
+		{"before_head", "&since=1233", 1234, false},
+		{"head", "&since=1234", 1235, false},
+		{"ahead", "&since=1235", 1235, true},
+		{"far_ahead", "&since=9223372036854775807", 1235, true},
+	}
+	for _, batch := range []string{"", "&batch=1"} {
+		for _, tt := range tests {
+			t.Run(tt.name+batch, func(t *testing.T) {
+				t.Parallel()
+				b := start(t)
+				b.log.match("m_1", arena.VisibilityLive)
+				b.publish(head)
+				p := b.dial(t, "?match=m_1"+tt.query+batch, nil)
+				hello := p.next()
+				want := received{Type: "hello", Topic: "match:m_1", Seq: head, Epoch: b.hub.epoch, Resync: tt.resync, raw: hello.raw}
+				if diff := cmp.Diff(want, hello, cmp.AllowUnexported(received{})); diff != "" {
+					t.Errorf("hello (-want +got):\n%s", diff)
+				}
+				b.publish(10)
+				slice(t, p.until(head+10), tt.first, head+10)
+			})
+		}
+	}
+}
+
+func TestSpectator_Refused(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	socket := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}}
+	events := http.Header{"Accept": {"text/html;q=0.1, Text/Event-Stream"}}
+	tests := []struct {
+		name, method, query string
+		header              http.Header
+		status              int
+		code                arena.Code
+	}{
+		{"two_topics", "GET", "?match=m_1&lobby=1", socket, 400, arena.CodeMalformed},
+		{"one_topic_twice", "GET", "?match=m_1&match=m_2", socket, 400, arena.CodeMalformed},
+		{"no_topic", "GET", "", events, 400, arena.CodeMalformed},
+		{"since_negative", "GET", "?match=m_1&since=-1", socket, 400, arena.CodeMalformed},
+		{"since_words", "GET", "?match=m_1&since=yesterday", socket, 400, arena.CodeMalformed},
+		{"since_empty", "GET", "?match=m_1&since=", events, 400, arena.CodeMalformed},
+		{"since_too_big", "GET", "?match=m_1&since=9223372036854775808", socket, 400, arena.CodeMalformed},
+		{"since_of_a_league", "GET", "?league=trivia&since=1", socket, 400, arena.CodeMalformed},
+		{"batch_words", "GET", "?match=m_1&batch=yes", socket, 400, arena.CodeMalformed},
+		{"lobby_words", "GET", "?lobby=yes", socket, 400, arena.CodeMalformed},
+		{"unknown_match", "GET", "?match=m_2", socket, 404, arena.CodeNotFound},
+		{"unknown_match_events", "GET", "?match=m_2", events, 404, arena.CodeNotFound},
+		{"unknown_league", "GET", "?league=chess", socket, 404, arena.CodeNotFound},
+		{"endless_match", "GET", "?match=" + strings.Repeat("m", 1000), socket, 404, arena.CodeNotFound},
+		{"plain", "GET", "?match=m_1", nil, 426, arena.CodeMalformed},
+		{"method", "PUT", "?match=m_1", nil, 405, arena.CodeNoMethod},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantProblem(t, b.request(t, tt.method, tt.query, tt.header, ""), tt.status, tt.code)
+		})
+	}
+}
+
+func (b *bundle) request(t *testing.T, method, query string, header http.Header, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+"/v1/stream"+query, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != nil {
+		req.Header = header.Clone()
+	}
+	resp, err := b.server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func wantProblem(t *testing.T, resp *http.Response, status int, code arena.Code) {
+	t.Helper()
+	defer func() { _ = resp.Body.Close() }()
+	var p struct {
+		Type, Title, Detail string
+		Status              int
+		Code                arena.Code
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		t.Fatalf("status %d, not a problem: %v", resp.StatusCode, err)
+	}
+	if resp.StatusCode != status || p.Status != status || p.Code != code || p.Detail == "" || p.Title != http.StatusText(status) {
+		t.Errorf("status %d, problem %+v; want %d %s", resp.StatusCode, p, status, code)
+	}
+	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type %q", got)
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		if resp.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	}
+}
+
+// A match that ends closes its spectators after the last event; so does one
+// that is over when they come.
+func TestSpectator_Match_over(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []arena.EventType{arena.EventMatchFinished, arena.EventMatchVoid} {
+		t.Run(string(typ), func(t *testing.T) {
+			t.Parallel()
+			b := start(t)
+			b.log.match("m_1", arena.VisibilityLive)
+			b.publish(3)
+			live := b.dial(t, "?match=m_1", nil)
+			live.next()
+			stream := b.events(t, "?match=m_1&since=0", "")
+			stream.next()
+			b.hub.Publish(league, b.log.commit(arena.Event{Type: typ}))
+			code, got := live.rest()
+			if code != 1000 || len(got) == 0 || got[len(got)-1].Type != string(typ) {
+				t.Errorf("live: closed with %d after %+v", code, got)
+			}
+			slice(t, stream.until(4), 1, 4)
+			if r, more := stream.next(); more {
+				t.Errorf("event stream goes on with %s", r.raw)
+			}
+			for query, first := range map[string]int64{"": 5, "&since=0": 1, "&since=3": 4, "&since=4": 5, "&since=9": 5} {
+				code, got := b.dial(t, "?match=m_1"+query, nil).rest()
+				if code != 1000 || got[0].Type != "hello" || got[0].Resync != (query == "&since=9") {
+					t.Errorf("%s: closed with %d after %+v", query, code, got)
+				}
+				slice(t, got[1:], first, 4)
+			}
+			// 204 tells an EventSource that there is nothing to come back for.
+			if s := b.events(t, "?match=m_1", stream.id); s.resp.StatusCode != http.StatusNoContent {
+				t.Errorf("coming back to an ended match: %d, want 204", s.resp.StatusCode)
+			}
+			if s := b.events(t, "?match=m_1", "9"); s.resp.StatusCode != http.StatusOK {
+				t.Errorf("coming back from the future: %d, want a resync", s.resp.StatusCode)
+			}
+		})
+	}
+}
+
+func TestSpectator_SSE(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep, s.timing.remark = time.Millisecond, time.Millisecond })
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(5)
+	s := b.events(t, "?match=m_1&since=2", "")
+	if got := s.resp.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Errorf("content type %q", got)
+	}
+	if hello, _ := s.next(); hello.Type != "hello" || hello.Seq != 5 || s.id != "2" {
+		t.Errorf("first event %+v with id %s", hello, s.id)
+	}
+	slice(t, s.until(5), 3, 5)
+	if s.id != "5" {
+		t.Errorf("id %s, want 5", s.id)
+	}
+	// A comment comes while nothing happens.
+	for s.in.Scan() && s.in.Text() != ":" {
+	}
+	if s.in.Text() != ":" {
+		t.Fatalf("no comment: %v", s.in.Err())
+	}
+	b.publish(3)
+	// The header is newer than the since of the address.
+	again := b.events(t, "?match=m_1&since=2", "6")
+	slice(t, again.until(8), 7, 8)
+	// A topic without a log gives no ids that one could come back to.
+	wide := b.events(t, "?league=trivia", "")
+	wide.next()
+	b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundClosed}))
+	if r, _ := wide.next(); r.Type != "round_closed" || wide.id != "" {
+		t.Errorf("league got %+v with id %q", r, wide.id)
+	}
+}
+
+// Threat V2.
+func TestSpectator_Caps(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.parts.SpectatorsPerAddress, s.options.MaxClients = 2, 5 })
+	from := func(a string) http.Header { return http.Header{"X-Test-Address": {a}} }
+	for _, a := range []string{"a", "a", "b", "b"} {
+		b.dial(t, "?lobby=1", from(a))
+	}
+	_, resp, err := b.try(t, "?lobby=1", from("a"))
+	if err == nil {
+		t.Fatal("a third socket of one address was let in")
+	}
+	wantProblem(t, resp, 429, arena.CodeRateLimited)
+	fifth := b.dial(t, "?lobby=1", from("c"))
+	_, resp, err = b.try(t, "?lobby=1", from("d"))
+	if err == nil {
+		t.Fatal("a sixth socket was let in")
+	}
+	wantProblem(t, resp, 503, arena.CodeUnavailable)
+	_ = fifth.Close(1000, "")
+	eventually(t, "a place", func() bool { return b.hub.Stats().Open["spectator"] == 4 })
+	b.dial(t, "?lobby=1", from("d"))
+}
+
+// A spectator may say a word, which nobody hears, but not go on and on.
+func TestSpectator_Talks(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	p := b.dial(t, "?lobby=1", nil)
+	p.next()
+	for range spectatorBurst {
+		p.say("hello")
+	}
+	b.hub.PublishAgent(nil, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
+	if got := p.next(); got.Type != "agent_paused" {
+		t.Fatalf("got %s", got.raw)
+	}
+	for b.hub.Stats().Closes[CloseBadRequest] == 0 {
+		if p.Write(t.Context(), 1, []byte("hello")) != nil {
+			break
+		}
+	}
+	if code, _ := p.rest(); code != CloseBadRequest {
+		t.Errorf("closed with %d, want %d", code, CloseBadRequest)
+	}
+	loud := b.dial(t, "?lobby=1", nil)
+	loud.say(strings.Repeat("x", spectatorMessage+1))
+	if code, _ := loud.rest(); code != closeTooBig {
+		t.Errorf("closed with %d, want %d", code, closeTooBig)
+	}
+}
+
+// Threat E10: a peer that upgrades and is silent from then on: it never answers a ping.
+func TestSpectator_Half_open(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) {
+		s.timing.sweep, s.timing.ping, s.timing.pong = time.Millisecond, 20*time.Millisecond, 20*time.Millisecond
+	})
+	dial := func(text string) net.Conn {
+		var d net.Dialer
+		c, err := d.DialContext(t.Context(), "tcp", b.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const request = "GET /v1/stream?lobby=1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+	c := dial(request + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	in := bufio.NewReader(c)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("status %d", resp.StatusCode)
+	}
+	eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[CloseSlow] == 1 })
+	_ = c.Close()
+	eventually(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+}
+
+// A peer that answers pings stays, and its first frame may come with the
+// request itself.
+func TestSpectator_Pings(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep, s.timing.ping = time.Millisecond, time.Millisecond })
+	var d net.Dialer
+	c, err := d.DialContext(t.Context(), "tcp", b.server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	const ping = "\x89\x82\x00\x00\x00\x00hi" // masked with zeros
+	_, err = io.WriteString(c, "GET /v1/stream?lobby=1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"+ping)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(c)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	var pongs, pings int
+	for pongs < 1 || pings < 3 {
+		var head [2]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			t.Fatal(err)
+		}
+		body := make([]byte, head[1])
+		if _, err := io.ReadFull(in, body); err != nil {
+			t.Fatal(err)
+		}
+		switch head[0] {
+		case framePing:
+			pings++
+			if _, err := io.WriteString(c, "\x8a\x80\x00\x00\x00\x00"); err != nil {
+				t.Fatal(err)
+			}
+		case 0x8a:
+			if pongs++; string(body) != "hi" {
+				t.Fatalf("pong %q", body)
+			}
+		}
+	}
+	_ = c.Close()
+	eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+}

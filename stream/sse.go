@@ -1,0 +1,81 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+)
+
+// eventStream is the sink of a spectator over server-sent events.
+type eventStream struct {
+	w       http.ResponseWriter
+	flush   *http.ResponseController
+	now     func() time.Time
+	timeout time.Duration
+}
+
+func (s *eventStream) send(b []byte) error {
+	if err := s.flush.SetWriteDeadline(s.now().Add(s.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("set deadline: %w", err)
+	}
+	_, err := s.w.Write(b)
+	if err == nil {
+		err = s.flush.Flush()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errSlow
+	}
+	if err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return nil
+}
+
+// ping sends a comment, so that proxies see life and we see a dead peer.
+func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
+
+// serveEvents answers a spectator's request for server-sent events. The
+// stream has no close codes: it ends, and an EventSource comes back with the
+// last id. 204 tells it that there is nothing to come back for.
+func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
+	release, err := h.addresses.take(h.parts.ClientIP(r))
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	s := &spectator{client: newClient(kindSSE, h.hub.timing.remark, release), form: formSSE}
+	if err := h.hub.admit(&s.client); err != nil {
+		release()
+		h.refuse(w, r, err)
+		return
+	}
+	defer h.hub.dismiss(&s.client)
+	if err := h.subscribe(r.Context(), s, q); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	defer h.unsubscribe(s)
+	if s.gone && q.since == s.seq {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	head := w.Header()
+	head.Set("Content-Type", "text/event-stream")
+	head.Set("Cache-Control", "no-store")
+	head.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	w.WriteHeader(http.StatusOK)
+	left := context.AfterFunc(r.Context(), func() { s.end(closeLost, "") })
+	defer left()
+	e := h.watch(s, &eventStream{
+		w: w, flush: http.NewResponseController(w), now: h.hub.now,
+		timeout: sendAttempts * h.hub.timing.write, // one deadline: how far a write came is not told
+	})
+	h.hub.counters.closed(e.code)
+	if e.code == CloseSlow {
+		h.log.Debug("event stream was too slow", slog.String("topic", s.topic.key.String()))
+	}
+}

@@ -1,0 +1,76 @@
+package stream
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Stats is a snapshot of what the streams carry. All but Open and Topics only
+// grow.
+type Stats struct {
+	Open      map[string]int        // sockets and event streams by kind: "spectator", "sse", "agent"
+	Topics    int                   // with at least one spectator
+	Published uint64                // events given to Publish and PublishAgent
+	Delivered uint64                // events written to spectators
+	Fills     uint64                // reads of the log because events had not been published here
+	Accepted  uint64                // events of agents that were appended
+	Refused   map[arena.Code]uint64 // events of agents that were not, by code
+	Closes    map[int]uint64        // ended sockets and event streams by close code; 1006 is a lost connection
+}
+
+// counters are the live form of Stats.
+type counters struct {
+	open      [kinds]atomic.Int64
+	published atomic.Uint64
+	delivered atomic.Uint64
+	fills     atomic.Uint64
+	accepted  atomic.Uint64
+
+	mu      sync.Mutex
+	refused map[arena.Code]uint64
+	closes  map[int]uint64
+}
+
+func (c *counters) closed(code int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closes == nil {
+		c.closes = map[int]uint64{}
+	}
+	// A peer may send any code: the map must not grow with them.
+	if code >= 3000 && code < CloseBadRequest || code > CloseTooMany {
+		code = closeLost
+	}
+	c.closes[code]++
+}
+
+func (c *counters) refuse(code arena.Code) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.refused = map[arena.Code]uint64{}
+	}
+	c.refused[code]++
+}
+
+// Stats gives a snapshot.
+func (h *Hub) Stats() Stats {
+	c := &h.counters
+	s := Stats{
+		Open:      make(map[string]int, kinds),
+		Published: c.published.Load(), Delivered: c.delivered.Load(), Fills: c.fills.Load(), Accepted: c.accepted.Load(),
+	}
+	for k := range kinds {
+		s.Open[k.String()] = int(c.open[k].Load())
+	}
+	h.mu.RLock()
+	s.Topics = len(h.topics)
+	h.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Refused, s.Closes = maps.Clone(c.refused), maps.Clone(c.closes)
+	return s
+}

@@ -1,0 +1,290 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+type topicKind uint8
+
+const (
+	topicMatch topicKind = iota
+	topicLeague
+	topicLobby
+)
+
+// topicKey names a topic. id is the match id or the league's slug.
+type topicKey struct {
+	kind topicKind
+	id   string
+}
+
+// String gives the name on the wire.
+func (k topicKey) String() string {
+	switch k.kind {
+	case topicMatch:
+		return "match:" + k.id
+	case topicLeague:
+		return "league:" + k.id
+	default:
+		return "lobby"
+	}
+}
+
+const (
+	// logPage is how many rows are read from the log at once.
+	logPage = 500
+	// maxEarly is how many events may wait for one before them. More are not
+	// kept: the log has them.
+	maxEarly = 1024
+)
+
+// topic is the live end of one stream. For a match its positions are those of
+// the log; for a league and the lobby it counts what it carried itself.
+type topic struct {
+	hub  *Hub
+	key  topicKey
+	refs int // guarded by hub.mu
+
+	mu        sync.Mutex
+	known     bool  // head is known; for a match once the log was asked
+	head      int64 // last position emitted
+	seen      int64 // highest seq known to be in the log
+	last      int64 // seq of the last event of a match that is over; 0: not known
+	over      bool  // nothing will follow head
+	early     map[int64]arena.Event
+	filling   bool
+	tails     [forms]*tail // only those with readers
+	readers   []*spectator
+	dirty     bool
+	announced int // viewers, as last told
+}
+
+func newTopic(h *Hub, key topicKey) *topic {
+	return &topic{hub: h, key: key, known: key.kind != topicMatch, early: map[int64]arena.Event{}}
+}
+
+// learn takes in what the match's row says. The row may be older than what
+// the topic knows.
+func (t *topic) learn(m arena.Match) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.known {
+		t.known, t.head = true, m.Seq
+	}
+	t.seen = max(t.seen, m.Seq)
+	if m.Status.Over() {
+		t.last = m.Seq
+		t.over = t.head >= t.last
+	}
+	t.fillIfBehind()
+}
+
+// position gives the last position in the log that the topic knows of.
+func (t *topic) position() (seq int64, known, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(t.head, t.seen), t.known, t.over
+}
+
+// publish takes one event of the match. text is its wire form.
+func (t *topic) publish(e *arena.Event, text []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = max(t.seen, e.Seq)
+	switch {
+	case !t.known || e.Seq <= t.head:
+		return
+	case e.Seq == t.head+1:
+		t.emit(e.Seq, e.Type, text)
+		t.emitEarly()
+	case len(t.early) < maxEarly:
+		t.early[e.Seq] = *e
+	}
+	t.fillIfBehind()
+}
+
+// emitEarly emits the events that waited for the one before them.
+func (t *topic) emitEarly() {
+	for len(t.early) > 0 {
+		e, ok := t.early[t.head+1]
+		if !ok {
+			return
+		}
+		t.emit(e.Seq, e.Type, e.AppendJSON(nil))
+	}
+}
+
+// emit appends the event that follows head.
+func (t *topic) emit(seq int64, typ arena.EventType, text []byte) {
+	delete(t.early, seq)
+	t.head = seq
+	t.over = typ == arena.EventMatchFinished || typ == arena.EventMatchVoid || seq == t.last
+	t.append(seq, text)
+}
+
+// append adds to the tails. id is the seq in the log, or noID.
+func (t *topic) append(id int64, text []byte) {
+	for _, tl := range t.tails {
+		if tl != nil {
+			tl.append(t.head, id, text)
+		}
+	}
+	if !t.dirty {
+		t.dirty = true
+		t.hub.touch(t)
+	}
+}
+
+// count takes one event of a league or the lobby.
+func (t *topic) count(text []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.head++
+	t.append(noID, text)
+}
+
+// changed gives the readers to wake.
+func (t *topic) changed(into []*spectator) []*spectator {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirty = false
+	return append(into, t.readers...)
+}
+
+// fillIfBehind starts reading the log when it holds events that were not
+// published here, or not yet. Rows are committed before they are published,
+// so a gap can always be read.
+func (t *topic) fillIfBehind() {
+	if t.known && t.seen > t.head && !t.filling && len(t.readers) > 0 {
+		t.filling = t.hub.spawn(t.fill)
+	}
+}
+
+// fill reads the log until the topic has caught up. One runs per topic.
+func (t *topic) fill() {
+	h := t.hub
+	// Writers that share a commit publish side by side: most gaps close by
+	// themselves at once.
+	wait := h.timing.gap
+	retry := h.timing.retry
+	for h.pause(wait) {
+		t.mu.Lock()
+		since := t.head
+		if since >= t.seen || len(t.readers) == 0 {
+			t.filling = false
+			t.mu.Unlock()
+			return
+		}
+		t.mu.Unlock()
+		h.counters.fills.Add(1)
+		ctx, cancel := context.WithTimeout(h.ctx, h.timing.read)
+		events, err := h.source.EventsAfter(ctx, t.key.id, since, logPage)
+		cancel()
+		if t.take(events) {
+			wait, retry = h.timing.pass, h.timing.retry // readers keep pace with a long gap
+			continue
+		}
+		h.log.Warn("cannot fill a gap in the stream", slog.String("topic", t.key.String()), slog.Int64("seq", since), slog.Any("error", err))
+		wait, retry = retry, min(2*retry, 20*h.timing.retry)
+	}
+}
+
+// take emits rows of the log and reports whether the topic moved on.
+func (t *topic) take(events []arena.Event) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.head
+	for i := range events {
+		if e := &events[i]; e.Seq == t.head+1 {
+			t.emit(e.Seq, e.Type, e.AppendJSON(nil))
+		}
+	}
+	return t.head > before || t.head >= t.seen
+}
+
+// attach makes s a reader. From now on its form is recorded.
+func (t *topic) attach(s *spectator) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tl := t.tails[s.form]
+	if tl == nil {
+		tl = newTail(s.form, t.head, t.hub.bounds)
+		t.tails[s.form] = tl
+	}
+	tl.readers++
+	s.index = len(t.readers)
+	t.readers = append(t.readers, s)
+	t.fillIfBehind()
+}
+
+// detach is the end of attach.
+func (t *topic) detach(s *spectator) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.readers) - 1
+	t.readers[s.index] = t.readers[last]
+	t.readers[s.index].index = s.index
+	t.readers[last] = nil
+	t.readers = t.readers[:last]
+	if tl := t.tails[s.form]; tl.readers == 1 {
+		t.tails[s.form] = nil
+	} else {
+		tl.readers--
+	}
+	s.cursor = cursor{}
+}
+
+// next says what s does now, and gives the n events that are ready as one
+// range of bytes.
+func (t *topic) next(s *spectator) (b []byte, n int, do step) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tl := t.tails[s.form]
+	if !s.live {
+		switch {
+		case s.seq > t.head:
+			return nil, 0, stepWait
+		case s.seq < tl.base:
+			return nil, 0, stepRead
+		}
+		s.cursor, s.live = tl.seek(s.seq), true
+	}
+	b, n, ok := tl.next(&s.cursor)
+	switch {
+	case !ok:
+		return nil, 0, stepSlow
+	case n > 0:
+		return b, n, stepSend
+	case t.over:
+		return nil, 0, stepOver
+	default:
+		return nil, 0, stepWait
+	}
+}
+
+func (t *topic) viewers() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.readers)
+}
+
+// announce tells the spectators of a match how many they are, when that has
+// changed.
+func (t *topic) announce(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(t.readers)
+	if !t.known || t.over || n == 0 || n == t.announced {
+		return
+	}
+	t.announced = n
+	body := json.RawMessage(`{"count":` + strconv.Itoa(n) + `}`)
+	t.append(noID, arena.Event{MatchID: t.key.id, At: now, Type: arena.EventViewers, Body: body}.AppendJSON(nil))
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed all:dist
+var built embed.FS
+
+//go:embed placeholder.html
+var placeholder []byte
+
+// The lifetimes of what is served. A file below assets/ has the hash of its
+// content in its name, so it never changes; everything else is asked for anew
+// each time and mostly answered with 304.
+const (
+	cacheForever    = "public, max-age=31536000, immutable"
+	cacheRevalidate = "no-cache"
+)
+
+const (
+	indexName   = "index.html"
+	assetPrefix = "assets/"
+)
+
+// Handler serves the page as it was built into the binary. A path without a
+// file extension that is no file is a route of the app and gets its
+// index.html; a file that is not there is 404. A binary built without the page
+// answers every route with a page that says how to build it.
+//
+// Only GET and HEAD are answered; anything else is 405. The handler sets no
+// policy headers beside X-Content-Type-Options.
+func Handler() http.Handler {
+	files, err := fs.Sub(built, "dist")
+	if err != nil { // only for an invalid name, and "dist" is valid
+		files = built
+	}
+	return newHandler(files, placeholder)
+}
+
+type handler struct {
+	files       fs.FS
+	placeholder []byte // shown instead of a missing index.html
+}
+
+func newHandler(files fs.FS, placeholder []byte) http.Handler {
+	return &handler{files: files, placeholder: placeholder}
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	if name == "" {
+		name = indexName
+	}
+	body, err := h.read(name)
+	switch {
+	case err == nil:
+		h.serve(w, r, name, body)
+	case name != indexName && path.Ext(name) != "",
+		strings.HasPrefix(name+"/", assetPrefix):
+		w.Header().Set("Cache-Control", "no-store")
+		http.Error(w, "no such file", http.StatusNotFound)
+	default:
+		h.serveIndex(w, r)
+	}
+}
+
+// read gives a file of the app. Names that begin with a dot are not part of it.
+func (h *handler) read(name string) ([]byte, error) {
+	if !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(h.files, name)
+}
+
+func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
+	body, err := h.read(indexName)
+	if err != nil {
+		body = h.placeholder
+	}
+	h.serve(w, r, indexName, body)
+}
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, name string, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType(name))
+	header.Set("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(name, assetPrefix) {
+		header.Set("Cache-Control", cacheForever)
+	} else {
+		sum := sha256.Sum256(body)
+		header.Set("Cache-Control", cacheRevalidate)
+		header.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	}
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
+}
+
+// contentType knows the kinds of file that the build makes. The tables of the
+// operating system are not asked: they differ from machine to machine.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js", ".mjs":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".ico":
+		return "image/x-icon"
+	case ".woff2":
+		return "font/woff2"
+	case ".json", ".map":
+		return "application/json"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	default:
+		return "application/octet-stream"
+	}
+}

@@ -1,0 +1,147 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	testIndex  = "<!doctype html><title>the page</title>"
+	testScript = "console.log('hello')"
+	testHolder = "build me with make ui"
+)
+
+func builtFiles() fstest.MapFS {
+	return fstest.MapFS{
+		".gitkeep":                 {Data: []byte("keep")},
+		"index.html":               {Data: []byte(testIndex)},
+		"theme.js":                 {Data: []byte("theme()")},
+		"favicon.svg":              {Data: []byte("<svg/>")},
+		"assets/index-a1b2c3.js":   {Data: []byte(testScript)},
+		"assets/index-a1b2c3.css":  {Data: []byte("body{}")},
+		"assets/font-a1b2c3.woff2": {Data: []byte("wOF2")},
+	}
+}
+
+func get(t *testing.T, h http.Handler, method, target string, header http.Header) *http.Response {
+	t.Helper()
+	req := httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, req)
+	res := rec.Result()
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+func TestHandler_Serves(t *testing.T) {
+	t.Parallel()
+	const html = "text/html; charset=utf-8"
+	tests := map[string]struct {
+		target, contentType, cache, body string
+		status                           int
+	}{
+		"root":                   {"/", html, cacheRevalidate, testIndex, 200},
+		"index by name":          {"/index.html", html, cacheRevalidate, testIndex, 200},
+		"route":                  {"/m/m_01abc", html, cacheRevalidate, testIndex, 200},
+		"route with query":       {"/m/m_01abc?seq=4", html, cacheRevalidate, testIndex, 200},
+		"route with slash":       {"/leagues/", html, cacheRevalidate, testIndex, 200},
+		"script":                 {"/assets/index-a1b2c3.js", "text/javascript; charset=utf-8", cacheForever, testScript, 200},
+		"style":                  {"/assets/index-a1b2c3.css", "text/css; charset=utf-8", cacheForever, "body{}", 200},
+		"font":                   {"/assets/font-a1b2c3.woff2", "font/woff2", cacheForever, "wOF2", 200},
+		"file without hash":      {"/theme.js", "text/javascript; charset=utf-8", cacheRevalidate, "theme()", 200},
+		"picture":                {"/favicon.svg", "image/svg+xml", cacheRevalidate, "<svg/>", 200},
+		"old script":             {"/assets/index-000000.js", "", "no-store", "", 404},
+		"missing, no extension":  {"/assets/index", "", "no-store", "", 404},
+		"folder":                 {"/assets/", "", "no-store", "", 404},
+		"missing file":           {"/robots.txt", "", "no-store", "", 404},
+		"dot file":               {"/.gitkeep", "", "no-store", "", 404},
+		"climbs out of the tree": {"/../embed.go", "", "no-store", "", 404},
+	}
+	h := newHandler(builtFiles(), []byte(testHolder))
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := get(t, h, http.MethodGet, tt.target, nil)
+			if res.StatusCode != tt.status {
+				t.Fatalf("status = %d, want %d", res.StatusCode, tt.status)
+			}
+			if got := res.Header.Get("Cache-Control"); got != tt.cache {
+				t.Errorf("Cache-Control = %q, want %q", got, tt.cache)
+			}
+			if tt.status != http.StatusOK {
+				return
+			}
+			if got := res.Header.Get("Content-Type"); got != tt.contentType {
+				t.Errorf("Content-Type = %q, want %q", got, tt.contentType)
+			}
+			if diff := cmp.Diff(tt.body, readAll(t, res)); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHandler_AsksAgain(t *testing.T) {
+	t.Parallel()
+	h := newHandler(builtFiles(), nil)
+	first := get(t, h, http.MethodGet, "/m/m_1", nil)
+	tag := first.Header.Get("ETag")
+	if tag == "" {
+		t.Fatal("the index has no ETag")
+	}
+	again := get(t, h, http.MethodGet, "/m/m_2", http.Header{"If-None-Match": {tag}})
+	if again.StatusCode != http.StatusNotModified {
+		t.Errorf("status of an unchanged index = %d, want 304", again.StatusCode)
+	}
+}
+
+func TestHandler_Methods(t *testing.T) {
+	t.Parallel()
+	h := newHandler(builtFiles(), nil)
+	if res := get(t, h, http.MethodPost, "/", nil); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST = %d, Allow %q", res.StatusCode, res.Header.Get("Allow"))
+	}
+	res := get(t, h, http.MethodHead, "/", nil)
+	if body := readAll(t, res); res.StatusCode != http.StatusOK || body != "" {
+		t.Errorf("HEAD = %d with body %q", res.StatusCode, body)
+	}
+}
+
+func TestHandler_NotBuilt(t *testing.T) {
+	t.Parallel()
+	h := newHandler(fstest.MapFS{".gitkeep": {}}, []byte(testHolder))
+	for _, target := range []string{"/", "/m/m_1", "/index.html"} {
+		res := get(t, h, http.MethodGet, target, nil)
+		if body := readAll(t, res); res.StatusCode != http.StatusOK || body != testHolder {
+			t.Errorf("%s = %d with body %q", target, res.StatusCode, body)
+		}
+	}
+}
+
+func TestHandler_Embedded(t *testing.T) {
+	t.Parallel()
+	// Whether the page was built or not, the root answers with HTML that
+	// names the arena.
+	res := get(t, Handler(), http.MethodGet, "/", nil)
+	if body := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Agora Arena") {
+		t.Errorf("root = %d with body %q", res.StatusCode, body)
+	}
+}
+
+func readAll(t *testing.T, res *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

@@ -1,0 +1,121 @@
+// Plays the fixture world: the API's routes that the page reads, and its
+// WebSocket, in real time. For work on the pages only; nothing of it is built
+// into them. Run alone it also serves dist/: npm run fixture [port] [--empty]
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { history, matchOf, world } from './fixture-world.mjs';
+
+const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
+const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ws: wss:";
+
+/**
+ * Adds the world to a server: use(handler) takes its HTTP side.
+ * @param {{ on(event: 'upgrade', listener: (req: any, socket: any) => void): unknown }} server
+ * @param {(handler: (req: any, res: any, next: () => void) => void) => void} use
+ */
+export function attach(server, use, w = world()) {
+  use((req, res, next) => {
+    const url = new URL(req.url, 'http://local');
+    if (!url.pathname.startsWith('/v1/')) return next();
+    const body = route(w, url);
+    res.writeHead(body ? 200 : 404, { 'content-type': body ? 'application/json' : 'application/problem+json' });
+    res.end(JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }));
+  });
+  server.on('upgrade', (req, socket) => {
+    const url = new URL(req.url, 'http://local');
+    if (url.pathname === '/v1/stream') stream(w, url.searchParams, req, socket);
+  });
+}
+
+const list = (items) => ({ items, next_cursor: '' });
+
+function route(w, url) {
+  const now = Date.now();
+  const [, , kind, id, more] = url.pathname.split('/').map(decodeURIComponent);
+  const matches = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
+  const agent = w.agents.find((a) => a.agent_id === id);
+  if (kind === 'leagues' && !id) return list(w.leagues);
+  if (kind === 'leagues' && w.leagues.some((l) => l.slug === id)) {
+    if (!more) return w.leagues.find((l) => l.slug === id);
+    if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0 };
+  }
+  if (kind === 'matches' && !id) {
+    const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
+    return list(matches().filter((m) => (!status || status.includes(m.status)) && (!league || m.league === league)));
+  }
+  if (kind === 'matches' && w.logs.has(id) && !more) return matchOf(w.logs.get(id), now);
+  if (kind === 'agents' && !id) return list(w.agents.filter((a) => a.name.includes(url.searchParams.get('q') ?? '')));
+  if (kind === 'agents' && agent) {
+    if (!more) return agent;
+    if (more === 'matches') return list(matches().filter((m) => m.status !== 'scheduled' && m.seats.some((s) => s.agent_id === id)));
+    if (more === 'ratings') return list(Object.entries(agent.ratings).map(([league, r]) => ({ league, ...r, peak: r.rating + 30, history: history(agent, league, w.now), rank: 3 })));
+  }
+  return undefined;
+}
+
+function standings(w, slug) {
+  const rated = w.agents.filter((a) => a.ratings[slug] && slug !== 'empty').map((a) => ({
+    agent_id: a.agent_id, name: a.name, owner_id: a.owner_id, owner_name: a.owner_name, status: a.status, ...a.ratings[slug], opponents: 8,
+    recent: history(a, slug, w.now, 20).map((p) => p.rating),
+  }));
+  rated.sort((a, b) => b.rating - a.rating);
+  let rank = 0;
+  return rated.map((s) => (s.rated_matches >= 10 ? { ...s, rank: ++rank } : s));
+}
+
+function stream(w, query, req, socket) {
+  const key = createHash('sha1').update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`);
+  const frame = (op, data) => {
+    const n = data.length;
+    const head = n < 126 ? Buffer.from([0x80 | op, n]) : n < 65536 ? Buffer.from([0x80 | op, 126, n >> 8, n & 255]) : Buffer.from([0x80 | op, 127, 0, 0, 0, 0, n >>> 24, (n >> 16) & 255, (n >> 8) & 255, n & 255]);
+    socket.write(Buffer.concat([head, data]));
+  };
+  const say = (...messages) => frame(1, Buffer.from(messages.map((m) => JSON.stringify(m)).join('\n')));
+  const match = query.get('match');
+  const wide = [...w.logs.values()].flat().filter((e) => MATCH_LEVEL.has(e.type)).sort((a, b) => a.ts.localeCompare(b.ts));
+  const log = match ? (w.logs.get(match) ?? []) : wide.filter((e) => !query.get('league') || w.logs.get(e.match_id)[0].league === query.get('league'));
+  let next = match ? Number(query.get('since')) : log.findIndex((e) => Date.parse(e.ts) > Date.now());
+  if (next < 0) next = log.length;
+  const ready = () => log.slice(next).filter((e) => Date.parse(e.ts) <= Date.now());
+  say({ type: 'hello', topic: match ? `match:${match}` : 'lobby', seq: match ? (log.findLast((e) => Date.parse(e.ts) <= Date.now())?.seq ?? 0) : 0, epoch: 'fixture' });
+  if (match) say({ match_id: match, ts: new Date().toISOString(), type: 'viewers', count: 17 });
+  const tick = () => {
+    const now = ready();
+    next += now.length;
+    if (now.length) say(...now);
+    if (match && next >= log.length) {
+      clearInterval(timer);
+      frame(8, Buffer.from([0x03, 0xe8]));
+    }
+  };
+  const timer = setInterval(tick, 25);
+  tick();
+  socket.on('data', () => {});
+  socket.on('close', () => clearInterval(timer));
+  socket.on('error', () => clearInterval(timer));
+}
+
+/** Serves dist/ and the world on 127.0.0.1; gives the server. */
+export function serve(port = 0, w = world()) {
+  const dist = fileURLToPath(new URL('../dist', import.meta.url));
+  const types = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.html': 'text/html; charset=utf-8' };
+  let api;
+  const server = createServer((req, res) => api(req, res, () => {
+    const path = new URL(req.url, 'http://local').pathname;
+    const file = extname(path) && existsSync(dist + path) ? path : '/index.html';
+    res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-security-policy': POLICY });
+    res.end(readFileSync(dist + file));
+  }));
+  attach(server, (handler) => (api = handler), w);
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const empty = process.argv.includes('--empty') ? { leagues: [], logs: new Map(), agents: [], now: Date.now() } : undefined;
+  const server = await serve(Number(process.argv[2]) || 5180, empty);
+  console.log(`http://127.0.0.1:${server.address().port}`);
+}

@@ -1,0 +1,36 @@
+// Takes pictures of the pages on the fixture world, to look at while working:
+// node scripts/shots.mjs OUT [page …] [--size=1440x900] [--theme=light] [--wait=ms]
+import { chromium } from 'playwright-core';
+import { serve } from './fixture-server.mjs';
+
+const PAGES = {
+  lobby: '/', duel: '/m/m_live_duel', table: '/m/m_live_table', arena: '/m/m_live_arena', large: '/m/m_live_large', reveal: '/m/m_reveal_arena',
+  'done-duel': '/m/m_done_duel', 'done-table': '/m/m_done_table', 'done-arena': '/m/m_done_arena', next: '/m/m_next', void: '/m/m_void',
+  league: '/l/trivia', 'league-empty': '/l/empty', leagues: '/leagues', leaderboard: '/leaderboard', agent: null, missing: '/nowhere',
+};
+const flags = Object.fromEntries(process.argv.slice(3).filter((a) => a.startsWith('--')).map((a) => a.slice(2).split('=')));
+const names = process.argv.slice(3).filter((a) => !a.startsWith('--'));
+const out = process.argv[2];
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic'] });
+const sizes = flags.size ? [flags.size] : ['1440x900', '390x844'];
+const themes = flags.theme ? [flags.theme] : ['dark', 'light'];
+for (const name of names.length ? names : Object.keys(PAGES)) {
+  const server = await serve();
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  const path = PAGES[name] ?? `/a/${(await (await fetch(`${origin}/v1/leagues/trivia/standings`)).json()).items.find((s) => s.name === 'Kestrel').agent_id}`;
+  for (const size of sizes) for (const theme of themes) {
+    const [width, height] = size.split('x').map(Number);
+    const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
+    page.on('console', (m) => ['error', 'warning'].includes(m.type()) && console.log(name, m.type(), m.text()));
+    page.on('pageerror', (e) => console.log(name, 'threw', e.message));
+    await page.goto(origin + path);
+    await page.waitForTimeout(Number(flags.wait ?? 1200));
+    await page.screenshot({ path: `${out}/${name}-${width}-${theme}.png`, fullPage: flags.full !== 'no' });
+    await page.close();
+  }
+  server.closeAllConnections();
+  server.close();
+}
+await browser.close();
+process.exit(0);

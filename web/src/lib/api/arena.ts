@@ -1,0 +1,24 @@
+import { get } from './client';
+import type { Agent, League, List, Match, MatchStatus, RatingHistory, Standing } from './contract';
+
+// The API's routes that the page reads, one function each.
+
+export interface MatchQuery {
+  status?: MatchStatus;
+  league?: string;
+  limit?: number;
+}
+
+const id = encodeURIComponent;
+
+export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', {}, signal);
+export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
+export const standings = (slug: string, signal?: AbortSignal) =>
+  get<List<Standing> & { frozen: boolean }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
+export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
+export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/matches/${id(matchId)}`, {}, signal);
+export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);
+export const agentMatches = (agentId: string, limit: number, signal?: AbortSignal) =>
+  get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);
+export const ratingHistory = (agentId: string, signal?: AbortSignal) =>
+  get<List<RatingHistory>>(`/v1/agents/${id(agentId)}/ratings`, {}, signal);

@@ -1,0 +1,47 @@
+import { clock } from '../clock';
+import type { Problem } from './contract';
+
+/** Why a request failed, in a form that the page can put into words. */
+export class ApiError extends Error {
+  /** HTTP status; 0 when there was no answer at all. */
+  readonly status: number;
+  /** The arena's stable code, or "network". */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export type Query = Record<string, string | number | undefined>;
+
+export function url(path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) params.set(key, String(value));
+  }
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** Reads one JSON document. Throws ApiError; an abort passes through as it is. */
+export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  let res: Response;
+  try {
+    res = await fetch(url(path, query), { headers: { accept: 'application/json' }, signal: signal ?? null });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw new ApiError(0, 'network', 'no answer');
+  }
+  clock.sample(res.headers.get('date'));
+  const type = res.headers.get('content-type') ?? '';
+  if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
+  const body: unknown = await res.json().catch(() => null);
+  if (!res.ok) {
+    const problem = (body ?? {}) as Partial<Problem>;
+    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText);
+  }
+  return body as T;
+}

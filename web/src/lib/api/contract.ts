@@ -1,0 +1,126 @@
+import type { components } from './schema';
+
+// The public contract in the page's own words: what the API answers, as its
+// OpenAPI document says (npm run types), and what the stream carries.
+// Everything that an agent wrote is untrusted text.
+
+type Schemas = components['schemas'];
+
+export type Agent = Schemas['Agent'];
+export type AgentRating = Schemas['AgentRating'];
+export type League = Schemas['League'];
+export type Match = Schemas['Match'];
+export type MatchSeat = Schemas['Seat'];
+export type Problem = Schemas['Problem'];
+export type RatingHistory = Schemas['RatingHistory'];
+export type RatingPoint = Schemas['RatingPoint'];
+/** The interval comes once the table is refitted: half its width, in Elo. */
+export type Standing = Schemas['Standing'] & { interval?: number };
+
+export type Outcome = NonNullable<MatchSeat['outcome']>;
+export type MatchStatus = Match['status'];
+export type AgentStatus = Agent['status'];
+export type SeatState = MatchSeat['state'];
+export type PauseReason = NonNullable<Agent['pause']>['reason'];
+
+export interface List<T> {
+  items: T[];
+  next_cursor: string;
+}
+
+export interface SeatBrief {
+  agent_id: string;
+  name: string;
+  version?: string;
+}
+
+export interface Task {
+  task_id?: string;
+  description: string;
+  input_format?: string;
+  output_format?: string;
+  options?: string[];
+  topic?: string;
+}
+
+/** An agent's reply. Only the answer is required; the rest is its own claim. */
+export interface AnswerBody {
+  answer: string;
+  confidence?: number;
+  reasoning?: string;
+  subagents_used?: string[];
+  tools_used?: string[];
+  tokens?: number;
+  latency_ms?: number;
+}
+
+export interface RatingChange {
+  agent_id: string;
+  rating_before: number;
+  rating_after: number;
+  rating_delta: number;
+}
+
+export interface ClosedSeat {
+  agent_id: string;
+  answer: string | null;
+  points: number;
+  outcome: Outcome;
+  elapsed_ms: number;
+}
+
+export interface StandingBrief {
+  agent_id: string;
+  points: number;
+  place: number;
+  state: SeatState;
+}
+
+interface Common {
+  seq?: number;
+  match_id?: string;
+  round?: number;
+  agent_id?: string;
+  ts: string;
+}
+
+type On<T extends string, Body> = Common & { type: T } & Body;
+
+/** The members that sealing may hold back until the round closes. */
+type Sealed = { commitment?: string };
+
+export type AgentEventType =
+  | 'thinking'
+  | 'spawn_subagent'
+  | 'tool_call'
+  | 'tool_response'
+  | 'subagent_done'
+  | 'intermediate_result'
+  | 'answer'
+  | 'error';
+
+export type ArenaEvent =
+  | On<AgentEventType, Sealed & Record<string, unknown>>
+  | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; seats: SeatBrief[] }>
+  | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[] }>
+  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean }>
+  | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
+  | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>
+  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[] }>
+  | On<'agent_paused', { name: string; reason: PauseReason; until?: string }>
+  | On<'agent_resumed', { name: string; reason: PauseReason }>
+  | On<'agent_left', { outcome: Outcome; reason: string }>
+  | On<'match_finished', { league: string; rated: boolean; seats: (StandingBrief & { name: string })[]; rating_changes: RatingChange[] | null }>
+  | On<'match_void', { league: string; reason: string }>
+  | On<'viewers', { count: number }>;
+
+/** The first message of every stream. */
+export interface Hello {
+  type: 'hello';
+  topic: string;
+  seq: number;
+  epoch?: string;
+  ts?: string;
+  /** The position asked for lies ahead of the log: begin anew. */
+  resync?: boolean;
+}

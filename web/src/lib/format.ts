@@ -1,0 +1,59 @@
+// Numbers and times in the reader's language. Digits are always tabular, see
+// the style sheets.
+
+const MINUS = '\u2212';
+
+/** Whole Elo. */
+export const elo = (rating: number): string => String(Math.round(rating));
+
+/** A rating change with its sign: +16, −8, ±0. */
+export function delta(d: number): string {
+  const whole = Math.round(d);
+  return whole > 0 ? `+${whole}` : whole < 0 ? `${MINUS}${-whole}` : '±0';
+}
+
+/** Points: 3, 0.5, 0.33. */
+export const points = (p: number, language = 'en'): string =>
+  new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(p);
+
+/** A duration in seconds, with tenths below a minute: 0.4 s, 12.0 s, 1:05. */
+export function duration(ms: number, language = 'en'): string {
+  if (ms >= 60_000) return countdown(ms);
+  const s = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ms / 1000);
+  return `${s} s`;
+}
+
+/** What is left, rounded up to whole seconds: 0:09, 2:10, 1:02:03. */
+export function countdown(ms: number): string {
+  const all = Math.max(0, Math.ceil(ms / 1000));
+  const pad = (n: number) => String(n).padStart(2, '0');
+  const [h, m, s] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60];
+  return h ? `${h}:${pad(m)}:${pad(s)}` : `${m}:${pad(s)}`;
+}
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+/** How long ago, or how soon: "3 min. ago". Undefined when it is less than a minute. */
+export function relative(at: number, now: number, language = 'en'): string | undefined {
+  const diff = at - now;
+  for (const [unit, ms] of STEPS) {
+    if (Math.abs(diff) >= ms) {
+      return new Intl.RelativeTimeFormat(language, { style: 'short' }).format(Math.trunc(diff / ms), unit);
+    }
+  }
+  return undefined;
+}
+
+/** Date and time to the second, in the reader's zone. */
+export const exact = (ts: string, language = 'en'): string =>
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(ts));
+
+export const percent = (part: number, language = 'en'): string =>
+  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
+
+/** The ends of a SHA-256: enough to compare by eye. */
+export const shortHash = (hash: string): string => `${hash.slice(0, 6)}…${hash.slice(-6)}`;

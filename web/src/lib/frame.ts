@@ -1,0 +1,41 @@
+// Collects what comes in and hands it on once per drawn frame, however many
+// events a second there are. A hidden page draws no frames; a timer serves it.
+
+const HIDDEN_MS = 500;
+
+export class FrameQueue<T> {
+  readonly #flush: (items: T[]) => void;
+  #items: T[] = [];
+  #frame = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(flush: (items: T[]) => void) {
+    this.#flush = flush;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+    if (this.#items.length > 1) return;
+    this.#frame = requestAnimationFrame(this.flush);
+    this.#timer = setTimeout(this.flush, HIDDEN_MS);
+  }
+
+  /** Hands everything on now. */
+  readonly flush = (): void => {
+    this.#disarm();
+    if (!this.#items.length) return;
+    const items = this.#items;
+    this.#items = [];
+    this.#flush(items);
+  };
+
+  stop(): void {
+    this.#disarm();
+    this.#items = [];
+  }
+
+  #disarm(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,83 @@
+import * as api from './api/arena';
+import { ApiError } from './api/client';
+import type { ArenaEvent } from './api/contract';
+import { FrameQueue } from './frame';
+import { applyHall, emptyHall, hallOf, RECENT, type Hall } from './lobby';
+import { Stream, type Link, type Topic } from './stream';
+
+const RETRY_MS = 4_000;
+
+/**
+ * The matches of the arena or of one league, live. Its stream has no past, so
+ * the lists are read anew each time that a connection begins; events that came
+ * in meanwhile are applied on top.
+ */
+export class LiveHall {
+  hall = $state.raw<Hall>(emptyHall);
+  ready = $state(false);
+  link = $state<Link>('connecting');
+  error = $state.raw<ApiError>();
+
+  readonly #league: string | undefined;
+  readonly #over: ((league: string) => void) | undefined;
+  readonly #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
+  #pending: ArenaEvent[] | undefined;
+  #abort: AbortController | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+
+  /** over is called with the league of each match that ends. */
+  constructor(league?: string, over?: (league: string) => void) {
+    this.#league = league;
+    this.#over = over;
+  }
+
+  start(): () => void {
+    const topic: Topic = this.#league === undefined ? { lobby: true } : { league: this.#league };
+    const stream = new Stream(topic, {
+      hello: () => void this.#load(),
+      event: (e) => this.#queue.push(e),
+      link: (link) => (this.link = link),
+    });
+    void this.#load();
+    stream.start();
+    return () => {
+      stream.stop();
+      this.#queue.stop();
+      this.#abort?.abort();
+      clearTimeout(this.#retry);
+    };
+  }
+
+  async #load(): Promise<void> {
+    this.#abort?.abort();
+    clearTimeout(this.#retry);
+    const abort = new AbortController();
+    this.#abort = abort;
+    this.#pending ??= [];
+    const league = this.#league === undefined ? {} : { league: this.#league };
+    try {
+      const lists = await Promise.all([
+        api.matches({ ...league, status: 'running', limit: 50 }, abort.signal),
+        api.matches({ ...league, status: 'scheduled', limit: 20 }, abort.signal),
+        api.matches({ ...league, status: 'finished', limit: RECENT }, abort.signal),
+      ]);
+      if (abort.signal.aborted) return;
+      this.hall = this.#pending.reduce(applyHall, hallOf(lists.flatMap((l) => l.items)));
+      this.#pending = undefined;
+      this.error = undefined;
+      this.ready = true;
+    } catch (cause) {
+      if (abort.signal.aborted) return;
+      this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
+      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.#load(), RETRY_MS);
+    }
+  }
+
+  #apply(events: ArenaEvent[]): void {
+    for (const e of events) {
+      this.#pending?.push(e);
+      if (e.type === 'match_finished') this.#over?.(e.league);
+    }
+    this.hall = events.reduce(applyHall, this.hall);
+  }
+}

@@ -1,0 +1,36 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { en } from './en';
+import { es } from './es';
+
+const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
+
+describe('dictionaries', () => {
+  it('have the same keys', () => {
+    expect(Object.keys(es).sort()).toEqual(Object.keys(en).sort());
+  });
+
+  it.each(Object.keys(en) as (keyof typeof en)[])('%s has the same blanks and some text', (key) => {
+    expect(es[key].trim()).not.toBe('');
+    expect(placeholders(es[key])).toEqual(placeholders(en[key]));
+  });
+
+  it('have both forms of every plural', () => {
+    for (const key of Object.keys(en)) {
+      if (key.endsWith('_one')) expect(en).toHaveProperty([key.replace(/_one$/, '_other')]);
+    }
+  });
+
+  it('have no key that nothing uses', () => {
+    const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .filter((f) => /\.(svelte|ts)$/.test(f) && !f.includes('i18n'))
+      .map((f) => readFileSync(`src/${f}`, 'utf8'))
+      .join('\n');
+    const built = [...files.matchAll(/`([a-z_]+\.(?:[a-z_]+\.)*)\$\{/g)].map((m) => m[1]!);
+    const unused = Object.keys(en).filter((key) => {
+      const base = key.replace(/_(one|other)$/, '');
+      return !files.includes(`'${base}'`) && !files.includes(`"${base}"`) && !built.some((prefix) => key.startsWith(prefix));
+    });
+    expect(unused).toEqual([]);
+  });
+});

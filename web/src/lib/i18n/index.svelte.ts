@@ -1,0 +1,60 @@
+import { en, type Dictionary, type Key } from './en';
+
+export type Language = 'en' | 'es';
+export type Params = Readonly<Record<string, string | number>>;
+/** A key with _one and _other forms, without the ending. */
+export type PluralKey = Key extends infer K ? (K extends `${infer Base}_one` ? Base : never) : never;
+
+const KEY = 'arena.language';
+
+class Words {
+  language = $state<Language>('en');
+  #words = $state.raw<Dictionary>(en);
+
+  /** Takes the reader's language, before anything is drawn. */
+  async begin(): Promise<void> {
+    await this.use(stored() ?? (navigator.language.startsWith('es') ? 'es' : 'en'), false);
+  }
+
+  async use(language: Language, keep = true): Promise<void> {
+    this.#words = language === 'es' ? (await import('./es')).es : en;
+    this.language = language;
+    document.documentElement.lang = language;
+    if (keep) store(language);
+  }
+
+  readonly t = (key: Key, params: Params = {}): string => fill(this.#words[key], params);
+
+  readonly tn = (base: PluralKey, n: number, params: Params = {}): string => {
+    const form = new Intl.PluralRules(this.language).select(n) === 'one' ? 'one' : 'other';
+    return fill(this.#words[`${base}_${form}` as Key], { n, ...params });
+  };
+
+  /** The text of a key that is put together from data, or the fallback when there is none. */
+  readonly tx = (key: string, fallback: string, params: Params = {}): string =>
+    Object.hasOwn(this.#words, key) ? fill(this.#words[key as Key], params) : fallback;
+}
+
+export function fill(text: string, params: Params): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in params ? String(params[name]) : whole));
+}
+
+function stored(): Language | undefined {
+  try {
+    const value = localStorage.getItem(KEY);
+    return value === 'en' || value === 'es' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function store(language: Language): void {
+  try {
+    localStorage.setItem(KEY, language);
+  } catch {
+    // No storage: the choice lives as long as the page.
+  }
+}
+
+export const words = new Words();
+export const { t, tn, tx } = words;

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { ArenaEvent, Match, MatchSeat } from './api/contract';
+import { applyHall, emptyHall, hallOf, RECENT, worth } from './lobby';
+
+const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
+const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
+
+const seat = (id: string, points: number): MatchSeat => ({ agent_id: id, name: id, owner_id: 'ow_1', points, state: 'active' });
+const match = (id: string, over: Partial<Match> = {}): Match => ({
+  match_id: id, league: 'trivia', status: 'running', rated: true, round: 2, total_rounds: 5, created_at: '', starts_at: '2026-11-21T18:00:00.000Z', seq: 9,
+  format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0, seats: [seat('ag_1', 1), seat('ag_2', 1)], ...over,
+});
+
+describe('the hall', () => {
+  it('moves a match from next to live to recent', () => {
+    const scheduled = at('match_scheduled').reduce(applyHall, emptyHall);
+    expect([scheduled.next.length, scheduled.live.length, scheduled.recent.length]).toEqual([1, 0, 0]);
+    const running = at('round_closed').reduce(applyHall, emptyHall);
+    expect([running.next.length, running.live.length, running.recent.length]).toEqual([0, 1, 0]);
+    expect(running.live[0]).toMatchObject({ round: 1, league: 'trivia', total_rounds: 5 });
+    expect(running.live[0]!.seats.map((s) => [s.name, s.points])).toEqual([['Quill', 1], ['Meridian', 1]]);
+    const finished = log.reduce(applyHall, emptyHall);
+    expect([finished.next.length, finished.live.length, finished.recent.length]).toEqual([0, 0, 1]);
+    expect(finished.recent[0]!.seats[0]).toMatchObject({ points: 4, place: 1, rating_delta: 18.244 });
+  });
+
+  it('ignores what a list already knew', () => {
+    const hall = hallOf([match('m_fixture_duel', { seq: log.length, round: 5 })]);
+    expect(log.reduce(applyHall, hall)).toBe(hall);
+  });
+
+  it('ignores a match that it never heard of, until it starts', () => {
+    expect(applyHall(emptyHall, log[2]!)).toBe(emptyHall);
+    expect(applyHall(emptyHall, log[1]!).live).toHaveLength(1);
+  });
+
+  it('counts viewers without a seq', () => {
+    const hall = hallOf([match('m_1')]);
+    const e: ArenaEvent = { type: 'viewers', match_id: 'm_1', ts: '', count: 7 };
+    expect(applyHall(hall, e).live[0]).toMatchObject({ viewers: 7, seq: 9 });
+  });
+
+  it('keeps no more than it shows, newest first', () => {
+    const many = Array.from({ length: 20 }, (_, i) => match(`m_${i}`, { status: 'finished', finished_at: `2026-11-21T18:${10 + i}:00.000Z` }));
+    const hall = hallOf(many);
+    expect(hall.recent).toHaveLength(RECENT);
+    expect(hall.recent[0]!.match_id).toBe('m_19');
+  });
+
+  it('finds the close match worth more than the decided one', () => {
+    const decided = match('m_2', { seats: [seat('ag_1', 2), seat('ag_2', 0)] });
+    expect(worth(match('m_1'))).toBeGreaterThan(worth(decided));
+  });
+});

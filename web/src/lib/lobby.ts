@@ -1,0 +1,115 @@
+import type { ArenaEvent, Match, MatchSeat, SeatBrief } from './api/contract';
+
+// What the lobby and a league's page know of their matches: the lists of the
+// API, kept current by the stream's events. Pure.
+
+export interface Hall {
+  readonly live: readonly Match[];
+  readonly next: readonly Match[];
+  readonly recent: readonly Match[];
+}
+
+export const emptyHall: Hall = { live: [], next: [], recent: [] };
+
+/** How many finished matches are kept in sight. */
+export const RECENT = 12;
+
+export function hallOf(matches: readonly Match[]): Hall {
+  return {
+    live: matches.filter((m) => m.status === 'running' || m.status === 'ready'),
+    next: matches.filter((m) => m.status === 'scheduled').sort((a, b) => a.starts_at.localeCompare(b.starts_at)),
+    recent: matches
+      .filter((m) => m.status === 'finished' || m.status === 'void')
+      .sort((a, b) => (b.finished_at ?? '').localeCompare(a.finished_at ?? ''))
+      .slice(0, RECENT),
+  };
+}
+
+export function applyHall(hall: Hall, e: ArenaEvent): Hall {
+  const id = e.match_id;
+  if (!id) return hall;
+  const known = find(hall, id);
+  if (known && e.seq !== undefined && e.seq <= known.seq) return hall;
+  const next = change(known, id, e);
+  return next ? place(hall, e.seq === undefined ? next : { ...next, seq: e.seq }) : hall;
+}
+
+function find(hall: Hall, id: string): Match | undefined {
+  return [...hall.live, ...hall.next, ...hall.recent].find((m) => m.match_id === id);
+}
+
+function change(known: Match | undefined, id: string, e: ArenaEvent): Match | undefined {
+  switch (e.type) {
+    case 'match_scheduled':
+      return {
+        ...blank(id, e.ts), ...known, league: e.league, rated: e.rated, starts_at: e.starts_at, status: 'scheduled',
+        seats: seated(e.seats),
+      };
+    case 'match_started':
+      return {
+        ...blank(id, e.ts), ...known, league: e.league, rated: e.rated, total_rounds: e.total_rounds, status: 'running', started_at: e.ts,
+        seats: seated(e.seats, known?.seats),
+      };
+    case 'round_started':
+      return known && { ...known, round: e.round ?? known.round };
+    case 'round_closed':
+      return known && { ...known, seats: scored(known.seats, e.standings) };
+    case 'match_finished':
+      return known && {
+        ...known, status: 'finished', finished_at: e.ts, rated: e.rated,
+        seats: scored(known.seats, e.seats).map((s) => {
+          const delta = e.rating_changes?.find((c) => c.agent_id === s.agent_id);
+          return delta ? { ...s, rating_before: delta.rating_before, rating_delta: delta.rating_delta } : s;
+        }),
+      };
+    case 'match_void':
+      return known && { ...known, status: 'void', void_reason: e.reason, finished_at: e.ts };
+    case 'viewers':
+      return known && { ...known, viewers: e.count };
+    default:
+      return known;
+  }
+}
+
+function blank(id: string, ts: string): Match {
+  return {
+    match_id: id, league: '', status: 'scheduled', format: '', judge: '', visibility: 'live', rated: false, round: 0, total_rounds: null,
+    time_limit_seconds: 0, seats: [], created_at: ts, starts_at: ts, seq: 0, viewers: 0,
+  };
+}
+
+function seated(briefs: readonly SeatBrief[], known: readonly MatchSeat[] = []): MatchSeat[] {
+  return briefs.map((b) => ({
+    owner_id: '', points: 0, state: 'active', ...known.find((k) => k.agent_id === b.agent_id), agent_id: b.agent_id, name: b.name,
+  }));
+}
+
+function scored(seats: readonly MatchSeat[], lines: readonly { agent_id: string; points: number; place: number }[]): MatchSeat[] {
+  return seats.map((s) => {
+    const line = lines.find((l) => l.agent_id === s.agent_id);
+    return line ? { ...s, points: line.points, place: line.place } : s;
+  });
+}
+
+function place(hall: Hall, m: Match): Hall {
+  const put = (list: readonly Match[], here: boolean) => {
+    const at = list.findIndex((x) => x.match_id === m.match_id);
+    if (!here) return at < 0 ? list : list.toSpliced(at, 1);
+    return at < 0 ? undefined : list.with(at, m);
+  };
+  const live = put(hall.live, m.status === 'running' || m.status === 'ready') ?? [m, ...hall.live];
+  const next = put(hall.next, m.status === 'scheduled') ?? [...hall.next, m].sort((a, b) => a.starts_at.localeCompare(b.starts_at));
+  const over = m.status === 'finished' || m.status === 'void';
+  const recent = put(hall.recent, over) ?? [m, ...hall.recent].slice(0, RECENT);
+  return { live, next, recent };
+}
+
+/** How much a live match is worth watching: close, not nearly over, watched by others. */
+export function worth(m: Match): number {
+  const points = m.seats.map((s) => s.points).sort((a, b) => b - a);
+  const gap = (points[0] ?? 0) - (points[1] ?? 0);
+  const closeness = m.round > 0 ? 1 - gap / m.round : 0.5;
+  const ahead = m.total_rounds ? 1 - m.round / m.total_rounds : 0.6;
+  const size = Math.log2(Math.max(2, m.seats.length)) / 7;
+  return closeness + ahead + size + (m.rated ? 0.3 : 0) + Math.log10(1 + (m.viewers ?? 0));
+}

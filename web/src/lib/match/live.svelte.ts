@@ -1,0 +1,120 @@
+import { match as fetchMatch } from '../api/arena';
+import { ApiError } from '../api/client';
+import type { ArenaEvent } from '../api/contract';
+import { FrameQueue } from '../frame';
+import { Stream, type Link } from '../stream';
+import { applyEvents } from './apply';
+import { emptyMatch, fromSnapshot, type MatchState } from './state';
+
+/** If the log has not been read to its end by then, what there is of it is shown. */
+const CATCH_UP_MS = 1_500;
+
+/**
+ * A match as it happens: snapshot first, then its whole log, then live. What
+ * is shown does not run through the past: the log is taken in silently up to
+ * the point where the stream said it stands.
+ */
+export class LiveMatch {
+  /** The state to draw; undefined until the snapshot is there. */
+  state = $state.raw<MatchState>();
+  /** True once the log has been read up to the present. */
+  caughtUp = $state(false);
+  link = $state<Link>('connecting');
+  error = $state.raw<ApiError>();
+
+  readonly id: string;
+  #seen: MatchState;
+  #target = Number.POSITIVE_INFINITY;
+  #stream: Stream | undefined;
+  #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
+  #abort = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(id: string) {
+    this.id = id;
+    this.#seen = emptyMatch(id);
+  }
+
+  /** Begins to follow; the returned function ends it. */
+  start(): () => void {
+    void this.#load();
+    return () => {
+      this.#abort.abort();
+      this.#stream?.stop();
+      this.#queue.stop();
+      clearTimeout(this.#timer);
+      clearTimeout(this.#retry);
+    };
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const snapshot = await fetchMatch(this.id, this.#abort.signal);
+      this.error = undefined;
+      this.#seen = fromSnapshot(snapshot);
+      this.#target = snapshot.seq;
+      if (snapshot.seq === 0) this.#publish();
+      this.#follow();
+    } catch (cause) {
+      if (this.#abort.signal.aborted) return;
+      this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
+      if (this.error.status === 404 || this.error.status === 400 || this.error.status === 422) return;
+      this.link = 'lost';
+      this.#retry = setTimeout(() => void this.#load(), 3_000);
+    }
+  }
+
+  #follow(): void {
+    this.#stream = new Stream({ match: this.id }, {
+      hello: (h) => {
+        if (h.resync) this.#restart();
+        if (!this.caughtUp && Number.isFinite(h.seq)) this.#target = Math.max(this.#target, h.seq);
+      },
+      event: (e) => this.#queue.push(e),
+      link: (link) => {
+        this.link = link;
+        if (link === 'ended' || link === 'refused') this.#finish();
+      },
+    });
+    this.#stream.start();
+    this.#timer = setTimeout(() => this.#publish(), CATCH_UP_MS);
+  }
+
+  /** The log began anew; what was shown stays until it has been read again. */
+  #restart(): void {
+    this.#queue.stop();
+    this.#seen = emptyMatch(this.id);
+    this.#target = 0;
+    this.caughtUp = false;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#publish(), CATCH_UP_MS);
+  }
+
+  /** Nothing more will come: shows all of it. */
+  #finish(): void {
+    this.#queue.flush();
+    this.#publish();
+  }
+
+  #apply(events: ArenaEvent[]): void {
+    this.#seen = applyEvents(this.#seen, events);
+    if (this.caughtUp) this.state = this.#seen;
+    else if (this.#seen.seq >= this.#target) this.#publish();
+    // The snapshot may know the end already: only the log's own last event ends the reading.
+    if (events.some((e) => e.type === 'match_finished' || e.type === 'match_void')) this.#over();
+  }
+
+  #publish(): void {
+    clearTimeout(this.#timer);
+    this.state = this.#seen;
+    this.caughtUp = true;
+  }
+
+  /** The last event of the log is in: no need to wait for the server to say so. */
+  #over(): void {
+    this.#stream?.stop();
+    this.link = 'ended';
+    this.#publish();
+  }
+}

@@ -1,0 +1,38 @@
+import { t, tx } from '../i18n/index.svelte';
+import type { Outcome } from '../api/contract';
+import { isOver, verdict, type Lane, type MatchState, type Round } from './state';
+
+// How a seat's state looks and what it is called.
+
+export type Look = 'idle' | 'thinking' | 'tool' | 'answered' | 'sealed' | 'right' | 'partial' | 'wrong' | 'none' | 'out' | 'left';
+
+export function lookOf(match: MatchState, round: Round | undefined, lane: Lane | undefined, id: string): Look {
+  const seat = match.seats[id];
+  if (!round || !lane) return seat && seat.state !== 'active' ? seat.state : 'idle';
+  const judged = verdict(round, lane);
+  if (judged) return judged === 'none' && lane.outcome === 'unavailable' ? 'left' : judged;
+  if (lane.phase === 'answered') return lane.answer ? 'answered' : 'sealed';
+  if (isOver(match) && lane.phase !== 'failed') return 'none'; // the match ended in the middle of the round
+  return lane.phase === 'failed' ? (lane.outcome === 'unavailable' ? 'left' : 'none') : lane.phase;
+}
+
+export const lookWords = (look: Look): string => tx(`state.${look}`, look);
+
+/** Why a seat has no answer, in words. */
+export function cause(outcome: Outcome, reason?: string, limitSeconds?: number): string {
+  const status = /^status_(\d{3})$/.exec(reason ?? '')?.[1];
+  if (outcome === 'invalid' && status) return t('reason.status', { status });
+  if (outcome === 'invalid' && reason) return tx(`reason.${reason}`, t('outcome.invalid'));
+  if (outcome === 'timeout') return limitSeconds ? t('outcome.timeout', { limit: limitSeconds }) : t('outcome.timeout.plain');
+  return tx(`outcome.${outcome}`, outcome);
+}
+
+/** The counts of a closed round, for the timeline. */
+export function mix(round: Round): { right: number; wrong: number; none: number } {
+  const counts = { right: 0, wrong: 0, none: 0 };
+  for (const lane of Object.values(round.lanes)) {
+    const judged = verdict(round, lane) ?? 'none';
+    counts[judged === 'partial' ? 'right' : judged]++;
+  }
+  return counts;
+}

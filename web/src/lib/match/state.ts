@@ -1,0 +1,139 @@
+import type {
+  AnswerBody, ArenaEvent, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task,
+} from '../api/contract';
+
+// What a spectator knows of one match. Every value is read-only and shared
+// between states: what did not change keeps its identity, so that only what
+// changed is drawn again.
+
+/** What a seat is doing in a round. */
+export type Phase = 'idle' | 'thinking' | 'tool' | 'answered' | 'failed';
+
+/** How a seat's round was judged; null while the round is open. */
+export type Verdict = 'right' | 'partial' | 'wrong' | 'none';
+
+/** One line of a lane. A tool's response and a sub-agent's end join the line that they close. */
+export interface Entry {
+  readonly seq: number;
+  readonly ts: string;
+  readonly type: ArenaEvent['type'];
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The SHA-256 of a part that is not shown yet. */
+  readonly commitment?: string;
+  /** True once the hidden part has been shown. */
+  readonly revealed: boolean;
+  /** The event that closed this line. */
+  readonly end?: { readonly seq: number; readonly ts: string; readonly body: Readonly<Record<string, unknown>> };
+}
+
+/** One seat's part in one round. */
+export interface Lane {
+  readonly agentId: string;
+  readonly phase: Phase;
+  readonly entries: readonly Entry[];
+  /** Seq of the outcome, for the reveal; 0 before it. */
+  readonly outcomeSeq: number;
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  readonly elapsedMs?: number;
+  readonly commitment?: string;
+  readonly answer?: Partial<AnswerBody>;
+  readonly points?: number;
+}
+
+export interface Round {
+  readonly no: number;
+  readonly task: Task;
+  readonly limitSeconds: number;
+  readonly startedAt: string;
+  readonly deadline: string;
+  readonly interrupted: boolean;
+  readonly revealed: boolean;
+  readonly closedAt?: string;
+  readonly correct?: string;
+  readonly lanes: Readonly<Record<string, Lane>>;
+  readonly standings: readonly StandingBrief[];
+}
+
+export interface Seat {
+  readonly id: string;
+  readonly name: string;
+  readonly version?: string;
+  readonly points: number;
+  /** 1 is best; 0 while unknown. */
+  readonly place: number;
+  readonly state: SeatState;
+  /** The round in which the seat dropped out or left; 0 for none. */
+  readonly outRound: number;
+  readonly ratingBefore?: number;
+  readonly ratingDelta?: number;
+}
+
+export interface MatchState {
+  readonly id: string;
+  /** Seq of the last event taken in. */
+  readonly seq: number;
+  readonly league: string;
+  readonly status: MatchStatus;
+  readonly format: string;
+  readonly sealed: boolean;
+  readonly rated: boolean;
+  readonly totalRounds: number | null;
+  readonly startsAt?: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  readonly voidReason?: string;
+  readonly seats: Readonly<Record<string, Seat>>;
+  /** Agent ids in seat order. */
+  readonly order: readonly string[];
+  readonly rounds: readonly Round[];
+  readonly changes: readonly RatingChange[];
+  readonly viewers: number;
+}
+
+export function emptyMatch(id: string): MatchState {
+  return {
+    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, rated: false, totalRounds: null,
+    seats: {}, order: [], rounds: [], changes: [], viewers: 0,
+  };
+}
+
+/** The state before any event, with what the match's snapshot already tells. */
+export function fromSnapshot(m: Match): MatchState {
+  const seats: Record<string, Seat> = {};
+  for (const s of m.seats) {
+    seats[s.agent_id] = {
+      id: s.agent_id, name: s.name, points: s.points, place: s.place ?? 0, state: s.state, outRound: s.out_round ?? 0,
+      ...(s.rating_before === undefined ? {} : { ratingBefore: s.rating_before }),
+      ...(s.rating_delta === undefined ? {} : { ratingDelta: s.rating_delta }),
+    };
+  }
+  return {
+    ...emptyMatch(m.match_id),
+    format: m.format, sealed: m.visibility === 'sealed', league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, startsAt: m.starts_at,
+    ...(m.started_at ? { startedAt: m.started_at } : {}),
+    ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
+    ...(m.void_reason ? { voidReason: m.void_reason } : {}),
+    seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
+  };
+}
+
+export const isOver = (m: MatchState): boolean =>
+  m.status === 'finished' || m.status === 'void' || m.status === 'cancelled';
+
+export const lastRound = (m: MatchState): Round | undefined => m.rounds[m.rounds.length - 1];
+
+/** How a lane's round was judged. Undefined while it is open. */
+export function verdict(round: Round, lane: Lane): Verdict | undefined {
+  if (!round.closedAt) return undefined;
+  if (lane.outcome !== 'answered') return 'none';
+  const points = lane.points ?? 0;
+  return points >= 1 ? 'right' : points > 0 ? 'partial' : 'wrong';
+}
+
+/** Seats by points, then in seat order; once the match is over by place. */
+export function ranking(m: MatchState): Seat[] {
+  const at = new Map(m.order.map((id, i) => [id, i]));
+  const seats = m.order.map((id) => m.seats[id]).filter((s) => s !== undefined);
+  return seats.sort((a, b) => (a.place || 999) - (b.place || 999) || b.points - a.points || at.get(a.id)! - at.get(b.id)!);
+}

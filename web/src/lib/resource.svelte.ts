@@ -1,0 +1,52 @@
+import { ApiError } from './api/client';
+
+/**
+ * Something that the page reads from the API. It keeps what it has while it
+ * reads anew, so that nothing jumps, and it tries again after a failure that
+ * may pass.
+ */
+export class Resource<T> {
+  data = $state.raw<T>();
+  error = $state.raw<ApiError>();
+  readonly #read: (signal: AbortSignal) => Promise<T>;
+  #abort: AbortController | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(read: (signal: AbortSignal) => Promise<T>) {
+    this.#read = read;
+  }
+
+  /** Reads now; a read under way is dropped. */
+  readonly load = async (): Promise<void> => {
+    this.stop();
+    const abort = new AbortController();
+    this.#abort = abort;
+    try {
+      const data = await this.#read(abort.signal);
+      if (abort.signal.aborted) return;
+      this.data = data;
+      this.error = undefined;
+    } catch (cause) {
+      if (abort.signal.aborted) return;
+      this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
+      if (this.error.status === 0 || this.error.status === 429 || this.error.status >= 500) {
+        this.#retry = setTimeout(() => void this.load(), 4_000);
+      }
+    }
+  };
+
+  /** Reads now and every so many milliseconds; the returned function ends it. */
+  poll(everyMs: number): () => void {
+    void this.load();
+    const timer = setInterval(() => void this.load(), everyMs);
+    return () => {
+      clearInterval(timer);
+      this.stop();
+    };
+  }
+
+  readonly stop = (): void => {
+    this.#abort?.abort();
+    clearTimeout(this.#retry);
+  };
+}

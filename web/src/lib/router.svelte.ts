@@ -1,0 +1,41 @@
+import { resolve, type Route } from './routes';
+
+// A router for a handful of pages, on the history API.
+
+class Router {
+  route = $state.raw<Route>(resolve(location.pathname, location.search));
+  /** Counts moves to another page, so that focus can follow. */
+  moves = $state(0);
+
+  constructor() {
+    addEventListener('popstate', () => this.#read());
+    document.addEventListener('click', (e) => this.#click(e));
+  }
+
+  go(to: string, { replace = false } = {}): void {
+    const before = location.pathname;
+    history[replace ? 'replaceState' : 'pushState'](null, '', to);
+    this.#read();
+    if (location.pathname !== before) {
+      scrollTo(0, 0);
+      this.moves++;
+    }
+  }
+
+  #read(): void {
+    this.route = resolve(location.pathname, location.search);
+  }
+
+  /** Takes over plain clicks on links of our own; every other click stays the browser's. */
+  #click(e: MouseEvent): void {
+    if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    const link = e.target instanceof Element ? e.target.closest('a') : null;
+    if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
+    if (resolve(link.pathname).page === 'missing') return; // the API's own pages
+    if (link.hash && link.pathname === location.pathname) return;
+    e.preventDefault();
+    this.go(link.pathname + link.search);
+  }
+}
+
+export const router = new Router();

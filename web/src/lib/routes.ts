@@ -1,0 +1,36 @@
+// The pages and their addresses.
+
+export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'missing';
+
+export interface Route {
+  readonly page: PageName;
+  readonly param: string;
+  readonly query: URLSearchParams;
+}
+
+const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
+  [/^\/$/, 'lobby'],
+  [/^\/m\/([^/]+)$/, 'match'],
+  [/^\/leagues$/, 'leagues'],
+  [/^\/l\/([^/]+)$/, 'league'],
+  [/^\/leaderboard$/, 'leaderboard'],
+  [/^\/a\/([^/]+)$/, 'agent'],
+];
+
+export function resolve(path: string, search = ''): Route {
+  const clean = path.replace(/\/+$/, '') || '/';
+  const query = new URLSearchParams(search);
+  for (const [pattern, page] of PATTERNS) {
+    const found = pattern.exec(clean);
+    if (found) return { page, param: decode(found[1] ?? ''), query };
+  }
+  return { page: 'missing', param: clean, query };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { ServerClock } from './clock';
+import { countdown, delta, duration, elo, points, relative, shortHash } from './format';
+import { markOf } from './mark';
+import { resolve } from './routes';
+
+describe('format', () => {
+  it('writes ratings and their changes', () => {
+    expect(elo(1499.6)).toBe('1500');
+    expect([16.2, -7.6, 0.3].map(delta)).toEqual(['+16', '\u22128', '±0']);
+  });
+  it('writes points as short as they are', () => expect([3, 0.5, 1 / 3].map((p) => points(p))).toEqual(['3', '0.5', '0.33']));
+  it('writes durations', () => {
+    expect([0, 420, 12_000, 65_000].map((ms) => duration(ms))).toEqual(['0.0 s', '0.4 s', '12.0 s', '1:05']);
+    expect(duration(4200, 'es')).toBe('4,2 s');
+  });
+  it('counts down to zero and no further', () =>
+    expect([-5, 1, 9_000, 130_000, 3_723_000].map(countdown)).toEqual(['0:00', '0:01', '0:09', '2:10', '1:02:03']));
+  it('says how long ago', () => {
+    expect(relative(0, 30_000)).toBeUndefined();
+    expect(relative(0, 180_000)).toBe('3 min. ago');
+    expect(relative(7_200_000, 0, 'es')).toBe('dentro de 2 h');
+  });
+  it('cuts a hash to its ends', () => expect(shortHash('0123456789abcdef0123')).toBe('012345…ef0123'));
+});
+
+describe('the server clock', () => {
+  it('keeps the best lower bound', () => {
+    const clock = new ServerClock(() => 1000);
+    expect(clock.now()).toBe(1000);
+    clock.sample(new Date(5000).toISOString());
+    clock.sample(new Date(4000).toISOString());
+    clock.sample('not a time');
+    expect(clock.now()).toBe(5000);
+  });
+});
+
+describe('marks', () => {
+  const ids = Array.from({ length: 300 }, (_, i) => `ag_${i}`);
+  it('are the same for one id and differ between ids', () => {
+    expect(markOf('ag_7')).toEqual(markOf('ag_7'));
+    expect(new Set(ids.map((id) => JSON.stringify(markOf(id)))).size).toBeGreaterThan(290);
+  });
+  it('stay inside their box', () => {
+    for (const id of ids) {
+      const numbers = markOf(id).path.match(/-?\d+(\.\d+)?/g)!.map(Number);
+      expect(Math.min(...numbers)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...numbers)).toBeLessThanOrEqual(8);
+    }
+  });
+});
+
+describe('routes', () => {
+  it.each([
+    ['/', 'lobby', ''], ['/m/m_1', 'match', 'm_1'], ['/m/m_1/', 'match', 'm_1'], ['/leagues', 'leagues', ''], ['/l/open-trivia', 'league', 'open-trivia'],
+    ['/leaderboard', 'leaderboard', ''], ['/a/ag%201', 'agent', 'ag 1'], ['/a/%zz', 'agent', '%zz'], ['/m', 'missing', '/m'], ['/docs', 'missing', '/docs'],
+  ])('%s is %s', (path, page, param) => expect(resolve(path)).toMatchObject({ page, param }));
+});

@@ -1,0 +1,10 @@
+import { mount } from 'svelte';
+import App from './App.svelte';
+import './tokens.css';
+import './base.css';
+import { words } from '$lib/i18n/index.svelte';
+
+const target = document.getElementById('app');
+if (!target) throw new Error('the page has no #app');
+await words.begin();
+mount(App, { target });
