@@ -59,7 +59,7 @@ test-deps:
 
 .PHONY: test-go
 test-go: ## The Go tests, with the race detector
-	CGO_ENABLED=1 go test $(TAGS) -race ./...
+	CGO_ENABLED=1 go test $(TAGS) -race -timeout 5m ./...
 
 .PHONY: race
 race: test-go ## The same

@@ -143,6 +143,9 @@ func (t *tail) seek(seq int64) cursor {
 	}
 }
 
+// end gives the cursor after everything that is there.
+func (t *tail) end() cursor { return cursor{seg: t.newest, at: len(t.newest.entries)} }
+
 // next gives the n events that are ready at c as one range of bytes and moves
 // c behind them. It reports false when c fell off the tail.
 func (t *tail) next(c *cursor) (b []byte, n int, ok bool) {

@@ -219,6 +219,9 @@ func (t *topic) attach(s *spectator) {
 		t.tails[s.form] = tl
 	}
 	tl.readers++
+	if s.seq == t.head { // live from here on; later it could not tell what it has missed of the events without a seq
+		s.cursor, s.live = tl.end(), true
+	}
 	s.index = len(t.readers)
 	t.readers = append(t.readers, s)
 	t.fillIfBehind()
@@ -255,6 +258,7 @@ func (t *topic) next(s *spectator) (b []byte, n int, do step) {
 			return nil, 0, stepRead
 		}
 		s.cursor, s.live = tl.seek(s.seq), true
+		t.announced = 0 // it may have missed the viewers while it read the log
 	}
 	b, n, ok := tl.next(&s.cursor)
 	switch {
