@@ -12,7 +12,7 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
 
-UI_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) \
+UI_SOURCES := $(shell find web/src web/public -type f ! -name schema.d.ts 2>/dev/null) \
 	$(wildcard web/index.html web/*.ts web/*.config.js web/package.json)
 
 ##@ Run

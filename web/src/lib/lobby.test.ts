@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
-import { applyHall, emptyHall, hallOf, RECENT, worth } from './lobby';
+import { applyHall, beside, emptyHall, hallOf, RECENT, worth } from './lobby';
 
 const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
 const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
@@ -46,6 +46,16 @@ describe('the hall', () => {
     const hall = hallOf(many);
     expect(hall.recent).toHaveLength(RECENT);
     expect(hall.recent[0]!.match_id).toBe('m_19');
+  });
+
+  it('fills the places beside the stage once, with the best of each league first', () => {
+    const live = [match('m_1', { viewers: 90 }), match('m_2', { viewers: 80 }), match('m_3', { viewers: 70 }), match('m_4', { league: 'maths' })];
+    const first = beside([], live, 'm_1', 2);
+    expect(first).toEqual(['m_2', 'm_4']);
+    const later = [...live.filter((m) => m.match_id !== 'm_2'), match('m_5', { viewers: 999 })];
+    expect(beside(first, later, 'm_1', 2)).toEqual(['m_4', 'm_5']);
+    expect(beside(first, [...live, match('m_5', { viewers: 999 })], 'm_1', 2)).toEqual(first);
+    expect(beside(first, [], undefined, 2)).toEqual([]);
   });
 
   it('finds the close match worth more than the decided one', () => {

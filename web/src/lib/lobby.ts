@@ -104,12 +104,26 @@ function place(hall: Hall, m: Match): Hall {
   return { live, next, recent };
 }
 
-/** How much a live match is worth watching: close, not nearly over, watched by others. */
+/** How much a live match is worth watching: close, under way, not nearly over, watched by others. */
 export function worth(m: Match): number {
   const points = m.seats.map((s) => s.points).sort((a, b) => b - a);
   const gap = (points[0] ?? 0) - (points[1] ?? 0);
-  const closeness = m.round > 0 ? 1 - gap / m.round : 0.5;
-  const ahead = m.total_rounds ? 1 - m.round / m.total_rounds : 0.6;
+  const closeness = m.round > 0 ? Math.max(0, 1 - gap / m.round) : 0.5;
+  const done = m.total_rounds ? m.round / m.total_rounds : 0.5;
+  const ahead = m.total_rounds && m.total_rounds - m.round < 2 ? 0 : 0.5;
   const size = Math.log2(Math.max(2, m.seats.length)) / 7;
-  return closeness + ahead + size + (m.rated ? 0.3 : 0) + Math.log10(1 + (m.viewers ?? 0));
+  return closeness * (0.4 + 0.6 * done) + ahead + size + (m.rated ? 0.3 : 0) + Math.log10(1 + m.viewers);
+}
+
+/**
+ * The matches beside the stage: those that were there stay while they are
+ * live; free places go to the best of each league first, then to the best.
+ */
+export function beside(before: readonly string[], live: readonly Match[], stage: string | undefined, places: number): string[] {
+  const open = live.filter((m) => m.match_id !== stage).sort((a, b) => worth(b) - worth(a));
+  const kept = before.filter((id) => open.some((m) => m.match_id === id)).slice(0, places);
+  const leagues = new Set(open.filter((m) => kept.includes(m.match_id)).map((m) => m.league));
+  const free = open.filter((m) => !kept.includes(m.match_id));
+  const first = free.filter((m) => !leagues.has(m.league) && leagues.add(m.league));
+  return [...kept, ...[...first, ...free.filter((m) => !first.includes(m))].map((m) => m.match_id)].slice(0, places);
 }

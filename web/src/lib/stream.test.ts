@@ -144,8 +144,8 @@ describe('Stream', () => {
     f.last().say(hello);
     f.stream.stop();
     expect(f.last().closed).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
     vi.advanceTimersByTime(600_000);
     expect(f.sockets).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });

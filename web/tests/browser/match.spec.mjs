@@ -180,7 +180,9 @@ async function pages() {
     return all.find((m) => m.seats.length === 2 && m.round > 0);
   }, PATIENCE);
   const arena = await until('match of nine seats or more', async () => {
-    const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=100')).items];
+    const leagues = (await api('/v1/leagues')).items.filter((l) => l.max_seats >= 9);
+    const lists = await Promise.all(leagues.map((l) => api(`/v1/matches?league=${l.slug}&status=running,finished&limit=20`)));
+    const all = lists.flatMap((l) => l.items);
     return all.find((m) => m.seats.length >= 9 && m.round > 0);
   }, 2 * PATIENCE);
   const agent = duel.seats[0].agent_id;
@@ -205,7 +207,7 @@ test('every page fits a phone and a desk, in the dark and in the light', { timeo
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
-        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled' });
+        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png` });
         await close();
       }
     }

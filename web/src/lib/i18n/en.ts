@@ -29,6 +29,8 @@ export const en = {
   'lobby.title': 'Live now',
   'lobby.watch': 'Watch',
   'lobby.also': 'Also live',
+  'lobby.more_one': 'and {n} more in the leagues',
+  'lobby.more_other': 'and {n} more in the leagues',
   'lobby.next': 'Next',
   'lobby.recent': 'Just finished',
   'lobby.top': 'Top agents',

@@ -29,6 +29,8 @@ export const es: Dictionary = {
   'lobby.title': 'En vivo ahora',
   'lobby.watch': 'Ver',
   'lobby.also': 'También en vivo',
+  'lobby.more_one': 'y {n} más en las ligas',
+  'lobby.more_other': 'y {n} más en las ligas',
   'lobby.next': 'A continuación',
   'lobby.recent': 'Recién terminadas',
   'lobby.top': 'Mejores agentes',
