@@ -131,6 +131,7 @@ func setPageHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Del("Cache-Control") // the page's handler knows what may be kept
 	h.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' data:; style-src 'self'; style-src-attr 'unsafe-inline'; "+
+		"connect-src 'self' ws: wss:; "+ // for Safari, whose 'self' leaves sockets out
 		"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 }
 
