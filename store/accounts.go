@@ -10,17 +10,13 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// CreateOwner stores an owner and their first token. name_taken: another
-// owner has the name, in whatever case.
+// CreateOwner stores an owner and their first token. Owners are told apart by
+// their ids: two may have one name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *sql.Tx) error {
-		n, err := exec(ctx, tx, `INSERT INTO owners (id, name, name_key, email, created_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (name_key) DO NOTHING`, o.ID, o.Name, foldCase(o.Name), o.Email, ms(o.CreatedAt))
-		if err != nil {
+		if _, err := exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`,
+			o.ID, o.Name, o.Email, ms(o.CreatedAt)); err != nil {
 			return err
-		}
-		if n == 0 {
-			return arena.Errorf(arena.CodeNameTaken, "there is an owner named %q already", o.Name)
 		}
 		return insertToken(ctx, tx, t)
 	})

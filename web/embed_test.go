@@ -2,6 +2,7 @@ package web
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,9 +33,7 @@ func builtFiles() fstest.MapFS {
 func get(t *testing.T, h http.Handler, method, target string, header http.Header) *http.Response {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, target, http.NoBody)
-	for k, v := range header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, header)
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, req)
 	res := rec.Result()

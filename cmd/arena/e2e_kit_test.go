@@ -145,7 +145,9 @@ func (p *process) stop() {
 // kill ends the process with SIGKILL, as a crash would.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
-	_ = <-p.exited // killed: not a success
+	if err := <-p.exited; err == nil {
+		p.t.Error("a killed process ended well")
+	}
 }
 
 func must(t *testing.T, err error) {

@@ -19,7 +19,7 @@ import (
 func realFile(t *testing.T, name string) []byte {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "shared", "data", name)
-	data, err := os.ReadFile(path) //nolint:gosec // a file of the developer's
+	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skipf("real questions are not here: %s", path)
 	}

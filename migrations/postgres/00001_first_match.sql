@@ -8,11 +8,9 @@
 CREATE TABLE owners (
     id         TEXT COLLATE "C" NOT NULL,
     name       TEXT COLLATE "C" NOT NULL,
-    name_key   TEXT COLLATE "C" NOT NULL, -- case-folded
     email      TEXT COLLATE "C" NOT NULL,
     created_at BIGINT NOT NULL,
-    CONSTRAINT owners_pk PRIMARY KEY (id),
-    CONSTRAINT owners_name_key UNIQUE (name_key)
+    CONSTRAINT owners_pk PRIMARY KEY (id)
 );
 
 CREATE TABLE tokens (

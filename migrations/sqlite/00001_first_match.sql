@@ -7,11 +7,9 @@
 CREATE TABLE owners (
     id         TEXT    NOT NULL,
     name       TEXT    NOT NULL,
-    name_key   TEXT    NOT NULL, -- case-folded
     email      TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
-    CONSTRAINT owners_pk PRIMARY KEY (id),
-    CONSTRAINT owners_name_key UNIQUE (name_key)
+    CONSTRAINT owners_pk PRIMARY KEY (id)
 ) STRICT;
 
 CREATE TABLE tokens (
