@@ -29,6 +29,18 @@ type matchView struct {
 	CurrentRound     *currentRoundView `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
 }
 
+// MatchView is exported only because Huma skips unexported embedded structs.
+type MatchView = matchView
+
+// snapshotView is one match as it stands. Its members stand at the top, as in
+// lists, and once more under match, for those who read the snapshot as
+// {match, seats, points, round, seq}.
+type snapshotView struct {
+	MatchView
+	Match  matchView               `json:"match"`
+	Points map[string]arena.Points `json:"points" doc:"By agent id."`
+}
+
 type seatView struct {
 	AgentID      string          `json:"agent_id"`
 	Name         string          `json:"name"`

@@ -207,8 +207,16 @@ func (a *API) matchPage(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	return answerList(items, next)
 }
 
-func (a *API) getMatch(ctx context.Context, in *IDParam) (*output[matchView], error) {
-	return a.oneMatch(ctx, in.ID)
+func (a *API) getMatch(ctx context.Context, in *IDParam) (*output[snapshotView], error) {
+	m, err := a.oneMatch(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := snapshotView{MatchView: m.Body, Match: m.Body, Points: map[string]arena.Points{}}
+	for _, s := range m.Body.Seats {
+		v.Points[s.AgentID] = s.Points
+	}
+	return answer(v)
 }
 
 func (a *API) oneMatch(ctx context.Context, id string) (*output[matchView], error) {
