@@ -21,6 +21,10 @@ UI_SOURCES := $(shell find web/src web/public -type f ! -name schema.d.ts 2>/dev
 demo: ui ## A whole arena on this machine, with agents that play
 	go run $(TAGS) ./cmd/arena demo
 
+.PHONY: cluster
+cluster: build ## Three nodes on PostgreSQL and Redis on this machine, behind nginx if there is one
+	scripts/cluster.sh
+
 .PHONY: dev
 dev: web/node_modules/.package-lock.json ## The demo, with pages that reload while you edit web/
 	ADDR=127.0.0.1:8080 scripts/with-demo.sh npm --prefix web run dev
@@ -50,7 +54,7 @@ image: ## The container image arena:latest
 
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
-test: export ARENA_TEST_REQUIRE := postgres
+test: export ARENA_TEST_REQUIRE := postgres,redis
 test: test-deps test-go test-web test-browser ## Everything; as root on Debian it installs what is missing first
 
 .PHONY: test-deps
@@ -80,6 +84,28 @@ screens: build ## The same, and its pictures go to docs/screens
 .PHONY: smoke
 smoke: build ## A short look at every door of a running demo
 	scripts/with-demo.sh node scripts/smoke.mjs
+
+DURATION ?= 90s
+SEEDS ?= 3
+SEED ?= 1
+DB ?= postgres
+# More flags of cmd/chaos, such as -v or -race.
+CHAOS ?=
+
+.PHONY: chaos
+chaos: bin/chaos ## Break a cluster and prove its promises: DURATION, SEEDS, SEED, DB=postgres|sqlite
+	bin/chaos -duration $(DURATION) -seeds $(SEEDS) -seed $(SEED) -db $(DB) $(CHAOS)
+
+.PHONY: chaos-short
+chaos-short: bin/chaos ## The same on both databases, about 25 s each
+	CGO_ENABLED=0 go build $(TAGS) -o bin/arena-chaos ./cmd/arena
+	bin/chaos -arena bin/arena-chaos -duration 10s -db postgres
+	bin/chaos -arena bin/arena-chaos -duration 10s -db sqlite
+
+# Built, not run by go run: a signal must reach it, for it ends what it started.
+.PHONY: bin/chaos
+bin/chaos: test-deps
+	CGO_ENABLED=0 go build -o $@ ./cmd/chaos
 
 ##@ Check
 

@@ -40,6 +40,9 @@ type Match struct {
 	VoidReason string
 	Seq        int64 // of the last event in its log
 	Lease      Lease
+	// Interruptions counts the leases that ended before their node gave the
+	// match back: crashes, freezes, a database out of reach.
+	Interruptions int
 }
 
 // Lease is the right of one node to play one match. Every write made under

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sees to it that the programs which the tests run beside Go and Node are
 # there: a C compiler (race detector), Chromium (browser test), the PostgreSQL
-# server (store). As root on Debian or Ubuntu it installs what is missing;
-# elsewhere it lists it and ends with 1.
+# server (store), the Redis server (bus between nodes). As root on Debian or
+# Ubuntu it installs what is missing; elsewhere it lists it and ends with 1.
 set -euo pipefail
 
 has() {
@@ -32,6 +32,7 @@ need() {
 has gcc clang cc || need gcc "a C compiler (gcc or clang), for the race detector"
 has_chromium || need chromium "Chromium or Chrome, for the browser test (or set CHROMIUM to its path)"
 has_postgres || need postgresql "the PostgreSQL server, 14 or newer, for the tests of the store"
+has redis-server || need redis-server "the Redis server, 7 or newer, for the tests of the bus between nodes"
 if [ ${#packages[@]} -eq 0 ]; then exit 0; fi
 if [[ " ${packages[*]} " == *" gcc "* ]]; then packages+=(libc6-dev); fi
 
@@ -53,6 +54,15 @@ if [[ " ${packages[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common
   echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
 fi
 
+# Redis has no such switch. Debian asks this program before it starts a
+# service; 101 says no. It goes away again, and the service stays off.
+policy=/usr/sbin/policy-rc.d
+if [[ " ${packages[*]} " == *" redis-server "* ]] && [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
+
 export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
 install_packages() {
   apt-get install --yes --no-install-recommends -o Dpkg::Options::=--force-confold "${packages[@]}"
@@ -61,4 +71,7 @@ echo "installing for the tests: ${packages[*]}"
 if ! install_packages; then
   apt-get update
   install_packages
+fi
+if [[ " ${packages[*]} " == *" redis-server "* ]] && has update-rc.d; then
+  update-rc.d redis-server disable
 fi

@@ -13,7 +13,7 @@ import (
 // CreateOwner stores an owner and their first token. Owners are told apart by
 // their ids: two may have one name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
-	err := s.write(ctx, o.ID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, o.ID, func(ctx context.Context, tx *transaction) error {
 		if _, err := exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`,
 			o.ID, o.Name, o.Email, ms(o.CreatedAt)); err != nil {
 			return err
@@ -36,11 +36,11 @@ func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 
 // CreateToken stores a token.
 func (s *Store) CreateToken(ctx context.Context, t arena.Token) error {
-	err := s.write(ctx, t.ID, func(ctx context.Context, tx *sql.Tx) error { return insertToken(ctx, tx, t) })
+	err := s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error { return insertToken(ctx, tx, t) })
 	return s.wrap(err, "create token %s", t.ID)
 }
 
-func insertToken(ctx context.Context, tx *sql.Tx, t arena.Token) error {
+func insertToken(ctx context.Context, tx *transaction, t arena.Token) error {
 	_, err := exec(ctx, tx, `INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, t.ID, sql.NullString{String: t.OwnerID, Valid: t.OwnerID != ""},
 		string(t.Scope), t.Name, t.Hash[:], ms(t.CreatedAt), ms(t.LastUsedAt), ms(t.RevokedAt))
@@ -76,7 +76,7 @@ func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
 // RevokeToken ends a token; ownerID is "" for an admin token. not_found: it
 // is another's, unknown, or revoked already.
 func (s *Store) RevokeToken(ctx context.Context, ownerID, id string) error {
-	err := s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, id, func(ctx context.Context, tx *transaction) error {
 		n, err := exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
 			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, ms(s.now()), id, ownerID)
 		if err == nil && n == 0 {
@@ -105,7 +105,7 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, er
 	if now.Sub(t.LastUsedAt) < usedEvery {
 		return t, nil
 	}
-	err = s.write(ctx, t.ID, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error {
 		_, err := exec(ctx, tx, `UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1`, ms(now), t.ID)
 		return err
 	})

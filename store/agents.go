@@ -74,7 +74,7 @@ func (i pausesInto) Scan(src any) error {
 // owner has another agent of that name, in whatever case, that is not
 // retired. not_found: the owner or a league does not exist.
 func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
-	err := s.write(ctx, a.ID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, a.ID, func(ctx context.Context, tx *transaction) error {
 		columns, err := agentColumns(a)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 // version starts the new version's count in every league; retiring withdraws
 // the agent from its leagues. before and after are as stored.
 func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
-	err = s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
 		before, after, err = s.updateAgent(ctx, tx, id, apply)
 		return err
 	})
@@ -209,7 +209,7 @@ func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Ag
 // RecordProbe is UpdateAgent for the outcome of a health check: it also adds
 // ok to the count of the UTC day of at.
 func (s *Store) RecordProbe(ctx context.Context, id string, at time.Time, ok bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
-	err = s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
 		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (s *Store) RecordProbe(ctx context.Context, id string, at time.Time, ok boo
 	return before, after, s.wrap(err, "record probe of agent %s", id)
 }
 
-func (s *Store) updateAgent(ctx context.Context, tx *sql.Tx, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
 	if before, err = oneAgent(ctx, tx, id, s.d.lock("a")); err != nil {
 		return before, after, err
 	}

@@ -30,13 +30,13 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 	var claimed []arena.Match
 	// One claim at a time in the cluster: two nodes that count an agent's
 	// seats side by side would both find one free.
-	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *transaction) error {
 		claimed = nil
 		if err := s.d.oneInCluster(ctx, tx, claimLock); err != nil {
 			return err
 		}
 		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+
-			s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree("m"), limit)
+			s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree(), limit)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 		}
 		for len(ids) < limit {
 			id, err := one(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
-				AND m.starts_at <= `+s.d.clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.lockFree("m"))
+				AND m.starts_at <= `+s.d.clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.lockFree())
 			if errors.Is(err, sql.ErrNoRows) {
 				if err := s.markReady(ctx, tx); err != nil {
 					return err
@@ -84,8 +84,10 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 	return claimed, s.wrap(err, "claim matches for node %s", node)
 }
 
-func (s *Store) claim(ctx context.Context, tx *sql.Tx, id, node string, ttl time.Duration) error {
+func (s *Store) claim(ctx context.Context, tx *transaction, id, node string, ttl time.Duration) error {
+	// A lease that ended by itself is an interruption, one that was given back is not.
 	if _, err := exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
+		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 THEN 1 ELSE 0 END,
 		lease_until = `+s.d.clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.clock+` ELSE started_at END
 		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
 		return err
@@ -95,10 +97,11 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, id, node string, ttl time
 }
 
 // markReady notes that due matches wait for their agents.
-func (s *Store) markReady(ctx context.Context, tx *sql.Tx) error {
-	_, err := exec(ctx, tx, `UPDATE matches SET status = 'ready' WHERE id IN (SELECT m.id FROM matches m
+func (s *Store) markReady(ctx context.Context, tx *transaction) error {
+	// With a value to bind, or the driver of PostgreSQL would not prepare it.
+	_, err := exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
 		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.clock+`
-		AND `+blocked+s.d.lockFree("m")+`)`)
+		AND `+blocked+s.d.lockFree()+`)`, string(arena.MatchReady))
 	return err
 }
 
@@ -110,25 +113,36 @@ func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
 	return fromMS(at), s.wrap(err, "read next start")
 }
 
-// RenewLeases gives all of a node's leases ttl from now on and tells which
-// it still holds.
-func (s *Store) RenewLeases(ctx context.Context, node string, ttl time.Duration) (held []arena.Lease, err error) {
+// RenewLeases gives the leases that node holds on these matches ttl from now
+// on, and tells which those are. Only what is named is renewed: a match that
+// nobody plays any more must run out.
+func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
 	// Alone, and its rows in the order of their ids: it locks many.
-	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *sql.Tx) (err error) {
-		held, err = all(ctx, tx, func(r scanner) (arena.Lease, error) {
-			l := arena.Lease{Node: node}
-			return l, r.Scan(&l.MatchID, &l.Epoch)
-		}, `UPDATE matches SET lease_until = `+s.d.clock+` + $1 WHERE id IN (SELECT m.id FROM matches m
-			WHERE m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.lock("m")+`)
-			AND node = $2 AND status = 'running' RETURNING id, epoch`, ttl.Milliseconds(), node)
-		return err
+	ids := slices.Sorted(slices.Values(matchIDs))
+	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *transaction) error {
+		held = nil
+		for part := range slices.Chunk(ids, maxIDs) {
+			c := clauses{args: []any{ttl.Milliseconds(), node}}
+			in(&c, "m.id", part)
+			renewed, err := all(ctx, tx, func(r scanner) (arena.Lease, error) {
+				l := arena.Lease{Node: node}
+				return l, r.Scan(&l.MatchID, &l.Epoch)
+			}, `UPDATE matches SET lease_until = `+s.d.clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.where()+`
+				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.lock("m")+`)
+				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.args...)
+			if err != nil {
+				return err
+			}
+			held = append(held, renewed...)
+		}
+		return nil
 	})
 	return held, s.wrap(err, "renew leases of node %s", node)
 }
 
 // ReleaseLease gives a match back: any node may claim it at once.
 func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
@@ -147,7 +161,7 @@ type fenced struct {
 
 // fence locks a match's row for a runner. lease_lost: the match is not
 // running, or a later claim has a higher epoch (threat C2).
-func (s *Store) fence(ctx context.Context, tx *sql.Tx, l arena.Lease) (fenced, error) {
+func (s *Store) fence(ctx context.Context, tx *transaction, l arena.Lease) (fenced, error) {
 	f, err := one(ctx, tx, func(r scanner) (f fenced, err error) {
 		return f, r.Scan(&f.league, &f.round, &f.roundOpen)
 	}, `SELECT m.league, m.round, m.round_open FROM matches m WHERE m.id = $1 AND m.epoch = $2 AND m.status = 'running'`+

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -27,7 +26,7 @@ const (
 type operation struct {
 	key   string // of the row that it locks first
 	alone bool   // needs a transaction of its own where rows are locked one by one
-	run   func(context.Context, *sql.Tx) error
+	run   func(context.Context, *transaction) error
 	state atomic.Int32
 	done  chan error // holds the one outcome
 }
@@ -43,7 +42,7 @@ func (o *operation) abandon() bool { return o.state.CompareAndSwap(opWaiting, op
 
 // call runs the operation. A panic in a caller's function is the failure of
 // that operation, not of its batch mates and not of the process.
-func (o *operation) call(ctx context.Context, tx *sql.Tx) (err error) {
+func (o *operation) call(ctx context.Context, tx *transaction) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic inside a write: %v\n%s", p, debug.Stack())
@@ -59,7 +58,7 @@ func (o *operation) call(ctx context.Context, tx *sql.Tx) (err error) {
 // It has one lane, each with a goroutine and a queue, per transaction that
 // may be open at once. Operations on one key stay in one lane, in order.
 type committer struct {
-	db    *sql.DB
+	db    *handle
 	d     dialect
 	lanes []*lane
 	seed  maphash.Seed
@@ -75,7 +74,7 @@ type lane struct {
 	closed bool
 }
 
-func newCommitter(db *sql.DB, d dialect) *committer {
+func newCommitter(db *handle, d dialect) *committer {
 	c := &committer{db: db, d: d, seed: maphash.MakeSeed()}
 	for range d.lanes {
 		l := &lane{}
@@ -188,7 +187,7 @@ func (c *committer) commit(batch []*operation) {
 func (c *committer) together(batch []*operation) (again []*operation) {
 	ctx, cancel := c.transactionContext()
 	defer cancel()
-	tx, err := c.db.BeginTx(ctx, nil)
+	tx, err := c.db.begin(ctx, nil)
 	if err != nil {
 		failAll(batch, err)
 		return nil
@@ -231,7 +230,7 @@ func (c *committer) together(batch []*operation) (again []*operation) {
 
 // inSavepoint runs one operation of a batch. broken means that the
 // transaction itself cannot go on.
-func inSavepoint(ctx context.Context, tx *sql.Tx, o *operation) (failed, broken error) {
+func inSavepoint(ctx context.Context, tx *transaction, o *operation) (failed, broken error) {
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT operation"); err != nil {
 		return nil, err
 	}
@@ -261,7 +260,7 @@ func (c *committer) single(o *operation) {
 func (c *committer) transact(o *operation) error {
 	ctx, cancel := c.transactionContext()
 	defer cancel()
-	tx, err := c.db.BeginTx(ctx, nil)
+	tx, err := c.db.begin(ctx, nil)
 	if err != nil {
 		return unavailable(err)
 	}

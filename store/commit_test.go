@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,12 +39,12 @@ func openStore(t testing.TB, url string) *store.Store {
 
 // batch holds up the committer, lets ops queue in this order, and lets them
 // run as one batch. All have one key, so that they share a lane.
-func batch(t *testing.T, s *store.Store, ops ...func(context.Context, *sql.Tx) error) []error {
+func batch(t *testing.T, s *store.Store, ops ...func(context.Context, *store.Tx) error) []error {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_ = s.Write(t.Context(), "k", func(context.Context, *sql.Tx) error { close(entered); <-release; return nil })
+		_ = s.Write(t.Context(), "k", func(context.Context, *store.Tx) error { close(entered); <-release; return nil })
 	})
 	<-entered
 	errs := make([]error, len(ops))
@@ -65,8 +64,8 @@ func waitQueued(s *store.Store, n int) {
 }
 
 // tick inserts a row that readTicks sees once it is committed.
-func tick(n int) func(context.Context, *sql.Tx) error {
-	return func(ctx context.Context, tx *sql.Tx) error {
+func tick(n int) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO ticks (job, tick) VALUES ('test', $1)", n)
 		return err
 	}
@@ -123,12 +122,12 @@ func committerFailure(t *testing.T, s *store.Store) {
 	boom := errors.New("boom")
 	errs := batch(t, s,
 		tick(1),
-		func(ctx context.Context, tx *sql.Tx) error { // fails of its own accord
+		func(ctx context.Context, tx *store.Tx) error { // fails of its own accord
 			return errors.Join(tick(2)(ctx, tx), boom)
 		},
 		tick(3),
-		func(ctx context.Context, tx *sql.Tx) error { return tick(3)(ctx, tx) }, // fails in the engine
-		func(context.Context, *sql.Tx) error { panic("oh no") },
+		func(ctx context.Context, tx *store.Tx) error { return tick(3)(ctx, tx) }, // fails in the engine
+		func(context.Context, *store.Tx) error { panic("oh no") },
 		tick(6),
 	)
 	for i, want := range []bool{true, false, true, false, false, true} {
@@ -155,7 +154,7 @@ func committerFailure(t *testing.T, s *store.Store) {
 func committerFailedCommit(t *testing.T, s *store.Store) {
 	t.Helper()
 	// A constraint that is checked at the commit is how a commit fails here.
-	deferred := func(ctx context.Context, tx *sql.Tx) error {
+	deferred := func(ctx context.Context, tx *store.Tx) error {
 		for _, statement := range []string{
 			"PRAGMA defer_foreign_keys = 1",
 			"INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at) VALUES ('to_1', 'ow_none', 'owner', '', x'00', 0, 0, 0)",
@@ -171,7 +170,7 @@ func committerFailedCommit(t *testing.T, s *store.Store) {
 		if _, err := s.Writer().ExecContext(t.Context(), ddl); err != nil {
 			t.Fatal(err)
 		}
-		deferred = func(ctx context.Context, tx *sql.Tx) error {
+		deferred = func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.ExecContext(ctx, "INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at) VALUES ('to_1', 'ow_none', 'owner', '', '\\x00', 0, 0, 0)")
 			return err
 		}
@@ -193,7 +192,7 @@ func committerFailedCommit(t *testing.T, s *store.Store) {
 // disk may. Then nobody is told that their work is stored.
 func committerLostTransaction(t *testing.T, s *store.Store) {
 	t.Helper()
-	errs := batch(t, s, tick(1), func(ctx context.Context, tx *sql.Tx) error {
+	errs := batch(t, s, tick(1), func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, "ROLLBACK")
 		return err
 	}, tick(3))
@@ -215,7 +214,7 @@ func committerAbandoned(t *testing.T, s *store.Store) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_ = s.Write(t.Context(), "k", func(context.Context, *sql.Tx) error { close(entered); <-release; return nil })
+		_ = s.Write(t.Context(), "k", func(context.Context, *store.Tx) error { close(entered); <-release; return nil })
 	})
 	<-entered
 	ctx, cancel := context.WithCancel(t.Context())
@@ -245,7 +244,7 @@ func committerAbandoned(t *testing.T, s *store.Store) {
 func committerStarted(t *testing.T, s *store.Store) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.Write(ctx, "k", func(inner context.Context, tx *sql.Tx) error {
+	err := s.Write(ctx, "k", func(inner context.Context, tx *store.Tx) error {
 		cancel() // the caller goes away while its operation runs
 		return tick(1)(inner, tx)
 	})
@@ -262,7 +261,7 @@ func committerClose(t *testing.T, s *store.Store) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_ = s.Write(t.Context(), "k", func(context.Context, *sql.Tx) error { close(entered); <-release; return nil })
+		_ = s.Write(t.Context(), "k", func(context.Context, *store.Tx) error { close(entered); <-release; return nil })
 	})
 	<-entered
 	errs := make([]error, 3)
@@ -311,7 +310,7 @@ func TestCommitter_Deadlock(t *testing.T) {
 	errs := make([]error, 2)
 	for i, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		wg.Go(func() {
-			errs[i] = s.WriteInLane(t.Context(), i, func(ctx context.Context, tx *sql.Tx) error {
+			errs[i] = s.WriteInLane(t.Context(), i, func(ctx context.Context, tx *store.Tx) error {
 				runs[i]++
 				for n, name := range order {
 					if _, err := tx.ExecContext(ctx, "UPDATE counters SET value = value + 1 WHERE name = $1", name); err != nil {

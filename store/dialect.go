@@ -33,6 +33,9 @@ type dialect struct {
 	// patience bounds one transaction of a committer; 0: the engine's own
 	// limits suffice.
 	patience time.Duration
+	// compiles says that the driver compiles a text at every call unless it is
+	// prepared.
+	compiles bool
 	// snapshot makes all statements of a read transaction see one state.
 	snapshot *sql.TxOptions
 	// classify tells what a driver's error means, by its code.
@@ -55,7 +58,7 @@ func sqliteDialect() dialect {
 	return dialect{
 		name: "sqlite", goose: goose.DialectSQLite3,
 		clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-		lanes: 1,
+		lanes: 1, compiles: true,
 		// The driver begins deferred transactions for readers, and WAL gives
 		// such a transaction one state.
 		snapshot: &sql.TxOptions{ReadOnly: true},
@@ -83,17 +86,18 @@ func (d dialect) lock(alias string) string {
 	return " FOR NO KEY UPDATE OF " + alias
 }
 
-// lockFree is lock, but passes over rows that another transaction has locked.
-func (d dialect) lockFree(alias string) string {
+// lockFree is lock for matches m, but passes over rows that another
+// transaction has locked.
+func (d dialect) lockFree() string {
 	if !d.rowLocks {
 		return ""
 	}
-	return d.lock(alias) + " SKIP LOCKED"
+	return d.lock("m") + " SKIP LOCKED"
 }
 
 // oneInCluster makes transactions that name the same thing wait for each
 // other, on every node. A transaction that uses it must be queued alone.
-func (d dialect) oneInCluster(ctx context.Context, tx *sql.Tx, thing string) error {
+func (d dialect) oneInCluster(ctx context.Context, tx *transaction, thing string) error {
 	if !d.rowLocks {
 		return nil
 	}
@@ -105,8 +109,14 @@ func (d dialect) oneInCluster(ctx context.Context, tx *sql.Tx, thing string) err
 // errors of a done context stay as they are.
 func (d dialect) explain(err error) error {
 	var known *arena.Error
-	if err == nil || errors.As(err, &known) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	// A deadline that ended an attempt to connect is the driver's own.
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return unavailable(err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	switch d.classify(err) {
@@ -160,7 +170,7 @@ func classifyPostgres(err error) fault {
 	if !errors.As(err, &e) {
 		var refused *pgconn.ConnectError
 		var network net.Error
-		if gone(err) || errors.As(err, &refused) || errors.As(err, &network) ||
+		if gone(err) || pgconn.SafeToRetry(err) || errors.As(err, &refused) || errors.As(err, &network) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return faultUnavailable
 		}
@@ -175,7 +185,7 @@ func classifyPostgres(err error) fault {
 		return faultText
 	case "40001", "40P01", "55P03": // serialization, deadlock, lock not available
 		return faultRetry
-	case "25006": // read-only: a standby
+	case "25006", "25P03": // read-only: a standby; the session was idle in a transaction for too long
 		return faultUnavailable
 	}
 	for _, class := range []string{"08", "53", "57", "58"} { // connection, resources, operator, system

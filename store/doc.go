@@ -19,10 +19,13 @@
 // or as functions that it calls inside the transaction. Such a function may
 // be called again, must be quick, and must not call the store.
 //
+// The log of a match that is over moves from rows of events to compressed rows
+// of event_archives (archive.go); readers do not notice.
+//
 // Writes go through a committer (commit.go) that puts what waits into one
-// transaction, so that many small writes share one sync to disk. Times are
-// unix milliseconds in UTC; leases and due times are compared with the
-// database's clock.
+// transaction, so that many small writes share one sync to disk. Statements
+// are prepared once (statements.go). Times are unix milliseconds in UTC; leases
+// and due times are compared with the database's clock.
 //
 // Failures are *arena.Error with the codes not_found, conflict, name_taken,
 // invalid, lease_lost, round_closed and unavailable; a done context comes

@@ -13,7 +13,7 @@ import (
 // them. The caller has locked the match's row or made it, so the numbers
 // commit with everything else or not at all. What comes back may be shown:
 // it has no hidden part.
-func (s *Store) appendEvents(ctx context.Context, tx *sql.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
+func (s *Store) appendEvents(ctx context.Context, tx *transaction, matchID string, events ...arena.Event) ([]arena.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
@@ -43,23 +43,32 @@ func raw(text string) json.RawMessage {
 }
 
 // EventsAfter gives a match's events after number since, at most limit, in
-// order and without hidden parts; none for a match that does not exist.
+// order and without hidden parts; none for a match that does not exist or
+// whose log was dropped. Callers must not change their bodies.
 func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	events, err := all(ctx, s.reader, func(r scanner) (e arena.Event, err error) {
+	events, err := s.rowsAfter(ctx, matchID, since, limit)
+	if err == nil && len(events) == 0 { // in this order: a log goes from rows to archive, never back
+		events, err = s.archivedAfter(ctx, matchID, since, limit)
+	}
+	return events, s.wrap(err, "read events of match %s", matchID)
+}
+
+// rowsAfter is EventsAfter for a log that is not packed.
+func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+	return all(ctx, s.reader, func(r scanner) (e arena.Event, err error) {
 		var body string
 		err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
 		e.Body = raw(body)
 		return e, err
 	}, `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1 AND seq > $2
 		ORDER BY seq LIMIT $3`, matchID, since, limit)
-	return events, s.wrap(err, "read events of match %s", matchID)
 }
 
 // hiddenEvents gives the events of a round that have a hidden part, with it.
-func hiddenEvents(ctx context.Context, tx *sql.Tx, matchID string, round int) ([]arena.Event, error) {
+func hiddenEvents(ctx context.Context, tx *transaction, matchID string, round int) ([]arena.Event, error) {
 	return all(ctx, tx, func(r scanner) (arena.Event, error) {
 		e := arena.Event{MatchID: matchID, Round: round}
 		var hidden string
@@ -75,7 +84,7 @@ func hiddenEvents(ctx context.Context, tx *sql.Tx, matchID string, round int) ([
 // the agent's seat does not play any more (threat E5).
 func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
-	err := s.write(ctx, matchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *transaction) error {
 		// The lock comes first, alone: only a later statement is sure to see
 		// the seat as it is after whoever held the row before.
 		round, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'

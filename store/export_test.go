@@ -3,10 +3,15 @@ package store
 import (
 	"context"
 	"database/sql"
+
+	"github.com/agora-arena/arena/arena"
 )
 
+// Tx is what an operation runs in.
+type Tx = transaction
+
 // Write queues any operation, for tests of the committer.
-func (s *Store) Write(ctx context.Context, key string, run func(context.Context, *sql.Tx) error) error {
+func (s *Store) Write(ctx context.Context, key string, run func(context.Context, *Tx) error) error {
 	return s.write(ctx, key, run)
 }
 
@@ -22,16 +27,70 @@ func (s *Store) Queued() int {
 }
 
 // Writer gives the writing handle.
-func (s *Store) Writer() *sql.DB { return s.writer }
+func (s *Store) Writer() *sql.DB { return s.writer.DB }
 
 // Reader gives the reading handle.
-func (s *Store) Reader() *sql.DB { return s.reader }
+func (s *Store) Reader() *sql.DB { return s.reader.DB }
 
 // WriteInLane is Write with a key that belongs to lane n.
-func (s *Store) WriteInLane(ctx context.Context, n int, run func(context.Context, *sql.Tx) error) error {
+func (s *Store) WriteInLane(ctx context.Context, n int, run func(context.Context, *Tx) error) error {
 	key := ""
 	for s.commit.lane(key) != s.commit.lanes[n] {
 		key += "x"
 	}
 	return s.write(ctx, key, run)
 }
+
+// Positional is positional with its arguments put in order.
+func Positional(query string, args ...any) (string, []any) {
+	text, order := positional(query)
+	return text, arrange(order, args)
+}
+
+// View runs read in one transaction.
+func (s *Store) View(ctx context.Context, read func(q *Tx) error) error {
+	return s.view(ctx, func(q querier) error { return read(q.(*Tx)) })
+}
+
+// Prepared gives the number of texts that writers and readers keep prepared.
+func (s *Store) Prepared() (writer, reader int) { return len(s.writer.known), len(s.reader.known) }
+
+// Pack packs events of one match that are numbered from 1.
+func Pack(events []arena.Event) []byte {
+	var b []byte
+	for _, e := range events {
+		b = packEvent(b, e)
+	}
+	return b
+}
+
+// Unpack is the reverse of Pack for n events.
+func Unpack(matchID string, n int, b []byte) ([]arena.Event, error) {
+	return unpackEvents(matchID, part{first: 1, last: int64(n)}, b)
+}
+
+// ArchiveCache is the cache of decoded logs.
+type ArchiveCache = archiveCache
+
+// NewArchiveCache makes one.
+func NewArchiveCache(limit int) *ArchiveCache { return newArchiveCache(limit) }
+
+// Get asks it for the first row of a match.
+func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]arena.Event, error)) ([]arena.Event, error) {
+	return c.get(ctx, partKey{matchID, 1}, load)
+}
+
+// Size gives what it holds.
+func (c *ArchiveCache) Size() (rows, bytes int) { return len(c.parts), c.bytes }
+
+// Tables gives the names of the tables that Copy copies.
+func Tables() []string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.name
+	}
+	return names
+}
+
+// Explain turns a driver's error into the domain's, as every method does.
+func (s *Store) Explain(err error) error { return s.d.explain(err) }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -16,7 +15,7 @@ const tickKept = 24 * time.Hour
 // this tick of a job (threat C3).
 func (s *Store) ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error) {
 	var won bool
-	err := s.write(ctx, job, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, job, func(ctx context.Context, tx *transaction) error {
 		n, err := exec(ctx, tx, `INSERT INTO ticks (job, tick) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)
 			WHERE NOT EXISTS (SELECT 1 FROM ticks t WHERE t.job = $1 AND t.tick > $3) ON CONFLICT DO NOTHING`,
 			job, ms(tick), ms(tick.Add(tickKept)))
@@ -65,7 +64,8 @@ func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
 			counts.Agents[arena.AgentStatus(l.status)] = l.n
 		}
 		// Logs have no gaps, so their last numbers add up to their lines.
-		matches, err := all(ctx, q, read, `SELECT status, count(*), CAST(sum(seq) AS BIGINT) FROM matches GROUP BY status`)
+		matches, err := all(ctx, q, read, `SELECT status, count(*), CAST(sum(CASE log_state WHEN $1 THEN 0 ELSE seq END) AS BIGINT)
+			FROM matches GROUP BY status`, logDropped)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ func signingKeys(ctx context.Context, q querier) ([]arena.SigningKey, error) {
 	}, `SELECT kid, alg, private, created_at, signs_from, expires_at FROM signing_keys ORDER BY created_at, kid`)
 }
 
-func insertKey(ctx context.Context, tx *sql.Tx, k arena.SigningKey) error {
+func insertKey(ctx context.Context, tx *transaction, k arena.SigningKey) error {
 	_, err := exec(ctx, tx, `INSERT INTO signing_keys (kid, alg, private, created_at, signs_from, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6)`, k.KID, k.Alg, k.Private, ms(k.CreatedAt), ms(k.SignsFrom), ms(k.ExpiresAt))
 	return err
@@ -35,7 +34,7 @@ const keysLock = "signing_keys"
 
 // AddSigningKey stores k and sets when others expire, by kid.
 func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error {
-	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *transaction) error {
 		if err := s.d.oneInCluster(ctx, tx, keysLock); err != nil {
 			return err
 		}
@@ -57,7 +56,7 @@ func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire ma
 // gives all keys: nodes that start together agree on one.
 func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
 	var keys []arena.SigningKey
-	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *transaction) error {
 		err := s.d.oneInCluster(ctx, tx, keysLock)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func leagueKey(slug string) string { return "~" + slug }
 // CreateLeague stores a league; its drift is 0. name_taken: the slug exists.
 // invalid: its pack does not exist.
 func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
-	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *transaction) error {
 		settings, entry, err := leagueDocs(ctx, tx, l)
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
 }
 
 // leagueDocs gives the stored forms of a league's settings and entry rules.
-func leagueDocs(ctx context.Context, tx *sql.Tx, l arena.League) (settings, entry string, err error) {
+func leagueDocs(ctx context.Context, tx *transaction, l arena.League) (settings, entry string, err error) {
 	if id := l.Settings.PackID; id != "" {
 		_, err := one(ctx, tx, scanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -84,7 +84,7 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 // schedule, next run and note. invalid: its pack does not exist.
 func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
 	var after arena.League
-	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *transaction) error {
 		l, err := oneLeague(ctx, tx, slug, s.d.lock("l"))
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 // Enter puts an agent into a league; it may have been there before. Entering
 // twice changes nothing. not_found: the league or the agent does not exist.
 func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
 		if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
 			return notFound("agent", agentID)
 		} else if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time)
 	return s.wrap(err, "enter agent %s into league %s", agentID, league)
 }
 
-func enter(ctx context.Context, tx *sql.Tx, league, agentID string, at time.Time) error {
+func enter(ctx context.Context, tx *transaction, league, agentID string, at time.Time) error {
 	if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM leagues WHERE slug = $1`, league); errors.Is(err, sql.ErrNoRows) {
 		return notFound("league", league)
 	} else if err != nil {
@@ -135,7 +135,7 @@ func enter(ctx context.Context, tx *sql.Tx, league, agentID string, at time.Time
 
 // Withdraw takes an agent out of a league. not_found: it is not in it.
 func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
 		n, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
 			ms(at), league, agentID)
 		if err == nil && n == 0 {

@@ -12,13 +12,16 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
+// matchRows reads matches. A log that was dropped (logDropped) has no last
+// event.
 const matchRows = `SELECT m.id, m.league, m.status, m.settings, m.seed, m.round, m.round_open, m.created_at, m.starts_at,
-	m.started_at, m.finished_at, m.void_reason, m.seq, m.node, m.epoch FROM matches m`
+	m.started_at, m.finished_at, m.void_reason, CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END, m.node, m.epoch, m.interruptions FROM matches m`
 
 func scanMatch(r scanner) (m arena.Match, err error) {
 	var seed int64
 	err = r.Scan(&m.ID, &m.League, &m.Status, jsonInto{&m.Settings}, &seed, &m.Round, &m.RoundOpen, timeInto{&m.CreatedAt},
-		timeInto{&m.StartsAt}, timeInto{&m.StartedAt}, timeInto{&m.FinishedAt}, &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch)
+		timeInto{&m.StartsAt}, timeInto{&m.StartedAt}, timeInto{&m.FinishedAt}, &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
+		&m.Interruptions)
 	m.Seed = uint64(seed) //nolint:gosec // the same 64 bits
 	m.Lease.MatchID = m.ID
 	return m, err
@@ -91,7 +94,7 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (
 		m.StartsAt = m.CreatedAt
 	}
 	var stored []arena.Event
-	err = s.write(ctx, m.ID, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, m.ID, func(ctx context.Context, tx *transaction) error {
 		if err := checkSeats(ctx, tx, m.Seats); err != nil {
 			return err
 		}
@@ -177,7 +180,7 @@ func seatArgs(matchID string, s arena.Seat, p phase) []any {
 // writeSeats stores how the seats of a match stand; what a seat is (name,
 // endpoint, key, version) is stored only when pin is true. A seat that the
 // match does not have is refused.
-func (s *Store) writeSeats(ctx context.Context, tx *sql.Tx, matchID string, seats []arena.Seat, p phase, pin bool) error {
+func (s *Store) writeSeats(ctx context.Context, tx *transaction, matchID string, seats []arena.Seat, p phase, pin bool) error {
 	held, err := all(ctx, tx, scanSeat, seatRows+` WHERE s.match_id = $1`, matchID)
 	if err != nil {
 		return err
@@ -275,7 +278,7 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}
 	var stored []arena.Event
-	err := s.write(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, id, func(ctx context.Context, tx *transaction) error {
 		now, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", id)
@@ -308,7 +311,7 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 }
 
 // endMatch is the one place where a match comes to an end.
-func endMatch(ctx context.Context, tx *sql.Tx, id string, status arena.MatchStatus, reason string, at time.Time) error {
+func endMatch(ctx context.Context, tx *transaction, id string, status arena.MatchStatus, reason string, at time.Time) error {
 	_, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
 		lease_until = 0 WHERE id = $4`, string(status), reason, ms(at), id)
 	return err

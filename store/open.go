@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/klauspost/compress/zstd"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -35,9 +36,14 @@ type Store struct {
 	log    *slog.Logger
 	now    func() time.Time
 	d      dialect
-	reader *sql.DB // several connections that cannot write
-	writer *sql.DB // the committer's
+	reader *handle // several connections that cannot write
+	writer *handle // the committer's
 	commit *committer
+
+	packer   *zstd.Encoder // of logs
+	unpacker *zstd.Decoder
+	archives *archiveCache
+
 	once   sync.Once
 	closed error
 }
@@ -50,8 +56,14 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if o.Logger == nil || o.Now == nil {
 		return nil, errors.New("store: Logger and Now are required")
 	}
-	s := &Store{log: o.Logger, now: o.Now}
+	s := &Store{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes)}
 	var err error
+	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true)); err != nil {
+		return nil, fmt.Errorf("make compressor: %w", err)
+	}
+	if s.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)); err != nil {
+		return nil, fmt.Errorf("make decompressor: %w", err)
+	}
 	switch scheme, rest, _ := strings.Cut(databaseURL, ":"); scheme {
 	case "sqlite":
 		err = s.openSQLite(rest)
@@ -95,14 +107,17 @@ func (s *Store) openSQLite(name string) error {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 	}}
 	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}
-	if s.writer, err = sql.Open("sqlite", uri+"?"+write.Encode()); err != nil {
+	writer, err := sql.Open("sqlite", uri+"?"+write.Encode())
+	if err != nil {
 		return err
 	}
+	reader, err := sql.Open("sqlite", uri+"?"+read.Encode())
+	if err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	s.writer, s.reader = newHandle(writer, s.d), newHandle(reader, s.d)
 	s.writer.SetMaxOpenConns(1)
 	s.writer.SetMaxIdleConns(1)
-	if s.reader, err = sql.Open("sqlite", uri+"?"+read.Encode()); err != nil {
-		return errors.Join(err, s.writer.Close())
-	}
 	readers := max(4, runtime.NumCPU())
 	s.reader.SetMaxOpenConns(readers)
 	s.reader.SetMaxIdleConns(readers)
@@ -117,19 +132,25 @@ func (s *Store) openPostgres(databaseURL string) error {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}
-	for name, value := range map[string]string{"application_name": "arena", "statement_timeout": "30000"} {
+	for name, value := range map[string]string{
+		"application_name": "arena", "statement_timeout": "30000",
+		// A node that freezes or is cut off inside a transaction must not hold its
+		// locks, such as that of claims, against the others (threat C2). It is
+		// less than a lease lasts, so that take-over needs not wait for it.
+		"idle_in_transaction_session_timeout": "3000",
+	} {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
 		}
 	}
 	s.d = postgresDialect()
-	s.writer = stdlib.OpenDB(*config)
+	s.writer = newHandle(stdlib.OpenDB(*config), s.d)
 	s.writer.SetMaxOpenConns(s.d.lanes + 1) // one more for Migrate and Ping
 	s.writer.SetMaxIdleConns(s.d.lanes)
 
 	readOnly := config.Copy()
 	readOnly.RuntimeParams["default_transaction_read_only"] = "on"
-	s.reader = stdlib.OpenDB(*readOnly)
+	s.reader = newHandle(stdlib.OpenDB(*readOnly), s.d)
 	s.reader.SetMaxOpenConns(16)
 	s.reader.SetMaxIdleConns(16)
 	return nil
@@ -148,7 +169,7 @@ func (s *Store) Close() error {
 // Ping reports whether the database answers, to readers and writers.
 func (s *Store) Ping(ctx context.Context) error {
 	// The writer first: it makes a new SQLite file what readers expect.
-	for _, db := range []*sql.DB{s.writer, s.reader} {
+	for _, db := range []*handle{s.writer, s.reader} {
 		if _, err := one(ctx, db, scanInt, "SELECT 1"); err != nil {
 			return s.wrap(err, "ping database")
 		}
@@ -201,7 +222,7 @@ func (s *Store) provider() (*goose.Provider, error) {
 		options = append(options, goose.WithSessionLocker(locker))
 	}
 	// The provider is never closed: that would close our handle.
-	p, err := goose.NewProvider(s.d.goose, s.writer, files, options...)
+	p, err := goose.NewProvider(s.d.goose, s.writer.DB, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -221,19 +242,19 @@ func (s *Store) CommitStats() CommitStats {
 
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
-func (s *Store) write(ctx context.Context, key string, run func(context.Context, *sql.Tx) error) error {
+func (s *Store) write(ctx context.Context, key string, run func(context.Context, *transaction) error) error {
 	return s.commit.do(ctx, &operation{key: key, run: run})
 }
 
 // writeAlone is write for operations that hold a lock of the whole cluster or
 // take long.
-func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *sql.Tx) error) error {
+func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *transaction) error) error {
 	return s.commit.do(ctx, &operation{key: key, run: run, alone: true})
 }
 
 // view runs read inside one transaction whose statements see one state.
 func (s *Store) view(ctx context.Context, read func(q querier) error) error {
-	tx, err := s.reader.BeginTx(ctx, s.d.snapshot)
+	tx, err := s.reader.begin(ctx, s.d.snapshot)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 		}
 		rows[i] = []any{p.ID, i, body}
 	}
-	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *transaction) error {
 		if _, err := exec(ctx, tx, `INSERT INTO packs (id, name, format, tasks, created_at) VALUES ($1, $2, $3, $4, $5)`,
 			p.ID, p.Name, p.Format, len(tasks), ms(p.CreatedAt)); err != nil {
 			return err

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -141,7 +140,7 @@ type settlementSource struct {
 // gives no changes. The settlements' counter is locked first: settlements
 // happen one after the other in the whole cluster, each on the ratings that
 // the one before it left.
-func (s *Store) rate(ctx context.Context, tx *sql.Tx, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
+func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
 	seq, err := one(ctx, tx, scanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.lock("c"))
 	if err != nil {
 		return nil, err
@@ -218,7 +217,7 @@ func (s *Store) rate(ctx context.Context, tx *sql.Tx, m settlementSource, rate f
 
 // ratingsOf gives the ratings of a match's agents, new ones for those who
 // have none.
-func (s *Store) ratingsOf(ctx context.Context, tx *sql.Tx, m settlementSource) (map[string]*ratingRow, error) {
+func (s *Store) ratingsOf(ctx context.Context, tx *transaction, m settlementSource) (map[string]*ratingRow, error) {
 	found := make(map[string]*ratingRow, len(m.seats))
 	ids := make([]string, len(m.seats))
 	for i, seat := range m.seats {
@@ -243,7 +242,7 @@ func (s *Store) ratingsOf(ctx context.Context, tx *sql.Tx, m settlementSource) (
 // meet notes who met whom and counts, by agent, the opponents that it had not
 // met in a rated match of the league before. Agents of one owner are not
 // rated against each other and so do not meet (rulebook, section 7).
-func meet(ctx context.Context, tx *sql.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
+func meet(ctx context.Context, tx *transaction, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
 	var pairs [][]any
 	for i, a := range changes {
 		for _, b := range changes[i+1:] {
@@ -254,7 +253,7 @@ func meet(ctx context.Context, tx *sql.Tx, league string, changes []arena.Rating
 		}
 	}
 	met := make(map[string]int, len(changes))
-	for part := range slices.Chunk(pairs, maxArgs/3) {
+	for part := range chunks(pairs) {
 		_, err := all(ctx, tx, func(r scanner) (none struct{}, err error) {
 			var a, b string
 			err = r.Scan(&a, &b)

@@ -26,11 +26,19 @@ type answerDoc struct {
 	LatencyMS     *float64 `json:"latency_ms"`
 }
 
-// StartMatch pins the seats as given and notes when play began. A second call
-// for the same match changes nothing and returns no events.
-func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, events []arena.Event) ([]arena.Event, error) {
+// StartMatch pins the seats as given, notes when play began and opens the
+// first round, unless first is nil. A second call for the same match changes
+// nothing and returns no events.
+func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error) {
+	var task string
+	if first != nil {
+		var err error
+		if task, err = jsonText(taskDoc(first.Task)); err != nil {
+			return nil, s.wrap(err, "start match %s", l.MatchID)
+		}
+	}
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
 		stored = nil
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
@@ -45,37 +53,54 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 		if _, err := exec(ctx, tx, `UPDATE matches SET started_at = $1 WHERE id = $2`, ms(at), l.MatchID); err != nil {
 			return err
 		}
+		if first != nil {
+			if err := insertRound(ctx, tx, l.MatchID, *first, task); err != nil {
+				return err
+			}
+		}
 		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
 		return err
 	})
 	return stored, s.wrap(err, "start match %s", l.MatchID)
 }
 
+// insertRound stores a round that opens. What is sealed in it has a higher
+// number than the log has now.
+func insertRound(ctx context.Context, tx *transaction, matchID string, r arena.Round, task string) error {
+	if _, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
+		opened_seq) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1))`,
+		matchID, r.No, task, ms(r.OpenedAt)); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, matchID)
+	return err
+}
+
 // OpenRound opens round r.No: the one after the last, or the open one once
-// more after a take-over, which adds one to its interruptions and keeps its
-// task. conflict: any other number, or a round is still open.
+// more after a take-over, with one more interruption than is stored; its task
+// stays. A second call for the same interruption changes nothing and returns
+// no events. conflict: any other number, or a round is still open.
 func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
 	task, err := jsonText(taskDoc(r.Task))
 	if err != nil {
 		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 	}
 	var stored []arena.Event
-	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+		stored = nil
 		f, err := s.fence(ctx, tx, l)
 		if err != nil {
 			return err
 		}
 		switch {
 		case f.roundOpen && r.No == f.round:
-			_, err = exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1 WHERE match_id = $1 AND no = $2`,
-				l.MatchID, r.No)
-		case !f.roundOpen && r.No == f.round+1:
-			if _, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
-				opened_seq) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1))`,
-				l.MatchID, r.No, task, ms(r.OpenedAt)); err != nil {
+			n, err := exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1
+				WHERE match_id = $1 AND no = $2 AND interruptions < $3`, l.MatchID, r.No, r.Interruptions)
+			if err != nil || n == 0 {
 				return err
 			}
-			_, err = exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, l.MatchID)
+		case !f.roundOpen && r.No == f.round+1:
+			err = insertRound(ctx, tx, l.MatchID, r, task)
 		default:
 			return arena.Errorf(arena.CodeConflict, "round %d cannot be opened: the last one is %d (open: %t)", r.No, f.round, f.roundOpen)
 		}
@@ -98,7 +123,7 @@ func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 	}
 	var stored []arena.Event
-	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
 		stored = nil
 		f, err := s.fence(ctx, tx, l)
 		if err != nil {
@@ -141,7 +166,7 @@ func answerArgs(a arena.Answer) ([]any, error) {
 	}, nil
 }
 
-func insertDeliveries(ctx context.Context, tx *sql.Tx, matchID, league string, deliveries []arena.Delivery) error {
+func insertDeliveries(ctx context.Context, tx *transaction, matchID, league string, deliveries []arena.Delivery) error {
 	rows := make([][]any, len(deliveries))
 	for i, d := range deliveries {
 		if d.ID == "" {
@@ -160,7 +185,8 @@ func insertDeliveries(ctx context.Context, tx *sql.Tx, matchID, league string, d
 // CloseRound closes the open round: it stores the judged answers and how all
 // seats stand, calls events with the round's events that have a hidden part,
 // and appends what it returns. events runs inside the transaction, perhaps
-// more than once. round_closed: c.Round is not open.
+// more than once. A second call for the last round changes nothing and returns
+// no events. round_closed: c.Round is any other round that is not open.
 func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
 	answers := make([][]any, len(c.Answers))
 	for i, a := range c.Answers {
@@ -172,13 +198,17 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 		answers[i] = args
 	}
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+		stored = nil
 		f, err := s.fence(ctx, tx, l)
 		if err != nil {
 			return err
 		}
-		if !f.roundOpen || f.round != c.Round {
+		switch {
+		case f.round != c.Round || f.round == 0:
 			return roundClosed(l.MatchID, c.Round)
+		case !f.roundOpen:
+			return nil
 		}
 		// What came back stays as SaveAnswer stored it; what it is worth is new.
 		if err := bulk(ctx, tx, insertAnswers, `ON CONFLICT (match_id, round, agent_id) DO UPDATE SET outcome = excluded.outcome,

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -61,19 +62,32 @@ func exec(ctx context.Context, q querier, query string, args ...any) (int64, err
 	return result.RowsAffected()
 }
 
-// maxArgs is the most placeholders of one statement. SQLite finds a
-// placeholder by walking over those before it, so long statements are slow:
-// 30,000 took seconds, thirty times 1,000 take milliseconds.
-const maxArgs = 1_000
+// arities are the lengths in which lists stand in a statement, longest first.
+// With every length of its own, each text would be compiled for one use.
+var arities = []int{256, 64, 16, 4, 2, 1}
 
-// bulk inserts rows by as few statements as possible: head is "INSERT INTO t
-// (a, b)", tail "" or an ON CONFLICT clause.
-func bulk(ctx context.Context, q querier, head, tail string, rows [][]any) error {
-	if len(rows) == 0 {
-		return nil
+// maxIDs is the most ids that one statement names.
+const maxIDs = 256
+
+// chunks cuts items into parts whose lengths are arities.
+func chunks[T any](items []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for _, n := range arities {
+			for len(items) >= n {
+				if !yield(items[:n:n]) {
+					return
+				}
+				items = items[n:]
+			}
+		}
 	}
-	for part := range slices.Chunk(rows, maxArgs/len(rows[0])) {
-		if _, err := q.ExecContext(ctx, head+values(len(part), len(rows[0]))+tail, slices.Concat(part...)...); err != nil {
+}
+
+// bulk inserts rows by few statements: head is "INSERT INTO t (a, b)", tail ""
+// or an ON CONFLICT clause.
+func bulk(ctx context.Context, q querier, head, tail string, rows [][]any) error {
+	for part := range chunks(rows) {
+		if _, err := q.ExecContext(ctx, head+values(len(part), len(part[0]))+tail, slices.Concat(part...)...); err != nil {
 			return err
 		}
 	}
@@ -119,11 +133,18 @@ func (c *clauses) and(condition string, args ...any) {
 	c.conditions = append(c.conditions, condition)
 }
 
-// in adds the condition that column is one of items.
+// in adds the condition that column is one of items, at least one and at most
+// maxIDs. The last one is repeated up to the next of arities.
 func in[T ~string](c *clauses, column string, items []T) {
-	marks := make([]string, len(items))
-	for i, item := range items {
-		marks[i] = c.arg(string(item))
+	n := maxIDs
+	for _, arity := range arities {
+		if arity >= len(items) {
+			n = arity
+		}
+	}
+	marks := make([]string, n)
+	for i := range marks {
+		marks[i] = c.arg(string(items[min(i, len(items)-1)]))
 	}
 	c.conditions = append(c.conditions, column+" IN ("+strings.Join(marks, ", ")+")")
 }
@@ -135,9 +156,6 @@ func (c *clauses) where() string {
 	}
 	return " WHERE " + strings.Join(c.conditions, " AND ")
 }
-
-// maxIDs is the most ids that one statement names.
-const maxIDs = 500
 
 // Times are unix milliseconds, 0 for the zero time.
 

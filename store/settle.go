@@ -22,9 +22,9 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 	at = fromMS(ms(at))
 	var stored []arena.Event
 	// Alone: it holds the settlements' counter until it commits.
-	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
 		stored = nil
-		settled, err := s.settled(ctx, tx, l)
+		settled, err := s.endedAs(ctx, tx, l, arena.MatchFinished)
 		if err != nil || settled {
 			return err
 		}
@@ -55,15 +55,15 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 	return stored, s.wrap(err, "settle match %s", l.MatchID)
 }
 
-// settled locks the match's row and reports whether this lease, the current
-// one, has settled the match.
-func (s *Store) settled(ctx context.Context, tx *sql.Tx, l arena.Lease) (bool, error) {
+// endedAs locks the match's row and reports whether this lease, the current
+// one, has ended the match this way.
+func (s *Store) endedAs(ctx context.Context, tx *transaction, l arena.Lease, end arena.MatchStatus) (bool, error) {
 	status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.lock("m"),
 		l.MatchID, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, leaseLost(l)
 	}
-	return arena.MatchStatus(status) == arena.MatchFinished, err
+	return arena.MatchStatus(status) == end, err
 }
 
 // rated gives the seats with what the changes did to them.
@@ -81,10 +81,15 @@ func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
 }
 
 // VoidMatch ends a running match that does not count, with the last event of
-// its log. No rating moves.
+// its log. No rating moves. A second call for the same match changes nothing
+// and returns no events.
 func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+		stored = nil
+		if over, err := s.endedAs(ctx, tx, l, arena.MatchVoid); err != nil || over {
+			return err
+		}
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}

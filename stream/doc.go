@@ -25,6 +25,21 @@
 // and lobby topics carry the match-level events as they are published; their
 // counters restart with the hub, which is what epoch in hello tells.
 //
+// # Several nodes
+//
+// With a Bus, what is published on one node reaches the spectators of all. A
+// node subscribes to the topics that have spectators here. Messages carry
+// ready text, a batch for each Publish call, and take the same way as those
+// published here.
+//
+// The bus may lose messages; the log has them. When a subscription begins or
+// comes back, a match topic reads the log from its last seq; while the
+// connection is lost, twice per second; and when nothing was heard for ten
+// seconds, once, since a node that is killed between commit and publishing
+// tells nobody. League and lobby topics have no log: their spectators are
+// closed with 1012 when something may be missing, and come back. Numbers of
+// viewers are those of all nodes that can be heard.
+//
 // # Ends
 //
 // A spectator of a match is closed with 1000 "match over" after the last event

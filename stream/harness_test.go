@@ -21,7 +21,11 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The pool of go-redis tries to dial once per second, and looks only then
+// whether it was closed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
 
 // memoryLog is the other side: matches, leagues and an append-only log.
 type memoryLog struct {

@@ -18,9 +18,10 @@ type Source interface {
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 }
 
-// Options are the parts of a Hub. All but MaxClients are needed.
+// Options are the parts of a Hub. All but Bus and MaxClients are needed.
 type Options struct {
 	Source     Source
+	Bus        Bus              // nil: this node is alone
 	Now        func() time.Time // must run with the wall clock: socket deadlines use it
 	Logger     *slog.Logger
 	MaxClients int // open sockets and event streams; 0 means 20,000
@@ -39,6 +40,11 @@ type timing struct {
 	write  time.Duration // in which a peer must take at least a byte
 	grace  time.Duration // for a goodbye
 	auth   time.Duration // for an agent's auth message
+
+	// With a bus only.
+	join  time.Duration // how long hello waits for a subscription
+	poll  time.Duration // between two looks for topics that may miss events
+	quiet time.Duration // after which a silent match is looked up in the log
 }
 
 func defaultTiming() timing {
@@ -46,6 +52,7 @@ func defaultTiming() timing {
 		pass: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
 		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second,
 		write: time.Second, grace: 2 * time.Second, auth: 5 * time.Second,
+		join: 500 * time.Millisecond, poll: 500 * time.Millisecond, quiet: 10 * time.Second,
 	}
 }
 
@@ -61,6 +68,8 @@ const defaultMaxClients = 20_000
 // them.
 type Hub struct {
 	source     Source
+	bus        Bus           // nil: this node is alone
+	reads      chan struct{} // places to read the log for a topic; nil: any number
 	now        func() time.Time
 	log        *slog.Logger
 	maxClients int
@@ -101,8 +110,12 @@ func NewHub(o Options) (*Hub, error) {
 		o.MaxClients = defaultMaxClients
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	var reads chan struct{}
+	if o.Bus != nil {
+		reads = make(chan struct{}, readsAtOnce)
+	}
 	return &Hub{
-		source: o.Source, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
+		source: o.Source, bus: o.Bus, reads: reads, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
 		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
 		ctx: ctx, cancel: cancel,
 		topics: map[topicKey]*topic{}, touched: make(chan struct{}, 1),
@@ -123,6 +136,12 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer sweep.Stop()
 	pause := time.NewTimer(h.timing.pass)
 	defer pause.Stop()
+	var look <-chan time.Time
+	if h.bus != nil {
+		poll := time.NewTicker(h.timing.poll)
+		defer poll.Stop()
+		look = poll.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -131,6 +150,8 @@ func (h *Hub) Run(ctx context.Context) error {
 			return nil
 		case <-sweep.C:
 			h.sweep()
+		case <-look:
+			h.lookAround()
 		case <-h.touched:
 			// A lone event goes out at once; under load a pass collects what
 			// comes in its interval, and readers write it in one go.
@@ -176,6 +197,10 @@ func (h *Hub) stop() {
 // without a match or a seq is passed over. Events of one match may come in
 // any order and more than once.
 func (h *Hub) Publish(league string, events ...arena.Event) {
+	if h.bus != nil {
+		h.publishWide(league, events)
+		return
+	}
 	var scratch [1024]byte
 	for i := range events {
 		e := &events[i]
@@ -183,26 +208,36 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 			continue
 		}
 		h.counters.published.Add(1)
-		h.mu.RLock()
-		match := h.topics[topicKey{topicMatch, e.MatchID}]
-		var wide [2]*topic
-		if matchLevel(e.Type) {
-			wide[0] = h.topics[topicKey{topicLeague, league}]
-			wide[1] = h.topics[topicKey{topicLobby, ""}]
-		}
-		h.mu.RUnlock()
-		if match == nil && wide[0] == nil && wide[1] == nil {
+		match, league, lobby := h.topicsOf(league, e)
+		if match == nil && league == nil && lobby == nil {
 			continue
 		}
-		text := e.AppendJSON(scratch[:0])
-		if match != nil {
-			match.publish(e, text)
-		}
-		for _, t := range wide {
-			if t != nil {
-				t.count(text)
-			}
-		}
+		h.handOut(match, league, lobby, e, e.AppendJSON(scratch[:0]))
+	}
+}
+
+// topicsOf gives the topics with spectators that an event belongs to.
+func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	match = h.topics[topicKey{topicMatch, e.MatchID}]
+	if matchLevel(e.Type) {
+		league = h.topics[topicKey{topicLeague, slug}]
+		lobby = h.topics[topicKey{topicLobby, ""}]
+	}
+	return match, league, lobby
+}
+
+// handOut gives an event, and its wire form, to those topics that are not nil.
+func (h *Hub) handOut(match, league, lobby *topic, e *arena.Event, text []byte) {
+	if match != nil {
+		match.publish(e, text)
+	}
+	if league != nil {
+		league.count(text)
+	}
+	if lobby != nil {
+		lobby.count(text)
 	}
 }
 
@@ -211,6 +246,13 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 func (h *Hub) PublishAgent(leagues []string, e arena.Event) {
 	h.counters.published.Add(1)
 	text := e.AppendJSON(nil)
+	if h.bus != nil {
+		message := append([]byte{'\n'}, text...)
+		h.bus.Publish(topicKey{topicLobby, ""}.String(), message)
+		for _, slug := range leagues {
+			h.bus.Publish(topicKey{topicLeague, slug}.String(), message)
+		}
+	}
 	h.mu.RLock()
 	topics := []*topic{h.topics[topicKey{topicLobby, ""}]}
 	for _, slug := range leagues {
@@ -237,18 +279,28 @@ func matchLevel(t arena.EventType) bool {
 	}
 }
 
-// Viewers gives the number of spectators of a match.
+// Viewers gives the number of spectators of a match, on all nodes as far as
+// the bus can tell.
 func (h *Hub) Viewers(matchID string) int {
 	h.mu.RLock()
 	t := h.topics[topicKey{topicMatch, matchID}]
 	h.mu.RUnlock()
-	if t == nil {
-		return 0
+	n := h.viewersElsewhere(matchID)
+	if t != nil {
+		n += t.viewers()
 	}
-	return t.viewers()
+	return n
 }
 
-// ViewersByMatch gives the number of spectators of every match that has any.
+func (h *Hub) viewersElsewhere(matchID string) int {
+	if h.bus == nil {
+		return 0
+	}
+	return h.bus.Viewers(matchID)
+}
+
+// ViewersByMatch gives the number of spectators on this node of every match
+// that has any.
 func (h *Hub) ViewersByMatch() map[string]int {
 	out := map[string]int{}
 	for _, t := range h.matchTopics() {
@@ -291,6 +343,9 @@ func (h *Hub) letGo(t *topic) {
 	defer h.mu.Unlock()
 	if t.refs--; t.refs == 0 {
 		delete(h.topics, t.key)
+		if t.joined {
+			h.bus.Unsubscribe(t.key.String())
+		}
 	}
 }
 
@@ -328,6 +383,9 @@ func (h *Hub) sweep() {
 		c.check(now, h.timing.pong)
 	}
 	h.clientsMu.Unlock()
+	if h.bus != nil {
+		h.bus.Announce(h.ViewersByMatch())
+	}
 	for _, t := range h.matchTopics() {
 		t.announce(now)
 	}

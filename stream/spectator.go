@@ -133,7 +133,7 @@ func (h *Handler) subscribe(ctx context.Context, s *spectator, q query) error {
 // start finds where s begins. A topic that is already watched answers by
 // itself; else, and for a position that it has not seen, the rows are asked.
 func (h *Handler) start(ctx context.Context, s *spectator, t *topic, q query) error {
-	head, known, over := t.position()
+	head, known, _ := t.position()
 	switch {
 	case len(q.key.id) > maxName:
 		return arena.Errorf(arena.CodeNotFound, "there is no such match or league")
@@ -143,12 +143,13 @@ func (h *Handler) start(ctx context.Context, s *spectator, t *topic, q query) er
 			return fmt.Errorf("match %s: %w", q.key.id, err)
 		}
 		t.learn(m)
-		head, _, over = t.position()
 	case q.key.kind == topicLeague:
 		if _, err := h.parts.Leagues.League(ctx, q.key.id); err != nil {
 			return fmt.Errorf("league %s: %w", q.key.id, err)
 		}
 	}
+	h.hub.join(t)
+	head, _, over := t.position()
 	first := hello{Type: "hello", Topic: q.key.String(), Seq: head, Epoch: h.hub.epoch, Resync: q.since > head}
 	s.seq = head
 	if q.since >= 0 && !first.Resync {

@@ -15,7 +15,9 @@ type Stats struct {
 	Topics    int                   // with at least one spectator
 	Published uint64                // events given to Publish and PublishAgent
 	Delivered uint64                // events written to spectators
+	Received  uint64                // events of other nodes that came over the bus
 	Fills     uint64                // reads of the log because events had not been published here
+	Polls     uint64                // reads of the log because the bus was down, came back or was silent
 	Accepted  uint64                // events of agents that were appended
 	Refused   map[arena.Code]uint64 // events of agents that were not, by code
 	Closes    map[int]uint64        // ended sockets and event streams by close code; 1006 is a lost connection
@@ -26,7 +28,9 @@ type counters struct {
 	open      [kinds]atomic.Int64
 	published atomic.Uint64
 	delivered atomic.Uint64
+	received  atomic.Uint64
 	fills     atomic.Uint64
+	polls     atomic.Uint64
 	accepted  atomic.Uint64
 
 	mu      sync.Mutex
@@ -61,7 +65,8 @@ func (h *Hub) Stats() Stats {
 	c := &h.counters
 	s := Stats{
 		Open:      make(map[string]int, kinds),
-		Published: c.published.Load(), Delivered: c.delivered.Load(), Fills: c.fills.Load(), Accepted: c.accepted.Load(),
+		Published: c.published.Load(), Delivered: c.delivered.Load(), Received: c.received.Load(),
+		Fills: c.fills.Load(), Polls: c.polls.Load(), Accepted: c.accepted.Load(),
 	}
 	for k := range kinds {
 		s.Open[k.String()] = int(c.open[k].Load())

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -52,22 +53,36 @@ type topic struct {
 	key  topicKey
 	refs int // guarded by hub.mu
 
+	joined bool          // it has a subscription on the bus; guarded by hub.mu
+	ready  chan struct{} // closed when that held for the first time
+
 	mu        sync.Mutex
 	known     bool  // head is known; for a match once the log was asked
 	head      int64 // last position emitted
 	seen      int64 // highest seq known to be in the log
 	last      int64 // seq of the last event of a match that is over; 0: not known
 	over      bool  // nothing will follow head
-	early     map[int64]arena.Event
+	early     map[int64]line
 	filling   bool
 	tails     [forms]*tail // only those with readers
 	readers   []*spectator
 	dirty     bool
 	announced int // viewers, as last told
+
+	// With a bus only.
+	linked bool          // the subscription holds
+	stale  bool          // the log may hold more than seen
+	silent time.Duration // since something was published
+}
+
+// line is an event that waits for the one before it.
+type line struct {
+	text []byte
+	last bool // of its match
 }
 
 func newTopic(h *Hub, key topicKey) *topic {
-	return &topic{hub: h, key: key, known: key.kind != topicMatch, early: map[int64]arena.Event{}}
+	return &topic{hub: h, key: key, known: key.kind != topicMatch, early: map[int64]line{}, ready: make(chan struct{})}
 }
 
 // learn takes in what the match's row says. The row may be older than what
@@ -97,17 +112,22 @@ func (t *topic) position() (seq int64, known, over bool) {
 func (t *topic) publish(e *arena.Event, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = max(t.seen, e.Seq)
+	t.publishLocked(e.Seq, ends(e.Type), text)
+	t.fillIfBehind()
+}
+
+func (t *topic) publishLocked(seq int64, last bool, text []byte) {
+	t.seen = max(t.seen, seq)
+	t.silent = 0
 	switch {
-	case !t.known || e.Seq <= t.head:
+	case !t.known || seq <= t.head:
 		return
-	case e.Seq == t.head+1:
-		t.emit(e.Seq, e.Type, text)
+	case seq == t.head+1:
+		t.emit(seq, last, text)
 		t.emitEarly()
 	case len(t.early) < maxEarly:
-		t.early[e.Seq] = *e
+		t.early[seq] = line{bytes.Clone(text), last}
 	}
-	t.fillIfBehind()
 }
 
 // emitEarly emits the events that waited for the one before them.
@@ -117,15 +137,15 @@ func (t *topic) emitEarly() {
 		if !ok {
 			return
 		}
-		t.emit(e.Seq, e.Type, e.AppendJSON(nil))
+		t.emit(t.head+1, e.last, e.text)
 	}
 }
 
 // emit appends the event that follows head.
-func (t *topic) emit(seq int64, typ arena.EventType, text []byte) {
+func (t *topic) emit(seq int64, last bool, text []byte) {
 	delete(t.early, seq)
 	t.head = seq
-	t.over = typ == arena.EventMatchFinished || typ == arena.EventMatchVoid || seq == t.last
+	t.over = last || seq == t.last
 	t.append(seq, text)
 }
 
@@ -146,6 +166,10 @@ func (t *topic) append(id int64, text []byte) {
 func (t *topic) count(text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.countLocked(text)
+}
+
+func (t *topic) countLocked(text []byte) {
 	t.head++
 	t.append(noID, text)
 }
@@ -159,12 +183,16 @@ func (t *topic) changed(into []*spectator) []*spectator {
 }
 
 // fillIfBehind starts reading the log when it holds events that were not
-// published here, or not yet. Rows are committed before they are published,
-// so a gap can always be read.
+// published here, or not yet, or may hold such. Rows are committed before they
+// are published, so a gap can always be read.
 func (t *topic) fillIfBehind() {
-	if t.known && t.seen > t.head && !t.filling && len(t.readers) > 0 {
+	if t.known && t.behind() && !t.filling && len(t.readers) > 0 {
 		t.filling = t.hub.spawn(t.fill)
 	}
+}
+
+func (t *topic) behind() bool {
+	return t.seen > t.head || t.stale && !t.over && t.key.kind == topicMatch
 }
 
 // fill reads the log until the topic has caught up. One runs per topic.
@@ -175,19 +203,31 @@ func (t *topic) fill() {
 	wait := h.timing.gap
 	retry := h.timing.retry
 	for h.pause(wait) {
-		t.mu.Lock()
-		since := t.head
-		if since >= t.seen || len(t.readers) == 0 {
-			t.filling = false
-			t.mu.Unlock()
+		done, ok := h.readTurn()
+		if !ok {
 			return
 		}
+		t.mu.Lock()
+		since, stale := t.head, t.stale
+		if !t.behind() || len(t.readers) == 0 {
+			t.filling = false
+			t.mu.Unlock()
+			done()
+			return
+		}
+		t.stale = false
+		gap := t.seen > t.head
 		t.mu.Unlock()
-		h.counters.fills.Add(1)
+		if gap {
+			h.counters.fills.Add(1)
+		} else {
+			h.counters.polls.Add(1)
+		}
 		ctx, cancel := context.WithTimeout(h.ctx, h.timing.read)
 		events, err := h.source.EventsAfter(ctx, t.key.id, since, logPage)
 		cancel()
-		if t.take(events) {
+		done()
+		if t.take(events, stale, err) {
 			wait, retry = h.timing.pass, h.timing.retry // readers keep pace with a long gap
 			continue
 		}
@@ -196,17 +236,23 @@ func (t *topic) fill() {
 	}
 }
 
-// take emits rows of the log and reports whether the topic moved on.
-func (t *topic) take(events []arena.Event) bool {
+// take emits rows of the log and reports whether the topic moved on. stale
+// says that nobody knew how many there are.
+func (t *topic) take(events []arena.Event, stale bool, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.head
 	for i := range events {
 		if e := &events[i]; e.Seq == t.head+1 {
-			t.emit(e.Seq, e.Type, e.AppendJSON(nil))
+			t.emit(e.Seq, ends(e.Type), e.AppendJSON(nil))
 		}
 	}
-	return t.head > before || t.head >= t.seen
+	t.emitEarly()
+	t.seen = max(t.seen, t.head)
+	if stale && (err != nil || len(events) == logPage) {
+		t.stale = true
+	}
+	return t.head > before || t.head >= t.seen && (err == nil || !stale)
 }
 
 // attach makes s a reader. From now on its form is recorded.
@@ -217,6 +263,12 @@ func (t *topic) attach(s *spectator) {
 	if tl == nil {
 		tl = newTail(s.form, t.head, t.hub.bounds)
 		t.tails[s.form] = tl
+	}
+	if t.key.kind != topicMatch {
+		s.seq = max(s.seq, tl.base) // what came since hello was written has no log to be read from
+	}
+	if s.seq == t.head { // live from the start: it shall not miss what has no seq
+		s.cursor, s.live = tl.seek(s.seq), true
 	}
 	tl.readers++
 	if s.seq == t.head { // live from here on; later it could not tell what it has missed of the events without a seq
@@ -284,8 +336,11 @@ func (t *topic) viewers() int {
 func (t *topic) announce(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := len(t.readers)
-	if !t.known || t.over || n == 0 || n == t.announced {
+	if !t.known || t.over || len(t.readers) == 0 {
+		return
+	}
+	n := len(t.readers) + t.hub.viewersElsewhere(t.key.id)
+	if n == t.announced {
 		return
 	}
 	t.announced = n

@@ -77,6 +77,18 @@ func (a *API) nodes(ctx context.Context) ([]nodeView, error) {
 	return nodes, nil
 }
 
+type drainView struct {
+	Node string `json:"node" doc:"The node that answers: the one that drains."`
+}
+
+// drainNode begins what SIGTERM begins, but the process goes on answering:
+// whoever runs it ends it when /v1/admin/status shows no match of this node.
+func (a *API) drainNode(ctx context.Context, _ *struct{}) (*output[drainView], error) {
+	a.Logger.InfoContext(ctx, "drain asked for", "node", a.Node)
+	a.Drain()
+	return answer(drainView{Node: a.Node})
+}
+
 type versionView struct {
 	Version string `json:"version"`
 }

@@ -29,7 +29,7 @@ type Options struct {
 	// UI answers GET of every path that is not the API's.
 	UI http.Handler
 
-	// Viewers gives the number of spectators of a match on this node.
+	// Viewers gives the number of spectators of a match.
 	Viewers func(matchID string) int
 	// Wake tells the runner that a match is due.
 	Wake func()
@@ -57,12 +57,16 @@ type Options struct {
 
 	// Ready says whether this node can serve, for /readyz.
 	Ready func(ctx context.Context) error
+	// Drain makes this node give its matches to others and claim no more. It
+	// returns at once and may be called again.
+	Drain func()
 
 	Version        string   // of the binary
 	Node           string   // id of this node, for the admin status
 	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
 	Limits         Limits
+	TakeShared     TakeShared // nil: this node is alone
 	Now            func() time.Time
 	Logger         *slog.Logger
 }
@@ -96,6 +100,7 @@ func (o Options) validate() error {
 		{"NewSecret", o.NewSecret == nil},
 		{"HashSecret", o.HashSecret == nil},
 		{"Ready", o.Ready == nil},
+		{"Drain", o.Drain == nil},
 		{"Version", o.Version == ""},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -72,6 +73,11 @@ func (a *API) identify(c *gin.Context, s scope) (caller, error) {
 		return caller{}, tooMany(wait, "too many requests from this address")
 	}
 	if given && !who.known {
+		// Who guesses tokens may not do so on each node anew.
+		wait, ok := a.takeShared(c.Request.Context(), "login", addressKey(c.ClientIP()), a.Limits.AddressPerMinute, time.Minute)
+		if !ok {
+			return caller{}, tooMany(wait, "too many requests from this address")
+		}
 		return caller{}, unauthorized()
 	}
 	return who, permit(who, s)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"math"
 	"net/netip"
 	"sync"
@@ -35,6 +36,25 @@ func newLimiters(l Limits) limiters {
 		signUp:  newLimiter(l.SignUpsPerHour, time.Hour),
 		check:   newLimiter(l.ChecksPerMinute, time.Minute),
 	}
+}
+
+// TakeShared uses one of limit tokens of key, which come back over window, and
+// counts over all nodes. Without one it gives the time to wait for it. An
+// error means that nobody counts over all nodes now.
+type TakeShared func(ctx context.Context, key string, limit int, window time.Duration) (wait time.Duration, ok bool, err error)
+
+// takeShared asks the limit over all nodes, after this node's own has let the
+// caller through: when the nodes cannot count together, that one holds.
+func (a *API) takeShared(ctx context.Context, what, key string, limit int, window time.Duration) (wait int, ok bool) {
+	if a.TakeShared == nil || limit <= 0 {
+		return 0, true
+	}
+	d, ok, err := a.TakeShared(ctx, what+":"+key, limit, window)
+	if err != nil {
+		a.Logger.DebugContext(ctx, "limit was not counted over all nodes", "limit", what, "error", err)
+		return 0, true
+	}
+	return int(math.Ceil(d.Seconds())), ok
 }
 
 // limiterKeys is how many callers one generation of a limiter remembers.

@@ -1,7 +1,11 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -126,6 +130,38 @@ func TestAPI_limits(t *testing.T) {
 		w := newWorld(t, func(o *Options) { o.Limits.SignUpsPerHour = 1 })
 		w.do("POST", "/v1/owners", "", object{"name": "carol"}).is(201)
 		w.do("POST", "/v1/owners", "", object{"name": "dave"}).is(429)
+	})
+	// Two nodes count together; when they cannot, each counts alone. Threat C4.
+	t.Run("shared", func(t *testing.T) {
+		t.Parallel()
+		var keys []string
+		var away atomic.Bool
+		w := newWorld(t, func(o *Options) {
+			o.Limits.SignUpsPerHour, o.Limits.AddressPerMinute = 3, 8
+			o.TakeShared = func(_ context.Context, key string, limit int, window time.Duration) (time.Duration, bool, error) {
+				if away.Load() {
+					return 0, false, errors.New("away")
+				}
+				keys = append(keys, fmt.Sprint(key, " ", limit, " ", window))
+				return 1500 * time.Millisecond, len(keys)%2 == 1, nil
+			}
+		})
+		w.do("POST", "/v1/owners", "", object{"name": "carol"}).is(201)
+		if r := w.do("POST", "/v1/owners", "", object{"name": "dave"}).is(429); r.header.Get("Retry-After") != "2" {
+			t.Errorf("Retry-After %q, want 2", r.header.Get("Retry-After"))
+		}
+		w.do("GET", "/v1/me", "guess", nil).is(401)
+		w.do("GET", "/v1/me", "guess", nil).is(429)
+		w.do("GET", "/v1/leagues", "", nil).is(200) // reading without a token is no login
+		want := []string{"signup:192.0.2.1 3 1h0m0s", "signup:192.0.2.1 3 1h0m0s", "login:192.0.2.1 8 1m0s", "login:192.0.2.1 8 1m0s"}
+		if !slices.Equal(keys, want) {
+			t.Errorf("took %q, want %q", keys, want)
+		}
+		away.Store(true)
+		w.do("POST", "/v1/owners", "", object{"name": "erin"}).is(201)
+		w.do("POST", "/v1/owners", "", object{"name": "frank"}).is(429)
+		w.do("GET", "/v1/me", "guess", nil).is(401)
+		w.do("GET", "/v1/me", "guess", nil).is(429)
 	})
 	// Threat S7.
 	t.Run("endpoint checks", func(t *testing.T) {

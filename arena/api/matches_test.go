@@ -136,7 +136,7 @@ func (w *world) play(id string) (arena.Lease, arena.Match) {
 		w.t.Fatalf("claimed %v, %v", claimed, err)
 	}
 	m := claimed[0]
-	if _, err := w.store.StartMatch(w.t.Context(), m.Lease, m.Seats, testNow, nil); err != nil {
+	if _, err := w.store.StartMatch(w.t.Context(), m.Lease, m.Seats, testNow, nil, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	round := arena.Round{

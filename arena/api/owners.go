@@ -41,6 +41,9 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 	if wait, ok := a.limiters.signUp.take(addressKey(in.address), a.Now()); !ok {
 		return nil, tooMany(wait, "too many sign-ups from this address")
 	}
+	if wait, ok := a.takeShared(ctx, "signup", addressKey(in.address), a.Limits.SignUpsPerHour, time.Hour); !ok {
+		return nil, tooMany(wait, "too many sign-ups from this address")
+	}
 	now := a.now()
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Body.Name, Email: in.Body.Email, CreatedAt: now}
 	secret, token := a.newToken(owner.ID, "first", now)

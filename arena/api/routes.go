@@ -104,6 +104,7 @@ func routes() []route {
 		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.JWKS }), describeJSON},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
+		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handle((*API).drainNode), nil},
 		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve((*API).document), describeJSON},
 		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve((*API).docsPage), describeHTML},
 		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handle((*API).getVersion), nil},

@@ -80,6 +80,7 @@ func testOptions(t *testing.T) Options {
 		},
 		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Ready:      func(context.Context) error { return nil },
+		Drain:      func() {},
 		Version:    "v0.0.0-test", Node: "nd_test", SignupMode: SignupOpen,
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),

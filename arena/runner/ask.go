@@ -67,48 +67,60 @@ func (a *ask) play(ctx context.Context) error {
 	if a.send == nil {
 		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
 	} else {
-		a.settleReply(ctx, a.attempts(ctx))
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // the outcome is ours, not the agent's: it is asked again
+		reply, err := a.attempts(ctx)
+		if err != nil {
+			return err
+		}
+		a.settleReply(ctx, reply)
 	}
 	e, err := a.p.outcomeEvent(a.answer)
 	if err != nil {
 		return fmt.Errorf("seat outcome: %w", err)
 	}
 	a.events = append([]arena.Event{e}, a.events...)
-	stored, err := retry(ctx, a.p, func() ([]arena.Event, error) {
+	if err := a.p.commit(ctx, "save answer of "+a.seat.AgentID, func() ([]arena.Event, error) {
 		return a.p.r.o.Store.SaveAnswer(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)
-	})
-	if err != nil {
-		return fmt.Errorf("save answer of %s: %w", a.seat.AgentID, err)
+	}); err != nil {
+		return err
 	}
-	a.p.publish(stored)
 	a.p.r.o.Observe(Observation{League: a.p.m.League, Outcome: a.answer.Outcome, Elapsed: a.answer.Elapsed})
 	return nil
 }
 
 // attempts sends the request, and once more when the table says so, within
 // the same time limit. It returns the last reply.
-func (a *ask) attempts(ctx context.Context) arena.Reply {
-	reply := a.send(ctx)
-	a.record(a.first, reply)
-	if !reply.Retry || ctx.Err() != nil || (reply.Unreached && a.round.No == 1) {
-		return reply
+func (a *ask) attempts(ctx context.Context) (arena.Reply, error) {
+	reply, err := a.attempt(ctx, a.first, a.send)
+	if err != nil || !reply.Retry || (reply.Unreached && a.round.No == 1) {
+		return reply, err
 	}
 	left := a.p.m.Settings.TimeLimit - reply.Elapsed
 	if left <= 0 {
-		return reply
+		return reply, nil
 	}
 	send, err := a.request(ctx, a.first+1, left)
 	if err != nil {
 		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
-		return reply
+		return reply, nil
 	}
-	second := send(ctx)
-	a.record(a.first+1, second)
+	second, err := a.attempt(ctx, a.first+1, send)
 	second.Elapsed += reply.Elapsed // one time limit, one clock
-	return second
+	return second, err
+}
+
+// attempt sends one request if the match is surely this node's. What comes
+// back does not count once it may not be: a node that was frozen reads a good
+// reply late, and that is our fault, not the agent's; it is asked again.
+func (a *ask) attempt(ctx context.Context, number int, send func(context.Context) arena.Reply) (arena.Reply, error) {
+	if err := a.p.fresh(ctx); err != nil {
+		return arena.Reply{}, err
+	}
+	reply := send(ctx)
+	if err := a.p.fresh(ctx); err != nil {
+		return arena.Reply{}, err
+	}
+	a.record(number, reply)
+	return reply, nil
 }
 
 // settleReply turns the last reply into the seat's outcome.

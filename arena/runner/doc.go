@@ -20,5 +20,11 @@
 // changes nothing. A run looks at the stored state first: finished rounds and
 // stored answers stay, only what is missing is asked again.
 //
+// What the database cannot fence stands behind the node's own clock: no
+// request leaves, and no outcome is read from the clock, unless the lease was
+// renewed within 0.6 of its length (threat C2). A match that is given back, by
+// a node that drains, does not wait for its lease to end and does not count as
+// interrupted; one whose leases ran out five times is void.
+//
 // Only cmd/arena may import it.
 package runner

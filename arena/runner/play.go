@@ -22,8 +22,9 @@ type play struct {
 	correct map[int]string  // right answers of the rounds opened so far
 	drain   context.Context //nolint:containedctx // ends when the node drains; outlived by the match on purpose
 	cancel  context.CancelCauseFunc
-	renewed time.Time // owned by the heartbeat
-	done    atomic.Bool
+	renewed atomic.Pointer[time.Time] // when the lease was last asked for with success
+	told    atomic.Int64              // highest seq of what this lease published
+	done    atomic.Bool               // the lease is about to end on purpose
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -42,8 +43,12 @@ func (p *play) run(ctx context.Context) {
 	}
 	switch {
 	case err == nil:
+	case errors.Is(context.Cause(ctx), errGraceOver):
+		p.log.Info("open round given back", "round", p.m.Round)
+		p.giveBack(ctx)
 	case arena.CodeOf(err) == arena.CodeLeaseLost, ctx.Err() != nil:
-		p.log.Info("match left to another node", "epoch", p.m.Lease.Epoch, "reason", context.Cause(ctx))
+		// The lease runs out by itself, so that it counts as an interruption.
+		p.log.Info("match left to another node", "epoch", p.m.Lease.Epoch, "reason", err)
 	default:
 		p.log.Error("match failed", "error", err)
 		if err := p.void(ctx, "the arena failed"); err != nil {
@@ -53,13 +58,16 @@ func (p *play) run(ctx context.Context) {
 }
 
 func (p *play) play(ctx context.Context) error {
-	if p.m.Lease.Epoch > MaxEpochs {
+	if p.m.Interruptions >= MaxInterruptions {
 		return &voidError{"interrupted too often"}
 	}
-	if err := p.begin(ctx); err != nil {
-		return err
+	if p.drain.Err() != nil {
+		return p.release(ctx) // claimed in the moment in which the drain began
 	}
-	open, err := p.restore(ctx)
+	open, err := p.begin(ctx)
+	if err == nil && open == nil {
+		open, err = p.restore(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,22 +89,24 @@ func (p *play) play(ctx context.Context) error {
 			return err
 		}
 		open = nil
-		p.intermission(ctx)
+		p.intermission(ctx, p.m.Settings.Break)
 	}
 }
 
 // begin pins the seats at the first claim: who takes part, at which endpoint
-// and version. An agent that may not play now has left before the start.
-func (p *play) begin(ctx context.Context) error {
+// and version. An agent that may not play now has left before the start. The
+// first round opens in the same transaction, so that the first task leaves
+// one commit after the claim.
+func (p *play) begin(ctx context.Context) (*round, error) {
 	if p.m.Seq > 1 {
-		return nil // begun under an earlier lease: its log has gone on after match_scheduled
+		return nil, nil //nolint:nilnil // begun under an earlier lease: its log has gone on after match_scheduled
 	}
 	agents, err := p.agents(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := p.r.o.Now()
-	var events []arena.Event
+	var left []arena.Event
 	for i := range p.m.Seats {
 		s := &p.m.Seats[i]
 		a := agents[s.AgentID]
@@ -112,21 +122,35 @@ func (p *play) begin(ctx context.Context) error {
 			continue
 		}
 		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
-		events = append(events, p.event(arena.EventAgentLeft, s.AgentID, 0,
+		left = append(left, p.event(arena.EventAgentLeft, s.AgentID, 0,
 			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: why}))
 	}
-	started := p.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
+	events := append([]arena.Event{p.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
 		League: p.m.League, Format: p.m.Settings.Format, Visibility: p.m.Settings.Visibility,
 		Rated: p.m.Settings.Rated, TotalRounds: totalRounds(p.m.Settings), Seats: p.briefs(),
-	})
-	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
-		return p.r.o.Store.StartMatch(ctx, p.m.Lease, p.m.Seats, now, append([]arena.Event{started}, events...))
-	})
-	if err != nil {
-		return fmt.Errorf("start match: %w", err)
+	})}, left...)
+
+	// A match that cannot have a first round is begun all the same, and then
+	// ends as it would in any other round.
+	var first *round
+	over, stop := p.over()
+	if !over && stop == nil {
+		first, stop = p.pick(ctx, 1)
 	}
-	p.publish(stored)
-	return nil
+	var opening *arena.Round
+	if first != nil {
+		first.agents = agents
+		opening, events = &first.Round, append(events, p.openingEvent(first))
+	}
+	if err := p.commit(ctx, "start match", func() ([]arena.Event, error) {
+		return p.r.o.Store.StartMatch(ctx, p.m.Lease, p.m.Seats, now, opening, events)
+	}); err != nil {
+		return nil, err
+	}
+	if first != nil {
+		p.opened(first)
+	}
+	return first, stop
 }
 
 // restore reads what earlier leases stored. It returns the round that was
@@ -146,12 +170,14 @@ func (p *play) restore(ctx context.Context) (*round, error) {
 	for _, r := range rounds {
 		p.correct[r.No] = correct(r.Task)
 	}
+	last := rounds[len(rounds)-1]
 	if !p.m.RoundOpen {
+		// What is left of the break in which the match changed hands.
+		p.intermission(ctx, min(p.m.Settings.Break, p.m.Settings.Break-p.r.o.Now().Sub(last.ClosedAt)))
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
-	last := rounds[len(rounds)-1]
 	last.Interruptions++
-	return p.open(ctx, last)
+	return p.open(ctx, p.roundOf(last))
 }
 
 // over says whether the match ends here, by the format's rules.
@@ -168,12 +194,13 @@ func (p *play) over() (bool, error) {
 	return scoring.Over(p.m.Settings, p.m.Seats, p.m.Round), nil
 }
 
-// intermission keeps the reveal on the stage before the next task.
-func (p *play) intermission(ctx context.Context) {
-	if p.m.Settings.Break <= 0 {
+// intermission keeps the reveal on the stage before the next task. A node
+// that drains does not wait for it.
+func (p *play) intermission(ctx context.Context, d time.Duration) {
+	if d <= 0 {
 		return
 	}
-	t := time.NewTimer(p.m.Settings.Break)
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -206,13 +233,11 @@ func (p *play) settle(ctx context.Context) error {
 		}
 		return p.event(arena.EventMatchFinished, "", 0, body), nil
 	}
-	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+	if err := p.commit(ctx, "settle", func() ([]arena.Event, error) {
 		return p.r.o.Store.Settle(ctx, p.m.Lease, result, p.r.o.Now(), rate, last)
-	})
-	if err != nil {
-		return fmt.Errorf("settle: %w", err)
+	}); err != nil {
+		return err
 	}
-	p.publish(stored)
 	p.ended(arena.MatchFinished)
 	return nil
 }
@@ -220,33 +245,71 @@ func (p *play) settle(ctx context.Context) error {
 func (p *play) void(ctx context.Context, reason string) error {
 	p.done.Store(true)
 	last := p.event(arena.EventMatchVoid, "", 0, arena.MatchVoidBody{League: p.m.League, Reason: reason})
-	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+	if err := p.commit(ctx, "void match", func() ([]arena.Event, error) {
 		return p.r.o.Store.VoidMatch(ctx, p.m.Lease, reason, p.m.Seats, p.r.o.Now(), last)
-	})
-	if err != nil {
-		return fmt.Errorf("void match: %w", err)
+	}); err != nil {
+		return err
 	}
-	p.publish(stored)
 	p.ended(arena.MatchVoid)
 	p.log.Info("match void", "reason", reason)
 	return nil
 }
 
-// release gives the match back so that another node goes on at once.
+// release gives the match back between rounds, so that another node goes on
+// at once.
 func (p *play) release(ctx context.Context) error {
 	p.done.Store(true)
-	if err := p.r.o.Store.ReleaseLease(ctx, p.m.Lease); err != nil {
+	p.log.Debug("match given back", "epoch", p.m.Lease.Epoch)
+	_, err := retry(ctx, p, func() (struct{}, error) { return struct{}{}, p.r.o.Store.ReleaseLease(ctx, p.m.Lease) })
+	if err != nil {
 		return fmt.Errorf("release lease: %w", err)
 	}
 	return nil
+}
+
+// giveBack releases the match in the middle of a round, after the match's
+// context has ended. When that fails, the lease runs out by itself.
+func (p *play) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	p.log.Debug("match given back", "epoch", p.m.Lease.Epoch)
+	if err := p.r.o.Store.ReleaseLease(ctx, p.m.Lease); err != nil {
+		p.log.Warn("match could not be given back", "error", err)
+	}
 }
 
 func (p *play) ended(status arena.MatchStatus) {
 	p.r.o.Observe(Observation{League: p.m.League, Status: status, Elapsed: p.r.o.Now().Sub(p.m.StartedAt)})
 }
 
+// commit runs a step that appends to the log, and tells spectators what it
+// appended. A step that had to be repeated may have been done the first time,
+// with nobody to hear of it: then the log itself says what was appended
+// (threat C5).
+func (p *play) commit(ctx context.Context, what string, step func() ([]arena.Event, error)) error {
+	tries := 0
+	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+		tries++
+		return step()
+	})
+	if err == nil && tries > 1 && len(stored) == 0 {
+		stored, err = retry(ctx, p, func() ([]arena.Event, error) {
+			return p.r.o.Store.EventsAfter(ctx, p.m.ID, p.told.Load(), maxUntold)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	p.publish(stored)
+	return nil
+}
+
+// maxUntold bounds how much of the log is read to publish it again.
+const maxUntold = 1000
+
 // retry repeats a step while the storage is away and the lease may hold.
-// Every step is safe to repeat: the lease fences it and the rows are unique.
+// Every step is safe to repeat: the lease fences it, and what was done
+// already is not done again.
 func retry[T any](ctx context.Context, p *play, step func() (T, error)) (T, error) {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		v, err := step()
@@ -286,8 +349,12 @@ func (p *play) briefs() []arena.SeatBrief {
 }
 
 func (p *play) publish(events []arena.Event) {
-	if len(events) > 0 {
-		p.r.o.Publisher.Publish(p.m.League, events...)
+	if len(events) == 0 {
+		return
+	}
+	p.r.o.Publisher.Publish(p.m.League, events...)
+	last := events[len(events)-1].Seq
+	for told := p.told.Load(); told < last && !p.told.CompareAndSwap(told, last); told = p.told.Load() {
 	}
 }
 

@@ -2,6 +2,8 @@ package runner_test
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,14 +121,203 @@ func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
 	n1.stop()
 }
 
+// In the break between two rounds a node that drains waits for nothing, and
+// the next one waits for what is left of the break. Threat C8.
+func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	id := b.match(func(s *arena.Settings) { s.Break = time.Hour })
+	woken := make(chan struct{}, 1)
+	first := b.node("n1", func(o *runner.Options) {
+		o.WakeOthers = func() { woken <- struct{}{} }
+		o.Grace = time.Hour // or its end would cut the break short
+	})
+	b.wait("round 1 is closed", func() bool {
+		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 1
+	})
+	go first.stop()
+	select {
+	case <-woken:
+	case <-time.After(30 * time.Second):
+		panic("the draining node waits for the break") // and would keep the test from ending
+	}
+	first.stop()
+	later := func() time.Time { return time.Now().Add(time.Hour) }
+	second := b.node("n2", func(o *runner.Options) { o.Now = later })
+	b.wait("round 2 is closed", func() bool {
+		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
+	})
+	second.stop()
+	m, err := b.store.Match(t.Context(), id)
+	b.ok(err)
+	if m.Lease.Node != "" || m.Lease.Epoch != 2 || m.Interruptions != 0 {
+		t.Errorf("after two drains the lease is %+v, interruptions %d", m.Lease, m.Interruptions)
+	}
+}
+
+// A round that is still open when the grace is over is given back as it is:
+// nobody waits for the lease to end.
+func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, in(2, hang))
+	id := b.match()
+	long := func(o *runner.Options) { o.LeaseTTL = time.Hour }
+	first := b.node("n1", long, impatient)
+	b.wait("round 2 is asked", func() bool {
+		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
+	})
+	first.stop()
+	b.mu.Lock()
+	b.agent[agentID(1)] = wrong
+	b.mu.Unlock()
+	b.node("n2", long)
+	m, events := b.over(id)
+	if m.Status != arena.MatchFinished || m.Interruptions != 0 {
+		t.Errorf("match is %s with %d interruptions", m.Status, m.Interruptions)
+	}
+	if n := count(events, func(e arena.Event) bool { return e.Type == arena.EventSeatOutcome && e.Round == 2 }); n != 2 {
+		t.Errorf("round 2 has %d outcomes", n)
+	}
+}
+
+// However often a match is handed over, it is not given up: only leases that
+// ended by themselves count.
+func TestRunner_SurvivesManyHandOvers(t *testing.T) {
+	t.Parallel()
+	const handOvers = 2 * runner.MaxInterruptions
+	b := newBench(t, right, wrong)
+	id := b.match(func(s *arena.Settings) { s.Rounds, s.Break = handOvers+1, time.Hour })
+	for i := range handOvers {
+		after := time.Duration(i) * time.Hour // each break is over for the next node
+		n := b.node(fmt.Sprintf("n%d", i), func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
+		b.wait(fmt.Sprintf("round %d is closed", i+1), func() bool {
+			return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == i+1
+		})
+		n.stop()
+	}
+	b.node("last", func(o *runner.Options) {
+		o.Now = func() time.Time { return time.Now().Add(handOvers * time.Hour) }
+		o.Grace = time.Nanosecond
+	})
+	b.wait("the last round is closed", func() bool {
+		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == handOvers+1
+	})
+	m, err := b.store.Match(t.Context(), id)
+	b.ok(err)
+	if m.Lease.Epoch != handOvers+1 || m.Interruptions != 0 || len(b.asked) != 2*(handOvers+1) {
+		t.Errorf("epoch %d, interruptions %d, %d requests", m.Lease.Epoch, m.Interruptions, len(b.asked))
+	}
+}
+
+// frozen is a clock that jumps ahead, as the monotonic clock does for a
+// process that was stopped.
+type frozen struct{ by atomic.Int64 }
+
+func (f *frozen) now() time.Time       { return time.Now().Add(time.Duration(f.by.Load())) }
+func (f *frozen) jump(d time.Duration) { f.by.Add(int64(d)) }
+
+// Threat C2: a node that was stopped between opening a round and the start
+// gun does not fire: another node may have asked already.
+func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	clock := &frozen{}
+	pick := &picks{Tasks: b, at: func(round int) {
+		if round == 2 {
+			clock.jump(time.Hour)
+		}
+	}}
+	// Its heartbeat is out of the game: the gun itself must look.
+	first := b.node("n1", shortLease, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	id := b.match()
+	first.Wake()
+	b.wait("round 2 is open", func() bool {
+		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
+	})
+	second := b.node("n2", shortLease)
+	m, _ := b.over(id)
+	first.stop()
+	second.stop()
+	if m.Status != arena.MatchFinished || m.Interruptions != 1 {
+		t.Errorf("match is %s with %d interruptions", m.Status, m.Interruptions)
+	}
+	if n := count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 && a.Number == 1 }); n != 0 {
+		t.Errorf("the frozen node sent %d requests", n)
+	}
+	if n := count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }); n != 2 {
+		t.Errorf("round 2 was asked %d times", n)
+	}
+}
+
+// picks looks over the shoulder of Tasks.
+type picks struct {
+	runner.Tasks
+	at func(round int)
+}
+
+func (p *picks) Pick(ctx context.Context, m arena.Match, round int) (arena.Task, error) {
+	p.at(round)
+	return p.Tasks.Pick(ctx, m, round)
+}
+
+// Threat C2: what a node reads from its clock after a freeze is not held
+// against an agent.
+func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, nil)
+	clock := &frozen{}
+	b.agent[agentID(1)] = in(2, func(_ context.Context, a arena.Attempt) arena.Reply {
+		if a.Number > 1 {
+			return says("wrong")
+		}
+		clock.jump(time.Hour)
+		return bad(arena.OutcomeTimeout, "late")
+	})
+	first := b.node("n1", shortLease, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
+	id := b.match()
+	first.Wake()
+	b.wait("the freeze", func() bool { return clock.by.Load() > 0 })
+	b.node("n2", shortLease)
+	b.over(id)
+	if diff := cmp.Diff(outcomes("answered answered answered"), b.answers(id)[agentID(1)]); diff != "" {
+		t.Errorf("outcomes differ (-want +got):\n%s", diff)
+	}
+}
+
+// A match whose claim was committed but never heard of runs out, although the
+// node goes on renewing what it plays.
+func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, hang)
+	_, _, err := b.store.UpdateAgent(t.Context(), agentID(0), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
+	b.ok(err)
+	_, _, err = b.store.UpdateAgent(t.Context(), agentID(1), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
+	b.ok(err)
+	b.match()
+	b.node("n1", impatient, func(o *runner.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
+	b.wait("the first match plays", func() bool { return len(b.asked) == 2 })
+	lost := b.match()
+	claimed, err := b.store.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
+	b.ok(err)
+	if len(claimed) != 1 || claimed[0].ID != lost {
+		t.Fatalf("claimed %+v", claimed)
+	}
+	b.node("n2", shortLease, impatient)
+	b.wait("the lost match is claimed again", func() bool {
+		return count(b.told, func(e arena.Event) bool { return e.MatchID == lost && e.Type == arena.EventMatchStarted }) == 1
+	})
+}
+
 func TestRunner_GivesUpAfterTooManyClaims(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()
-	for range runner.MaxEpochs {
-		claimed, err := b.store.ClaimMatches(t.Context(), "crashing", time.Hour, 1)
+	for range runner.MaxInterruptions {
+		claimed, err := b.store.ClaimMatches(t.Context(), "crashing", -time.Hour, 1) // its lease ends at once
 		b.ok(err)
-		b.ok(b.store.ReleaseLease(t.Context(), claimed[0].Lease))
+		if len(claimed) != 1 {
+			t.Fatalf("%d matches were claimed", len(claimed))
+		}
 	}
 	b.node("n1")
 	if m, _ := b.over(id); m.Status != arena.MatchVoid {

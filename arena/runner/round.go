@@ -17,57 +17,96 @@ type round struct {
 	arena.Round
 	deadline time.Time
 	answers  map[string]arena.Answer // by agent id: what is stored
+	agents   map[string]arena.Agent  // as they were just before it opened; nil: not read yet
 }
 
 // nextRound picks a task and opens the next round with it.
 func (p *play) nextRound(ctx context.Context) (*round, error) {
-	no := p.m.Round + 1
-	task, err := p.r.o.Tasks.Pick(ctx, p.m, no)
+	next, err := p.pick(ctx, p.m.Round+1)
+	if err != nil {
+		return nil, err
+	}
+	return p.open(ctx, next)
+}
+
+// pick makes a round with its task, which is not open yet.
+func (p *play) pick(ctx context.Context, no int) (*round, error) {
+	task, err := retry(ctx, p, func() (arena.Task, error) { return p.r.o.Tasks.Pick(ctx, p.m, no) })
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		p.log.Error("no task for the round", "round", no, "error", err)
 		return nil, &voidError{"the task source failed"}
 	}
-	return p.open(ctx, arena.Round{MatchID: p.m.ID, No: no, Task: task})
+	return p.roundOf(arena.Round{MatchID: p.m.ID, No: no, Task: task}), nil
+}
+
+// roundOf gives the round with a new time limit and what is stored of it.
+func (p *play) roundOf(r arena.Round) *round {
+	r.OpenedAt = p.r.o.Now()
+	made := &round{Round: r, deadline: r.OpenedAt.Add(p.m.Settings.TimeLimit), answers: map[string]arena.Answer{}}
+	for _, a := range p.answers {
+		if a.Round == r.No {
+			made.answers[a.AgentID] = a
+			p.recount(a)
+		}
+	}
+	return made
+}
+
+// recount adds the 429 of a stored answer to its seat, whose count is stored
+// only when the round closes.
+func (p *play) recount(a arena.Answer) {
+	for i := range p.m.Seats {
+		if s := &p.m.Seats[i]; s.AgentID == a.AgentID && a.Outcome == arena.OutcomeRateLimited && a.Attempts > 0 {
+			s.RateLimits++
+		}
+	}
 }
 
 // open stores the round as open and shows its task. An interrupted round is
 // opened again: the time limit starts anew, stored answers stay.
-func (p *play) open(ctx context.Context, r arena.Round) (*round, error) {
-	now := p.r.o.Now()
-	r.OpenedAt = now
-	open := &round{Round: r, deadline: now.Add(p.m.Settings.TimeLimit), answers: map[string]arena.Answer{}}
-	for _, a := range p.answers {
-		if a.Round == r.No {
-			open.answers[a.AgentID] = a
-		}
+func (p *play) open(ctx context.Context, r *round) (*round, error) {
+	e := p.openingEvent(r)
+	if err := p.commit(ctx, fmt.Sprintf("open round %d", r.No), func() ([]arena.Event, error) {
+		return p.r.o.Store.OpenRound(ctx, p.m.Lease, r.Round, []arena.Event{e})
+	}); err != nil {
+		return nil, err
 	}
-	e := p.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
+	p.opened(r)
+	return r, nil
+}
+
+func (p *play) opened(r *round) {
+	p.m.Round, p.m.RoundOpen, p.correct[r.No] = r.No, true, correct(r.Task)
+}
+
+func (p *play) openingEvent(r *round) arena.Event {
+	return p.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
 		Task: arena.TaskBody{
 			TaskID: r.Task.ID, Description: r.Task.Description, InputFormat: r.Task.InputFormat,
 			OutputFormat: r.Task.OutputFormat, Options: r.Task.Options, Topic: r.Task.Topic,
 		},
 		TimeLimitSeconds: p.m.Settings.TimeLimit.Seconds(),
-		Deadline:         open.deadline.UTC().Format(arena.TimeFormat),
+		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
 	})
-	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
-		return p.r.o.Store.OpenRound(ctx, p.m.Lease, r, []arena.Event{e})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open round %d: %w", r.No, err)
-	}
-	p.m.Round, p.m.RoundOpen, p.correct[r.No] = r.No, true, correct(r.Task)
-	p.publish(stored)
-	return open, nil
 }
 
 // playRound asks every active seat that has no stored answer yet, all behind
 // one start gun, waits for all outcomes and closes the round.
 func (p *play) playRound(ctx context.Context, open *round) error {
-	agents, err := p.agents(ctx)
-	if err != nil {
-		return err
+	agents := open.agents
+	if agents == nil {
+		var err error
+		if agents, err = p.agents(ctx); err != nil {
+			return err
+		}
 	}
+	// Storage may have taken long to open the round. The time of each seat
+	// begins with its own request, so the deadline that it is told does too.
+	open.deadline = p.r.o.Now().Add(p.m.Settings.TimeLimit)
 	active := 0
 	for _, s := range p.m.Seats {
 		if s.State == arena.SeatActive {
@@ -98,6 +137,9 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 			<-gun
 			if err := a.play(ctx); err != nil {
 				failed <- err
+				if arena.CodeOf(err) == arena.CodeLeaseLost {
+					p.cancel(err) // nobody waits for the other seats any more
+				}
 			}
 		})
 	}
@@ -138,18 +180,16 @@ func (p *play) closeRound(ctx context.Context, open *round) error {
 	if p.m.Settings.Format == arena.FormatElimination {
 		judged.Seats = scoring.Eliminate(judged.Seats, open.No, open.answers)
 	}
-	stored, err := retry(ctx, p, func() ([]arena.Event, error) {
+	if err := p.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
 		return p.r.o.Store.CloseRound(ctx, p.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
 			return p.closingEvents(open, judged, hidden)
 		})
-	})
-	if err != nil {
-		return fmt.Errorf("close round %d: %w", open.No, err)
+	}); err != nil {
+		return err
 	}
 	p.m.Seats, p.m.RoundOpen = judged.Seats, false
 	p.answers = slices.DeleteFunc(p.answers, func(a arena.Answer) bool { return a.Round == open.No })
 	p.answers = append(p.answers, judged.Answers...)
-	p.publish(stored)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -13,19 +12,22 @@ import (
 )
 
 // Store is what the runner needs of the rows. Every method that takes a lease
-// fails with arena.CodeLeaseLost when a later claim has made it worthless.
+// fails with arena.CodeLeaseLost when a later claim has made it worthless, and
+// changes nothing and returns no events when it has been done already: after
+// arena.CodeUnavailable nobody knows whether it was, so it is called again.
 type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
 	NextStart(ctx context.Context) (time.Time, error)
-	RenewLeases(ctx context.Context, node string, ttl time.Duration) ([]arena.Lease, error)
+	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 
-	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, events []arena.Event) ([]arena.Event, error)
+	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
 	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
 	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
 	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
@@ -57,8 +59,8 @@ type Options struct {
 	Tasks     Tasks
 	Publisher Publisher
 	Logger    *slog.Logger
-	Now       func() time.Time
-	Node      string // id of this process, unique in the cluster
+	Now       func() time.Time // must carry a monotonic reading, as time.Now does: leases are judged by it
+	Node      string           // id of this process, unique in the cluster
 
 	LeaseTTL       time.Duration // default 5 s
 	Heartbeat      time.Duration // default 1 s
@@ -67,6 +69,9 @@ type Options struct {
 	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
 	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 	Observe        func(Observation)
+	// WakeOthers tells other nodes that a match waits for them, after this one
+	// gave it back. It must not block. Nil: their sweep finds it.
+	WakeOthers func()
 }
 
 // Observation is one figure for metrics: a seat's round or a match that ended.
@@ -77,8 +82,10 @@ type Observation struct {
 	Elapsed time.Duration
 }
 
-// MaxEpochs is how often a match may be claimed before it is given up.
-const MaxEpochs = 5
+// MaxInterruptions is how many of a match's leases may end by themselves, by
+// crashes or freezes of its nodes, before it is given up: it may be the match
+// that breaks them. Leases that were given back do not count.
+const MaxInterruptions = 5
 
 // Runner plays the matches of one node.
 type Runner struct {
@@ -86,7 +93,7 @@ type Runner struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	playing map[string]*play // by match id
+	playing map[arena.Lease]*play
 	wg      sync.WaitGroup
 }
 
@@ -105,8 +112,11 @@ func New(o Options) (*Runner, error) {
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
 	}
+	if o.WakeOthers == nil {
+		o.WakeOthers = func() {}
+	}
 	o.Logger = o.Logger.With("component", "runner")
-	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[string]*play{}}, nil
+	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[arena.Lease]*play{}}, nil
 }
 
 func defaults[T ~int | ~int64](v *T, d T) {
@@ -130,13 +140,14 @@ func (r *Runner) Playing() int {
 	return len(r.playing)
 }
 
-// Run claims and plays matches until ctx ends. Then it claims no more, lets
-// open rounds finish for at most Grace, gives its leases back and returns
-// when every match goroutine has ended.
+// Run claims and plays matches until ctx ends. Then it claims no more and
+// gives each match back the moment its open round has closed, at once when
+// none is open. Rounds that are still open after Grace are given back as they
+// are. It returns when every match goroutine has ended (threat C8).
 func (r *Runner) Run(ctx context.Context) error {
 	// Matches outlive ctx by the grace: they get a context of their own.
-	matches, kill := context.WithCancel(context.WithoutCancel(ctx))
-	defer kill()
+	matches, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
 	var beats sync.WaitGroup
 	beating, stopBeating := context.WithCancel(matches)
 	beats.Go(func() { r.heartbeat(beating) })
@@ -150,8 +161,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-grace.C:
-		r.o.Logger.Warn("grace is over, open rounds are left to be resumed", "matches", r.Playing())
-		kill()
+		r.o.Logger.Warn("grace is over, open rounds are given back", "matches", r.Playing())
+		kill(errGraceOver)
 		<-done
 	}
 	stopBeating()
@@ -184,92 +195,67 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 	if limit <= 0 {
 		return false
 	}
+	asked := r.o.Now()
 	claimed, err := r.o.Store.ClaimMatches(ctx, r.o.Node, r.o.LeaseTTL, limit)
-	if err != nil {
-		if ctx.Err() == nil {
-			r.o.Logger.Error("claim matches", "error", err)
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return false
+	case arena.CodeOf(err) == arena.CodeUnavailable:
+		r.o.Logger.Warn("storage is away, no match is claimed", "error", err)
+		return false
+	default:
+		r.o.Logger.Error("claim matches", "error", err)
 		return false
 	}
 	for _, m := range claimed {
-		r.start(ctx, matches, m)
+		r.start(ctx, matches, m, asked)
 	}
 	return len(claimed) == limit
 }
+
+// clockStep is the wait when a start has come by this node's clock and not by
+// the database's, which counts.
+const clockStep = 5 * time.Millisecond
 
 func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
 	next, err := r.o.Store.NextStart(ctx)
 	if err != nil || next.IsZero() {
 		return r.o.Sweep
 	}
-	return min(r.o.Sweep, max(next.Sub(r.o.Now()), time.Millisecond))
+	return min(r.o.Sweep, max(next.Sub(r.o.Now()), clockStep))
 }
 
 // start plays one claimed match in its own goroutine. drain ends when the
-// match should stop after its open round.
-func (r *Runner) start(drain, matches context.Context, m arena.Match) {
+// match should stop after its open round; the lease runs from asked.
+func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	p := &play{
-		r: r, m: m, drain: drain, cancel: cancel, renewed: r.o.Now(), correct: map[int]string{},
+		r: r, m: m, drain: drain, cancel: cancel, correct: map[int]string{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
 	}
+	p.renewed.Store(&asked)
+	p.told.Store(m.Seq)
 	r.mu.Lock()
-	r.playing[m.ID] = p
+	r.playing[m.Lease] = p
 	r.mu.Unlock()
+	// With these lines, and those of a lease that is lost or given back, the logs
+	// of all nodes tell who believed to own a match, and when.
+	p.log.Debug("match claimed", "epoch", m.Lease.Epoch)
 	r.wg.Go(func() {
 		defer func() {
+			p.log.Debug("match let go", "epoch", m.Lease.Epoch)
 			cancel(nil)
 			r.mu.Lock()
-			delete(r.playing, m.ID)
+			delete(r.playing, m.Lease)
 			r.mu.Unlock()
-			r.Wake() // its seats are free: a match that waited for them may start
+			if drain.Err() != nil {
+				r.o.WakeOthers() // the match was given back, or its seats are free
+			} else {
+				r.Wake() // its seats are free: a match that waited for them may start
+			}
 		}()
 		p.run(ctx)
 	})
-}
-
-var errLeaseLost = arena.Errorf(arena.CodeLeaseLost, "another node owns the match now")
-
-// heartbeat renews all leases of the node. A match that was not renewed for
-// 0.6 of the TTL cancels its own work, because from then on another node may
-// already be claiming it.
-func (r *Runner) heartbeat(ctx context.Context) {
-	tick := time.NewTicker(r.o.Heartbeat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		r.mu.Lock()
-		before := make([]*play, 0, len(r.playing))
-		for _, p := range r.playing {
-			before = append(before, p)
-		}
-		r.mu.Unlock()
-		if len(before) == 0 {
-			continue
-		}
-		asked := r.o.Now()
-		budget, cancel := context.WithTimeout(ctx, r.o.LeaseTTL*3/5)
-		held, err := r.o.Store.RenewLeases(budget, r.o.Node, r.o.LeaseTTL)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			r.o.Logger.Warn("renew leases", "error", err)
-		}
-		holds := make(map[arena.Lease]bool, len(held))
-		for _, l := range held {
-			holds[l] = true
-		}
-		for _, p := range before {
-			switch {
-			case holds[p.m.Lease]:
-				p.renewed = asked
-			case err == nil && !p.done.Load(), r.o.Now().Sub(p.renewed) > r.o.LeaseTTL*3/5:
-				p.cancel(fmt.Errorf("match %s: %w", p.m.ID, errLeaseLost))
-			}
-		}
-	}
 }

@@ -43,9 +43,20 @@ type script func(ctx context.Context, a arena.Attempt) arena.Reply
 
 func newBench(t *testing.T, scripts ...script) *bench {
 	t.Helper()
+	return newBenchOn(t, sqliteURL(t), scripts...)
+}
+
+func sqliteURL(t *testing.T) string {
+	t.Helper()
+	return "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
+}
+
+// newBenchOn is newBench on a given database.
+func newBenchOn(t *testing.T, url string, scripts ...script) *bench {
+	t.Helper()
 	b := &bench{t: t, agent: map[string]script{}, changed: make(chan struct{}), log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	var err error
-	b.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: b.log, Now: time.Now})
+	b.store, err = store.Open(t.Context(), url, store.Options{Logger: b.log, Now: time.Now})
 	b.ok(err)
 	t.Cleanup(func() { b.ok(b.store.Close()) })
 	b.ok(b.store.Migrate(t.Context()))

@@ -13,7 +13,8 @@ import (
 
 // BenchAgentsCmd is `arena bench agents`: the other side of the benchmarks.
 type BenchAgentsCmd struct {
-	Count int `arg:"" help:"Number of agents."`
+	Count  int    `arg:"" help:"Number of agents."`
+	League string `default:"bench" help:"League that they can play in."`
 }
 
 const benchAnswer = "42"
@@ -24,7 +25,7 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	var mu sync.Mutex
 	arrivals := []int64{}
 	reply := []byte(`{"answer":"` + benchAnswer + `","confidence":0.9,"tokens":12}`)
-	health := []byte(`{"status":"ok","version":"1.0","capabilities":["bench"],"max_concurrent":1000}`)
+	health := fmt.Appendf(nil, `{"status":"ok","version":"1.0","capabilities":[%q],"max_concurrent":1000}`, c.League)
 	send := func(w http.ResponseWriter, body []byte) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body) // the arena may have hung up
@@ -90,6 +91,12 @@ func spreadOf(arrivals []int64, n int) spread {
 	if len(ms) == 0 {
 		return spread{}
 	}
+	return shares(ms)
+}
+
+// shares gives the middle, nearly the worst and the worst of at least one
+// duration in milliseconds.
+func shares(ms []float64) spread {
 	slices.Sort(ms)
 	at := func(share float64) float64 { return ms[min(len(ms)-1, int(share*float64(len(ms))))] }
 	return spread{P50: at(0.5), P99: at(0.99), Worst: ms[len(ms)-1]}

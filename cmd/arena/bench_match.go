@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -55,7 +54,7 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 	if c.Seats < 3 || c.Seats > 128 || c.Rounds < 1 || c.Rounds > 200 {
 		return fmt.Errorf("%d seats and %d rounds: want 3 to 128 seats and 1 to 200 rounds", c.Seats, c.Rounds)
 	}
-	agents, err := startBenchAgents(app, c.Seats)
+	agents, err := startBenchAgents(app, c.Seats, "bench")
 	if err != nil {
 		return err
 	}
@@ -164,24 +163,25 @@ func (c *BenchMatchCmd) match(ctx context.Context, agents *benchAgents, f *match
 		err = errors.Join(err, <-served)
 	}()
 	admin := newClient(s.url, s.adminToken)
-	ids, err := c.prepare(ctx, admin, agents)
+	bench := benchLeague{slug: "bench", rounds: c.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
+	ids, err := bench.prepare(ctx, admin, agents)
 	if err != nil {
 		return err
 	}
 	if _, err := agents.report(ctx, c.Seats); err != nil { // forget what came before
 		return err
 	}
-	events, err := watchLeague(ctx, s.url)
+	events, err := watchLeague(ctx, s.url, bench.slug)
 	if err != nil {
 		return err
 	}
 	defer events.Close() //nolint:errcheck // the run is over
 
 	began, cpu := time.Now(), cpuTime()
-	if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": "bench", "agents": ids}, nil); err != nil {
+	if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
 		return err
 	}
-	if err := awaitEnd(events); err != nil {
+	if err := newEnds(events).await(); err != nil {
 		return err
 	}
 	took, used := time.Since(began), cpuTime()-cpu
@@ -189,86 +189,6 @@ func (c *BenchMatchCmd) match(ctx context.Context, agents *benchAgents, f *match
 	f.RoundsPerSec = float64(c.Rounds) / took.Seconds()
 	f.Gun, err = agents.report(ctx, c.Seats)
 	return err
-}
-
-// prepare makes the pack, the league and the agents.
-func (c *BenchMatchCmd) prepare(ctx context.Context, admin *client, agents *benchAgents) (ids []string, err error) {
-	var pack struct {
-		ID string `json:"pack_id"`
-	}
-	var lines bytes.Buffer
-	for i := range c.Rounds {
-		fmt.Fprintf(&lines, `{"description":"question %d","answer":"%s"}`+"\n", i, benchAnswer)
-	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
-		return nil, err
-	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
-		"slug": "bench", "title": "Benchmark", "pack_id": pack.ID, "judge": "exact", "format": "elimination",
-		"rounds": c.Rounds, "time_limit_seconds": 30, "rated": true, "min_seats": 3, "max_seats": 128,
-	}, nil); err != nil {
-		return nil, err
-	}
-	for i, endpoint := range agents.endpoints {
-		var owner struct{ Token string }
-		if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("owner %d", i)}, &owner); err != nil {
-			return nil, err
-		}
-		var agent struct {
-			ID     string `json:"agent_id"`
-			Status string `json:"status"`
-		}
-		if err := admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
-			"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{"bench"},
-		}, &agent); err != nil {
-			return nil, err
-		}
-		if agent.Status != "active" {
-			return nil, fmt.Errorf("agent %d is %s", i, agent.Status)
-		}
-		ids = append(ids, agent.ID)
-	}
-	return ids, nil
-}
-
-// watchLeague opens the league's event stream.
-func watchLeague(ctx context.Context, base string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?league=bench", nil)
-	if err != nil {
-		return nil, fmt.Errorf("watch the league: %w", err)
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("watch the league: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("watch the league: %s", resp.Status), resp.Body.Close())
-	}
-	return resp.Body, nil
-}
-
-// awaitEnd reads events until a match has ended.
-func awaitEnd(events io.Reader) error {
-	lines := bufio.NewScanner(events)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
-		if !ok {
-			continue
-		}
-		var e struct{ Type, Reason string }
-		if err := json.Unmarshal(data, &e); err != nil {
-			return fmt.Errorf("watch the league: %w", err)
-		}
-		switch e.Type {
-		case "match_finished":
-			return nil
-		case "match_void":
-			return fmt.Errorf("the match is void: %s", e.Reason)
-		}
-	}
-	return fmt.Errorf("the league's stream ended: %w", lines.Err())
 }
 
 // cpuTime is what this process has used of the processors so far.
@@ -288,12 +208,12 @@ type benchAgents struct {
 	control   string
 }
 
-func startBenchAgents(app *App, n int) (*benchAgents, error) {
+func startBenchAgents(app *App, n int, league string) (*benchAgents, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(app.Ctx, self, "bench", "agents", fmt.Sprint(n)) //nolint:gosec // this very program
+	cmd := exec.CommandContext(app.Ctx, self, "bench", "agents", "--league", league, fmt.Sprint(n)) //nolint:gosec // this very program
 	cmd.Stderr = app.Stderr
 	stdin, err := cmd.StdinPipe() // its end tells the agents to end
 	if err != nil {

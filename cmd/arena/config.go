@@ -37,6 +37,7 @@ type Config struct {
 	PublicURL   *url.URL // scheme and host only; see Listening
 	MetricsAddr string   // "": off
 	DatabaseURL string
+	RedisURL    string // "": this node is alone
 	AdminToken  string // "": make one
 	Signup      string
 	JWTAlg      string
@@ -52,12 +53,14 @@ type Config struct {
 	EventMax             int // per seat and match
 	SpectatorsPerAddress int
 	ShutdownGrace        time.Duration
+	ArchiveAfter         time.Duration // 0: never
+	KeepEvents           time.Duration // 0: for ever
+	KeepDeliveries       time.Duration // 0: for ever
 
 	LogFormat string
 	LogLevel  slog.Level
 
 	// Read and shown, without effect yet.
-	RedisURL     *url.URL
 	OIDCIssuer   *url.URL
 	OIDCAudience string
 	JudgeURL     *url.URL
@@ -155,9 +158,6 @@ func (c Config) Validate() error {
 	}
 	if c.MetricsAddr != "" && c.MetricsAddr == c.Addr && !strings.HasSuffix(c.Addr, ":0") {
 		problems = append(problems, fmt.Errorf("ARENA_METRICS_ADDR: %s is ARENA_ADDR; metrics need an address of their own, or leave it empty", c.MetricsAddr))
-	}
-	if c.RedisURL != nil {
-		problems = append(problems, errors.New("ARENA_REDIS_URL: not used yet: this version runs as one node; unset it"))
 	}
 	return errors.Join(problems...)
 }

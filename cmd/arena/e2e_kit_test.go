@@ -66,6 +66,7 @@ type process struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	url     string
+	local   string // of this very node
 	metrics string
 	admin   *client
 	exited  chan error
@@ -94,7 +95,7 @@ func serve(t *testing.T, dir string, env ...string) *process {
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		for lines := bufio.NewScanner(logs); lines.Scan(); {
-			if bytes.Contains(lines.Bytes(), []byte(`"ERROR"`)) || bytes.Contains(lines.Bytes(), []byte(e2eAdmin)) {
+			if bytes.Contains(lines.Bytes(), []byte(`"ERROR"`)) || bytes.HasPrefix(lines.Bytes(), []byte("arena: ")) || bytes.Contains(lines.Bytes(), []byte(e2eAdmin)) {
 				t.Errorf("the server logged: %s", lines.Text())
 			}
 		}
@@ -127,7 +128,7 @@ func (p *process) readReady(path string) {
 		data, err := os.ReadFile(path)
 		return err == nil && json.Unmarshal(data, &r) == nil
 	})
-	p.url, p.metrics = r.URL, r.MetricsURL
+	p.url, p.local, p.metrics = r.URL, r.LocalURL, r.MetricsURL
 	p.admin = newClient(p.url, e2eAdmin)
 }
 

@@ -58,9 +58,14 @@ func rooms() []room {
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket and Redis",
-			outside: []string{"github.com/coder/websocket", "github.com/redis/go-redis/v9", "golang.org/x/time/rate"},
+			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket",
+			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
+		{
+			dir: "stream/bus", why: "adapter: the only room that knows Redis; the hub sees it through an interface",
+			outside: []string{"github.com/redis/go-redis/v9"},
+		},
+		{dir: "stream/bus/redistest", why: "Redis servers for tests; it speaks the wire itself"},
 		{
 			dir: "protocol", ours: words, why: "adapter: the one guarded way out to strangers",
 			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna"},
@@ -84,6 +89,10 @@ func rooms() []room {
 			outside: []string{"github.com/alecthomas/kong", "github.com/robfig/cron/v3", "github.com/prometheus/client_golang", "golang.org/x/sync/errgroup"},
 			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
 		},
+		{
+			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store"}, why: "breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
+			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
+		},
 	}
 }
 
@@ -95,7 +104,7 @@ func sharedLibraries() map[string]string {
 		"github.com/MicahParks/jwkset": "the key sets of both sides",
 		"github.com/MicahParks/keyfunc/v3": "the SDK verifies with it, and the arena will verify tokens " +
 			"of an outside issuer with it",
-		"github.com/coder/websocket": "stream serves the sockets that the SDK dials",
+		"github.com/coder/websocket": "stream serves the sockets that the SDK and the spectators of chaos dial",
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -29,6 +30,41 @@ func (s *server) jobs() []job {
 			return err
 		}},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
+		// Often when matches are archived early, so that it happens about then.
+		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
+		{name: "retention", every: 10 * time.Minute, run: s.retain},
+	}
+}
+
+// archive packs the logs of matches that have been over for long enough.
+func (s *server) archive(ctx context.Context) error {
+	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.ArchiveMatches)
+}
+
+// retain drops what has been kept for long enough.
+func (s *server) retain(ctx context.Context) error {
+	return errors.Join(
+		inBatches(ctx, s.cfg.KeepEvents, s.store.DropEvents),
+		inBatches(ctx, s.cfg.KeepDeliveries, s.store.DropDeliveries),
+	)
+}
+
+// cleanBatch is how many rows or matches a batch takes, so that players do
+// not wait for long.
+const cleanBatch = 100
+
+// inBatches takes what is older than age until nothing of it is left. Age 0:
+// nothing is ever old.
+func inBatches(ctx context.Context, age time.Duration, take func(context.Context, time.Time, int) (int, error)) error {
+	if age == 0 {
+		return nil
+	}
+	before := time.Now().Add(-age)
+	for {
+		n, err := take(ctx, before, cleanBatch)
+		if err != nil || n < cleanBatch || ctx.Err() != nil {
+			return err
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ type commands struct {
 // BenchCmd groups the benchmarks.
 type BenchCmd struct {
 	Match  BenchMatchCmd  `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
+	Start  BenchStartCmd  `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Agents BenchAgentsCmd `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/bus"
 )
 
 // metrics is what /metrics shows. docs/operations.md says what each figure
@@ -48,6 +49,9 @@ func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Cou
 	return m
 }
 
+// watchBus adds the figures of the bus between nodes.
+func (m *metrics) watchBus(stats func() bus.Stats) { m.registry.MustRegister(busCollector{stats}) }
+
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
@@ -77,6 +81,8 @@ var (
 	descPublished = prometheus.NewDesc("arena_stream_published_total", "Events published on this node.", nil, nil)
 	descDelivered = prometheus.NewDesc("arena_stream_delivered_total", "Events written to spectators.", nil, nil)
 	descFills     = prometheus.NewDesc("arena_stream_fills_total", "Reads of the log to close a gap.", nil, nil)
+	descReceived  = prometheus.NewDesc("arena_stream_received_total", "Events of other nodes that came over the bus.", nil, nil)
+	descPolls     = prometheus.NewDesc("arena_stream_polls_total", "Reads of the log because the bus was down, came back or was silent.", nil, nil)
 	descAccepted  = prometheus.NewDesc("arena_agent_events_accepted_total", "Events of agents that were appended to a log.", nil, nil)
 	descRefused   = prometheus.NewDesc("arena_agent_events_refused_total", "Events of agents that were refused, by code.", []string{"code"}, nil)
 	descCloses    = prometheus.NewDesc("arena_stream_closes_total", "Ended streams by close code.", []string{"code"}, nil)
@@ -96,6 +102,8 @@ func (c streamCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(ch, descPublished, float64(s.Published))
 	counter(ch, descDelivered, float64(s.Delivered))
 	counter(ch, descFills, float64(s.Fills))
+	counter(ch, descReceived, float64(s.Received))
+	counter(ch, descPolls, float64(s.Polls))
 	counter(ch, descAccepted, float64(s.Accepted))
 	for kind, n := range s.Open {
 		gauge(ch, descOpen, float64(n), kind)
@@ -106,6 +114,34 @@ func (c streamCollector) Collect(ch chan<- prometheus.Metric) {
 	for code, n := range s.Closes {
 		counter(ch, descCloses, float64(n), strconv.Itoa(code))
 	}
+}
+
+// busCollector shows the bus's own counters.
+type busCollector struct{ stats func() bus.Stats }
+
+var (
+	descBusUp        = prometheus.NewDesc("arena_bus_up", "1 while Redis is there.", nil, nil)
+	descBusPublished = prometheus.NewDesc("arena_bus_published_total", "Messages that Redis took.", nil, nil)
+	descBusLost      = prometheus.NewDesc("arena_bus_lost_total", "Messages that Redis did not take; other nodes read them from the log.", nil, nil)
+	descBusReceived  = prometheus.NewDesc("arena_bus_received_total", "Messages of other nodes.", nil, nil)
+	descBusBreaks    = prometheus.NewDesc("arena_bus_breaks_total", "Listening connections to Redis that broke.", nil, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c busCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the bus.
+func (c busCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	up := 0.0
+	if s.Up {
+		up = 1
+	}
+	gauge(ch, descBusUp, up)
+	counter(ch, descBusPublished, float64(s.Published))
+	counter(ch, descBusLost, float64(s.Lost))
+	counter(ch, descBusReceived, float64(s.Received))
+	counter(ch, descBusBreaks, float64(s.Breaks))
 }
 
 // countsCollector shows what the database holds.

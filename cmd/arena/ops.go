@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -154,63 +152,6 @@ func redact(secret string) string {
 	}
 	u.Fragment = ""
 	return u.String()
-}
-
-// openStore opens the database of the settings for one command. An SQLite
-// file is made only when create is set: a command that looks at a database
-// must not leave an empty one behind.
-func openStore(app *App, cfg Config, create bool) (*store.Store, error) {
-	if file, ok := strings.CutPrefix(cfg.DatabaseURL, "sqlite:"); ok && !create {
-		if _, err := os.Stat(strings.TrimPrefix(file, "//")); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no database %s (ARENA_DATABASE_URL)", cfg.DatabaseURL)
-		}
-	}
-	return store.Open(app.Ctx, cfg.DatabaseURL, store.Options{Logger: app.Logger(cfg), Now: time.Now})
-}
-
-// MigrateCmd is `arena migrate`.
-type MigrateCmd struct {
-	FileFlag
-	Status bool `help:"Only print the schema's version; exit with 1 when it is not the one that this binary wants."`
-}
-
-// Help says when the command is needed.
-func (c *MigrateCmd) Help() string {
-	return `Not needed on one node: arena serve does the same when it starts. Settings:
-ARENA_DATABASE_URL, from the file or the environment.
-
-    arena migrate --status
-    ARENA_DATABASE_URL=postgres://arena@db/arena arena migrate`
-}
-
-// Run migrates, or says whether that is needed.
-func (c *MigrateCmd) Run(app *App) (err error) {
-	cfg, err := c.Load(app)
-	if err != nil {
-		return err
-	}
-	s, err := openStore(app, cfg, !c.Status)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	before, wanted, err := s.SchemaVersion(app.Ctx)
-	switch {
-	case err != nil:
-		return err
-	case before > wanted:
-		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary", before, wanted)
-	case before == wanted:
-		_, err = fmt.Fprintf(app.Stdout, "schema %d: nothing to do\n", wanted)
-		return err
-	case c.Status:
-		return fmt.Errorf("the database has schema %d and this binary wants %d: run arena migrate", before, wanted)
-	}
-	if err := s.Migrate(app.Ctx); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(app.Stdout, "schema %d: migrated from %d\n", wanted, before)
-	return err
 }
 
 // KeysCmd groups the commands about signing keys.

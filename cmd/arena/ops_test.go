@@ -53,7 +53,7 @@ func states(list string) string {
 func TestRun_Migrate(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	o.refused("arena: migrate: there is no database sqlite:"+o.file, "migrate", "--status")
+	o.refused("arena: migrate up: there is no database sqlite:"+o.file, "migrate", "--status")
 	if files, _ := filepath.Glob(filepath.Dir(o.file) + "/*"); len(files) != 0 {
 		t.Errorf("looking for a database made one: %v", files)
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/stream/bus"
 )
 
 // The parsers of settings. Each writes its target only when the value is
@@ -87,6 +89,15 @@ func parseDatabaseURL(v string, to *string) error {
 	return nil
 }
 
+// parseRedisURL leaves it to the bus what a URL of Redis is.
+func parseRedisURL(v string, to *string) error {
+	if err := bus.CheckURL(v); err != nil {
+		return err
+	}
+	*to = v
+	return nil
+}
+
 func parseAdminToken(v string, to *string) error {
 	if v == "" {
 		return nil
@@ -130,6 +141,27 @@ func parseDuration(v string, to *time.Duration, least, most time.Duration) error
 	}
 	if d < least || d > most {
 		return fmt.Errorf("%s is outside %s to %s", d, least, most)
+	}
+	*to = d
+	return nil
+}
+
+const day = 24 * time.Hour
+
+// parseAge reads 0, or a duration that may also be in days, such as 90d.
+func parseAge(v string, to *time.Duration, least, most time.Duration) error {
+	d, err := time.ParseDuration(v)
+	if days, ok := strings.CutSuffix(v, "d"); ok {
+		var n uint64
+		if n, err = strconv.ParseUint(days, 10, 16); err == nil {
+			d = time.Duration(n) * day
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a duration such as 36h or 90d", v)
+	}
+	if d != 0 && (d < least || d > most) {
+		return fmt.Errorf("%s is neither 0 nor inside %s to %dd", v, least, most/day)
 	}
 	*to = d
 	return nil

@@ -55,7 +55,8 @@ func (c *ServeCmd) Run(app *App) error {
 }
 
 // Run serves until ctx ends, then drains: first the matches, whose agents may
-// still send events, then the streams, then the listeners.
+// still send events, then the streams, then the listeners. A drain that an
+// admin asked for leaves the listeners open until ctx ends.
 func (s *server) Run(ctx context.Context) error {
 	down := make(chan error, 2) // a listener that fails takes the server with it
 	serve := func(h *http.Server, l net.Listener) {
@@ -81,14 +82,22 @@ func (s *server) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case failed = <-down:
+	case <-s.drainAsked:
 	}
-	s.log.Info("draining", "matches", s.runner.Playing())
 	s.draining.Store(true)
+	s.log.Info("draining", "matches", s.runner.Playing())
 	stopRunning()
 	jobs()
 	failed = errors.Join(failed, <-matches)
 	stopStreaming()
 	failed = errors.Join(failed, <-hub)
+	if failed == nil {
+		s.log.Info("drained")
+		select { // at once, unless the drain was asked for
+		case <-ctx.Done():
+		case failed = <-down:
+		}
+	}
 	return errors.Join(failed, s.Close())
 }
 
@@ -115,6 +124,9 @@ func (s *server) Close() error {
 	if s.client != nil {
 		s.client.Close()
 	}
+	if s.bus != nil {
+		problems = append(problems, s.bus.Close())
+	}
 	if s.store != nil {
 		problems = append(problems, s.store.Close())
 	}
@@ -124,13 +136,14 @@ func (s *server) Close() error {
 // readyFile is what --ready-file holds.
 type readyFile struct {
 	URL        string `json:"url"`
+	LocalURL   string `json:"local_url"` // this very node, whatever stands in front of it
 	MetricsURL string `json:"metrics_url,omitempty"`
 	AdminToken string `json:"admin_token,omitempty"` // "" when an earlier start made it
 }
 
 // writeReadyFile writes the file in one step: a reader sees all of it or none.
 func (s *server) writeReadyFile(path string) error {
-	ready := readyFile{URL: s.url, AdminToken: s.adminToken}
+	ready := readyFile{URL: s.url, LocalURL: s.localURL(), AdminToken: s.adminToken}
 	if s.privateListener != nil {
 		ready.MetricsURL = "http://" + s.privateListener.Addr().String() + "/metrics"
 	}

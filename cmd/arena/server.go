@@ -29,6 +29,7 @@ import (
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/web"
 )
 
@@ -44,6 +45,7 @@ type server struct {
 	newAdminToken string // just made
 
 	store     *store.Store
+	bus       *bus.Bus // nil: this node is alone
 	keys      *token.Keys
 	guard     *protocol.Guard
 	client    *protocol.Client
@@ -56,6 +58,8 @@ type server struct {
 	listener, privateListener net.Listener
 	public, private           *http.Server
 	draining                  atomic.Bool
+	drainAsked                chan struct{}
+	drain                     func()         // closes drainAsked
 	wg                        sync.WaitGroup // listeners
 }
 
@@ -75,7 +79,8 @@ const connsPerHost = 256
 // newServer makes the parts in the order in which they need each other. It
 // listens, but answers nothing before Run.
 func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOptions) (_ *server, err error) {
-	s := &server{cfg: cfg, log: log, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now())}
+	s := &server{cfg: cfg, log: log, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), drainAsked: make(chan struct{})}
+	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {
 			_ = s.Close() // the first error is the one to tell
@@ -172,19 +177,32 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.hub, err = stream.NewHub(stream.Options{Source: s.store, Now: time.Now, Logger: s.log}); err != nil {
+	streams := stream.Options{Source: s.store, Now: time.Now, Logger: s.log}
+	if s.cfg.RedisURL != "" {
+		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log}); err != nil {
+			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
+		}
+		streams.Bus = s.bus
+	}
+	if s.hub, err = stream.NewHub(streams); err != nil {
 		return err
 	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
+	if s.bus != nil {
+		s.metrics.watchBus(s.bus.Stats)
+	}
 	tasks, err := league.NewTasks(s.store)
 	if err != nil {
 		return err
 	}
 	if s.runner, err = runner.New(runner.Options{
 		Store: s.store, Drivers: map[string]runner.Driver{"aap": driver}, Tasks: tasks, Publisher: s.hub, Logger: s.log,
-		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return err
+	}
+	if s.bus != nil {
+		s.bus.OnWake(s.runner.Wake)
 	}
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.hub, Canary: s.canary,
@@ -193,7 +211,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.store, Publisher: s.hub, Wake: s.runner.Wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: s.store, Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
 	})
 	return err
@@ -221,18 +239,22 @@ func (s *server) joinHTTP() error {
 	for i, p := range s.cfg.TrustedProxies {
 		proxies[i] = p.String()
 	}
+	var takeShared func(context.Context, string, int, time.Duration) (time.Duration, bool, error)
+	if s.bus != nil {
+		takeShared = s.bus.Take
+	}
 	handler, err := api.New(api.Options{
 		Store: s.store, Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
-		Viewers: s.hub.Viewers, Wake: s.runner.Wake,
+		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check,
 		Defaults: league.Defaults, CheckSettings: league.CheckSettings, CheckSchedule: checkSchedule,
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return league.ParsePack(format, data, league.DefaultLimits())
 		},
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		HashSecret: token.Hash, Ready: s.ready,
+		HashSecret: token.Hash, Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
-		Limits: limits, Now: time.Now, Logger: s.log,
+		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return err
@@ -268,6 +290,24 @@ func (s *server) ready(ctx context.Context) error {
 		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
 	}
 	return s.store.Ping(ctx)
+}
+
+// wake has a due match claimed at once: by this node, since its runner is the
+// nearest and a race of all nodes would slow it down, or by the others when
+// this one claims no more.
+func (s *server) wake() {
+	if s.draining.Load() {
+		s.wakeOthers()
+		return
+	}
+	s.runner.Wake()
+}
+
+// wakeOthers tells the runners of the other nodes that a match waits.
+func (s *server) wakeOthers() {
+	if s.bus != nil {
+		s.bus.Wake()
+	}
 }
 
 // canary reports whether the arena's own network works: it reaches its own

@@ -47,6 +47,11 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseDatabaseURL(v, &c.DatabaseURL) },
 		},
 		{
+			Key: "ARENA_REDIS_URL", Secret: true,
+			Doc:   "Redis 7 or newer that carries live events between nodes: redis://user:password@host:port/database, or rediss:// for TLS. Several hosts, separated by commas, are a cluster. Nothing is kept there. Empty: one node.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.RedisURL, parseRedisURL) },
+		},
+		{
 			Key: "ARENA_ADMIN_TOKEN", Secret: true,
 			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. Empty: one is made at the first start, kept as a hash and printed once.",
 			parse: func(c *Config, v string) error { return parseAdminToken(v, &c.AdminToken) },
@@ -118,6 +123,21 @@ func settings() []setting {
 			},
 		},
 		{
+			Key: "ARENA_ARCHIVE_AFTER", Default: "10m",
+			Doc:   "Time after the end of a match until its events are packed into one compressed row, 1s to 365d; they stay readable as before. 0: never.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.ArchiveAfter, time.Second, 365*day) },
+		},
+		{
+			Key: "ARENA_KEEP_EVENTS", Default: "0",
+			Doc:   "Time after the end of a match until its events are dropped, 1h to 36500d; result, answers and ratings stay. 0: they are kept for ever.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepEvents, time.Hour, 36500*day) },
+		},
+		{
+			Key: "ARENA_KEEP_DELIVERIES", Default: "90d",
+			Doc:   "Time that the requests sent to agents, with their replies, can be looked up, 1h to 36500d. 0: for ever.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepDeliveries, time.Hour, 36500*day) },
+		},
+		{
 			Key: "ARENA_LOG_FORMAT", Default: LogAuto,
 			Doc:   "auto (text on a terminal, else json), json or text.",
 			parse: func(c *Config, v string) error { return parseOneOf(v, &c.LogFormat, LogAuto, LogJSON, LogText) },
@@ -126,11 +146,6 @@ func settings() []setting {
 			Key: "ARENA_LOG_LEVEL", Default: "info",
 			Doc:   "debug, info, warn or error.",
 			parse: func(c *Config, v string) error { return parseLevel(v, &c.LogLevel) },
-		},
-		{
-			Key: "ARENA_REDIS_URL", Secret: true, Later: true,
-			Doc:   "Redis that carries events between nodes, redis:// or rediss://. Empty: one node.",
-			parse: func(c *Config, v string) error { return parseURL(v, &c.RedisURL, "redis", "rediss") },
 		},
 		{
 			Key: "ARENA_OIDC_ISSUER", Later: true,

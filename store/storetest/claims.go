@@ -78,7 +78,7 @@ func claimFreeSeats(f *fixture) {
 
 	// A seat that is out or has left its match is free again.
 	m := claimed[0]
-	_, err := f.StartMatch(ctx, m.Lease, m.Seats, start, nil)
+	_, err := f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)
 	f.ok(err)
 	_, err = f.OpenRound(ctx, m.Lease, round(1), nil)
 	f.ok(err)
@@ -155,12 +155,15 @@ func leases(f *fixture) {
 	m1 := f.begin("m_1", "trivia", f.agents("a", "b")...)
 	m2 := f.begin("m_2", "trivia", f.agents("c", "d")...)
 	held := func(node string, ttl time.Duration) []arena.Lease {
-		ls := must(f.RenewLeases(ctx, node, ttl))(f)
+		ls := must(f.RenewLeases(ctx, node, []string{"m_2", "m_1"}, ttl))(f)
 		slices.SortFunc(ls, func(a, b arena.Lease) int { return strings.Compare(a.MatchID, b.MatchID) })
 		return ls
 	}
 	f.equal([]arena.Lease{m1.Lease, m2.Lease}, held("nd_1", ttl))
 	f.equal(0, len(held("nd_2", ttl)))
+	// Only what is named: a match that nobody plays must run out.
+	f.equal([]arena.Lease{m2.Lease}, must(f.RenewLeases(ctx, "nd_1", []string{"m_2", "m_none"}, ttl))(f))
+	f.equal(0, len(must(f.RenewLeases(ctx, "nd_1", nil, ttl))(f)))
 
 	// A released match is anyone's at once and is no longer renewed.
 	f.ok(f.ReleaseLease(ctx, m1.Lease))
@@ -168,6 +171,7 @@ func leases(f *fixture) {
 	claimed := must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
 	f.equal([]string{"m_1"}, matchIDs(claimed))
 	f.equal(int64(2), claimed[0].Lease.Epoch)
+	f.equal(0, claimed[0].Interruptions)                  // it was given back
 	f.equal(start.Add(time.Minute), claimed[0].StartedAt) // stays
 	f.fails(arena.CodeLeaseLost, f.ReleaseLease(ctx, m1.Lease))
 
@@ -177,6 +181,7 @@ func leases(f *fixture) {
 		claimed := must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)
 		f.equal([]string{"m_2"}, matchIDs(claimed))
 		f.equal(epoch, claimed[0].Lease.Epoch)
+		f.equal(int(epoch)-1, claimed[0].Interruptions)
 	}
 	// A match that is over has no lease to renew.
 	m2 = must(f.Match(ctx, "m_2"))(f)
@@ -191,7 +196,7 @@ func fencing(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b")
 	stale := f.open("m_1", ids...)
-	must(f.RenewLeases(ctx, "nd_1", -time.Hour))(f)
+	must(f.RenewLeases(ctx, "nd_1", []string{"m_1"}, -time.Hour))(f)
 	current := must(f.ClaimMatches(ctx, "nd_2", ttl, 1))(f)[0]
 	before := must(f.Match(ctx, "m_1"))(f)
 
@@ -200,7 +205,7 @@ func fencing(f *fixture) {
 	calls := map[string]func(l arena.Lease) error{
 		"ReleaseLease": func(l arena.Lease) error { return f.ReleaseLease(ctx, l) },
 		"StartMatch": func(l arena.Lease) error {
-			return second(f.StartMatch(ctx, l, stale.Seats, start, es))
+			return second(f.StartMatch(ctx, l, stale.Seats, start, nil, es))
 		},
 		"OpenRound": func(l arena.Lease) error { return second(f.OpenRound(ctx, l, round(1), es)) },
 		"SaveAnswer": func(l arena.Lease) error {
@@ -238,6 +243,8 @@ func fencing(f *fixture) {
 	for _, name := range []string{"StartMatch", "OpenRound", "SaveAnswer", "CloseRound", "VoidMatch"} {
 		f.ok(calls[name](current.Lease))
 	}
+	f.ok(calls["VoidMatch"](current.Lease)) // once more: nothing
+	delete(calls, "VoidMatch")
 	for name, call := range calls {
 		if got := arena.CodeOf(call(current.Lease)); got != arena.CodeLeaseLost {
 			f.t.Errorf("%s after the end: code %q, want lease_lost", name, got)

@@ -22,7 +22,7 @@ func appendEvents(f *fixture) {
 	f.match("m_1", "trivia", ids...)
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // scheduled
 	m := f.claim()
-	f.ok(second(f.StartMatch(ctx, m.Lease, m.Seats, start, nil)))
+	f.ok(second(f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
 	f.fails(arena.CodeRoundClosed, add(ids[0])) // before round 1
 	f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
 	f.fails(arena.CodeRoundClosed, add("ag_stranger"))

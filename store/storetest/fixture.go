@@ -203,7 +203,7 @@ func (f *fixture) begin(id, league string, agents ...string) arena.Match {
 	f.t.Helper()
 	f.match(id, league, agents...)
 	m := f.claim()
-	_, err := f.StartMatch(f.t.Context(), m.Lease, m.Seats, start.Add(time.Minute), []arena.Event{event(arena.EventMatchStarted, `{}`)})
+	_, err := f.StartMatch(f.t.Context(), m.Lease, m.Seats, start.Add(time.Minute), nil, []arena.Event{event(arena.EventMatchStarted, `{}`)})
 	f.ok(err)
 	return m
 }
@@ -222,14 +222,14 @@ func round(no int) arena.Round {
 func (f *fixture) open(id string, agents ...string) arena.Match {
 	f.t.Helper()
 	m := f.begin(id, "trivia", agents...)
-	_, err := f.OpenRound(f.t.Context(), m.Lease, round(1), []arena.Event{roundEvent(1)})
+	_, err := f.OpenRound(f.t.Context(), m.Lease, round(1), []arena.Event{roundEvent()})
 	f.ok(err)
 	return m
 }
 
-func roundEvent(no int) arena.Event {
+func roundEvent() arena.Event {
 	e := event(arena.EventRoundStarted, `{"task":{}}`)
-	e.Round = no
+	e.Round = 1
 	return e
 }
 

@@ -19,7 +19,7 @@ func startMatch(f *fixture) {
 	f.match("m_1", "trivia", ids...)
 	m := f.claim()
 	m.Seats[0].Version, m.Seats[0].Endpoint = "pinned", "http://pinned"
-	stored, err := f.StartMatch(ctx, m.Lease, m.Seats, start.Add(time.Hour), []arena.Event{event(arena.EventMatchStarted, `{"n":1}`)})
+	stored, err := f.StartMatch(ctx, m.Lease, m.Seats, start.Add(time.Hour), nil, []arena.Event{event(arena.EventMatchStarted, `{"n":1}`)})
 	f.ok(err)
 	f.equal(int64(2), stored[0].Seq)
 	f.equal(stored, f.log("m_1")[1:])
@@ -33,7 +33,7 @@ func startMatch(f *fixture) {
 
 	// After a take-over it is not started again.
 	m.Seats[0].Endpoint = "http://again"
-	stored, err = f.StartMatch(ctx, m.Lease, m.Seats, start, []arena.Event{event(arena.EventMatchStarted, `{}`)})
+	stored, err = f.StartMatch(ctx, m.Lease, m.Seats, start, nil, []arena.Event{event(arena.EventMatchStarted, `{}`)})
 	f.ok(err)
 	f.equal(0, len(stored))
 	f.equal(now, must(f.Match(ctx, "m_1"))(f))
@@ -46,7 +46,7 @@ func openRound(f *fixture) {
 	open := func(no int, events ...arena.Event) error { return second(f.OpenRound(ctx, m.Lease, round(no), events)) }
 	f.fails(arena.CodeConflict, open(2))
 	f.fails(arena.CodeConflict, open(0))
-	f.ok(open(1, roundEvent(1)))
+	f.ok(open(1, roundEvent()))
 	now := must(f.Match(ctx, "m_1"))(f)
 	f.equal(1, now.Round)
 	f.equal(true, now.RoundOpen)
@@ -54,9 +54,16 @@ func openRound(f *fixture) {
 
 	// Once more after a take-over: interrupted, the task stays.
 	again := round(1)
-	again.Task.Description = "another"
-	_, err := f.OpenRound(ctx, m.Lease, again, []arena.Event{roundEvent(1)})
+	again.Task.Description, again.Interruptions = "another", 1
+	stored, err := f.OpenRound(ctx, m.Lease, again, []arena.Event{roundEvent()})
 	f.ok(err)
+	f.equal(1, len(stored))
+	// The same once more, as after a commit whose outcome was not heard.
+	for _, r := range []arena.Round{round(1), again} {
+		stored, err = f.OpenRound(ctx, m.Lease, r, []arena.Event{roundEvent()})
+		f.ok(err)
+		f.equal(0, len(stored))
+	}
 	f.fails(arena.CodeConflict, open(2))
 	_, err = f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)
 	f.ok(err)
@@ -179,7 +186,13 @@ func closeRound(f *fixture) {
 	f.equal(m.Seats, now.Seats)
 	f.equal(false, now.RoundOpen)
 	f.equal(0, must(f.Agent(ctx, ids[1]))(f).Running)
-	f.fails(arena.CodeRoundClosed, second(f.CloseRound(ctx, m.Lease, c, noEvents)))
+	// Twice changes nothing; a round that was never opened cannot be closed.
+	before := must(f.Match(ctx, "m_1"))(f)
+	stored, err = f.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return []arena.Event{e}, nil })
+	f.ok(err)
+	f.equal(0, len(stored))
+	f.equal(before, must(f.Match(ctx, "m_1"))(f))
+	f.fails(arena.CodeRoundClosed, second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 2, Seats: m.Seats}, noEvents)))
 
 	// A seat that the match does not have is a mistake of the caller.
 	f.ok(second(f.OpenRound(ctx, m.Lease, round(2), nil)))

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena/api"
+)
+
+// BenchStartCmd is `arena bench start`.
+type BenchStartCmd struct {
+	Matches int    `default:"200" help:"Matches to start, one after another, 10 to 10000."`
+	DB      string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
+	JSON    bool   `help:"Print one JSON object."`
+}
+
+// Help says what is measured.
+func (c *BenchStartCmd) Help() string {
+	return `Starts matches of one round on this machine, one after another, with agents in
+another process, and measures the start delay: from the moment in which
+POST /v1/matches is written to the one in which the first byte of the first task
+has reached an agent. Beside it a bare POST to the same agents.`
+}
+
+// startFigures are delays in milliseconds.
+type startFigures struct {
+	Matches  int    `json:"matches"`
+	Database string `json:"database"`
+	Start    spread `json:"start_delay_ms"`
+	Bare     spread `json:"bare_post_ms"`
+}
+
+// Run measures and prints.
+func (c *BenchStartCmd) Run(app *App) (err error) {
+	if c.Matches < 10 || c.Matches > 10_000 {
+		return fmt.Errorf("%d matches: want 10 to 10000", c.Matches)
+	}
+	league := fmt.Sprintf("bench-%x", time.Now().UnixNano()) // a database may be used again
+	agents, err := startBenchAgents(app, 2, league)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agents.stop()) }()
+	f := startFigures{Matches: c.Matches, Database: "sqlite"}
+	if strings.HasPrefix(c.DB, "postgres") {
+		f.Database = "postgres"
+	}
+	if f.Bare, err = c.bare(app.Ctx, agents); err != nil {
+		return fmt.Errorf("bare posts: %w", err)
+	}
+	if f.Start, err = c.arena(app.Ctx, agents, league); err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
+	if c.JSON {
+		return json.NewEncoder(app.Stdout).Encode(f)
+	}
+	_, err = fmt.Fprintf(app.Stdout, `
+  %d matches on %s, from the POST to the first byte of a task, ms
+                  p50     p99     worst
+  arena           %6.2f  %6.2f  %6.2f
+  bare POST       %6.2f  %6.2f  %6.2f
+`, f.Matches, f.Database, f.Start.P50, f.Start.P99, f.Start.Worst, f.Bare.P50, f.Bare.P99, f.Bare.Worst)
+	return err
+}
+
+// bare measures how long a POST of a task's size takes to reach an agent.
+func (c *BenchStartCmd) bare(ctx context.Context, agents *benchAgents) (spread, error) {
+	body := []byte(`{"version":"1.0","task":{"description":"` + strings.Repeat("x", 560) + `"}}`)
+	var delays []float64
+	for range c.Matches {
+		began := time.Now()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, agents.endpoints[0], bytes.NewReader(body))
+		if err != nil {
+			return spread{}, err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return spread{}, err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return spread{}, err
+		}
+		delay, err := agents.since(ctx, began)
+		if err != nil {
+			return spread{}, err
+		}
+		delays = append(delays, delay)
+	}
+	return shares(delays), nil
+}
+
+// arena starts matches through the whole server.
+func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league string) (_ spread, err error) {
+	url := c.DB
+	if url == "" {
+		dir, err := os.MkdirTemp("", "arena-bench-")
+		if err != nil {
+			return spread{}, fmt.Errorf("folder for the database: %w", err)
+		}
+		defer os.RemoveAll(dir) //nolint:errcheck // a folder under the system's temporary ones
+		url = "sqlite:" + filepath.Join(dir, "arena.db")
+	}
+	cfg, err := Load(Sources{Flags: map[string]string{
+		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
+		"ARENA_DATABASE_URL": url, "ARENA_HEALTH_INTERVAL": "1h", "ARENA_ADMIN_TOKEN": "bench-start-admin-token",
+	}})
+	if err != nil {
+		return spread{}, err
+	}
+	s, err := newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
+	if err != nil {
+		return spread{}, err
+	}
+	running, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.Run(running) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	admin := newClient(s.url, s.adminToken)
+	bench := benchLeague{slug: league, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2}
+	ids, err := bench.prepare(ctx, admin, agents)
+	if err != nil {
+		return spread{}, err
+	}
+	events, err := watchLeague(ctx, s.url, bench.slug)
+	if err != nil {
+		return spread{}, err
+	}
+	defer events.Close() //nolint:errcheck // the run is over
+	ends := newEnds(events)
+	if _, err := agents.since(ctx, time.Now()); err != nil { // forget what came before
+		return spread{}, err
+	}
+	var delays []float64
+	for range c.Matches {
+		began := time.Now()
+		if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
+			return spread{}, err
+		}
+		if err := ends.await(); err != nil {
+			return spread{}, err
+		}
+		delay, err := agents.since(ctx, began)
+		if err != nil {
+			return spread{}, err
+		}
+		delays = append(delays, delay)
+	}
+	return shares(delays), nil
+}
+
+// since gives how long after began the first request reached an agent, in
+// milliseconds, and forgets the requests; 0 when there was none.
+func (a *benchAgents) since(ctx context.Context, began time.Time) (float64, error) {
+	var arrivals []int64
+	if err := newClient(a.control, "").call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
+		return 0, err
+	}
+	if len(arrivals) == 0 {
+		return 0, nil
+	}
+	return float64(slices.Min(arrivals)-began.UnixNano()) / 1e6, nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestInBatches(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for _, tc := range []struct {
+		name  string
+		age   time.Duration
+		taken []int // what is there to take at each call
+		err   error // of the last call
+		calls int
+	}{
+		{"until_nothing_is_left", time.Hour, []int{cleanBatch, cleanBatch, 7, cleanBatch}, nil, 3},
+		{"nothing_there", time.Hour, []int{0, cleanBatch}, nil, 1},
+		{"for_ever", 0, []int{cleanBatch}, nil, 0},
+		{"failure", time.Hour, []int{cleanBatch, cleanBatch}, boom, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			err := inBatches(t.Context(), tc.age, func(_ context.Context, before time.Time, limit int) (int, error) {
+				n := tc.taken[calls]
+				calls++
+				if limit != cleanBatch || time.Since(before) < tc.age {
+					t.Errorf("asked for %d older than %s", limit, before)
+				}
+				if calls == len(tc.taken) {
+					return n, tc.err
+				}
+				return n, nil
+			})
+			if calls != tc.calls || !errors.Is(err, tc.err) {
+				t.Errorf("%d calls, %v", calls, err)
+			}
+		})
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	calls := 0
+	if err := inBatches(gone, time.Hour, func(context.Context, time.Time, int) (int, error) {
+		calls++
+		cancel()
+		return cleanBatch, nil
+	}); err != nil || calls != 1 {
+		t.Errorf("after the end: %d calls, %v", calls, err)
+	}
+}

@@ -1,0 +1,308 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Where a match's log is: the values of matches.log_state.
+const (
+	logInRows  = 0 // in events
+	logPacked  = 1 // in event_archives
+	logDropped = 2 // gone
+)
+
+const (
+	// partBytes is the size, before compression, from which a log goes on in
+	// another row of event_archives. It bounds what is decoded to read one
+	// page; nearly all logs are smaller.
+	partBytes = 4 << 20
+	// packedPage is how many rows are read at once to be packed.
+	packedPage = 1_000
+)
+
+// part is one row of event_archives.
+type part struct {
+	first, last int64 // seq
+	bytes       int   // before compression
+	data        []byte
+}
+
+// ArchiveMatches packs the logs of matches that have been over since before
+// olderThan, longest first, at most limit of them, and gives how many it
+// packed. Their events stay readable as they were; hidden parts, which were
+// revealed when their rounds closed, go. Two nodes may do it at once. A log
+// that cannot be packed is left as it is and keeps none of the others back.
+func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit int) (n int, err error) {
+	if err := checkLimit(limit); err != nil {
+		return 0, err
+	}
+	ids, err := all(ctx, s.reader, scanText, `SELECT m.id FROM matches m WHERE m.log_state = $1 AND m.finished_at > 0
+		AND m.finished_at < $2 ORDER BY m.finished_at, m.id LIMIT $3`, logInRows, ms(olderThan), limit)
+	if err != nil {
+		return 0, s.wrap(err, "find matches to archive")
+	}
+	var problems []error
+	for _, id := range ids {
+		packed, err := s.archive(ctx, id)
+		if packed {
+			n++
+		}
+		if err = s.wrap(err, "archive match %s", id); err != nil {
+			problems = append(problems, err)
+		}
+		if ctx.Err() != nil || arena.CodeOf(err) == arena.CodeUnavailable {
+			break
+		}
+	}
+	return n, errors.Join(problems...)
+}
+
+// archive packs one match. Rows of a match that is over do not change, so
+// they are read and compressed before the transaction, which keeps others
+// waiting.
+func (s *Store) archive(ctx context.Context, id string) (packed bool, err error) {
+	parts, last, err := s.packLog(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	rows := make([][]any, len(parts))
+	for i, p := range parts {
+		rows[i] = []any{id, p.first, p.last, p.last - p.first + 1, p.bytes, ms(s.now()), p.data}
+	}
+	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
+		packed = false
+		seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
+			AND m.status IN ('finished', 'void', 'cancelled')`+s.d.lock("m"), id, logInRows)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // another node was faster
+		}
+		if err != nil {
+			return err
+		}
+		if seq != last {
+			return fmt.Errorf("its log ends at %d and should at %d", last, seq)
+		}
+		if err := bulk(ctx, tx, `INSERT INTO event_archives (match_id, first_seq, last_seq, count, bytes, archived_at, data)`,
+			"", rows); err != nil {
+			return err
+		}
+		deleted, err := exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
+		if err != nil {
+			return err
+		}
+		if deleted != last {
+			return fmt.Errorf("its log has %d rows for %d events", deleted, last)
+		}
+		packed = true
+		_, err = exec(ctx, tx, `UPDATE matches SET log_state = $1 WHERE id = $2`, logPacked, id)
+		return err
+	})
+	return packed && err == nil, err
+}
+
+// packLog compresses a match's log and gives the number of its last event.
+func (s *Store) packLog(ctx context.Context, id string) (parts []part, last int64, err error) {
+	var raw []byte
+	first := int64(1)
+	cut := func() {
+		parts = append(parts, part{first: first, last: last, bytes: len(raw), data: s.packer.EncodeAll(raw, nil)})
+		first, raw = last+1, raw[:0]
+	}
+	for {
+		events, err := s.rowsAfter(ctx, id, last, packedPage)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range events {
+			if last++; e.Seq != last {
+				return nil, 0, fmt.Errorf("its log lacks event %d", last)
+			}
+			if raw = packEvent(raw, e); len(raw) >= partBytes {
+				cut()
+			}
+		}
+		if len(events) < packedPage {
+			break
+		}
+	}
+	if len(raw) > 0 {
+		cut()
+	}
+	return parts, last, nil
+}
+
+// eventFormat begins each packed event. What follows is its round, its time in
+// unix milliseconds, agent, type and body: numbers as varints, texts behind
+// their lengths. Its match and number are those of the row.
+const eventFormat = 1
+
+func packEvent(b []byte, e arena.Event) []byte {
+	b = append(b, eventFormat)
+	b = binary.AppendVarint(b, int64(e.Round))
+	b = binary.AppendVarint(b, ms(e.At))
+	for _, text := range [][]byte{[]byte(e.AgentID), []byte(e.Type), e.Body} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	return b
+}
+
+var errPacked = errors.New("the packed log is damaged")
+
+// unpackEvents is the reverse for all events of a row. Their bodies are parts
+// of b.
+func unpackEvents(matchID string, p part, b []byte) ([]arena.Event, error) {
+	events := make([]arena.Event, 0, max(0, min(p.last-p.first+1, int64(len(b)))))
+	known := map[string]string{} // agents and types come again and again
+	number := func() (v int64) {
+		v, n := binary.Varint(b)
+		b = b[max(n, 0):]
+		return v
+	}
+	text := func() []byte {
+		length, n := binary.Uvarint(b)
+		if n <= 0 || length > uint64(len(b[n:])) {
+			b = nil
+			return nil
+		}
+		end := n + int(length) //nolint:gosec // G115: not more than there are
+		found := b[n:end:end]
+		b = b[end:]
+		return found
+	}
+	word := func() string {
+		t := text()
+		w, ok := known[string(t)]
+		if !ok {
+			w = string(t)
+			known[w] = w
+		}
+		return w
+	}
+	for seq := p.first; seq <= p.last; seq++ {
+		if len(b) == 0 || b[0] != eventFormat {
+			return nil, errPacked
+		}
+		b = b[1:]
+		e := arena.Event{MatchID: matchID, Seq: seq, Round: int(number()), At: fromMS(number()), AgentID: word(), Type: arena.EventType(word())}
+		if body := text(); len(body) > 0 {
+			e.Body = body
+		}
+		events = append(events, e)
+	}
+	if len(b) > 0 {
+		return nil, errPacked
+	}
+	return events, nil
+}
+
+// archivedAfter is EventsAfter for a log that is packed.
+func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
+	var events []arena.Event
+	for len(events) < limit {
+		// The rows decide, not the cache: the log may have been dropped.
+		p, err := one(ctx, s.reader, func(r scanner) (p part, err error) {
+			return p, r.Scan(&p.first, &p.last, &p.bytes)
+		}, `SELECT first_seq, last_seq, bytes FROM event_archives WHERE match_id = $1 AND last_seq > $2 ORDER BY first_seq LIMIT 1`,
+			matchID, since)
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		unpacked, err := s.archives.get(ctx, partKey{matchID, p.first}, func() ([]arena.Event, error) { return s.unpack(ctx, matchID, p) })
+		if errors.Is(err, sql.ErrNoRows) {
+			break // dropped in between
+		}
+		if err != nil {
+			return nil, err
+		}
+		page := unpacked[max(0, since+1-p.first):]
+		page = page[:min(len(page), limit-len(events))]
+		events = append(events, page...)
+		since = events[len(events)-1].Seq
+	}
+	return events, nil
+}
+
+// unpack reads and decodes one row of event_archives.
+func (s *Store) unpack(ctx context.Context, matchID string, p part) ([]arena.Event, error) {
+	data, err := one(ctx, s.reader, func(r scanner) (b []byte, err error) {
+		return b, r.Scan(&b)
+	}, `SELECT data FROM event_archives WHERE match_id = $1 AND first_seq = $2`, matchID, p.first)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.unpacker.DecodeAll(data, make([]byte, 0, p.bytes))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPacked, err)
+	}
+	return unpackEvents(matchID, p, b)
+}
+
+// DropEvents drops the logs of matches that have been over since before
+// before, longest first, at most limit of them, and gives how many. The
+// matches stay, with empty logs.
+func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	if err := checkLimit(limit); err != nil {
+		return 0, err
+	}
+	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *transaction) error {
+		n = 0
+		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
+			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.lockFree(), logInRows, logPacked, ms(before), limit)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(ids, maxIDs) {
+			var of, byID clauses
+			in(&of, "match_id", some)
+			in(&byID, "id", some)
+			if _, err := exec(ctx, tx, `DELETE FROM event_archives`+of.where(), of.args...); err != nil {
+				return err
+			}
+			if _, err := exec(ctx, tx, `DELETE FROM events`+of.where(), of.args...); err != nil {
+				return err
+			}
+			where := byID.where()
+			if _, err := exec(ctx, tx, `UPDATE matches SET log_state = `+byID.arg(logDropped)+where, byID.args...); err != nil {
+				return err
+			}
+		}
+		n = len(ids)
+		return nil
+	})
+	if err != nil {
+		return 0, s.wrap(err, "drop events")
+	}
+	return n, nil
+}
+
+// DropDeliveries drops attempts that were sent before before, oldest first, at
+// most limit of them, and gives how many.
+func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	if err := checkLimit(limit); err != nil {
+		return 0, err
+	}
+	err = s.writeAlone(ctx, "drop deliveries", func(ctx context.Context, tx *transaction) error {
+		// Ids sort by time, so no index on the time itself, which every answer
+		// would pay for, is needed to find the oldest.
+		dropped, err := exec(ctx, tx, `DELETE FROM deliveries WHERE sent_at < $1
+			AND id IN (SELECT d.id FROM deliveries d ORDER BY d.id LIMIT $2)`, ms(before), limit)
+		n = int(dropped)
+		return err
+	})
+	if err != nil {
+		return 0, s.wrap(err, "drop deliveries")
+	}
+	return n, nil
+}

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// table is one table as Copy sees it.
+type table struct {
+	name string
+	key  []string // the columns of its primary key
+	page int      // rows that are read and written at once
+}
+
+// tables are all of our tables, each behind those that it refers to.
+var tables = []table{
+	{"owners", []string{"id"}, 512},
+	{"tokens", []string{"id"}, 512},
+	{"signing_keys", []string{"kid"}, 512},
+	{"agents", []string{"id"}, 512},
+	{"uptime", []string{"agent_id", "day"}, 1024},
+	{"packs", []string{"id"}, 512},
+	{"tasks", []string{"pack_id", "n"}, 512},
+	{"leagues", []string{"slug"}, 512},
+	{"entries", []string{"league", "agent_id"}, 1024},
+	{"matches", []string{"id"}, 512},
+	{"seats", []string{"match_id", "no"}, 1024},
+	{"rounds", []string{"match_id", "no"}, 512},
+	{"answers", []string{"match_id", "round", "agent_id"}, 512},
+	{"deliveries", []string{"id"}, 256}, // up to 66 KiB each
+	{"events", []string{"match_id", "seq"}, 512},
+	{"event_archives", []string{"match_id", "first_seq"}, 4}, // megabytes
+	{"ratings", []string{"league", "agent_id"}, 512},
+	{"met", []string{"league", "a", "b"}, 1024},
+	{"settlements", []string{"seq"}, 1024},
+	{"rating_changes", []string{"settlement", "no"}, 1024},
+	{"counters", []string{"name"}, 512},
+	{"ticks", []string{"job", "tick"}, 1024},
+}
+
+// CopyProgress says how far a copy has come.
+type CopyProgress struct {
+	Verifying   bool // the rows are being compared
+	Table       string
+	Done, Total int64 // rows of the table
+}
+
+// CopyReport is what a copy found equal in both databases.
+type CopyReport struct {
+	Tables  []CopiedTable
+	Leagues []RatingsCheck
+}
+
+// CopiedTable is a table that holds the same rows in both.
+type CopiedTable struct {
+	Name string
+	Rows int64
+}
+
+// lastSign is how long a node may be silent before it counts as stopped: the
+// scheduler takes a tick each second.
+const lastSign = 5 * time.Second
+
+// Copy copies every row of from into to, which may be of the other engine, and
+// then compares all rows and replays all settlements. An empty database gets
+// the schema first. conflict: to holds rows, one of the two has another
+// schema than this program, or a node is at work on from. After any other
+// error to is incomplete and must be made anew.
+func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (CopyReport, error) {
+	var report CopyReport
+	if err := checkCopy(ctx, from, to); err != nil {
+		return report, err
+	}
+	// All pages of all tables are of one moment.
+	err := from.view(ctx, func(q querier) error {
+		for _, t := range tables {
+			rows, sum, err := copyTable(ctx, q, to, t, progress)
+			if err != nil {
+				return fmt.Errorf("copy table %s: %w", t.name, err)
+			}
+			report.Tables = append(report.Tables, CopiedTable{t.name, rows})
+			if err := verifyTable(ctx, to, t, rows, sum, progress); err != nil {
+				return fmt.Errorf("compare table %s: %w", t.name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return report, from.d.explain(err)
+	}
+	report.Leagues, err = to.CheckRatings(ctx)
+	return report, err
+}
+
+// checkCopy refuses what Copy must not touch.
+func checkCopy(ctx context.Context, from, to *Store) error {
+	has, wanted, err := from.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if has != wanted {
+		return arena.Errorf(arena.CodeConflict, "the source has schema %d and this program %d: migrate it first", has, wanted)
+	}
+	if has, wanted, err = to.SchemaVersion(ctx); err != nil {
+		return err
+	}
+	switch has {
+	case 0:
+		if err := to.Migrate(ctx); err != nil {
+			return err
+		}
+	case wanted:
+	default:
+		return arena.Errorf(arena.CodeConflict, "the target has schema %d and this program %d: it must be empty", has, wanted)
+	}
+	for _, t := range tables {
+		query := `SELECT count(*) FROM ` + t.name
+		if t.name == "counters" { // the schema makes them
+			query += ` WHERE value <> 0`
+		}
+		if n, err := one(ctx, to.reader, scanInt, query); err != nil {
+			return to.wrap(err, "look into the target")
+		} else if n > 0 {
+			return arena.Errorf(arena.CodeConflict, "the target is not empty: its table %s has %d rows", t.name, n)
+		}
+	}
+	signs, err := one(ctx, from.reader, scanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
+		from.d.clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+from.d.clock+` - $1)`, lastSign.Milliseconds())
+	if err != nil {
+		return from.wrap(err, "look for nodes")
+	}
+	if signs > 0 {
+		return arena.Errorf(arena.CodeConflict, "a node is at work on the source, or was until a moment ago: stop all nodes and try again")
+	}
+	return nil
+}
+
+// copyTable copies one table, a transaction per page, and gives the number of
+// its rows and their sum.
+func copyTable(ctx context.Context, q querier, to *Store, t table, progress func(CopyProgress)) (rows int64, sum [sha256.Size]byte, err error) {
+	columns, err := columnsOf(ctx, q, t)
+	if err != nil {
+		return 0, sum, err
+	}
+	total, err := one(ctx, q, scanInt, `SELECT count(*) FROM `+t.name)
+	if err != nil {
+		return 0, sum, err
+	}
+	if t.name == "counters" {
+		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *transaction) error {
+			_, err := exec(ctx, tx, `DELETE FROM counters`)
+			return err
+		}); err != nil {
+			return 0, sum, err
+		}
+	}
+	h := sha256.New()
+	head := `INSERT INTO ` + t.name + ` (` + strings.Join(columns, ", ") + `)`
+	for page, err := range pages(ctx, q, t, columns) {
+		if err != nil {
+			return 0, sum, err
+		}
+		addRows(h, page)
+		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *transaction) error {
+			return bulk(ctx, tx, head, "", page)
+		}); err != nil {
+			return 0, sum, fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.explain(err))
+		}
+		rows += int64(len(page))
+		progress(CopyProgress{Table: t.name, Done: rows, Total: total})
+	}
+	if rows != total {
+		return 0, sum, fmt.Errorf("read %d of %d rows", rows, total)
+	}
+	return rows, [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// verifyTable reads a copied table and compares it with what was copied.
+func verifyTable(ctx context.Context, to *Store, t table, rows int64, sum [sha256.Size]byte, progress func(CopyProgress)) error {
+	return to.view(ctx, func(q querier) error {
+		columns, err := columnsOf(ctx, q, t)
+		if err != nil {
+			return err
+		}
+		h, n := sha256.New(), int64(0)
+		for page, err := range pages(ctx, q, t, columns) {
+			if err != nil {
+				return err
+			}
+			addRows(h, page)
+			n += int64(len(page))
+			progress(CopyProgress{Verifying: true, Table: t.name, Done: n, Total: rows})
+		}
+		if n != rows {
+			return fmt.Errorf("the target has %d rows, the source %d", n, rows)
+		}
+		if [sha256.Size]byte(h.Sum(nil)) != sum {
+			return errors.New("the rows of the target are not those of the source")
+		}
+		return nil
+	})
+}
+
+// columnsOf gives the columns of a table, those of its key first, the others
+// by name: engines may have them in different orders.
+func columnsOf(ctx context.Context, q querier, t table) ([]string, error) {
+	rows, err := q.QueryContext(ctx, `SELECT * FROM `+t.name+` LIMIT 0`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return slices.Contains(t.key, c) })
+	slices.Sort(others)
+	return slices.Concat(t.key, others), rows.Err()
+}
+
+// pages reads a table in the order of its key. Each page is a statement of
+// its own, since a server ends those that run for long.
+func pages(ctx context.Context, q querier, t table, columns []string) func(yield func([][]any, error) bool) {
+	key := strings.Join(t.key, ", ")
+	query := `SELECT ` + strings.Join(columns, ", ") + ` FROM ` + t.name
+	tail := ` ORDER BY ` + key + ` LIMIT ` + strconv.Itoa(t.page)
+	marks := make([]string, len(t.key))
+	for i := range marks {
+		marks[i] = "$" + strconv.Itoa(i+1)
+	}
+	next := query + ` WHERE (` + key + `) > (` + strings.Join(marks, ", ") + `)` + tail
+	scan := func(r scanner) ([]any, error) {
+		row := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		err := r.Scan(into...)
+		for i, v := range row {
+			if b, ok := v.([]byte); ok && b == nil {
+				row[i] = []byte{} // it would be written as NULL
+			}
+		}
+		return row, err
+	}
+	return func(yield func([][]any, error) bool) {
+		page, err := all(ctx, q, scan, query+tail)
+		for err == nil && len(page) > 0 {
+			if !yield(page, nil) || len(page) < t.page {
+				return
+			}
+			page, err = all(ctx, q, scan, next, page[len(page)-1][:len(t.key)]...)
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// addRows adds rows to a sum in which no two different tables look alike.
+func addRows(h hash.Hash, rows [][]any) {
+	var b []byte
+	for _, row := range rows {
+		for _, v := range row {
+			switch v := v.(type) {
+			case nil:
+				b = append(b, 'n')
+			case int64:
+				b = binary.AppendVarint(append(b, 'i'), v)
+			case string:
+				b = append(binary.AppendUvarint(append(b, 't'), uint64(len(v))), v...)
+			case []byte:
+				b = append(binary.AppendUvarint(append(b, 'b'), uint64(len(v))), v...)
+			default: // no column of ours has another type
+				b = fmt.Appendf(append(b, '?'), "%T %v", v, v)
+			}
+		}
+		_, _ = h.Write(b) // a hash takes everything
+		b = b[:0]
+	}
+}

@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
+)
+
+func TestPositional(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		query, want string
+		args        []any
+	}{
+		{"SELECT 1", "SELECT 1", []any{"a", "b", "c"}},
+		{"a = $1 AND b = $2 AND c = $3", "a = ? AND b = ? AND c = ?", []any{"a", "b", "c"}},
+		{"a = $2 AND b = $1 OR c = $2", "a = ? AND b = ? OR c = ?", []any{"b", "a", "b"}},
+		{"a = $1 AND b = $1", "a = ? AND b = ?", []any{"a", "a"}},
+		{"a = '$1' AND b = '''$2' AND c = $3", "a = '$1' AND b = '''$2' AND c = ?", []any{"c"}},
+		{`"$1" LIKE '\' AND c = $2`, `"$1" LIKE '\' AND c = ?`, []any{"b"}},
+		{"a = '$1", "a = '$1", []any{"a", "b", "c"}},
+		{"a = $ AND b = $x", "a = $ AND b = $x", []any{"a", "b", "c"}},
+		{"a = $1 AND d = $4", "a = ? AND d = ?", []any{"a", "b", "c"}}, // too few: the driver says so
+	} {
+		text, args := store.Positional(c.query, "a", "b", "c")
+		if text != c.want || !cmp.Equal(args, c.args) {
+			t.Errorf("%s becomes %s with %v", c.query, text, args)
+		}
+	}
+}
+
+// TestStatements_NoDeadlock: who waits for a connection in order to prepare a
+// text holds up nobody who has one.
+func TestStatements_NoDeadlock(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, sqliteURL(t))
+	s.Reader().SetMaxOpenConns(1)
+	var wg sync.WaitGroup
+	if err := s.View(t.Context(), func(q *store.Tx) error {
+		for range 2 { // of the same text: one of them is not needed
+			wg.Go(func() {
+				if _, err := s.League(t.Context(), "none"); arena.CodeOf(err) != arena.CodeNotFound {
+					t.Error(err)
+				}
+			})
+		}
+		for s.Reader().Stats().WaitCount < 2 {
+			runtime.Gosched()
+		}
+		rows, err := q.QueryContext(t.Context(), "SELECT 1 FROM owners WHERE id = $1", "ow")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		return rows.Err()
+	}); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if _, reader := s.Prepared(); reader != 3 { // ping, league, owner
+		t.Errorf("%d texts are prepared", reader)
+	}
+}
+
+// TestStatements_Few: lists of any length come in a few texts, each of which
+// is prepared once.
+func TestStatements_Few(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, sqliteURL(t))
+	ctx := t.Context()
+	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 600; n += 7 {
+		ids, tasks := make([]string, n), make([]arena.Task, n)
+		for i := range n {
+			ids[i] = fmt.Sprintf("ag_%d_%d", n, i)
+		}
+		a := arena.Agent{ID: ids[n-1], OwnerID: "ow", Name: ids[n-1]}
+		if err := s.CreateAgent(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.AgentsByID(ctx, ids)
+		if err != nil || len(found) != 1 || found[a.ID].ID != a.ID {
+			t.Fatalf("of %d agents %d were found (%v)", n, len(found), err)
+		}
+		pack := arena.Pack{ID: fmt.Sprintf("pk_%d", n)}
+		if err := s.CreatePack(ctx, pack, tasks); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Task(ctx, pack.ID, n-1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if writer, reader := s.Prepared(); writer > 20 || reader > 10 {
+		t.Errorf("%d and %d texts are prepared", writer, reader)
+	}
+}

@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
+)
+
+// Fill makes an arena in the database that url names and puts something into
+// every table, in some of them more than is read at once. No node is at work
+// on it. The store is closed when the test ends.
+func Fill(t *testing.T, url string) *store.Store {
+	t.Helper()
+	f := newFixture(t, url)
+	ctx := t.Context()
+	f.league("trivia")
+	f.league("sums")
+	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Name: "admin", Hash: [32]byte{7}, CreatedAt: start}))
+	f.ok(second(f.FirstSigningKey(ctx, arena.SigningKey{KID: "key_1", Alg: "ES256", Private: []byte{0, 1, 255}, CreatedAt: start, SignsFrom: start})))
+	tasks := make([]arena.Task, 1_300)
+	for i := range tasks {
+		tasks[i] = arena.Task{ID: fmt.Sprintf("tk_%d", i), Description: "é\u2028<b>", Answers: []string{"4"}}
+	}
+	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "pack", Format: "jsonl", CreatedAt: start}, tasks))
+	ids := f.agents("a", "b", "c", "d")
+	for i, id := range ids {
+		f.ok(f.Enter(ctx, "trivia", id, start.Add(time.Duration(i)*time.Second)))
+		_, _, err := f.RecordProbe(ctx, id, start, i != 2, func(*arena.Agent) error { return nil })
+		f.ok(err)
+	}
+	_, _, err := f.UpdateAgent(ctx, ids[3], func(a *arena.Agent) error {
+		a.Pauses = []arena.Pause{{Reason: arena.PauseOwner, Since: start}}
+		return nil
+	})
+	f.ok(err)
+	for i := range 3 { // the first is archived, the second dropped
+		f.over(fmt.Sprintf("m_%d", i+1), start.Add(time.Duration(i)*time.Minute), ids[i%2], ids[1+i%2])
+		switch i {
+		case 0:
+			f.equal(1, must(f.DropEvents(ctx, start.Add(time.Second), 10))(f))
+		case 1:
+			f.equal(1, must(f.ArchiveMatches(ctx, start.Add(90*time.Second), 10))(f))
+		}
+	}
+	f.settle(f.begin("m_4", "sums", ids...), start)
+
+	m := f.open("m_5", ids[0], ids[1]) // in its round, given back by its node
+	for range 30 {
+		f.ok(second(f.AppendEvents(ctx, "m_5", ids[0], []arena.Event{
+			event(arena.EventThinking, `{"message":"hm"}`), {At: start, Type: arena.EventError, Hidden: []byte(`{"message":"sealed"}`)},
+		})))
+	}
+	a := fullAnswer(ids[0])
+	d := arena.Delivery{
+		ID: "dl_1", AgentID: ids[0], Round: 1, TaskID: "tk_1", Attempt: 1, Status: 200, Outcome: arena.OutcomeAnswered,
+		SentAt: start, Elapsed: 5, Request: []byte{0, 255}, Response: []byte{},
+	}
+	var more []arena.Delivery
+	for range 300 {
+		more = append(more, arena.Delivery{AgentID: ids[0], SentAt: start, Outcome: arena.OutcomeError})
+	}
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, a, append(more, d), []arena.Event{event(arena.EventSeatOutcome, `{}`)})))
+	f.ok(f.ReleaseLease(ctx, m.Lease))
+	f.match("m_6", "trivia", ids[2], ids[3])
+	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
+	return f.Store
+}

@@ -1,0 +1,39 @@
+// Package bus carries what the nodes of one arena tell each other, through
+// Redis: live messages by topic, wake-ups, numbers of viewers, and rate
+// limits that count over all nodes.
+//
+// It owns the connections to Redis, what happens when they break, and the
+// decision between PUBLISH and SPUBLISH: on a cluster the channels are
+// sharded. It leaves the meaning of messages to stream, and the truth to the
+// database: nothing here is stored, and Redis may be flushed at any time.
+//
+// # What is promised
+//
+// Nobody waits for Redis. Publish and Wake put into a bounded queue; Take
+// gives an error at once while Redis is away.
+//
+// A message may be lost: the queue was full, a connection broke, Redis was
+// restarted. It is never lost silently while both nodes live: the subscriber
+// is told that its connection was lost (link false), and that it holds again
+// and something may be missing (link true). A sender that could not deliver
+// tells the same to each topic's subscribers as soon as it can. What a node
+// took with it when it was killed, nobody tells: whoever needs to be sure
+// looks at the log from time to time.
+//
+// Messages of one node on one topic arrive in the order of sending and at most
+// once. A node does not get its own.
+//
+// # Channels and keys
+//
+// All names begin with "arena:" and the database number of the URL, since
+// channels of Redis do not know databases: two arenas may share a server. On a
+// cluster the number is that of one of 64 lanes, in braces: a lane is one hash
+// slot and one connection of each node, and the cluster spreads the lanes over
+// its shards.
+//
+// Whoever may write to this Redis may show spectators what never happened, so
+// it belongs into the arena's own network, with a password. Results cannot be
+// changed through it.
+//
+// cmd/arena may import it, nobody else.
+package bus

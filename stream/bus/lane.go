@@ -1,0 +1,310 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// lane listens on one connection to the topics that fall to it. On a cluster
+// they share a hash slot.
+type lane struct {
+	bus     *Bus
+	client  redis.UniversalClient
+	sharded bool
+	prefix  string // of its channels
+
+	mu      sync.Mutex
+	changed map[string]struct{} // topics that came or went
+	wake    chan struct{}
+}
+
+// touch notes that a topic came or went.
+func (l *lane) touch(topic string) {
+	l.mu.Lock()
+	l.changed[topic] = struct{}{}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// idle waits for the first topic. It reports false when ctx ends.
+func (l *lane) idle(ctx context.Context) bool {
+	for ctx.Err() == nil {
+		if len(l.wanted()) > 0 {
+			return true
+		}
+		select {
+		case <-l.wake:
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+// wanted gives the lane's topics and forgets what changed before.
+func (l *lane) wanted() []string {
+	l.mu.Lock()
+	clear(l.changed)
+	l.mu.Unlock()
+	b := l.bus
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var topics []string
+	for topic := range b.subs {
+		if b.lane(topic) == l {
+			topics = append(topics, topic)
+		}
+	}
+	return topics
+}
+
+// run keeps the lane connected until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	wait, told := l.bus.timing.retry, false
+	for l.idle(ctx) {
+		s := &session{lane: l, pending: map[string]int{}, heard: func() {
+			if told {
+				l.bus.log.Info("redis speaks again")
+			}
+			wait, told = l.bus.timing.retry, false
+		}}
+		err := s.run(ctx)
+		for _, topic := range l.wanted() {
+			if sub := l.bus.subscription(topic); sub != nil && sub.linked.Swap(false) {
+				sub.link(false)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		l.bus.counts.breaks.Add(1)
+		if !told {
+			l.bus.log.Warn("connection to redis was lost; events of other nodes are read from the log", "error", err)
+			told = true
+		}
+		if cluster, ok := l.client.(*redis.ClusterClient); ok {
+			cluster.ReloadState(ctx) // the slot may have moved
+		}
+		if !l.bus.pause(&wait) {
+			return
+		}
+	}
+}
+
+// session is one connection of a lane.
+type session struct {
+	lane  *lane
+	ps    *redis.PubSub
+	heard func() // the connection works
+
+	mu      sync.Mutex
+	pending map[string]int // channels that we left, by how often that is not confirmed
+}
+
+// run listens until the connection breaks or is silent for too long.
+func (s *session) run(ctx context.Context) error {
+	if s.lane.sharded {
+		s.ps = s.lane.client.SSubscribe(ctx)
+	} else {
+		s.ps = s.lane.client.Subscribe(ctx)
+	}
+	// Reading ends with the connection, not with ctx.
+	release := context.AfterFunc(ctx, func() { _ = s.ps.Close() })
+	defer release()
+	if err := s.follow(ctx, s.lane.wanted(), nil); err != nil {
+		return errors.Join(err, s.close())
+	}
+	steering, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.steer(steering) })
+	err := s.listen(ctx)
+	stop()
+	err = errors.Join(err, s.close())
+	wg.Wait()
+	return err
+}
+
+func (s *session) close() error {
+	if err := s.ps.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}
+
+// maxNames is how many channels one command names.
+const maxNames = 1000
+
+// follow tells Redis which topics came and which went.
+func (s *session) follow(ctx context.Context, came, went []string) error {
+	subscribe, unsubscribe := s.ps.Subscribe, s.ps.Unsubscribe
+	if s.lane.sharded {
+		subscribe, unsubscribe = s.ps.SSubscribe, s.ps.SUnsubscribe
+	}
+	for len(came) > 0 {
+		n := min(len(came), maxNames)
+		if err := subscribe(ctx, s.channels(came[:n])...); err != nil {
+			return fmt.Errorf("subscribe: %w", err)
+		}
+		came = came[n:]
+	}
+	for len(went) > 0 {
+		n := min(len(went), maxNames)
+		names := s.channels(went[:n])
+		s.mu.Lock()
+		for _, c := range names {
+			s.pending[c]++
+		}
+		s.mu.Unlock()
+		if err := unsubscribe(ctx, names...); err != nil {
+			return fmt.Errorf("unsubscribe: %w", err)
+		}
+		went = went[n:]
+	}
+	return nil
+}
+
+func (s *session) channels(topics []string) []string {
+	names := make([]string, len(topics))
+	for i, topic := range topics {
+		names[i] = s.lane.prefix + topic
+	}
+	return names
+}
+
+// steer follows the topics that come and go, and pings: a connection that
+// brings neither messages nor pongs is dead.
+func (s *session) steer(ctx context.Context) {
+	ping := time.NewTicker(s.lane.bus.timing.ping)
+	defer ping.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-ping.C:
+			err = s.ps.Ping(ctx)
+		case <-s.lane.wake:
+			came, went := s.lane.changes()
+			err = s.follow(ctx, came, went)
+		}
+		if err != nil {
+			_ = s.ps.Close() // listen ends and says why
+			return
+		}
+	}
+}
+
+// changes gives the topics that came and those that went since it was asked
+// last.
+func (l *lane) changes() (came, went []string) {
+	l.mu.Lock()
+	changed := l.changed
+	l.changed = map[string]struct{}{}
+	l.mu.Unlock()
+	for topic := range changed {
+		if l.bus.subscription(topic) != nil {
+			came = append(came, topic)
+		} else {
+			went = append(went, topic)
+		}
+	}
+	return came, went
+}
+
+// errMoved ends a session whose channel Redis has let go: its slot moves.
+var errMoved = errors.New("redis ended a subscription")
+
+// listen takes what comes.
+func (s *session) listen(ctx context.Context) error {
+	for first := true; ; first = false {
+		in, err := s.ps.ReceiveTimeout(ctx, s.lane.bus.timing.silence)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		if first {
+			s.heard()
+		}
+		switch in := in.(type) {
+		case *redis.Message:
+			s.lane.message(strings.TrimPrefix(in.Channel, s.lane.prefix), in.Payload)
+		case *redis.Subscription:
+			if !s.confirmed(in) {
+				return errMoved
+			}
+		}
+	}
+}
+
+// confirmed takes the answer to a command of follow. It reports false when
+// nobody asked for it.
+func (s *session) confirmed(in *redis.Subscription) bool {
+	if strings.HasSuffix(in.Kind, "unsubscribe") {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.pending[in.Channel]--
+		asked := s.pending[in.Channel] >= 0
+		if s.pending[in.Channel] <= 0 {
+			delete(s.pending, in.Channel)
+		}
+		return asked
+	}
+	if sub := s.lane.bus.subscription(strings.TrimPrefix(in.Channel, s.lane.prefix)); sub != nil {
+		sub.linked.Store(true)
+		sub.link(true)
+	}
+	return true
+}
+
+// message opens a letter of another node.
+func (l *lane) message(topic, text string) {
+	b := l.bus
+	k, node, no, payload, ok := open(text)
+	if !ok {
+		b.counts.malformed.Add(1)
+		return
+	}
+	if node == b.node {
+		return
+	}
+	b.counts.received.Add(1)
+	if k == kindMissed && string(payload) == allTopics {
+		b.missed()
+		return
+	}
+	sub := b.subscription(topic)
+	if sub == nil || no <= sub.last[node] {
+		return
+	}
+	sub.last[node] = no
+	switch k {
+	case kindMessage:
+		sub.message(node, payload)
+	case kindMissed:
+		if sub.linked.Load() {
+			sub.link(true)
+		}
+	}
+}
+
+// missed tells every subscriber that something may be missing.
+func (b *Bus) missed() {
+	b.mu.RLock()
+	subs := make([]*subscription, 0, len(b.subs))
+	for _, s := range b.subs {
+		subs = append(subs, s)
+	}
+	b.mu.RUnlock()
+	for _, s := range subs {
+		if s.linked.Load() {
+			s.link(true)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/bus/redistest"
+)
+
+// node is a bundle that shares its log with other nodes.
+type node struct {
+	*bundle
+	bus *bus.Bus
+}
+
+// join starts a node on the log, with the Redis at url between it and others.
+func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settings)) *node {
+	t.Helper()
+	b, err := bus.Open(url, bus.Options{Node: name, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	n := &node{bus: b}
+	n.bundle = start(t, append([]func(*settings){func(s *settings) {
+		s.options.Bus, s.options.Source = b, log
+		s.parts.Matches, s.parts.Leagues, s.parts.Log = log, log, log
+		s.timing.quiet = time.Hour // what the bus tells must be enough
+	}}, change...)...)
+	n.log = log
+	return n
+}
+
+func (n *node) up(t testing.TB) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !n.bus.Up() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("the bus does not come up")
+		}
+	}
+}
+
+// Spectators of one node see exactly what two others commit, in order, while
+// Redis breaks in every way. Nobody who publishes waits. Threat C4, invariants
+// 11 and 12.
+func TestHub_Nodes(t *testing.T) {
+	t.Parallel()
+	faults := map[string]func(r redisOf) (end func()){
+		"calm":        func(redisOf) func() { return nil },
+		"restart":     func(r redisOf) func() { r.server.Kill(r.t); r.server.Restart(r.t); return nil },
+		"kill":        func(r redisOf) func() { r.server.Kill(r.t); return nil },
+		"client kill": func(r redisOf) func() { r.server.Do(r.t, "CLIENT", "KILL", "TYPE", "pubsub"); return nil },
+		"flush":       func(r redisOf) func() { r.server.Do(r.t, "FLUSHALL"); return nil },
+		"cut":         func(r redisOf) func() { r.proxy.Cut(); return nil },
+		"stall":       func(r redisOf) func() { r.proxy.Stall(); return nil },
+		"late":        func(r redisOf) func() { r.proxy.Stall(); return r.proxy.Resume },
+		"freeze":      func(r redisOf) func() { r.server.Freeze(r.t); return nil },
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			proxy := redistest.NewProxy(t, s.Addr)
+			race(t, s.URL(), proxy.URL(), func() func() { return fault(redisOf{t, s, proxy}) })
+		})
+	}
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.StartCluster(t)
+		race(t, s.URL(), s.URL(), func() func() { s.Do(t, "CLIENT", "KILL", "TYPE", "pubsub"); return nil })
+	})
+}
+
+// redisOf is what a fault can break.
+type redisOf struct {
+	t      *testing.T
+	server *redistest.Server
+	proxy  *redistest.Proxy
+}
+
+// race lets writers on two nodes commit and publish while spectators watch on
+// a third. One of the writers brings the fault about when it has half done;
+// what the fault gives is called when all is written. Two of the nodes reach
+// Redis by the second URL.
+func race(t *testing.T, direct, proxied string, fault func() (end func())) {
+	t.Helper()
+	log := newMemoryLog()
+	log.match("m_1", arena.VisibilityLive)
+	writers := []*node{join(t, log, "n_a", direct), join(t, log, "n_b", proxied)}
+	c := join(t, log, "n_c", proxied)
+	for _, n := range append(writers, c) {
+		n.up(t)
+	}
+	const each = 250
+	const last = 8*each + 1
+	var wg sync.WaitGroup
+	watch := func(query string, since int64) {
+		p := c.dial(t, query, nil)
+		if h := p.next(); since < 0 || h.Resync {
+			since = h.Seq
+		}
+		wg.Go(func() {
+			code, all := p.rest()
+			if code != closeOver {
+				t.Errorf("%s: closed with %d", query, code)
+			}
+			var got []received
+			for _, r := range all {
+				if r.Type != "viewers" {
+					got = append(got, r)
+				}
+			}
+			slice(t, got, since+1, last)
+		})
+	}
+	watch("?match=m_1", -1)
+	watch("?match=m_1&batch=1", -1)
+	watch("?match=m_1&since=0", 0)
+	var end func()
+	var writing sync.WaitGroup
+	for i := range 8 {
+		n := writers[i%2]
+		writing.Go(func() {
+			for k := range each {
+				if k == each/2 && i == 0 {
+					end = fault()
+				}
+				n.hub.Publish(league, log.commit(arena.Event{Body: json.RawMessage(fmt.Sprintf(`{"message":"%d %d"}`, i, k))}))
+			}
+		})
+	}
+	watch("?match=m_1&since=500", 500)
+	writing.Wait()
+	if end != nil {
+		end()
+	}
+	writers[0].hub.Publish(league, log.commit(arena.Event{Type: arena.EventMatchFinished}))
+	wg.Wait()
+}
+
+// A node that is killed between commit and publishing tells nobody: silence
+// alone makes the others look. Threat C1.
+func TestHub_Nodes_silence(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	log := newMemoryLog()
+	log.match("m_1", arena.VisibilityLive)
+	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.timing.poll, s.timing.quiet = 10*time.Millisecond, 50*time.Millisecond })
+	n.up(t)
+	p := n.dial(t, "?match=m_1", nil)
+	p.next()
+	for range 1200 { // more than a page
+		log.commit(arena.Event{})
+	}
+	slice(t, p.until(1200), 1, 1200)
+	log.commit(arena.Event{Type: arena.EventMatchFinished})
+	if code, got := p.rest(); code != closeOver || got[len(got)-1].Seq != 1201 {
+		t.Errorf("closed with %d after %v", code, got)
+	}
+	if st := n.hub.Stats(); st.Polls == 0 || st.Fills != 0 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+// Reads of the log do not pile up when the bus is away.
+func TestHub_Nodes_polls_are_bounded(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	s.Kill(t)
+	log := newMemoryLog()
+	slow := &slowLog{memoryLog: log, hold: make(chan struct{})}
+	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.options.Source, s.timing.poll = slow, time.Millisecond })
+	const matches = 20
+	var peers []*peer
+	for i := range matches {
+		id := fmt.Sprint("m_", i)
+		log.match(id, arena.VisibilityLive)
+		p := n.dial(t, "?match="+id, nil)
+		p.next()
+		peers = append(peers, p)
+	}
+	eventually(t, "the reads", func() bool { return slow.now.Load() == readsAtOnce })
+	for i := range matches {
+		log.mu.Lock()
+		log.add(fmt.Sprint("m_", i), arena.Event{Type: arena.EventMatchVoid})
+		log.mu.Unlock()
+	}
+	close(slow.hold)
+	for _, p := range peers {
+		if code, _ := p.rest(); code != closeOver {
+			t.Errorf("closed with %d", code)
+		}
+	}
+	if slow.most.Load() > readsAtOnce {
+		t.Errorf("%d reads at once, want at most %d", slow.most.Load(), readsAtOnce)
+	}
+}
+
+// League and lobby have no log: what they may have missed makes their
+// spectators come back.
+func TestHub_Nodes_lobby(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	log := newMemoryLog()
+	log.match("m_1", arena.VisibilityLive)
+	a, b := join(t, log, "n_a", s.URL()), join(t, log, "n_b", s.URL())
+	a.up(t)
+	b.up(t)
+	lobby, wide, match := b.dial(t, "?lobby=1", nil), b.dial(t, "?league=trivia", nil), b.dial(t, "?match=m_1", nil)
+	for _, p := range []*peer{lobby, wide, match} {
+		p.next()
+	}
+	// After hello nothing is missing: the subscription held before it.
+	started := log.commit(arena.Event{Type: arena.EventMatchStarted})
+	a.hub.Publish(league, started, log.commit(arena.Event{}), log.commit(arena.Event{Type: arena.EventRoundStarted}))
+	a.hub.PublishAgent([]string{league}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
+	for _, p := range []*peer{lobby, wide} {
+		for _, want := range []string{"match_started", "round_started", "agent_paused"} {
+			if got := p.next(); got.Type != want {
+				t.Errorf("got %s, want %s", got.raw, want)
+			}
+		}
+	}
+	slice(t, match.until(3), 1, 3)
+	s.Do(t, "CLIENT", "KILL", "TYPE", "pubsub")
+	for _, p := range []*peer{lobby, wide} {
+		if code, _ := p.rest(); code != closeRestart {
+			t.Errorf("closed with %d, want 1012", code)
+		}
+	}
+	again := b.dial(t, "?lobby=1", nil)
+	again.next()
+	eventually(t, "both nodes", func() bool { return a.bus.Up() && b.bus.Up() })
+	a.hub.Publish(league, log.commit(arena.Event{Type: arena.EventMatchFinished}))
+	if got := again.next(); got.Type != "match_finished" {
+		t.Errorf("got %s", got.raw)
+	}
+	if code, _ := match.rest(); code != closeOver {
+		t.Errorf("the match's spectator was closed with %d", code)
+	}
+}
+
+// Numbers of viewers are those of all nodes, or of this one while it is cut off.
+func TestHub_Nodes_viewers(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	log := newMemoryLog()
+	log.match("m_1", arena.VisibilityLive)
+	fast := func(s *settings) { s.timing.sweep = 5 * time.Millisecond }
+	a, b := join(t, log, "n_a", s.URL(), fast), join(t, log, "n_b", s.URL(), fast)
+	a.up(t)
+	b.up(t)
+	first := a.dial(t, "?match=m_1", nil)
+	first.next()
+	for range 2 {
+		b.dial(t, "?match=m_1", nil).next()
+	}
+	until := func(want int) {
+		t.Helper()
+		for {
+			if got := first.next(); got.Type == "viewers" && got.Count == want {
+				return
+			}
+		}
+	}
+	until(3)
+	eventually(t, "both nodes to say three", func() bool { return a.hub.Viewers("m_1") == 3 && b.hub.Viewers("m_1") == 3 })
+	s.Kill(t)
+	until(1)
+	s.Restart(t)
+	until(3)
+}
+
+// slowLog holds reads back and counts how many run at once.
+type slowLog struct {
+	*memoryLog
+	hold      chan struct{}
+	now, most atomic.Int64
+}
+
+// EventsAfter implements Source.
+func (l *slowLog) EventsAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
+	n := l.now.Add(1)
+	defer l.now.Add(-1)
+	for most := l.most.Load(); n > most && !l.most.CompareAndSwap(most, n); most = l.most.Load() {
+	}
+	select {
+	case <-l.hold:
+	case <-ctx.Done():
+	}
+	return l.memoryLog.EventsAfter(ctx, id, since, limit)
+}
