@@ -126,7 +126,7 @@ func (n *nemesis) table() []fault {
 			fault{"freeze", 3, n.freezeNode},
 			fault{"database restart", 2, n.databaseRestart},
 			fault{"database latency", 2, n.databaseLatency},
-			fault{"database cut", 2, n.databaseCut},
+			fault{"database cut", 3, n.databaseCut},
 			fault{"database connections broken", 1, n.databaseBreak},
 		)
 	}

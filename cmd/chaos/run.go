@@ -248,6 +248,9 @@ func (r *chaosRun) judge(ctx context.Context) (*report, error) {
 	return newReport(r, f, j, closes, violations), nil
 }
 
+// logFailed is what a node says when it gives up a match that it owns.
+const logFailed = "match failed"
+
 // panics finds in the nodes' logs what no fault excuses.
 func panics(lives []*life) []violation {
 	var found []violation
@@ -256,7 +259,7 @@ func panics(lives []*life) []violation {
 			broke := slices.ContainsFunc([]string{"panic: ", "fatal error: ", "WARNING: DATA RACE"}, func(sign string) bool {
 				return strings.HasPrefix(line.raw, sign)
 			})
-			if broke || strings.Contains(line.Error, "panic") {
+			if broke || strings.Contains(line.Error, "panic") || line.Message == logFailed {
 				found = append(found, violation{"crash", l.log + ": " + line.raw[:min(len(line.raw), 500)]})
 			}
 		}
