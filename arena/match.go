@@ -141,3 +141,12 @@ type Result struct {
 	Seats   []Seat // with points, place, state
 	Rated   bool
 }
+
+// Closed is the answer as everyone may see it once its round has closed.
+func (a Answer) Closed() ClosedSeat {
+	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, ElapsedMS: a.Elapsed.Milliseconds()}
+	if a.Body != nil {
+		s.Answer = &a.Body.Answer
+	}
+	return s
+}

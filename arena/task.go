@@ -17,6 +17,23 @@ type Task struct {
 	Rules        []string // in addition to the league's
 }
 
+// Public is what everyone may see of the task: never its answers.
+func (t Task) Public() TaskBody {
+	return TaskBody{
+		TaskID: t.ID, Description: t.Description, InputFormat: t.InputFormat, OutputFormat: t.OutputFormat,
+		Options: t.Options, Topic: t.Topic,
+	}
+}
+
+// Correct is the answer shown as the right one once the round has closed, ""
+// when the task has none.
+func (t Task) Correct() string {
+	if len(t.Answers) == 0 {
+		return ""
+	}
+	return t.Answers[0]
+}
+
 // Pack is a stored set of tasks.
 type Pack struct {
 	ID        string

@@ -103,33 +103,18 @@ func (a *API) viewMatch(m arena.Match) matchView {
 
 func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
 	return &currentRoundView{
-		Round: r.No, Task: viewTask(r.Task), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit)),
+		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit)),
 		Closed: !r.ClosedAt.IsZero(), Interrupted: r.Interruptions > 0,
-	}
-}
-
-// viewTask is the public part of a task: no answers.
-func viewTask(t arena.Task) arena.TaskBody {
-	return arena.TaskBody{
-		TaskID: t.ID, Description: t.Description, InputFormat: t.InputFormat, OutputFormat: t.OutputFormat,
-		Options: t.Options, Topic: t.Topic,
 	}
 }
 
 func viewRound(r arena.Round, answers []arena.Answer) roundView {
 	v := roundView{
-		Round: r.No, Task: viewTask(r.Task), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
-		Interrupted: r.Interruptions > 0, Seats: []arena.ClosedSeat{},
-	}
-	if len(r.Task.Answers) > 0 {
-		v.Correct = r.Task.Answers[0]
+		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
+		Interrupted: r.Interruptions > 0, Correct: r.Task.Correct(), Seats: []arena.ClosedSeat{},
 	}
 	for _, an := range answers {
-		s := arena.ClosedSeat{AgentID: an.AgentID, Points: an.Points, Outcome: an.Outcome, ElapsedMS: an.Elapsed.Milliseconds()}
-		if an.Body != nil {
-			s.Answer = &an.Body.Answer
-		}
-		v.Seats = append(v.Seats, s)
+		v.Seats = append(v.Seats, an.Closed())
 	}
 	return v
 }

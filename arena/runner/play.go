@@ -168,7 +168,7 @@ func (p *play) restore(ctx context.Context) (*round, error) {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
 	for _, r := range rounds {
-		p.correct[r.No] = correct(r.Task)
+		p.correct[r.No] = r.Task.Correct()
 	}
 	last := rounds[len(rounds)-1]
 	if !p.m.RoundOpen {

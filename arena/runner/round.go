@@ -79,15 +79,12 @@ func (p *play) open(ctx context.Context, r *round) (*round, error) {
 }
 
 func (p *play) opened(r *round) {
-	p.m.Round, p.m.RoundOpen, p.correct[r.No] = r.No, true, correct(r.Task)
+	p.m.Round, p.m.RoundOpen, p.correct[r.No] = r.No, true, r.Task.Correct()
 }
 
 func (p *play) openingEvent(r *round) arena.Event {
 	return p.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
-		Task: arena.TaskBody{
-			TaskID: r.Task.ID, Description: r.Task.Description, InputFormat: r.Task.InputFormat,
-			OutputFormat: r.Task.OutputFormat, Options: r.Task.Options, Topic: r.Task.Topic,
-		},
+		Task:             r.Task.Public(),
 		TimeLimitSeconds: p.m.Settings.TimeLimit.Seconds(),
 		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
@@ -202,14 +199,9 @@ func (p *play) closingEvents(open *round, c arena.RoundClose, hidden []arena.Eve
 		}
 		events = append(events, p.event(arena.EventReveal, "", open.No, body))
 	}
-	body := arena.RoundClosedBody{Seats: []arena.ClosedSeat{}}
-	body.Correct = correct(open.Task)
+	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}}
 	for _, a := range c.Answers {
-		seat := arena.ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, ElapsedMS: a.Elapsed.Milliseconds()}
-		if a.Body != nil {
-			seat.Answer = &a.Body.Answer
-		}
-		body.Seats = append(body.Seats, seat)
+		body.Seats = append(body.Seats, a.Closed())
 	}
 	for _, s := range scoring.PlaceSeats(p.m.Settings.Format, c.Seats) {
 		body.Standings = append(body.Standings, arena.StandingBrief{
@@ -240,12 +232,4 @@ func (p *play) previous(agentID string, before int) *arena.PreviousRound {
 		}
 	}
 	return nil
-}
-
-// correct is the answer shown as the right one, "" when the task has none.
-func correct(t arena.Task) string {
-	if len(t.Answers) == 0 {
-		return ""
-	}
-	return t.Answers[0]
 }
