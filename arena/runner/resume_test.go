@@ -26,6 +26,13 @@ func shortLease(o *runner.Options) {
 	o.LeaseTTL, o.Heartbeat, o.Sweep = 500*time.Millisecond, 50*time.Millisecond, 20*time.Millisecond
 }
 
+// unrenewed is a lease that no heartbeat renews: long enough for a slow
+// machine to reach the second round, short enough to wait for its end.
+func unrenewed(o *runner.Options) {
+	shortLease(o)
+	o.LeaseTTL = 5 * time.Second
+}
+
 // A node goes away in the middle of round 2, after seat 0 has answered it.
 // The next one keeps what is stored and asks only seat 1 again.
 func TestRunner_ResumesInTheOpenRound(t *testing.T) {
@@ -228,7 +235,7 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 		}
 	}}
 	// Its heartbeat is out of the game: the gun itself must look.
-	first := b.node("n1", shortLease, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	first := b.node("n1", unrenewed, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
@@ -273,7 +280,7 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 		clock.jump(time.Hour)
 		return bad(arena.OutcomeTimeout, "late")
 	})
-	first := b.node("n1", shortLease, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
+	first := b.node("n1", unrenewed, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("the freeze", func() bool { return clock.by.Load() > 0 })
