@@ -45,6 +45,8 @@ type commands struct {
 type BenchCmd struct {
 	Match  BenchMatchCmd  `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
 	Start  BenchStartCmd  `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
+	Scale  BenchScaleCmd  `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
+	Watch  BenchWatchCmd  `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
 	Agents BenchAgentsCmd `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 }
 

@@ -202,6 +202,12 @@ func laneOf(topic string, lanes int) int {
 	return int(h.Sum32() % uint32(lanes)) //nolint:gosec // G115: at most laneCount
 }
 
+// Channel gives the channel of a topic on a cluster. What stands in its braces
+// decides on its hash slot.
+func Channel(topic string) string { return lanePrefix(laneOf(topic, laneCount)) + topic }
+
+func lanePrefix(lane int) string { return "arena:{" + strconv.Itoa(lane) + "}:" }
+
 // lane gives the lane of a topic, nil before Redis was reached. b.mu is held.
 func (b *Bus) lane(topic string) *lane {
 	if b.lanes == nil {
@@ -223,7 +229,7 @@ func (b *Bus) run() {
 	for i := range lanes {
 		prefix := "arena:" + strconv.Itoa(b.target.db) + ":"
 		if sharded {
-			prefix = "arena:{" + strconv.Itoa(i) + "}:"
+			prefix = lanePrefix(i)
 		}
 		lanes[i] = &lane{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
 	}
