@@ -96,3 +96,19 @@ func (s *Store) CheckRatings(ctx context.Context) ([]RatingsCheck, error) {
 	slices.SortFunc(checked, func(a, b RatingsCheck) int { return strings.Compare(a.League, b.League) })
 	return checked, nil
 }
+
+// CheckIntegrity asks SQLite whether its file is whole. PostgreSQL checks each
+// page as it reads it, and has no such question.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
+	if s.d.rowLocks {
+		return nil
+	}
+	found, err := all(ctx, s.reader, scanText, "PRAGMA integrity_check")
+	if err != nil {
+		return s.wrap(err, "check integrity")
+	}
+	if len(found) != 1 || found[0] != "ok" {
+		return fmt.Errorf("check integrity: %s", strings.Join(found, "; "))
+	}
+	return nil
+}

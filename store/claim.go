@@ -18,6 +18,15 @@ const claimLock = "claim"
 const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent_id WHERE b.match_id = m.id AND ba.max_concurrent <=
 	(SELECT count(*) FROM seats p WHERE p.agent_id = b.agent_id AND p.playing = 1))`
 
+// freeToPlay is 1 for an agent a that has a free seat which no match that is
+// due waits for, else 0. Those matches are few, and are read first: an agent
+// may have played very many.
+func (s *Store) freeToPlay() string {
+	return `CASE WHEN a.max_concurrent > (SELECT count(*) FROM seats p WHERE p.agent_id = a.id AND p.playing = 1)
+		AND NOT EXISTS (SELECT 1 FROM matches w CROSS JOIN seats ws WHERE w.status IN ('scheduled', 'ready') AND w.starts_at <= ` + s.d.clock + `
+		AND ws.match_id = w.id AND ws.agent_id = a.id) THEN 1 ELSE 0 END`
+}
+
 // ClaimMatches gives node the right to play up to limit matches, for ttl by
 // the database's clock: first running ones whose lease has ended, then due
 // ones, those that waited longest first. Each claim raises the epoch, however
@@ -27,7 +36,12 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
+	// Without the lock first: what is due is mostly claimed as it is created.
+	if due, err := s.anyDue(ctx); err != nil || !due {
+		return nil, s.wrap(err, "look for due matches")
+	}
 	var claimed []arena.Match
+	var ended []endedLease
 	// One claim at a time in the cluster: two nodes that count an agent's
 	// seats side by side would both find one free.
 	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *transaction) error {
@@ -35,15 +49,16 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 		if err := s.d.oneInCluster(ctx, tx, claimLock); err != nil {
 			return err
 		}
-		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+
-			s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree(), limit)
-		if err != nil {
+		var err error
+		if ended, err = s.endedLeases(ctx, tx, limit); err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := s.claim(ctx, tx, id, node, ttl); err != nil {
+		var ids []string
+		for _, l := range ended {
+			if err := s.claim(ctx, tx, l.match, node, ttl); err != nil {
 				return err
 			}
+			ids = append(ids, l.match)
 		}
 		for len(ids) < limit {
 			id, err := one(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
@@ -81,13 +96,43 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 		slices.SortFunc(claimed, func(a, b arena.Match) int { return order[a.ID] - order[b.ID] })
 		return nil
 	})
+	for _, l := range ended {
+		if err == nil && l.until > 0 { // not given back
+			s.log.Info("match taken over", "match_id", l.match, "epoch", l.epoch+1, "from", l.node, "overdue_ms", l.overdue)
+		}
+	}
 	return claimed, s.wrap(err, "claim matches for node %s", node)
 }
 
+// endedLease is a lease of a running match that does not hold any more.
+type endedLease struct {
+	match, node           string
+	epoch, until, overdue int64 // until is 0 when it was given back; overdue in milliseconds
+}
+
+// endedLeases locks the matches that may be taken over, the longest overdue
+// first.
+func (s *Store) endedLeases(ctx context.Context, tx *transaction, limit int) ([]endedLease, error) {
+	return all(ctx, tx, func(r scanner) (l endedLease, err error) {
+		return l, r.Scan(&l.match, &l.node, &l.epoch, &l.until, &l.overdue)
+	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
+		AND m.lease_until <= `+s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree(), limit)
+}
+
+// anyDue tells whether a running match has lost its node, or a match that is
+// due waits.
+func (s *Store) anyDue(ctx context.Context) (bool, error) {
+	found, err := all(ctx, s.reader, scanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.clock+`)
+		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.clock+`)`, 1) // with a value to bind: see markReady
+	return len(found) > 0, err
+}
+
 func (s *Store) claim(ctx context.Context, tx *transaction, id, node string, ttl time.Duration) error {
-	// A lease that ended by itself is an interruption, one that was given back is not.
+	// A lease that ended by itself is an interruption: its node crashed, froze,
+	// or tells otherwise later (ExcuseLease). One that was given back is none,
+	// nor is one that its own node claims again.
 	if _, err := exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
-		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 THEN 1 ELSE 0 END,
+		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 THEN 1 ELSE 0 END,
 		lease_until = `+s.d.clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.clock+` ELSE started_at END
 		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
 		return err
@@ -113,8 +158,17 @@ func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
 	return fromMS(at), s.wrap(err, "read next start")
 }
 
+// NextLeaseEnd gives the earliest time, by the database's clock, at which a
+// lease runs out that holds now; the zero time when there is none.
+func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+	at, err := one(ctx, s.reader, scanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
+		WHERE m.status = 'running' AND m.lease_until > `+s.d.clock)
+	return fromMS(at), s.wrap(err, "read next end of a lease")
+}
+
 // RenewLeases gives the leases that node holds on these matches ttl from now
-// on, and tells which those are. Only what is named is renewed: a match that
+// on, and tells which those are: also such as have ended, as long as nobody
+// else has claimed the match. Only what is named is renewed: a match that
 // nobody plays any more must run out.
 func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
 	// Alone, and its rows in the order of their ids: it locks many.
@@ -150,6 +204,19 @@ func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 		return err
 	})
 	return s.wrap(err, "release match %s", l.MatchID)
+}
+
+// ExcuseLease tells that the node which held l is alive: its lease ended while
+// the database was out of its reach. The interruption that the claim after l
+// counted is taken back. A second call for a lease could take back another
+// one's, so a call whose outcome is unknown must not be repeated.
+func (s *Store) ExcuseLease(ctx context.Context, l arena.Lease) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+		_, err := exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
+			AND status = 'running' AND interruptions > 0`, l.MatchID, l.Epoch, l.Node)
+		return err
+	})
+	return s.wrap(err, "excuse lease of match %s", l.MatchID)
 }
 
 // fenced is what a runner's write needs to know of its match.

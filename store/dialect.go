@@ -105,6 +105,16 @@ func (d dialect) oneInCluster(ctx context.Context, tx *transaction, thing string
 	return err
 }
 
+// tryOneInCluster takes the lock of oneInCluster unless another transaction
+// has it. It never waits, so its transaction may be shared.
+func (d dialect) tryOneInCluster(ctx context.Context, tx *transaction, thing string) (bool, error) {
+	if !d.rowLocks {
+		return true, nil
+	}
+	return one(ctx, tx, func(r scanner) (taken bool, err error) { return taken, r.Scan(&taken) },
+		"SELECT pg_try_advisory_xact_lock(hashtext($1))", "agora-arena "+thing)
+}
+
 // explain turns a driver's error into the domain's. Domain errors and the
 // errors of a done context stay as they are.
 func (d dialect) explain(err error) error {

@@ -21,6 +21,12 @@ func (s *Store) appendEvents(ctx context.Context, tx *transaction, matchID strin
 	if err != nil {
 		return nil, err
 	}
+	return insertEvents(ctx, tx, matchID, last, events...)
+}
+
+// insertEvents stores the events of a match whose last one has number last,
+// and gives them without their hidden parts.
+func insertEvents(ctx context.Context, tx *transaction, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
 	stored := make([]arena.Event, len(events))
 	rows := make([][]any, len(events))
 	for i, e := range events {

@@ -86,22 +86,56 @@ func loadMatches(ctx context.Context, q querier, query string, args ...any) ([]a
 // league does not exist; invalid: an agent does not exist, is retired, or has
 // two seats.
 func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+	e, _, err := s.create(ctx, m, e, "", 0)
+	return e, err
+}
+
+// CreateAndClaim is CreateMatch, and gives node the right to play the match,
+// for ttl by the database's clock, when it starts at its creation. The lease
+// is zero when the match waits for a claim as any other: it starts later, one
+// of its agents has no free seat or is awaited by an older match that is due,
+// or another transaction claims at this moment.
+func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
+	return s.create(ctx, m, e, node, ttl)
+}
+
+// create stores a match, under a lease unless node is "" or the match has to
+// wait.
+func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
 	settings, err := jsonText(m.Settings)
 	if err != nil {
-		return arena.Event{}, s.wrap(err, "create match %s", m.ID)
+		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
 	if m.StartsAt.IsZero() {
 		m.StartsAt = m.CreatedAt
 	}
 	var stored []arena.Event
+	var lease arena.Lease
 	err = s.write(ctx, m.ID, func(ctx context.Context, tx *transaction) error {
-		if err := checkSeats(ctx, tx, m.Seats); err != nil {
+		lease = arena.Lease{}
+		claims := false
+		if node != "" && !m.StartsAt.After(m.CreatedAt) {
+			var err error
+			if claims, err = s.d.tryOneInCluster(ctx, tx, claimLock); err != nil {
+				return err
+			}
+		}
+		free, err := s.checkSeats(ctx, tx, m.Seats, claims)
+		if err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
-			starts_at, started_at, finished_at, void_reason, seq, node, epoch, lease_until)
-			VALUES ($1, $2, 'scheduled', $3, $4, 0, 0, $5, $6, 0, 0, '', 0, '', 0, 0)`,
-			m.ID, m.League, settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt)) //nolint:gosec // the same 64 bits
+		status, p, until, startedAt := arena.MatchScheduled, notStarted, "0", "0"
+		if free {
+			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
+			status, p, until, startedAt = arena.MatchRunning, seated, s.d.clock+" + $10", s.d.clock
+		}
+		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt), lease.Node, lease.Epoch} //nolint:gosec // the same 64 bits
+		if free {
+			args = append(args, ttl.Milliseconds())
+		}
+		_, err = exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
+			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at)
+			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`)`, args...)
 		if s.d.is(err, faultReference) { // its one foreign key
 			return notFound("league", m.League)
 		}
@@ -110,47 +144,61 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (
 		}
 		rows := make([][]any, len(m.Seats))
 		for i, seat := range m.Seats {
-			rows[i] = seatArgs(m.ID, arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}, notStarted)
+			rows[i] = seatArgs(m.ID, arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}, p)
 		}
 		if err := bulk(ctx, tx, insertSeats, "", rows); err != nil {
 			return err
 		}
-		stored, err = s.appendEvents(ctx, tx, m.ID, e)
+		stored, err = insertEvents(ctx, tx, m.ID, 1, e)
 		return err
 	})
 	if err != nil {
-		return arena.Event{}, s.wrap(err, "create match %s", m.ID)
+		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
-	return stored[0], nil
+	return stored[0], lease, nil
 }
 
-func checkSeats(ctx context.Context, q querier, seats []arena.Seat) error {
+// checkSeats refuses seats that cannot be given, and tells, when it is asked,
+// whether every agent can take its seat at once. The latter holds only under
+// the lock of claims.
+func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, askFree bool) (free bool, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
 	for i, seat := range seats {
 		if taken[seat.AgentID] {
-			return arena.Invalid(fmt.Sprintf("agents[%d]", i), "agent %q has a seat already", seat.AgentID)
+			return false, arena.Invalid(fmt.Sprintf("agents[%d]", i), "agent %q has a seat already", seat.AgentID)
 		}
 		taken[seat.AgentID], ids[i] = true, seat.AgentID
 	}
+	type agent struct {
+		id   string
+		free bool
+	}
+	free = askFree
+	isFree := "0"
+	if askFree {
+		isFree = s.freeToPlay()
+	}
 	known := make(map[string]bool, len(seats))
 	for part := range slices.Chunk(ids, maxIDs) {
-		c := clauses{conditions: []string{"retired_at = 0"}}
-		in(&c, "id", part)
-		found, err := all(ctx, q, scanText, `SELECT id FROM agents`+c.where(), c.args...)
+		c := clauses{conditions: []string{"a.retired_at = 0"}}
+		in(&c, "a.id", part)
+		found, err := all(ctx, q, func(r scanner) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
+			`SELECT a.id, `+isFree+` FROM agents a`+c.where(), c.args...)
 		if err != nil {
-			return err
+			return false, err
 		}
-		for _, id := range found {
-			known[id] = true
+		for _, a := range found {
+			known[a.id] = true
+			free = free && a.free
 		}
 	}
 	for i, id := range ids {
 		if !known[id] {
-			return arena.Invalid(fmt.Sprintf("agents[%d]", i), "there is no agent %q", id)
+			return false, arena.Invalid(fmt.Sprintf("agents[%d]", i), "there is no agent %q", id)
 		}
 	}
-	return nil
+	return free, nil
 }
 
 const insertSeats = `INSERT INTO seats (match_id, no, agent_id, state, out_round, points, place, outcome, rate_limits,
@@ -161,7 +209,8 @@ type phase int
 
 const (
 	notStarted phase = iota // seats show their agents, none is playing
-	inPlay                  // active seats are playing
+	seated                  // claimed: the same, but they are playing
+	inPlay                  // pinned, and active seats are playing
 	ended                   // none is playing any more
 )
 
@@ -173,22 +222,46 @@ func seatArgs(matchID string, s arena.Seat, p phase) []any {
 	return []any{
 		matchID, s.No, s.AgentID, string(s.State), s.OutRound, int64(s.Points), s.Place, string(s.Outcome), s.RateLimits,
 		int64(s.Before), delta, s.Name, s.OwnerID, s.Protocol, s.Endpoint, s.PublicKey, s.Version,
-		flag(p != notStarted), flag(p == inPlay && s.State == arena.SeatActive),
+		flag(p >= inPlay), flag((p == seated || p == inPlay) && s.State == arena.SeatActive),
 	}
 }
 
-// writeSeats stores how the seats of a match stand; what a seat is (name,
-// endpoint, key, version) is stored only when pin is true. A seat that the
+// heldSeats gives the agents of a match by seat, and whether the seats are
+// pinned.
+func heldSeats(ctx context.Context, tx *transaction, matchID string) (agents map[int]string, pinned bool, err error) {
+	type seat struct {
+		no      int
+		agentID string
+		pinned  bool
+	}
+	held, err := all(ctx, tx, func(r scanner) (s seat, err error) { return s, r.Scan(&s.no, &s.agentID, &s.pinned) },
+		`SELECT no, agent_id, pinned FROM seats WHERE match_id = $1`, matchID)
+	agents = make(map[int]string, len(held))
+	for _, h := range held {
+		agents[h.no] = h.agentID
+		pinned = pinned || h.pinned
+	}
+	return agents, pinned, err
+}
+
+// writeSeats stores how the pinned seats of a match stand. A seat that the
 // match does not have is refused.
-func (s *Store) writeSeats(ctx context.Context, tx *transaction, matchID string, seats []arena.Seat, p phase, pin bool) error {
-	held, err := all(ctx, tx, scanSeat, seatRows+` WHERE s.match_id = $1`, matchID)
+func writeSeats(ctx context.Context, tx *transaction, matchID string, seats []arena.Seat, p phase) error {
+	agents, _, err := heldSeats(ctx, tx, matchID)
 	if err != nil {
 		return err
 	}
-	agents := make(map[int]string, len(held))
-	for _, h := range held {
-		agents[h.No] = h.AgentID
-	}
+	return putSeats(ctx, tx, matchID, agents, seats, p, "")
+}
+
+// pinSeats stores what the seats of a match, whose agents are given, are from
+// now on: name, endpoint, key and version.
+func pinSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat) error {
+	return putSeats(ctx, tx, matchID, agents, seats, inPlay, `, name = excluded.name, owner_id = excluded.owner_id, protocol = excluded.protocol,
+		endpoint = excluded.endpoint, public_key = excluded.public_key, version = excluded.version, pinned = 1`)
+}
+
+func putSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat, p phase, pin string) error {
 	rows := make([][]any, len(seats))
 	for i, seat := range seats {
 		if agents[seat.No] != seat.AgentID {
@@ -196,14 +269,9 @@ func (s *Store) writeSeats(ctx context.Context, tx *transaction, matchID string,
 		}
 		rows[i] = seatArgs(matchID, seat, p)
 	}
-	set := ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
+	return bulk(ctx, tx, insertSeats, ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
 		points = excluded.points, place = excluded.place, outcome = excluded.outcome, rate_limits = excluded.rate_limits,
-		rating_before = excluded.rating_before, rating_delta = excluded.rating_delta, playing = excluded.playing`
-	if pin {
-		set += `, name = excluded.name, owner_id = excluded.owner_id, protocol = excluded.protocol,
-			endpoint = excluded.endpoint, public_key = excluded.public_key, version = excluded.version, pinned = 1`
-	}
-	return bulk(ctx, tx, insertSeats, set, rows)
+		rating_before = excluded.rating_before, rating_delta = excluded.rating_delta, playing = excluded.playing`+pin, rows)
 }
 
 // Match gives one match with its seats, both as they were at one moment.

@@ -43,36 +43,38 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		pinned, err := one(ctx, tx, scanInt, `SELECT count(*) FROM seats WHERE match_id = $1 AND pinned = 1`, l.MatchID)
-		if err != nil || pinned > 0 {
+		agents, pinned, err := heldSeats(ctx, tx, l.MatchID)
+		if err != nil || pinned {
 			return err
 		}
-		if err := s.writeSeats(ctx, tx, l.MatchID, seats, inPlay, true); err != nil {
+		if err := pinSeats(ctx, tx, l.MatchID, agents, seats); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE matches SET started_at = $1 WHERE id = $2`, ms(at), l.MatchID); err != nil {
-			return err
-		}
+		no := 0
 		if first != nil {
+			no = first.No
 			if err := insertRound(ctx, tx, l.MatchID, *first, task); err != nil {
 				return err
 			}
 		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
+		// One statement for what is three elsewhere: the first task waits for it.
+		last, err := one(ctx, tx, scanInt, `UPDATE matches SET started_at = $1, round = $2, round_open = $3, seq = seq + $4
+			WHERE id = $5 RETURNING seq`, ms(at), no, flag(first != nil), len(events), l.MatchID)
+		if err != nil {
+			return err
+		}
+		stored, err = insertEvents(ctx, tx, l.MatchID, last, events...)
 		return err
 	})
 	return stored, s.wrap(err, "start match %s", l.MatchID)
 }
 
-// insertRound stores a round that opens. What is sealed in it has a higher
-// number than the log has now.
+// insertRound stores the row of a round that opens. What is sealed in it has
+// a higher number than the log has now.
 func insertRound(ctx context.Context, tx *transaction, matchID string, r arena.Round, task string) error {
-	if _, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
+	_, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
 		opened_seq) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1))`,
-		matchID, r.No, task, ms(r.OpenedAt)); err != nil {
-		return err
-	}
-	_, err := exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, matchID)
+		matchID, r.No, task, ms(r.OpenedAt))
 	return err
 }
 
@@ -100,7 +102,9 @@ func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 				return err
 			}
 		case !f.roundOpen && r.No == f.round+1:
-			err = insertRound(ctx, tx, l.MatchID, r, task)
+			if err = insertRound(ctx, tx, l.MatchID, r, task); err == nil {
+				_, err = exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, l.MatchID)
+			}
 		default:
 			return arena.Errorf(arena.CodeConflict, "round %d cannot be opened: the last one is %d (open: %t)", r.No, f.round, f.roundOpen)
 		}
@@ -215,7 +219,7 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 			reason = excluded.reason, points = excluded.points, judged = excluded.judged`, answers); err != nil {
 			return err
 		}
-		if err := s.writeSeats(ctx, tx, l.MatchID, c.Seats, inPlay, false); err != nil {
+		if err := writeSeats(ctx, tx, l.MatchID, c.Seats, inPlay); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, tx, `UPDATE rounds SET closed_at = $1 WHERE match_id = $2 AND no = $3`,

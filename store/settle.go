@@ -39,7 +39,7 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 				return err
 			}
 		}
-		if err := s.writeSeats(ctx, tx, l.MatchID, rated(r.Seats, changes), ended, false); err != nil {
+		if err := writeSeats(ctx, tx, l.MatchID, rated(r.Seats, changes), ended); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, sea
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		if err := s.writeSeats(ctx, tx, l.MatchID, rated(seats, nil), ended, false); err != nil {
+		if err := writeSeats(ctx, tx, l.MatchID, rated(seats, nil), ended); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at); err != nil {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -129,5 +130,42 @@ func TestStore_DiskFull(t *testing.T) {
 	var check string
 	if err := s.Reader().QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&check); err != nil || check != "ok" {
 		t.Errorf("integrity: %s (%v)", check, err)
+	}
+}
+
+func TestStore_CheckIntegrity(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "arena.db")
+	s := openStore(t, "sqlite:"+path)
+	for i := range 200 {
+		l := arena.League{Slug: "l" + strconv.Itoa(i), Title: strings.Repeat("x", 100), Status: arena.LeagueOpen}
+		if err := s.CreateLeague(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.CheckIntegrity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil { // its log is in the file now
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.WriteAt(make([]byte, 4096), info.Size()-8192) // the leagues came last
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, err = store.Open(t.Context(), "sqlite:"+path, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // it was only read
+	if err := s.CheckIntegrity(t.Context()); err == nil {
+		t.Error("a file with a page of zeros is whole")
 	}
 }

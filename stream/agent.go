@@ -232,6 +232,10 @@ func (a *agentSocket) auth(m *message) *refusal {
 	case arena.CodeRateLimited:
 		r.message, r.close = "the seat connects too often or has sent all its events", CloseTooMany
 	default:
+		if a.h.storageAway(err) {
+			r = away()
+			break
+		}
 		a.h.log.Error("cannot check a token", slog.Any("error", err))
 		r.code, r.close = arena.CodeUnavailable, closeInternal
 	}

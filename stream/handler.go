@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -55,6 +56,7 @@ type Handler struct {
 	log       *slog.Logger
 	addresses *addresses
 	seats     *seats
+	away      atomic.Bool // the log has been told that the storage is
 }
 
 // NewHandler makes the handler of a hub's streams.
@@ -144,7 +146,11 @@ func bearer(r *http.Request) (string, error) {
 // refuse answers an error before anything was written.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
-	if !errors.As(err, &e) {
+	switch {
+	case errors.As(err, &e):
+	case r.Context().Err() == nil && h.storageAway(err):
+		e = &arena.Error{Code: arena.CodeUnavailable, Message: away().message}
+	default:
 		if r.Context().Err() == nil {
 			h.log.Error("stream request failed", slog.Any("error", err))
 		}

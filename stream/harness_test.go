@@ -34,6 +34,8 @@ type memoryLog struct {
 	events  map[string][]arena.Event
 	shut    map[string]bool // no round is open
 	fail    int             // reads that still fail
+	away    error           // what appends fail with
+	limit   int             // of events, unless 0; then the storage is full
 	reads   int
 	gate    chan struct{} // when set, an append waits for it
 	waiting atomic.Int64  // appends that wait or waited
@@ -122,6 +124,12 @@ func (l *memoryLog) AppendEvents(_ context.Context, id, agent string, events []a
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.away != nil {
+		return nil, l.away
+	}
+	if l.limit > 0 && len(l.events[id])+len(events) > l.limit {
+		return nil, arena.Errorf(arena.CodeUnavailable, "the disk is full")
+	}
 	if l.shut[id] {
 		return nil, arena.Errorf(arena.CodeRoundClosed, "no round is open")
 	}

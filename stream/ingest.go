@@ -100,6 +100,7 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	defer cancel()
 	events, err := h.parts.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
 	if err == nil {
+		h.storageBack()
 		h.hub.counters.accepted.Add(uint64(len(events)))
 		h.hub.Publish(s.league, events...)
 		return nil
@@ -107,12 +108,40 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	for _, q := range batch {
 		s.giveBack(q.size)
 	}
+	if h.storageAway(err) {
+		return away()
+	}
 	var e *arena.Error
 	if errors.As(err, &e) && e.Code != arena.CodeInternal {
 		return refused(e.Code, e.Message)
 	}
 	h.log.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
 	return refused(arena.CodeInternal, "something went wrong on our side")
+}
+
+// away is the refusal while the storage cannot be asked. A socket ends with
+// it: what waits in the agent is better sent when the storage is back.
+func away() *refusal {
+	return &refusal{arena.CodeUnavailable, "the arena's storage is away; come back in 5 seconds", closeRestart}
+}
+
+// storageAway tells whether err means that the storage cannot be asked now, or
+// did not answer in time. The log hears of it once, until the storage answers.
+func (h *Handler) storageAway(err error) bool {
+	code := arena.CodeOf(err)
+	away := code == arena.CodeUnavailable ||
+		code == arena.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
+	if away && h.hub.ctx.Err() == nil && !h.away.Swap(true) {
+		h.log.Warn("storage is away", slog.Any("error", err))
+	}
+	return away
+}
+
+// storageBack notes that the storage answered.
+func (h *Handler) storageBack() {
+	if h.away.Load() && h.away.Swap(false) {
+		h.log.Info("storage is back")
+	}
 }
 
 // maxPost is the limit of a post's body in bytes.
@@ -172,6 +201,9 @@ func (h *Handler) takePost(w http.ResponseWriter, r *http.Request) (postReply, e
 		return reply, err
 	}
 	h.takeLines(s, body, &reply)
+	if n := len(reply.Errors); reply.Accepted == 0 && n > 0 && reply.Errors[n-1].Code == arena.CodeUnavailable {
+		return reply, arena.Errorf(arena.CodeUnavailable, "%s", away().message)
+	}
 	return reply, nil
 }
 
@@ -196,11 +228,12 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 		h.hub.counters.refuse(r.code)
 		reply.Errors = append(reply.Errors, lineError{no, r.code, r.message})
 	}
-	flush := func() {
+	flush := func() (goOn bool) {
 		if len(batch) == 0 {
-			return
+			return true
 		}
-		if r := h.append(s, batch); r != nil {
+		r := h.append(s, batch)
+		if r != nil {
 			for _, q := range batch {
 				refuse(q.no, r)
 			}
@@ -208,6 +241,7 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 			reply.Accepted += len(batch)
 		}
 		batch = batch[:0]
+		return r == nil || r.close == 0
 	}
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, maxPost+1)
@@ -218,15 +252,17 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 		}
 		e, r := h.takeLine(s, line)
 		if r == nil {
-			if batch = append(batch, queued{e, len(line), no}); len(batch) == appendBatch {
-				flush()
+			if batch = append(batch, queued{e, len(line), no}); len(batch) == appendBatch && !flush() {
+				return
 			}
 			continue
 		}
-		flush() // errors stand in the order of lines
+		if !flush() { // errors stand in the order of lines
+			return
+		}
 		refuse(no, r)
 		if r.close != 0 {
-			break
+			return
 		}
 	}
 	flush()

@@ -221,10 +221,14 @@ func (h *Handler) catchUp(s *spectator, out sink) *ending {
 	if err == nil && (len(events) == 0 || events[0].Seq != s.seq+1) {
 		err = errors.New("the log has a gap")
 	}
+	if err != nil && h.storageAway(err) {
+		return &ending{closeRestart, "the arena's storage is away; come back with since"}
+	}
 	if err != nil {
 		h.log.Error("cannot read the log for a spectator", slog.String("match_id", id), slog.Int64("seq", s.seq), slog.Any("error", err))
 		return &ending{closeInternal, "the log cannot be read; come back with since"}
 	}
+	h.storageBack()
 	var b, text []byte
 	n := 0
 	for i, e := range events {

@@ -231,7 +231,9 @@ func (t *topic) fill() {
 			wait, retry = h.timing.pass, h.timing.retry // readers keep pace with a long gap
 			continue
 		}
-		h.log.Warn("cannot fill a gap in the stream", slog.String("topic", t.key.String()), slog.Int64("seq", since), slog.Any("error", err))
+		if retry == h.timing.retry { // the first time only
+			h.log.Warn("cannot fill a gap in the stream", slog.String("topic", t.key.String()), slog.Int64("seq", since), slog.Any("error", err))
+		}
 		wait, retry = retry, min(2*retry, 20*h.timing.retry)
 	}
 }

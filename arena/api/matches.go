@@ -67,7 +67,8 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	}
 	a.Publisher.Publish(m.League, scheduled)
 	a.Wake()
-	return a.oneMatch(ctx, m.ID)
+	m.Seq = scheduled.Seq
+	return answer(a.viewMatch(m)) // as it was created: reading it would compete with its start
 }
 
 // matchSettings are the league's with what the request changes.

@@ -16,6 +16,7 @@ type ask struct {
 	agent     arena.Agent // as it was when the round opened
 	opponents int
 	first     int // number of the first attempt under this lease
+	deadline  time.Time
 	send      func(context.Context) arena.Reply
 
 	answer     arena.Answer
@@ -56,7 +57,7 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: a.p.m.ID, League: a.p.m.League, Round: a.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
 		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
-		Opponents: a.opponents, Deadline: a.round.deadline, Previous: a.p.previous(a.seat.AgentID, a.round.No), Seat: *a.seat,
+		Opponents: a.opponents, Deadline: a.deadline, Previous: a.p.previous(a.seat.AgentID, a.round.No), Seat: *a.seat,
 	})
 }
 
@@ -90,7 +91,7 @@ func (a *ask) play(ctx context.Context) error {
 // attempts sends the request, and once more when the table says so, within
 // the same time limit. It returns the last reply.
 func (a *ask) attempts(ctx context.Context) (arena.Reply, error) {
-	reply, err := a.attempt(ctx, a.first, a.send)
+	reply, err := a.attempt(ctx, a.first, a.p.m.Settings.TimeLimit, a.send)
 	if err != nil || !reply.Retry || (reply.Unreached && a.round.No == 1) {
 		return reply, err
 	}
@@ -103,20 +104,29 @@ func (a *ask) attempts(ctx context.Context) (arena.Reply, error) {
 		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
 		return reply, nil
 	}
-	second, err := a.attempt(ctx, a.first+1, send)
+	second, err := a.attempt(ctx, a.first+1, left, send)
 	second.Elapsed += reply.Elapsed // one time limit, one clock
 	return second, err
 }
 
-// attempt sends one request if the match is surely this node's. What comes
-// back does not count once it may not be: a node that was frozen reads a good
-// reply late, and that is our fault, not the agent's; it is asked again.
-func (a *ask) attempt(ctx context.Context, number int, send func(context.Context) arena.Reply) (arena.Reply, error) {
-	if err := a.p.fresh(ctx); err != nil {
+// attempt sends one request once the match is surely this node's. What comes
+// back does not count when it no longer is: a node that was frozen reads a
+// good reply late, and that is our fault, not the agent's; it is asked again.
+// While the storage is away, what came back is kept in memory.
+func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) (arena.Reply, error) {
+	waited, err := a.p.fresh(ctx)
+	if err != nil {
 		return arena.Reply{}, err
 	}
+	if waited { // the request names a deadline and has a token of before
+		a.deadline = a.p.r.o.Now().Add(limit)
+		if send, err = a.request(ctx, number, limit); err != nil {
+			a.p.log.Error("request could not be prepared again", "agent_id", a.seat.AgentID, "error", err)
+			return arena.Reply{}, &voidError{"the arena could not prepare a request"}
+		}
+	}
 	reply := send(ctx)
-	if err := a.p.fresh(ctx); err != nil {
+	if _, err := a.p.fresh(ctx); err != nil {
 		return arena.Reply{}, err
 	}
 	a.record(number, reply)

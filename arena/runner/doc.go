@@ -1,6 +1,7 @@
-// Package runner plays matches: it claims a due match, puts one task after
-// another to the seats, has the answers judged, closes each round and settles
-// the match. It also takes over matches whose node has gone.
+// Package runner plays matches: it claims a due match, or creates one under
+// its own lease, puts one task after another to the seats, has the answers
+// judged, closes each round and settles the match. It also takes over matches
+// whose node has gone.
 //
 // It owns the outcome table over time (who is asked again, who leaves, who is
 // paused), the start gun and the lease. It leaves rows to store, wire shapes
@@ -22,9 +23,18 @@
 //
 // What the database cannot fence stands behind the node's own clock: no
 // request leaves, and no outcome is read from the clock, unless the lease was
-// renewed within 0.6 of its length (threat C2). A match that is given back, by
-// a node that drains, does not wait for its lease to end and does not count as
-// interrupted; one whose leases ran out five times is void.
+// renewed within 0.6 of its length (threat C2). While the database is away the
+// match waits with what it has in memory, and goes on under the same epoch if
+// its lease is renewed before anyone else claims it, however late (threats C5,
+// C6). A process that stood still gives up what it played: it cannot believe
+// its clock.
+//
+// A match whose node was lost five times is void: it may be what breaks them.
+// What a draining node gives back does not count. Nor does a lease that ran
+// out while its node could not reach the database: the node keeps or claims
+// the match again, or takes the count back when it finds that another one has
+// claimed it. After an outage nobody claims for two heartbeats, so that those
+// who play come first.
 //
 // Only cmd/arena may import it.
 package runner

@@ -24,9 +24,10 @@ type frail struct {
 
 	mu    sync.Mutex
 	calls map[string]int
-	hit   chan struct{} // closed at the fault
-	dead  bool          // nothing leaves the node any more
-	away  int           // calls that still fail
+	hit   chan struct{}            // closed at the fault
+	dead  bool                     // nothing leaves the node any more
+	away  int                      // calls that still fail
+	cut   func(method string) bool // while it is set: which calls fail
 }
 
 // fault is what happens at the n-th call of a method.
@@ -62,7 +63,7 @@ func call[T any](x *frail, method string, do func() (T, error)) (v T, err error)
 	x.calls[method]++
 	now := x.calls[method] == x.f.n && method == x.f.method
 	switch {
-	case x.dead:
+	case x.dead, x.cut != nil && x.cut(method):
 		err = errAway
 	case now:
 		err, x.away = errAway, 2
@@ -113,6 +114,11 @@ func (x *frail) RenewLeases(ctx context.Context, node string, ids []string, ttl 
 
 func (x *frail) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	_, err := call(x, "ReleaseLease", func() (struct{}, error) { return struct{}{}, x.Store.ReleaseLease(ctx, l) })
+	return err
+}
+
+func (x *frail) ExcuseLease(ctx context.Context, l arena.Lease) error {
+	_, err := call(x, "ExcuseLease", func() (struct{}, error) { return struct{}{}, x.Store.ExcuseLease(ctx, l) })
 	return err
 }
 

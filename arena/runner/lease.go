@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,33 +26,117 @@ func (r *Runner) trusted() time.Duration { return r.o.LeaseTTL * 3 / 5 }
 // from a freeze sees it at once (threat C2).
 func (p *play) age() time.Duration { return p.r.o.Now().Sub(*p.renewed.Load()) }
 
-// fresh refuses when the match may be another node's, or its work has ended.
-// What cannot be fenced by the database is done behind it: requests to agents,
-// and reading their outcome from the clock.
-func (p *play) fresh(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// fresh waits while the match may be another node's: the storage cannot be
+// asked. It fails when the match is lost or its work has ended, and tells
+// whether it waited. What cannot be fenced by the database is done behind it:
+// requests to agents, and reading their outcome from the clock.
+func (p *play) fresh(ctx context.Context) (waited bool, err error) {
+	for {
+		news := p.r.nextRenewal() // before the look: none is missed
+		switch age := p.age(); {
+		case ctx.Err() != nil:
+			return waited, context.Cause(ctx)
+		case age <= p.r.trusted():
+			return waited, nil
+		case p.r.slept():
+			return waited, p.lose()
+		}
+		p.doubt()
+		waited = true
+		select {
+		case <-news:
+		case <-ctx.Done():
+		}
 	}
-	if age := p.age(); age > p.r.trusted() {
-		err := fmt.Errorf("lease of match %s was last renewed %s ago: %w", p.m.ID, age.Round(time.Millisecond), errLeaseLost)
+}
+
+// doubt notes that the lease is older than a node trusts.
+func (p *play) doubt() {
+	if !p.doubted.Swap(true) {
+		p.log.Debug("lease doubted", "epoch", p.m.Lease.Epoch)
+	}
+}
+
+// lose ends the work under a lease that is gone or may be.
+func (p *play) lose() error {
+	err := fmt.Errorf("lease of match %s, last renewed %s ago: %w", p.m.ID, p.age().Round(time.Millisecond), errLeaseLost)
+	if !p.lost.Swap(true) {
 		p.log.Debug("lease lost", "epoch", p.m.Lease.Epoch)
 		p.cancel(err)
-		return err
 	}
-	return nil
+	return err
+}
+
+// slept tells that this process stood still for so long that nothing it read
+// from its clock before can be believed. While only the storage is away, its
+// heart goes on beating.
+func (r *Runner) slept() bool {
+	beat := r.beat.Load()
+	return beat != nil && r.o.Now().Sub(*beat) > r.trusted()
+}
+
+func (r *Runner) strike() {
+	now := r.o.Now()
+	r.beat.Store(&now)
+}
+
+// watch takes a look at all leases. It ends the work under those that grew old
+// while the process slept, and gives the plays whose leases are to be renewed:
+// one that is merely old is still this node's when nobody has claimed it.
+func (r *Runner) watch() []*play {
+	slept := r.slept()
+	defer r.strike()
+	return slices.DeleteFunc(r.plays(), func(p *play) bool {
+		switch {
+		case p.age() <= r.trusted():
+		case slept:
+			_ = p.lose() // tells its own work
+		default:
+			p.doubt()
+		}
+		return p.lost.Load()
+	})
+}
+
+// nextRenewal gives a channel that is closed when leases were renewed.
+func (r *Runner) nextRenewal() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.renewal
+}
+
+func (r *Runner) tellRenewal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.renewal)
+	r.renewal = make(chan struct{})
+}
+
+// storageAway notes that the storage could not be asked.
+func (r *Runner) storageAway() {
+	now := r.o.Now()
+	r.away.Store(&now)
+}
+
+// justBack holds for two heartbeats after the storage was away. Others may
+// have missed it too: who still plays a match shall renew its lease before
+// anyone takes it for abandoned.
+func (r *Runner) justBack() bool {
+	away := r.away.Load()
+	return away != nil && r.o.Now().Sub(*away) < 2*r.o.Heartbeat
 }
 
 // renewal is one attempt to renew the leases of some plays.
 type renewal struct {
 	plays []*play
 	asked time.Time
-	held  []arena.Lease
+	held  map[arena.Lease]bool
 	err   error
 }
 
 // heartbeat renews the leases of what this node plays until ctx ends. A match
-// that was not renewed in time ends its own work, however long the database
-// takes to answer.
+// that was not renewed in time waits, however long the database takes to
+// answer.
 func (r *Runner) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(r.o.Heartbeat)
 	defer tick.Stop()
@@ -67,10 +152,7 @@ func (r *Runner) heartbeat(ctx context.Context) {
 			busy = false
 			r.apply(ctx, n)
 		case <-tick.C:
-			plays := r.plays()
-			for _, p := range plays {
-				_ = p.fresh(ctx) // it ends the work of a stale one
-			}
+			plays := r.watch()
 			if busy || len(plays) == 0 {
 				continue
 			}
@@ -98,8 +180,29 @@ func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.trusted())
 	defer cancel()
-	n.held, n.err = r.o.Store.RenewLeases(ctx, r.o.Node, ids, r.o.LeaseTTL)
+	held, err := r.o.Store.RenewLeases(ctx, r.o.Node, ids, r.o.LeaseTTL)
+	if n.err = err; err != nil {
+		return n
+	}
+	n.held = make(map[arena.Lease]bool, len(held))
+	for _, l := range held {
+		n.held[l] = true
+	}
+	for _, p := range plays {
+		if !n.held[p.m.Lease] && !p.given.Load() {
+			r.excuse(ctx, p)
+		}
+	}
 	return n
+}
+
+// excuse tells that a lease ran out because the storage could not be reached,
+// not because the match broke its node. Once: the storage may have heard what
+// it does not confirm.
+func (r *Runner) excuse(ctx context.Context, p *play) {
+	if err := r.o.Store.ExcuseLease(ctx, p.m.Lease); err != nil {
+		p.log.Warn("lost lease could not be excused", "epoch", p.m.Lease.Epoch, "error", err)
+	}
 }
 
 // apply notes which leases are good from n.asked on, and ends the work under
@@ -107,20 +210,22 @@ func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
 func (r *Runner) apply(ctx context.Context, n renewal) {
 	if n.err != nil {
 		if ctx.Err() == nil {
+			r.storageAway()
 			r.o.Logger.Warn("renew leases", "error", n.err)
 		}
 		return
 	}
-	holds := make(map[arena.Lease]bool, len(n.held))
-	for _, l := range n.held {
-		holds[l] = true
-	}
+	late := r.o.Now().Sub(n.asked) > r.trusted()
 	for _, p := range n.plays {
-		if holds[p.m.Lease] {
+		switch {
+		case n.held[p.m.Lease]:
+			if !late && p.doubted.Swap(false) {
+				p.log.Debug("lease kept", "epoch", p.m.Lease.Epoch)
+			}
 			p.renewed.Store(&n.asked)
-		} else if !p.done.Load() { // what has ended needs no lease
-			p.log.Debug("lease lost", "epoch", p.m.Lease.Epoch)
-			p.cancel(fmt.Errorf("match %s: %w", p.m.ID, errLeaseLost))
+		case !p.done.Load(): // what has ended needs no lease
+			_ = p.lose() // tells its own work
 		}
 	}
+	r.tellRenewal()
 }

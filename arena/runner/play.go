@@ -25,6 +25,9 @@ type play struct {
 	renewed atomic.Pointer[time.Time] // when the lease was last asked for with success
 	told    atomic.Int64              // highest seq of what this lease published
 	done    atomic.Bool               // the lease is about to end on purpose
+	given   atomic.Bool               // it was given back
+	doubted atomic.Bool               // it is older than the node trusts
+	lost    atomic.Bool               // its work has been ended
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -47,7 +50,6 @@ func (p *play) run(ctx context.Context) {
 		p.log.Info("open round given back", "round", p.m.Round)
 		p.giveBack(ctx)
 	case arena.CodeOf(err) == arena.CodeLeaseLost, ctx.Err() != nil:
-		// The lease runs out by itself, so that it counts as an interruption.
 		p.log.Info("match left to another node", "epoch", p.m.Lease.Epoch, "reason", err)
 	default:
 		p.log.Error("match failed", "error", err)
@@ -259,6 +261,7 @@ func (p *play) void(ctx context.Context, reason string) error {
 // at once.
 func (p *play) release(ctx context.Context) error {
 	p.done.Store(true)
+	p.given.Store(true)
 	p.log.Debug("match given back", "epoch", p.m.Lease.Epoch)
 	_, err := retry(ctx, p, func() (struct{}, error) { return struct{}{}, p.r.o.Store.ReleaseLease(ctx, p.m.Lease) })
 	if err != nil {
@@ -272,6 +275,7 @@ func (p *play) release(ctx context.Context) error {
 func (p *play) giveBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	p.given.Store(true)
 	p.log.Debug("match given back", "epoch", p.m.Lease.Epoch)
 	if err := p.r.o.Store.ReleaseLease(ctx, p.m.Lease); err != nil {
 		p.log.Warn("match could not be given back", "error", err)
@@ -311,12 +315,15 @@ const maxUntold = 1000
 // Every step is safe to repeat: the lease fences it, and what was done
 // already is not done again.
 func retry[T any](ctx context.Context, p *play, step func() (T, error)) (T, error) {
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	const first = 50 * time.Millisecond
+	for wait := first; ; wait = min(2*wait, time.Second) {
 		v, err := step()
 		if err == nil || arena.CodeOf(err) != arena.CodeUnavailable {
 			return v, err
 		}
-		p.log.Warn("storage is away, the step is repeated", "error", err)
+		if wait == first {
+			p.log.Warn("storage is away, the step is repeated until it is back", "error", err)
+		}
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -229,13 +229,15 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	clock := &frozen{}
+	x := newFrail(b, fault{})
 	pick := &picks{Tasks: b, at: func(round int) {
 		if round == 2 {
 			clock.jump(time.Hour)
+			x.sever(claims) // the other node shall have the match
 		}
 	}}
 	// Its heartbeat is out of the game: the gun itself must look.
-	first := b.node("n1", unrenewed, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	first := b.node("n1", unrenewed, x.use, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
@@ -319,8 +321,8 @@ func TestRunner_GivesUpAfterTooManyClaims(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()
-	for range runner.MaxInterruptions {
-		claimed, err := b.store.ClaimMatches(t.Context(), "crashing", -time.Hour, 1) // its lease ends at once
+	for i := range runner.MaxInterruptions {
+		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 1) // its lease ends at once
 		b.ok(err)
 		if len(claimed) != 1 {
 			t.Fatalf("%d matches were claimed", len(claimed))

@@ -116,7 +116,7 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
 			continue
 		}
-		a := &ask{p: p, round: open, seat: s, agent: agents[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1}
+		a := &ask{p: p, round: open, seat: s, agent: agents[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
 		if err := a.prepare(ctx); err != nil {
 			p.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return &voidError{"the arena could not prepare a request"}

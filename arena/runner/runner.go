@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -18,8 +19,14 @@ import (
 type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
 	NextStart(ctx context.Context) (time.Time, error)
+	NextLeaseEnd(ctx context.Context) (time.Time, error)
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
+	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
+	// ExcuseLease takes back the interruption that a later claim counted. It
+	// is called at most once for a lease.
+	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
@@ -82,9 +89,10 @@ type Observation struct {
 	Elapsed time.Duration
 }
 
-// MaxInterruptions is how many of a match's leases may end by themselves, by
-// crashes or freezes of its nodes, before it is given up: it may be the match
-// that breaks them. Leases that were given back do not count.
+// MaxInterruptions is how many of a match's leases may end by crashes or
+// freezes of its nodes before it is given up: it may be the match that breaks
+// them. Leases that were given back do not count, nor do those that ended
+// because their node could not reach the storage.
 const MaxInterruptions = 5
 
 // Runner plays the matches of one node.
@@ -92,9 +100,16 @@ type Runner struct {
 	o    Options
 	wake chan struct{}
 
-	mu      sync.Mutex
-	playing map[arena.Lease]*play
-	wg      sync.WaitGroup
+	mu       sync.Mutex
+	playing  map[arena.Lease]*play
+	expected int                                  // matches that are being created here
+	take     func(m arena.Match, asked time.Time) // starts one of them; nil: this node takes none
+	renewal  chan struct{}                        // closed at the next renewal
+	wg       sync.WaitGroup
+
+	beat atomic.Pointer[time.Time] // the heart's last
+	away atomic.Pointer[time.Time] // when the storage was last found away
+	ends leaseEnd                  // the claim loop's own
 }
 
 // New checks the parts and makes a Runner. It does nothing before Run.
@@ -116,7 +131,7 @@ func New(o Options) (*Runner, error) {
 		o.WakeOthers = func() {}
 	}
 	o.Logger = o.Logger.With("component", "runner")
-	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[arena.Lease]*play{}}, nil
+	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[arena.Lease]*play{}, renewal: make(chan struct{})}, nil
 }
 
 func defaults[T ~int | ~int64](v *T, d T) {
@@ -150,9 +165,12 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer kill(nil)
 	var beats sync.WaitGroup
 	beating, stopBeating := context.WithCancel(matches)
+	r.strike()
 	beats.Go(func() { r.heartbeat(beating) })
 
+	r.takeBy(func(m arena.Match, asked time.Time) { r.start(ctx, matches, m, asked) })
 	r.claimLoop(ctx, matches)
+	r.takeBy(nil)
 
 	done := make(chan struct{})
 	go func() { r.wg.Wait(); close(done) }()
@@ -191,8 +209,8 @@ func (r *Runner) claimLoop(ctx, matches context.Context) {
 
 // claim starts what is due and reports whether there may be more.
 func (r *Runner) claim(ctx, matches context.Context) (more bool) {
-	limit := min(r.o.MaxMatches-r.Playing(), 64)
-	if limit <= 0 {
+	limit := min(r.room(), 64)
+	if limit <= 0 || r.justBack() {
 		return false
 	}
 	asked := r.o.Now()
@@ -202,6 +220,7 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 	case ctx.Err() != nil:
 		return false
 	case arena.CodeOf(err) == arena.CodeUnavailable:
+		r.storageAway()
 		r.o.Logger.Warn("storage is away, no match is claimed", "error", err)
 		return false
 	default:
@@ -219,11 +238,37 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 const clockStep = 5 * time.Millisecond
 
 func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
-	next, err := r.o.Store.NextStart(ctx)
-	if err != nil || next.IsZero() {
-		return r.o.Sweep
+	wait := r.o.Sweep
+	start, err := r.o.Store.NextStart(ctx)
+	if err != nil {
+		return wait
 	}
-	return min(r.o.Sweep, max(next.Sub(r.o.Now()), clockStep))
+	for _, next := range []time.Time{start, r.nextLeaseEnd(ctx)} {
+		if !next.IsZero() {
+			wait = min(wait, max(next.Sub(r.o.Now()), clockStep))
+		}
+	}
+	return wait
+}
+
+// leaseEnd is when the next lease of the cluster runs out, unless it is
+// renewed, as it was at a time.
+type leaseEnd struct{ at, asked time.Time }
+
+// nextLeaseEnd makes a match that has lost its node be claimed when its lease
+// runs out, and no sweep later. The storage reads all running matches for it,
+// so it is asked once a sweep.
+func (r *Runner) nextLeaseEnd(ctx context.Context) time.Time {
+	now := r.o.Now()
+	if now.Sub(r.ends.asked) < r.o.Sweep && now.Before(r.ends.at) {
+		return r.ends.at
+	}
+	at, err := r.o.Store.NextLeaseEnd(ctx)
+	if err != nil {
+		at = time.Time{} // the sweep finds what is to be found
+	}
+	r.ends = leaseEnd{at, now}
+	return at
 }
 
 // start plays one claimed match in its own goroutine. drain ends when the

@@ -30,7 +30,9 @@ func (c *BenchStartCmd) Help() string {
 	return `Starts matches of one round on this machine, one after another, with agents in
 another process, and measures the start delay: from the moment in which
 POST /v1/matches is written to the one in which the first byte of the first task
-has reached an agent. Beside it a bare POST to the same agents.`
+has reached an agent. Beside it a bare POST to the same agents, and after each
+match the smallest write that the same database takes, a transaction of one row:
+two commits lie between the POST and the task, so twice that is the floor.`
 }
 
 // startFigures are delays in milliseconds.
@@ -39,6 +41,10 @@ type startFigures struct {
 	Database string `json:"database"`
 	Start    spread `json:"start_delay_ms"`
 	Bare     spread `json:"bare_post_ms"`
+	Commit   spread `json:"bare_commit_ms"`
+	// Of a whole match of one round and two seats, in this process.
+	Commits  float64 `json:"commits_per_match"`
+	CPUMilli float64 `json:"cpu_ms_per_match"`
 }
 
 // Run measures and prints.
@@ -59,7 +65,7 @@ func (c *BenchStartCmd) Run(app *App) (err error) {
 	if f.Bare, err = c.bare(app.Ctx, agents); err != nil {
 		return fmt.Errorf("bare posts: %w", err)
 	}
-	if f.Start, err = c.arena(app.Ctx, agents, league); err != nil {
+	if err = c.arena(app.Ctx, agents, league, &f); err != nil {
 		return fmt.Errorf("matches: %w", err)
 	}
 	if c.JSON {
@@ -70,7 +76,10 @@ func (c *BenchStartCmd) Run(app *App) (err error) {
                   p50     p99     worst
   arena           %6.2f  %6.2f  %6.2f
   bare POST       %6.2f  %6.2f  %6.2f
-`, f.Matches, f.Database, f.Start.P50, f.Start.P99, f.Start.Worst, f.Bare.P50, f.Bare.P99, f.Bare.Worst)
+  bare commit     %6.2f  %6.2f  %6.2f
+  a whole match takes %.1f commits and %.1f ms of processor
+`, f.Matches, f.Database, f.Start.P50, f.Start.P99, f.Start.Worst, f.Bare.P50, f.Bare.P99, f.Bare.Worst,
+		f.Commit.P50, f.Commit.P99, f.Commit.Worst, f.Commits, f.CPUMilli)
 	return err
 }
 
@@ -102,12 +111,12 @@ func (c *BenchStartCmd) bare(ctx context.Context, agents *benchAgents) (spread, 
 }
 
 // arena starts matches through the whole server.
-func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league string) (_ spread, err error) {
+func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league string, f *startFigures) (err error) {
 	url := c.DB
 	if url == "" {
 		dir, err := os.MkdirTemp("", "arena-bench-")
 		if err != nil {
-			return spread{}, fmt.Errorf("folder for the database: %w", err)
+			return fmt.Errorf("folder for the database: %w", err)
 		}
 		defer os.RemoveAll(dir) //nolint:errcheck // a folder under the system's temporary ones
 		url = "sqlite:" + filepath.Join(dir, "arena.db")
@@ -117,11 +126,11 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 		"ARENA_DATABASE_URL": url, "ARENA_HEALTH_INTERVAL": "1h", "ARENA_ADMIN_TOKEN": "bench-start-admin-token",
 	}})
 	if err != nil {
-		return spread{}, err
+		return err
 	}
 	s, err := newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
 	if err != nil {
-		return spread{}, err
+		return err
 	}
 	running, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
@@ -134,33 +143,44 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 	bench := benchLeague{slug: league, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2}
 	ids, err := bench.prepare(ctx, admin, agents)
 	if err != nil {
-		return spread{}, err
+		return err
 	}
 	events, err := watchLeague(ctx, s.url, bench.slug)
 	if err != nil {
-		return spread{}, err
+		return err
 	}
 	defer events.Close() //nolint:errcheck // the run is over
 	ends := newEnds(events)
 	if _, err := agents.since(ctx, time.Now()); err != nil { // forget what came before
-		return spread{}, err
+		return err
 	}
-	var delays []float64
-	for range c.Matches {
-		began := time.Now()
+	var delays, commits []float64
+	before := s.store.CommitStats().Commits
+	var used time.Duration
+	for i := range c.Matches {
+		began, cpu := time.Now(), cpuTime()
 		if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
-			return spread{}, err
+			return err
 		}
 		if err := ends.await(); err != nil {
-			return spread{}, err
+			return err
 		}
+		used += cpuTime() - cpu
 		delay, err := agents.since(ctx, began)
 		if err != nil {
-			return spread{}, err
+			return err
 		}
 		delays = append(delays, delay)
+		began = time.Now()
+		if _, err := s.store.ClaimTick(ctx, league, began.Add(time.Duration(i)*time.Millisecond)); err != nil { // each its own row
+			return err
+		}
+		commits = append(commits, float64(time.Since(began))/1e6)
 	}
-	return shares(delays), nil
+	f.Start, f.Commit = shares(delays), shares(commits)
+	f.Commits = float64(s.store.CommitStats().Commits-before)/float64(c.Matches) - 1 // less the bare one
+	f.CPUMilli = float64(used) / 1e6 / float64(c.Matches)
+	return nil
 }
 
 // since gives how long after began the first request reached an agent, in

@@ -87,14 +87,23 @@ func (s *server) tick(ctx context.Context, j job) {
 		mine, err := s.store.ClaimTick(ctx, j.name, time.Now().Truncate(j.every))
 		if err != nil || !mine {
 			if err != nil && ctx.Err() == nil {
-				s.log.Error("tick could not be claimed", "job", j.name, "error", err)
+				s.log.Log(ctx, away(err), "tick could not be claimed", "job", j.name, "error", err)
 			}
 			return
 		}
 	}
 	if err := j.run(ctx); err != nil && ctx.Err() == nil {
-		s.log.Error("job failed", "job", j.name, "error", err)
+		s.log.Log(ctx, away(err), "job failed", "job", j.name, "error", err)
 	}
+}
+
+// away is the level at which a failure is logged: storage that is away is not
+// the program's error.
+func away(err error) slog.Level {
+	if arena.CodeOf(err) == arena.CodeUnavailable {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 // cronLogger hands panics of jobs to slog.

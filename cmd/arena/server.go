@@ -211,7 +211,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.store, Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
 	})
 	return err
@@ -244,7 +244,7 @@ func (s *server) joinHTTP() error {
 		takeShared = s.bus.Take
 	}
 	handler, err := api.New(api.Options{
-		Store: s.store, Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
+		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check,
 		Defaults: league.Defaults, CheckSettings: league.CheckSettings, CheckSchedule: checkSchedule,
@@ -301,6 +301,20 @@ func (s *server) wake() {
 		return
 	}
 	s.runner.Wake()
+}
+
+// rows are the store's, but a match that is created here and now is this
+// node's to play from its row on.
+type rows struct {
+	*store.Store
+	runner *runner.Runner
+}
+
+func (s *server) rows() rows { return rows{s.store, s.runner} }
+
+// CreateMatch stores a match, and plays it if it can start.
+func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+	return r.runner.Create(ctx, m, e)
 }
 
 // wakeOthers tells the runners of the other nodes that a match waits.

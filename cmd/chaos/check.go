@@ -40,6 +40,7 @@ func check(f *facts, j *journals) []violation {
 	c.sealed()
 	c.epochs()
 	c.owners()
+	c.takeOvers()
 	return c.list
 }
 

@@ -77,11 +77,12 @@ func (c *checker) answer(m *matchFacts, a arena.Answer, posts []post) {
 	}
 }
 
-// asleep reports whether a process was frozen while the reply was waited for.
+// asleep reports whether a process was frozen, or not run by a busy machine,
+// while the reply was waited for.
 // One that wakes with its lease intact, since no other node could take it,
 // finds the reply late by its own clock; no rule protects from that.
 func (c *checker) asleep(p post) bool {
-	return slices.ContainsFunc(c.j.frozen, func(s span) bool { return s.overlaps(p.at, p.at.Add(p.limit)) })
+	return slices.ContainsFunc(slices.Concat(c.j.frozen, c.j.starved), func(s span) bool { return s.overlaps(p.at, p.at.Add(p.limit)) })
 }
 
 // deliveriesWereReceived: every attempt that brought a reply is in the

@@ -158,6 +158,8 @@ func TestCheck_finds(t *testing.T) {
 		"an answer never given":    {"8", func(_ *facts, m *matchFacts, _ *journals) { m.answers[0].Body.Answer = "forged" }},
 		"a falling epoch":          {"9", func(_ *facts, _ *matchFacts, j *journals) { j.tenures[1].epoch = 1 }},
 		"an epoch beyond the row":  {"9", func(_ *facts, m *matchFacts, _ *journals) { m.Lease.Epoch = 1 }},
+		"a late take-over":         {"C1", func(_ *facts, _ *matchFacts, j *journals) { j.tenures[1].overdue = takeOverLimit + 1 }},
+		"a lease kept by another":  {"9", func(_ *facts, _ *matchFacts, j *journals) { j.tenures[0].epoch = 2 }},
 		"two owners":               {"10", func(_ *facts, _ *matchFacts, j *journals) { j.tenures[0].to = j.tenures[1].to }},
 		"a gap in the log":         {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log = slices.Delete(m.log, 3, 4) }},
 		"an event after the end":   {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log = append(m.log, arena.Event{Seq: m.Seq + 1}) }},
@@ -210,6 +212,75 @@ func TestCheck_frozenOwner(t *testing.T) {
 	j.tenures[0].to = span{j.tenures[0].from(), j.tenures[1].from().Add(time.Second)}
 	if found := check(f, j); len(found) > 0 {
 		t.Errorf("violations: %v", found)
+	}
+}
+
+// A busy machine is not held against the arena.
+func TestCheck_busyMachine(t *testing.T) {
+	t.Parallel()
+	turnedDown := func(starved ...span) int {
+		f, j := peaceful(t)
+		a := &f.matches[testMatch].answers[1]
+		a.Outcome, a.Points = arena.OutcomeTimeout, 0
+		j.starved = starved
+		n := 0
+		for _, v := range check(f, j) {
+			if v.rule == "7" {
+				n++
+			}
+		}
+		return n
+	}
+	_, j := peaceful(t)
+	if idle, busy := turnedDown(), turnedDown(span{j.posts[1].at, j.posts[1].replied}); idle != 1 || busy != 0 {
+		t.Errorf("%d violations on an idle machine, %d on a busy one", idle, busy)
+	}
+}
+
+// A process that could not reach the database kept its match.
+func TestCheck_keptLease(t *testing.T) {
+	t.Parallel()
+	f, j := peaceful(t)
+	first := &j.tenures[0]
+	first.epoch, first.process, first.how = 2, j.tenures[1].process, logDoubted
+	if found := check(f, j); len(found) > 0 {
+		t.Errorf("violations: %v", found)
+	}
+	if gaps := handovers(j.tenures); len(gaps) > 0 {
+		t.Errorf("a match that was kept changed hands: %v", gaps)
+	}
+}
+
+// A take-over that had to wait for the database is not late.
+func TestCheck_disturbedTakeOver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		fault string
+		after time.Duration // of the kill
+		late  bool
+	}{
+		"no database":        {"database cut of all nodes", 500 * time.Millisecond, false},
+		"no database before": {"database restart", -2 * time.Second, false},
+		"long before":        {"database restart", -10 * time.Second, true},
+		"no space":           {"disk full", 0, false},
+		"a frozen node":      {"freeze node 2", 0, false},
+		"another kill":       {"kill -9 node 2", 500 * time.Millisecond, true},
+		"no Redis":           {"redis cut of node 1", 0, true},
+		"a busy machine":     {"", 500 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, j := peaceful(t)
+			j.nodes, j.tenures[1].overdue = 3, 2*takeOverLimit
+			at := j.tenures[0].to.to.Add(tc.after)
+			j.faults = []done{{tc.fault, span{at, at.Add(100 * time.Millisecond)}}}
+			if tc.fault == "" {
+				j.starved, j.faults = []span{j.faults[0].span}, nil
+			}
+			if found := check(f, j); (len(found) > 0) != tc.late {
+				t.Errorf("violations: %v", found)
+			}
+		})
 	}
 }
 

@@ -37,7 +37,10 @@ type journals struct {
 	sightings     map[place]time.Time
 	tenures       []tenure
 	frozen        []span // when some process was
-	busless       bool   // several nodes without Redis: what another node plays comes from the log, on the next connection
+	starved       []span // when some process was ready and the machine did not run it
+	faults        []done
+	nodes         int
+	busless       bool // several nodes without Redis: what another node plays comes from the log, on the next connection
 }
 
 const page = 100
@@ -49,6 +52,9 @@ func readFacts(ctx context.Context, url string) (*facts, error) {
 		return nil, fmt.Errorf("read the facts: %w", err)
 	}
 	defer func() { _ = s.Close() }() // it was only read
+	if err := s.CheckIntegrity(ctx); err != nil {
+		return nil, fmt.Errorf("read the facts: %w", err)
+	}
 	f := &facts{matches: map[string]*matchFacts{}, ratings: map[ratingKey]arena.Rating{}}
 	for _, read := range []func(context.Context, *store.Store) error{f.readMatches, f.readSettlements, f.readAgents} {
 		if err := read(ctx, s); err != nil {

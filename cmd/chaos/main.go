@@ -108,7 +108,7 @@ func soak(ctx context.Context, o options, stdout io.Writer) error {
 			return err
 		}
 	}
-	violations := 0
+	var total totals
 	for i := range o.seeds {
 		seed := o.seed + uint64(i)
 		dir := filepath.Join(o.folder, fmt.Sprintf("seed-%d", seed))
@@ -118,13 +118,14 @@ func soak(ctx context.Context, o options, stdout io.Writer) error {
 			return fmt.Errorf("seed %d: %w (kept: %s)", seed, err, dir)
 		}
 		report.print(stdout)
-		violations += len(report.violations)
+		total.add(report)
 		if len(report.violations) == 0 && !o.keep {
 			_ = os.RemoveAll(dir) // a temporary folder
 		}
 	}
-	if violations > 0 {
-		return fmt.Errorf("%d violations; logs and data are in %s", violations, o.folder)
+	total.print(stdout)
+	if total.violations > 0 {
+		return fmt.Errorf("%d violations; logs and data are in %s", total.violations, o.folder)
 	}
 	if !o.keep {
 		_ = os.RemoveAll(o.folder)

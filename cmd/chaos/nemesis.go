@@ -27,6 +27,7 @@ type done struct {
 type nemesis struct {
 	cluster  *cluster
 	db       *postgres // nil: SQLite
+	disk     *disk     // the database's; nil: it cannot be filled
 	redis    *redisServer
 	dbLinks  []*link
 	busLinks []*link
@@ -51,6 +52,14 @@ func (n *nemesis) run(ctx, undo context.Context) {
 	total := 0
 	for _, f := range table {
 		total += f.weight
+	}
+	// Two that no run may miss: the first when matches play, and with nothing in
+	// the way of what follows from it.
+	if wait(ctx, 2*n.pause) {
+		n.wg.Go(func() { n.killNode(undo) })
+	}
+	if wait(ctx, leaseTTL+n.pause) {
+		n.wg.Go(func() { n.diskFull(undo) })
 	}
 	for wait(ctx, n.chance.between(n.pause, n.pause*5/2)) {
 		pick := n.chance.intn(total)
@@ -120,6 +129,9 @@ func (n *nemesis) table() []fault {
 		{"kill -9", 4, n.killNode},
 		{"rolling SIGTERM", 1, n.rolling},
 		{"SIGTERM", 2, n.termNode},
+	}
+	if n.disk != nil {
+		all = append(all, fault{"disk full", 2, n.diskFull})
 	}
 	if n.db != nil {
 		all = append(all,
@@ -220,6 +232,31 @@ func (n *nemesis) databaseRestart(ctx context.Context) bool {
 	if err := n.db.restart(ctx); err != nil {
 		n.problems.add("harness", "%v", err)
 	}
+	return true
+}
+
+// diskFull leaves the database no space for a while. PostgreSQL may die of it,
+// and find the space gone when it tries to come back by itself.
+func (n *nemesis) diskFull(ctx context.Context) bool {
+	if n.disk == nil || !n.database.TryLock() {
+		return false
+	}
+	defer n.database.Unlock()
+	defer n.note("disk full")()
+	if err := n.disk.keepFull(ctx, n.chance.between(2*time.Second, 8*time.Second)); err != nil {
+		n.problems.add("harness", "%v", err)
+	}
+	if err := n.disk.free(); err != nil {
+		n.problems.add("harness", "%v", err)
+	}
+	if n.db == nil {
+		return true
+	}
+	died, err := n.db.revive(ctx)
+	if err != nil {
+		n.problems.add("harness", "the database does not come back: %v", err)
+	}
+	n.say("disk free again; the database died of it: %t", died)
 	return true
 }
 

@@ -17,7 +17,9 @@ type logLine struct {
 	Error   string    `json:"error"`
 	MatchID string    `json:"match_id"`
 	Epoch   int64     `json:"epoch"`
-	raw     string
+
+	OverdueMS int64 `json:"overdue_ms"`
+	raw       string
 }
 
 // logLines reads a node's log as far as it is written. Lines that are not

@@ -21,19 +21,27 @@ type tenure struct {
 	claimed span   // when the claim was made, as closely as it is known
 	to      span   // when the belief ended, likewise
 	how     string
+	overdue time.Duration // since when the lease before had run out, by the database's clock
 }
 
 // from is when the process knew of its claim.
 func (t tenure) from() time.Time { return t.claimed.to }
 
-// The messages of arena/runner that begin and end a belief.
+// The messages of arena/runner that begin and end a belief, and the store's
+// that tells of a lease which had run out.
 const (
+	logTakenOver = "match taken over"
 	logClaimed   = "match claimed"
+	logKept      = "lease kept"
+	logDoubted   = "lease doubted"
 	logGivenBack = "match given back"
 	logLeaseLost = "lease lost"
 	logLetGo     = "match let go"
 	logGraceOver = "grace is over, open rounds are given back" // of all matches of the process
 )
+
+// howKilled is the end of a tenure that no line tells of.
+const howKilled = "kill -9"
 
 // tenures reads the logs of all processes.
 func tenures(lives []*life) []tenure {
@@ -49,29 +57,34 @@ func (l *life) tenures() []tenure {
 		match string
 		epoch int64
 	}
-	var order []key
+	var order []*tenure
 	held := map[key]*tenure{}
+	overdue := map[key]time.Duration{}
 	for line := range logLines(l.log) {
 		k := key{line.MatchID, line.Epoch}
 		switch line.Message {
-		case logClaimed:
-			held[k] = &tenure{match: k.match, epoch: k.epoch, process: fmt.Sprintf("%d.%d", l.node, l.no), claimed: span{line.Time, line.Time}}
-			order = append(order, k)
+		case logTakenOver:
+			overdue[k] = time.Duration(line.OverdueMS) * time.Millisecond
+		case logClaimed, logKept:
+			held[k] = &tenure{
+				match: k.match, epoch: k.epoch, process: fmt.Sprintf("%d.%d", l.node, l.no), claimed: span{line.Time, line.Time},
+				overdue: overdue[k],
+			}
+			order = append(order, held[k])
 		case logGraceOver:
 			for _, t := range held {
 				t.end(line)
 			}
-		case logGivenBack, logLeaseLost, logLetGo:
+		case logDoubted, logGivenBack, logLeaseLost, logLetGo:
 			if t, ok := held[k]; ok {
 				t.end(line)
 			}
 		}
 	}
 	all := make([]tenure, 0, len(order))
-	for _, k := range order {
-		t := held[k]
+	for _, t := range order {
 		if t.to.to.IsZero() {
-			t.to, t.how = l.killed, "kill -9"
+			t.to, t.how = l.killed, howKilled
 			if l.killed.to.IsZero() {
 				t.to, t.how = span{t.from(), time.Now()}, "unknown"
 			}
@@ -125,17 +138,17 @@ func byMatch(all []tenure) map[string][]tenure {
 		groups[t.match] = append(groups[t.match], t)
 	}
 	for _, g := range groups {
-		slices.SortFunc(g, func(a, b tenure) int { return cmp.Compare(a.epoch, b.epoch) })
+		slices.SortStableFunc(g, func(a, b tenure) int { return cmp.Compare(a.epoch, b.epoch) })
 	}
 	return groups
 }
 
-// epochs: each claim has a higher epoch than the one before it, and the row
-// ends with no lower one (invariant 9).
+// epochs: each claim has a higher epoch than the one before it, unless the
+// same process kept its match, and the row ends with no lower one (invariant 9).
 func (c *checker) epochs() {
 	for match, g := range byMatch(c.j.tenures) {
 		for i, t := range g {
-			if i > 0 && (t.epoch == g[i-1].epoch || t.claimed.to.Before(g[i-1].claimed.from)) {
+			if i > 0 && (t.epoch == g[i-1].epoch && t.process != g[i-1].process || t.claimed.to.Before(g[i-1].claimed.from)) {
 				c.broken("9", "match %s: process %s claimed epoch %d at %s, process %s epoch %d at %s", match,
 					g[i-1].process, g[i-1].epoch, clock(g[i-1].from()), t.process, t.epoch, clock(t.from()))
 			}
@@ -193,23 +206,3 @@ func (c *checker) owners() {
 }
 
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
-
-// handover is how long a match had no owner between two tenures.
-type handover struct {
-	how string // how the first one ended
-	gap time.Duration
-	at  time.Time // when the first one ended
-}
-
-// handovers gives all gaps between owners.
-func handovers(all []tenure) []handover {
-	var gaps []handover
-	for _, g := range byMatch(all) {
-		for i := 1; i < len(g); i++ {
-			before := g[i-1]
-			gaps = append(gaps, handover{before.how, g[i].from().Sub(before.to.from), before.to.from})
-		}
-	}
-	slices.SortFunc(gaps, func(a, b handover) int { return cmp.Compare(a.gap, b.gap) })
-	return gaps
-}

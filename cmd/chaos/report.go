@@ -31,11 +31,14 @@ type report struct {
 	faults     map[string]int
 	claims     int
 	again      int             // claims that went on where another process was
+	kept       int             // leases that were doubted, and kept
 	takeOvers  []time.Duration // after kill -9, the database being there; sorted
+	overdue    []time.Duration // the same since the leases ran out, by the database's clock; sorted
 	disturbed  int             // take-overs after kill -9 while nobody could claim
 	handOvers  []time.Duration // after SIGTERM, likewise
 	refused    int64
-	errors     map[string]int // logged by nodes, by message
+	errors     map[string]int  // logged by nodes, by message
+	starved    []time.Duration // sorted
 	violations []violation
 }
 
@@ -44,7 +47,7 @@ func newReport(r *chaosRun, f *facts, j *journals, closes map[string]int, violat
 		seed: r.seed, db: r.o.db, took: time.Since(r.began), statuses: map[arena.MatchStatus]int{}, reasons: map[string]int{},
 		answers: map[arena.Outcome]int{}, settled: len(f.settlements), posts: len(j.posts), watched: len(j.watched),
 		seen: r.audience.events.Load(), reconnects: r.audience.reconnects.Load(), closes: closes, faults: map[string]int{},
-		claims: len(j.tenures), refused: r.load.refused.Load(), errors: complaints(r.cluster.allLives()), violations: violations,
+		refused: r.load.refused.Load(), errors: complaints(r.cluster.allLives()), violations: violations,
 	}
 	for _, m := range f.matches {
 		p.statuses[m.Status]++
@@ -62,31 +65,42 @@ func newReport(r *chaosRun, f *facts, j *journals, closes map[string]int, violat
 		}
 		p.events += len(m.log)
 	}
-	faults := r.nemesis.history()
-	for _, d := range faults {
+	for _, d := range j.faults {
 		p.faults[kindOf(d.name)]++
+	}
+	for _, s := range j.starved {
+		p.starved = append(p.starved, s.to.Sub(s.from))
+	}
+	slices.Sort(p.starved)
+	p.ownersOf(j)
+	return p
+}
+
+// ownersOf counts how matches came to their nodes.
+func (p *report) ownersOf(j *journals) {
+	for _, g := range byMatch(j.tenures) {
+		for i, t := range g {
+			if i > 0 && t.epoch == g[i-1].epoch {
+				p.kept++
+			} else {
+				p.claims++
+			}
+		}
 	}
 	gaps := handovers(j.tenures)
 	p.again = len(gaps)
 	for _, h := range gaps {
-		// Without a database, or without another node, nobody can claim, and one
-		// that freezes while it claims holds up the others: those gaps measure
-		// the second fault.
-		away := slices.ContainsFunc(faults, func(d done) bool {
-			return strings.HasPrefix(d.name, "database") && !strings.Contains(d.name, "latency") && d.overlaps(h.at, h.at.Add(h.gap)) ||
-				strings.HasPrefix(d.name, "freeze") && d.overlaps(h.at, h.at.Add(h.gap)) ||
-				len(r.cluster.nodes) == 1 && d.from.After(h.at) && d.from.Before(h.at.Add(h.gap))
-		})
-		switch {
-		case h.how == "kill -9" && away:
+		switch away := j.disturbed(h); {
+		case h.how == howKilled && away:
 			p.disturbed++
-		case h.how == "kill -9":
+		case h.how == howKilled:
 			p.takeOvers = append(p.takeOvers, h.gap)
+			p.overdue = append(p.overdue, h.overdue)
 		case h.how == logGivenBack && !away:
 			p.handOvers = append(p.handOvers, h.gap)
 		}
 	}
-	return p
+	slices.Sort(p.overdue)
 }
 
 // kindOf leaves the particulars out of a fault's name.
@@ -120,11 +134,13 @@ func (p *report) print(w io.Writer) {
 	line("events", "%d in the logs, %d seen by spectators of %d matches", p.events, p.seen, p.watched)
 	line("settlements", "%d", p.settled)
 	line("faults", "%s", counts(p.faults))
-	line("claims", "%d, of which %d went on with a match of another process", p.claims, p.again)
+	line("claims", "%d, of which %d went on with a match of another process; %d leases outlived an outage", p.claims, p.again, p.kept)
 	line("take-over", "after kill -9: %s (%d more while a second fault stood in the way)", spread(p.takeOvers), p.disturbed)
+	line("", "after the end of the lease, by the database's clock: %s; at most %v is right", spread(p.overdue), takeOverLimit)
 	line("hand-over", "after SIGTERM: %s", spread(p.handOvers))
 	line("spectators", "%d reconnects; connections ended with %s", p.reconnects, counts(p.closes))
 	line("errors logged", "%s", counts(p.errors))
+	line("machine", "too busy to run a process that was ready: %s; nobody is blamed for being late then", spread(p.starved))
 	line("violations", "%d", len(p.violations))
 	rules := map[string]int{}
 	for _, v := range p.violations {
@@ -137,6 +153,34 @@ func (p *report) print(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "    [%s] and %d more\n", rule, n-10)
 		}
 	}
+}
+
+// totals are the counts of all seeds.
+type totals struct {
+	seeds, matches, rounds, answers, events, kills, again, violations int
+	takeOvers                                                         []time.Duration
+}
+
+func (t *totals) add(p *report) {
+	t.seeds++
+	for _, n := range p.statuses {
+		t.matches += n
+	}
+	for _, n := range p.answers {
+		t.answers += n
+	}
+	t.rounds += p.rounds
+	t.events += p.events
+	t.kills += p.faults[howKilled]
+	t.again += p.again
+	t.violations += len(p.violations)
+	t.takeOvers = append(t.takeOvers, p.takeOvers...)
+}
+
+func (t *totals) print(w io.Writer) {
+	slices.Sort(t.takeOvers)
+	_, _ = fmt.Fprintf(w, "%d seeds: %d matches, %d rounds, %d answers, %d events, %d kills, %d take-overs and hand-overs (after kill -9 alone: %s), %d violations\n",
+		t.seeds, t.matches, t.rounds, t.answers, t.events, t.kills, t.again, spread(t.takeOvers), t.violations)
 }
 
 func counts[K ~string](m map[K]int) string {

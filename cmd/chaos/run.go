@@ -19,6 +19,9 @@ const (
 	healLimit  = 90 * time.Second
 	watchLimit = 30 * time.Second // for spectators to hear the ends
 	checkLimit = 5 * time.Minute
+
+	diskBytes  = 160 << 20 // an empty PostgreSQL needs 60 of them
+	diskGrowth = 512 << 10 // per second
 )
 
 // chaosRun is one seed.
@@ -33,6 +36,8 @@ type chaosRun struct {
 
 	problems *problems
 	url      string // of the database, past the links
+	hunger   starvation
+	disk     *disk // nil: it cannot be mounted here
 	db       *postgres
 	redis    *redisServer
 	dbLinks  []*link
@@ -56,20 +61,33 @@ func (r *chaosRun) say(format string, args ...any) {
 
 // run sets everything up, lets the nemesis work, heals, stops the nodes and
 // checks. An error means that the run itself went wrong.
-func (r *chaosRun) run(ctx context.Context) (*report, error) {
+func (r *chaosRun) run(ctx context.Context) (p *report, err error) {
 	defer func() {
 		for _, f := range slices.Backward(r.closes) {
 			f()
+		}
+	}()
+	// What is on the disk goes with it: what may be wanted later is copied.
+	defer func() {
+		if r.disk != nil && (r.o.keep || err != nil || p == nil || len(p.violations) > 0) {
+			if err := r.disk.copyTo(filepath.Join(r.dir, "disk")); err != nil {
+				r.say("%v", err)
+			}
 		}
 	}()
 	if err := r.setUp(ctx); err != nil {
 		return nil, fmt.Errorf("set up: %w", err)
 	}
 	r.say("%d nodes on %s, %d agents, %d spectators; logs in %s", len(r.cluster.nodes), r.o.db, len(r.fleet.agents), r.o.spectators, r.dir)
-	if err := r.fire(ctx); err != nil {
-		return nil, err
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { r.hunger.watch(watching, r.cluster) })
+	if err = r.fire(ctx); err == nil {
+		err = r.calm(ctx)
 	}
-	if err := r.calm(ctx); err != nil {
+	stop()
+	watch.Wait()
+	if err != nil {
 		return nil, err
 	}
 	return r.judge(ctx)
@@ -121,7 +139,7 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 		pause /= 2 // a short run shall see something too
 	}
 	r.nemesis = &nemesis{
-		cluster: r.cluster, db: r.db, redis: r.redis, dbLinks: r.dbLinks, busLinks: r.busLinks, chance: newChance(r.seed, 1),
+		cluster: r.cluster, db: r.db, disk: r.disk, redis: r.redis, dbLinks: r.dbLinks, busLinks: r.busLinks, chance: newChance(r.seed, 1),
 		problems: r.problems, log: journal, tell: tell, began: time.Now(), pause: pause,
 	}
 	return nil
@@ -130,11 +148,12 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 // services starts the database and Redis with the links to them, and gives
 // the settings that lead a node there.
 func (r *chaosRun) services(ctx context.Context) (env func(no int) []string, err error) {
+	data := r.mount(ctx)
 	if r.o.db == "sqlite" {
-		r.url = "sqlite:" + filepath.Join(r.dir, "arena.db")
+		r.url = "sqlite:" + filepath.Join(data, "arena.db")
 		return func(int) []string { return []string{"ARENA_DATABASE_URL=" + r.url} }, nil
 	}
-	r.db, err = startPostgres(ctx, filepath.Join(r.dir, "postgres"))
+	r.db, err = startPostgres(ctx, filepath.Join(r.dir, "postgres"), filepath.Join(data, "postgres"))
 	if r.db != nil {
 		r.closes = append(r.closes, func() { _ = r.db.stop(context.WithoutCancel(ctx)) }) // it may not run
 	}
@@ -165,6 +184,19 @@ func (r *chaosRun) services(ctx context.Context) (env func(no int) []string, err
 		}
 		return env
 	}, nil
+}
+
+// mount gives the folder for the database: a disk of its own where that is
+// permitted.
+func (r *chaosRun) mount(ctx context.Context) string {
+	path := filepath.Join(r.dir, "mounted")
+	var err error
+	if r.disk, err = newDisk(ctx, path, diskBytes+int64(r.o.duration.Seconds())*diskGrowth); err != nil {
+		r.say("no small disk for the database, so it will not be full in this run: %v", err)
+		return r.dir
+	}
+	r.closes = append(r.closes, r.disk.close)
+	return path
 }
 
 // fire lets load, spectators and nemesis work for the duration.
@@ -242,7 +274,14 @@ func (r *chaosRun) judge(ctx context.Context) (*report, error) {
 	for _, l := range lives {
 		j.frozen = append(j.frozen, l.frozen...)
 	}
+	j.starved = r.hunger.spans
+	j.faults, j.nodes = r.nemesis.history(), len(r.cluster.nodes)
 	r.say("checking %d matches", len(f.matches))
+	if r.disk != nil {
+		if used, err := r.disk.used(); err == nil {
+			r.say("the database takes %d MB of its disk", used>>20)
+		}
+	}
 	violations := slices.Concat(r.problems.all(), panics(lives), check(f, j))
 	slices.SortStableFunc(violations, byRule)
 	return newReport(r, f, j, closes, violations), nil

@@ -176,9 +176,11 @@ func leases(f *fixture) {
 	f.fails(arena.CodeLeaseLost, f.ReleaseLease(ctx, m1.Lease))
 
 	// A lease that ended may be claimed however high the epoch is. Threat C2.
+	holder := "nd_1"
 	for epoch := int64(2); epoch <= 7; epoch++ {
-		f.equal([]arena.Lease{{MatchID: "m_2", Node: "nd_1", Epoch: epoch - 1}}, held("nd_1", -time.Hour))
-		claimed := must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)
+		f.equal([]arena.Lease{{MatchID: "m_2", Node: holder, Epoch: epoch - 1}}, held(holder, -time.Hour))
+		holder = fmt.Sprintf("process %d", epoch)
+		claimed := must(f.ClaimMatches(ctx, holder, ttl, 10))(f)
 		f.equal([]string{"m_2"}, matchIDs(claimed))
 		f.equal(epoch, claimed[0].Lease.Epoch)
 		f.equal(int(epoch)-1, claimed[0].Interruptions)
@@ -186,8 +188,65 @@ func leases(f *fixture) {
 	// A match that is over has no lease to renew.
 	m2 = must(f.Match(ctx, "m_2"))(f)
 	f.settle(m2, start)
-	f.equal(0, len(held("nd_1", ttl)))
+	f.equal(0, len(held(holder, ttl)))
 	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_1", ttl, 10))(f)))
+}
+
+// outages: threat C5, a lease that ended because its node could not reach the
+// database does not count against the match.
+func outages(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.equal(true, must(f.NextLeaseEnd(ctx))(f).IsZero())
+	m := f.begin("m_1", "trivia", f.agents("a", "b")...)
+	lapse := func(node string) {
+		f.equal(1, len(must(f.RenewLeases(ctx, node, []string{"m_1"}, -time.Hour))(f)))
+		f.equal(true, must(f.NextLeaseEnd(ctx))(f).IsZero())
+	}
+	interruptions := func() int { return must(f.Match(ctx, "m_1"))(f).Interruptions }
+	claim := func(node string) arena.Lease {
+		claimed := must(f.ClaimMatches(ctx, node, ttl, 10))(f)
+		f.equal([]string{"m_1"}, matchIDs(claimed))
+		return claimed[0].Lease
+	}
+
+	// Nobody has claimed it: the node keeps its match, and nobody else gets it.
+	lapse("nd_1")
+	f.equal([]arena.Lease{m.Lease}, must(f.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f))
+	f.equal(false, must(f.NextLeaseEnd(ctx))(f).IsZero())
+	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+	f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
+
+	// Its own node claims it again.
+	lapse("nd_1")
+	first := claim("nd_1")
+	f.equal(m.Lease.Epoch+1, first.Epoch)
+	f.equal(0, interruptions())
+	f.ok(f.ExcuseLease(ctx, m.Lease)) // nothing was counted
+	f.equal(0, interruptions())
+
+	// Two others claim it, one after the other; both that lost it come back.
+	lapse("nd_1")
+	other := claim("nd_2")
+	f.equal(1, interruptions())
+	f.ok(f.ExcuseLease(ctx, other)) // it holds
+	f.equal(1, interruptions())
+	lapse("nd_2")
+	claim("nd_3")
+	f.equal(2, interruptions())
+	f.ok(f.ExcuseLease(ctx, first))
+	f.equal(1, interruptions())
+	f.ok(f.ExcuseLease(ctx, other))
+	f.equal(0, interruptions())
+	f.ok(f.ExcuseLease(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
+
+	// A match that is over stays as it is.
+	lapse("nd_3")
+	last := claim("nd_4")
+	f.settle(must(f.Match(ctx, "m_1"))(f), start)
+	f.ok(f.ExcuseLease(ctx, other))
+	f.equal(1, interruptions())
+	f.equal(int64(5), last.Epoch)
 }
 
 // fencing: threat C2, a node that lost its lease changes nothing.

@@ -1,0 +1,116 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// heard is a log that keeps its lines.
+type heard struct {
+	slog.Handler
+	mu    sync.Mutex
+	lines []string
+}
+
+func (h *heard) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *heard) Handle(_ context.Context, r slog.Record) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lines = append(h.lines, r.Level.String()+" "+r.Message)
+	return nil
+}
+
+func (h *heard) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// sever makes appends fail; nil heals.
+func (l *memoryLog) sever(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = err
+}
+
+// An agent whose events cannot be stored now is told to come back, whether the
+// storage says that it is away or does not answer in time. Threats C5, C6.
+func TestAgent_StorageAway(t *testing.T) {
+	t.Parallel()
+	const ndjson = "application/x-ndjson"
+	for name, err := range map[string]error{
+		"away": fmt.Errorf("append events: %w", arena.Errorf(arena.CodeUnavailable, "the disk is full")),
+		"late": fmt.Errorf("append events: %w", context.DeadlineExceeded),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			told := &heard{}
+			b := start(t, func(s *settings) { s.options.Logger = slog.New(told) })
+			token, _ := b.match(arena.VisibilityLive)
+			b.log.sever(err)
+			p := b.agent(t, token)
+			p.say(`{"type":"thinking"}`)
+			code, got := p.rest()
+			if code != closeRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "come back") {
+				t.Errorf("closed with %d after %+v", code, got)
+			}
+			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
+			resp := b.request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 2))
+			if resp.Header.Get("Retry-After") == "" {
+				t.Error("nobody says when to come back")
+			}
+			wantProblem(t, resp, http.StatusServiceUnavailable, arena.CodeUnavailable)
+
+			b.log.sever(nil)
+			wantAccepted(t, b.request(t, "POST", "", header, `{"type":"thinking"}`), postReply{Accepted: 1, Errors: []lineError{}})
+			told.mu.Lock()
+			defer told.mu.Unlock()
+			if diff := cmp.Diff([]string{"WARN storage is away", "INFO storage is back"}, told.lines); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("own_fault", func(t *testing.T) {
+		t.Parallel()
+		b := start(t)
+		token, _ := b.match(arena.VisibilityLive)
+		b.log.sever(errors.New("a column is missing"))
+		p := b.agent(t, token)
+		p.say(`{"type":"thinking"}`)
+		if got := p.next(); got.Code != arena.CodeInternal {
+			t.Errorf("answer %s", got.raw)
+		}
+	})
+	// What was stored before is not sent again: the answer tells where it broke off.
+	t.Run("midway", func(t *testing.T) {
+		t.Parallel()
+		b := start(t, func(s *settings) { s.parts.EventBurst = 10 * appendBatch })
+		token, _ := b.match(arena.VisibilityLive)
+		b.log.limit = appendBatch
+		header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
+		want := postReply{Accepted: appendBatch}
+		for no := range appendBatch {
+			want.Errors = append(want.Errors, lineError{appendBatch + 1 + no, arena.CodeUnavailable, away().message})
+		}
+		wantAccepted(t, b.request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 3*appendBatch)), want)
+	})
+}
+
+func wantAccepted(t *testing.T, resp *http.Response, want postReply) {
+	t.Helper()
+	var got postReply
+	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+		t.Fatalf("status %d: %v", resp.StatusCode, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
