@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // agentReadLimit is what the library reads of one message before it breaks
@@ -28,6 +29,7 @@ type agentSocket struct {
 	wire  *wire
 	seat  *seat // nil until the agent is known; the reading goroutine sets it
 	buf   bytes.Buffer
+	json  strictjson.Reader
 	queue chan queued
 	done  chan struct{} // closed when nothing is taken from queue any more
 }
@@ -170,7 +172,7 @@ func (a *agentSocket) message(no int, typ websocket.MessageType, data []byte) *r
 	case typ != websocket.MessageText:
 		return a.unlessKnown(refused(arena.CodeEventRefused, "send text messages"))
 	}
-	m, err := parseMessage(data)
+	m, err := parseMessage(&a.json, data)
 	switch {
 	case err != nil:
 		return a.unlessKnown(refused(arena.CodeEventRefused, err.Error()))
@@ -203,7 +205,7 @@ func (a *agentSocket) unlessKnown(r *refusal) *refusal {
 func (a *agentSocket) auth(m *message) *refusal {
 	ctx, cancel := context.WithTimeout(a.h.hub.ctx, a.h.hub.timing.auth)
 	defer cancel()
-	token, err := text(m.Token)
+	token, err := textOf(m.token)
 	if err != nil {
 		return a.unlessKnown(refused(arena.CodeEventRefused, "token must be text"))
 	}
@@ -232,7 +234,7 @@ func (a *agentSocket) auth(m *message) *refusal {
 	case arena.CodeRateLimited:
 		r.message, r.close = "the seat connects too often or has sent all its events", CloseTooMany
 	default:
-		if a.h.storageAway(err) {
+		if a.h.hub.storageAway(err) {
 			r = away()
 			break
 		}

@@ -3,19 +3,31 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
-	"net"
+	"os"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// nowhere is a connection that takes everything.
-type nowhere struct{ net.Conn }
-
-func (nowhere) Write(p []byte) (int, error)      { return len(p), nil }
-func (nowhere) SetWriteDeadline(time.Time) error { return nil }
+// nowhere is a connection that takes everything, for the price of a call into
+// the kernel.
+func nowhere(b *testing.B) syscall.RawConn {
+	b.Helper()
+	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = f.Close() })
+	raw, err := f.SyscallConn()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return raw
+}
 
 // BenchmarkHubFanout publishes events one by one to many spectators whose
 // sockets cost nothing: what is measured is the hub itself. An operation is
@@ -37,21 +49,22 @@ func fanout(b *testing.B, spectators int, f form) {
 		b.Fatal(err)
 	}
 	for range spectators {
-		s := &spectator{client: newClient(kindSpectator, time.Hour, nil), form: f}
+		s := t.hub.newSocket(f == formBatch, nil)
 		if err := t.hub.admit(&s.client); err != nil {
 			b.Fatal(err)
 		}
 		if err := t.handler.subscribe(b.Context(), s, query{topics: 1, key: topicKey{topicMatch, m.ID}, since: -1}); err != nil {
 			b.Fatal(err)
 		}
-		go func() {
-			defer t.hub.dismiss(&s.client)
-			defer t.handler.unsubscribe(s)
-			out := &socket{wire: &wire{Conn: nowhere{}, now: time.Now, timeout: time.Second}, batch: f == formBatch}
-			if e := t.handler.watch(s, out); e.code != closeRestart {
-				b.Errorf("a spectator ended with %+v", e)
-			}
-		}()
+		conn := nowhere(b)
+		s.greet(&wire{raw: conn, now: time.Now, timeout: time.Second})
+		b.Cleanup(func() {
+			s.socket.turn.Lock()
+			s.socket.left = true
+			s.socket.turn.Unlock()
+			t.hub.unsubscribe(s)
+			t.hub.dismiss(&s.client)
+		})
 	}
 	e := arena.Event{
 		MatchID: m.ID, Round: 3, AgentID: "ag_01hq3m8z6n1v2b3c4d5f6g7h8j", At: time.Now(), Type: arena.EventThinking,
@@ -79,9 +92,10 @@ func fanout(b *testing.B, spectators int, f form) {
 
 func BenchmarkParseMessage(b *testing.B) {
 	text := []byte(`{"type":"tool_call","tool":"python_exec","args":{"code":"print(2 + 2)","timeout":30}}`)
+	var r strictjson.Reader
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := parseMessage(text)
+		m, err := parseMessage(&r, text)
 		if err == nil {
 			_, err = m.body()
 		}

@@ -37,13 +37,14 @@ type ending struct {
 }
 
 // client is what every open socket and event stream has: a way to be woken
-// and a way to be ended. Its own goroutine does the writing.
+// and a way to be ended.
 type client struct {
 	kind      kind
 	pingEvery time.Duration
 	release   func() // gives its address slot back, may be nil
 
-	wake    chan struct{}
+	call    func()                 // asks for a worker; nil: a goroutine of its own waits for wake
+	wake    chan struct{}          // nil: call
 	ended   atomic.Pointer[ending] // the first reason wins
 	ping    atomic.Bool            // a ping is due
 	waiting atomic.Bool            // for a pong
@@ -55,15 +56,19 @@ func newClient(k kind, pingEvery time.Duration, release func()) client {
 	return client{kind: k, pingEvery: pingEvery, release: release, wake: make(chan struct{}, 1)}
 }
 
-// poke wakes the client's goroutine, now or when it next waits.
+// poke has somebody look after the client, now or when it next waits.
 func (c *client) poke() {
+	if c.call != nil {
+		c.call()
+		return
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// end asks the client's goroutine to finish. Only the first call counts.
+// end asks for the client to be let go. Only the first call counts.
 func (c *client) end(code int, reason string) {
 	if c.ended.CompareAndSwap(nil, &ending{code, reason}) {
 		c.poke()

@@ -10,15 +10,30 @@
 //
 // # How an event reaches a spectator
 //
-//	Publish ──> topic ──> tail (one per form in use, shared) ──> cursor ──> socket
-//	              │ gap                                            │ behind
-//	              └──────────> log (Source.EventsAfter) <──────────┘
+//	Publish ──> topic ──> tail (one per form in use, shared) ──> workers ──> sockets
+//	              │ gap                                             │ who has to wait
+//	              └──────────> log (Source.EventsAfter) <── drive ──┘
 //
 // An event is encoded once as JSON, then once per form in use: ready
 // WebSocket frames, lines for batch=1, or server-sent events. A spectator is
-// a cursor on that tail: no queue and no copy of its own. What is ready goes
-// out in one write. A cursor that falls off the bounded tail, or a socket that
-// takes no byte in time, is closed with 4408; it comes back with since.
+// a cursor on that tail: no queue and no copy of its own.
+//
+// A pass looks after the readers of all topics that changed: at once for a
+// lone event, and at most every five milliseconds under load. As many workers
+// as processors write to each socket, in one write that does not wait, what
+// lies between its cursor and the end: no timer, context or goroutine per
+// write, and no allocation. A spectator that has to wait, because its socket
+// is full, because it is behind the tail, or because it says goodbye, is given
+// a goroutine until that is past; workers pass over it. One lock per
+// connection keeps frames whole: the library, which does the handshake, the
+// reading, pongs and the peer's goodbye, writes through it too.
+//
+// A cursor that falls off the bounded tail, or a socket that takes no byte in
+// time, is closed with 4408; it comes back with since. Those who read the log
+// at the same time share its pages, read and encoded once, and stand back
+// while a pass runs.
+//
+// An event stream (SSE) keeps the goroutine of its request, which writes.
 //
 // A match topic emits strictly in the order of seq, whatever the order of
 // Publish calls; duplicates are dropped and gaps are read from the log. League

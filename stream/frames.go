@@ -29,6 +29,9 @@ const (
 	framePing  = 0x80 | 0x9
 )
 
+// pingFrame gives a ping without a payload.
+func pingFrame() []byte { return []byte{framePing, 0} }
+
 // maxFrameHeader is the length of the longest header that a server writes.
 const maxFrameHeader = 10
 

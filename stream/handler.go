@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -56,7 +55,6 @@ type Handler struct {
 	log       *slog.Logger
 	addresses *addresses
 	seats     *seats
-	away      atomic.Bool // the log has been told that the storage is
 }
 
 // NewHandler makes the handler of a hub's streams.
@@ -148,7 +146,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
 	switch {
 	case errors.As(err, &e):
-	case r.Context().Err() == nil && h.storageAway(err):
+	case r.Context().Err() == nil && h.hub.storageAway(err):
 		e = &arena.Error{Code: arena.CodeUnavailable, Message: away().message}
 	default:
 		if r.Context().Err() == nil {

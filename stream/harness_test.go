@@ -38,6 +38,7 @@ type memoryLog struct {
 	limit   int             // of events, unless 0; then the storage is full
 	reads   int
 	gate    chan struct{} // when set, an append waits for it
+	slow    chan struct{} // when set, a read waits for it
 	waiting atomic.Int64  // appends that wait or waited
 }
 
@@ -85,6 +86,9 @@ func (l *memoryLog) add(id string, e arena.Event) arena.Event {
 }
 
 func (l *memoryLog) EventsAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
+	if l.slow != nil {
+		<-l.slow
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reads++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,8 @@ type Hub struct {
 	source     Source
 	bus        Bus           // nil: this node is alone
 	reads      chan struct{} // places to read the log for a topic; nil: any number
+	catching   chan struct{} // places to read it for spectators
+	pages      pages
 	now        func() time.Time
 	log        *slog.Logger
 	maxClients int
@@ -77,6 +80,7 @@ type Hub struct {
 	bounds     bounds
 	epoch      string
 	counters   counters
+	away       atomic.Bool // the log has been told that the storage is
 
 	// ctx lives as long as the hub: sockets outlive the requests that opened
 	// them, and reads for a topic serve many requests.
@@ -87,9 +91,12 @@ type Hub struct {
 	topics map[topicKey]*topic
 
 	dirtyMu sync.Mutex
-	dirty   []*topic // with events that readers were not told of
+	dirty   []*topic     // with events that readers were not told of
+	callers []*spectator // that want to be looked after
 	touched chan struct{}
-	scratch []*spectator // the pass alone uses it
+	changed []*topic   // the pass alone uses it
+	crew    *crew      // the same
+	live    sync.Mutex // held during a pass: who reads the log waits that long
 
 	clientsMu sync.Mutex // taken after a topic's lock where both are held
 	clients   map[*client]struct{}
@@ -114,16 +121,20 @@ func NewHub(o Options) (*Hub, error) {
 	if o.Bus != nil {
 		reads = make(chan struct{}, readsAtOnce)
 	}
-	return &Hub{
+	h := &Hub{
 		source: o.Source, bus: o.Bus, reads: reads, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
 		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
 		ctx: ctx, cancel: cancel,
 		topics: map[topicKey]*topic{}, touched: make(chan struct{}, 1),
 		clients: map[*client]struct{}{}, quit: make(chan struct{}), ran: make(chan struct{}),
-	}, nil
+	}
+	h.catching = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	h.pages.known = map[pageKey]*page{}
+	h.crew = newCrew(h, runtime.GOMAXPROCS(0))
+	return h, nil
 }
 
-// Run wakes readers, pings sockets and counts viewers until ctx ends or Close
+// Run writes to readers, pings sockets and counts viewers until ctx ends or Close
 // is called. Then it closes every socket with 1012 and returns when all
 // goroutines of the hub have ended. It may be called once.
 func (h *Hub) Run(ctx context.Context) error {
@@ -154,7 +165,7 @@ func (h *Hub) Run(ctx context.Context) error {
 			h.lookAround()
 		case <-h.touched:
 			// A lone event goes out at once; under load a pass collects what
-			// comes in its interval, and readers write it in one go.
+			// comes in its interval, and writes it in one go.
 			h.pass()
 			pause.Reset(h.timing.pass)
 			select {
@@ -169,14 +180,19 @@ func (h *Hub) Run(ctx context.Context) error {
 // Close closes every socket with 1012 and returns when all goroutines of the
 // hub have ended. It may be called more than once.
 func (h *Hub) Close() {
-	h.stop()
-	if h.running.Load() {
-		<-h.ran
+	if h.running.CompareAndSwap(false, true) {
+		defer close(h.ran)
+		h.stop()
+		return
 	}
+	h.shut()
+	<-h.ran
 }
 
-func (h *Hub) stop() {
+// shut lets nobody in any more and asks everybody to leave.
+func (h *Hub) shut() {
 	h.clientsMu.Lock()
+	defer h.clientsMu.Unlock()
 	if !h.closed {
 		h.closed = true
 		close(h.quit)
@@ -184,13 +200,29 @@ func (h *Hub) stop() {
 	for c := range h.clients {
 		c.end(closeRestart, "the server restarts; come back")
 	}
-	h.clientsMu.Unlock()
+}
+
+// stop sees everybody off.
+func (h *Hub) stop() {
+	h.shut()
 	// Events that were read from a socket are still appended; a log that
 	// hangs is not waited for.
 	hang := time.AfterFunc(h.timing.grace, h.cancel)
 	defer hang.Stop()
-	h.wg.Wait()
-	h.cancel()
+	gone := make(chan struct{})
+	go func() {
+		h.wg.Wait()
+		close(gone)
+	}()
+	for {
+		select {
+		case <-h.touched:
+			h.pass()
+		case <-gone:
+			h.cancel()
+			return
+		}
+	}
 }
 
 // Publish hands out committed events of one league's matches. An event
@@ -343,6 +375,7 @@ func (h *Hub) letGo(t *topic) {
 	defer h.mu.Unlock()
 	if t.refs--; t.refs == 0 {
 		delete(h.topics, t.key)
+		h.pages.forget(t.key.id)
 		if t.joined {
 			h.bus.Unsubscribe(t.key.String())
 		}
@@ -354,25 +387,45 @@ func (h *Hub) touch(t *topic) {
 	h.dirtyMu.Lock()
 	h.dirty = append(h.dirty, t)
 	h.dirtyMu.Unlock()
+	h.wake()
+}
+
+// call notes that a spectator is to be looked after.
+func (h *Hub) call(s *spectator) {
+	h.dirtyMu.Lock()
+	h.callers = append(h.callers, s)
+	h.dirtyMu.Unlock()
+	h.wake()
+}
+
+func (h *Hub) wake() {
 	select {
 	case h.touched <- struct{}{}:
 	default:
 	}
 }
 
-// pass wakes the readers of every topic that changed.
+// pass looks after the readers of every topic that changed, and after those
+// who called.
 func (h *Hub) pass() {
+	work := h.crew.work
 	h.dirtyMu.Lock()
-	dirty := h.dirty
-	h.dirty = nil
+	work = append(work, h.callers...)
+	clear(h.callers)
+	h.callers = h.callers[:0]
+	h.changed = append(h.changed, h.dirty...)
+	clear(h.dirty)
+	h.dirty = h.dirty[:0]
 	h.dirtyMu.Unlock()
-	for _, t := range dirty {
-		h.scratch = t.changed(h.scratch[:0])
-		for _, s := range h.scratch {
-			s.poke()
-		}
-		clear(h.scratch)
+	for _, t := range h.changed {
+		work = t.changed(work)
 	}
+	clear(h.changed)
+	h.changed = h.changed[:0]
+	h.crew.work = work
+	h.live.Lock()
+	defer h.live.Unlock()
+	h.crew.do()
 }
 
 // sweep checks every client and tells spectators how many they are.

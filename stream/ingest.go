@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // appendBatch is how many events of a seat are appended in one call.
@@ -100,7 +101,7 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	defer cancel()
 	events, err := h.parts.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
 	if err == nil {
-		h.storageBack()
+		h.hub.storageBack()
 		h.hub.counters.accepted.Add(uint64(len(events)))
 		h.hub.Publish(s.league, events...)
 		return nil
@@ -108,7 +109,7 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	for _, q := range batch {
 		s.giveBack(q.size)
 	}
-	if h.storageAway(err) {
+	if h.hub.storageAway(err) {
 		return away()
 	}
 	var e *arena.Error
@@ -117,31 +118,6 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	}
 	h.log.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
 	return refused(arena.CodeInternal, "something went wrong on our side")
-}
-
-// away is the refusal while the storage cannot be asked. A socket ends with
-// it: what waits in the agent is better sent when the storage is back.
-func away() *refusal {
-	return &refusal{arena.CodeUnavailable, "the arena's storage is away; come back in 5 seconds", closeRestart}
-}
-
-// storageAway tells whether err means that the storage cannot be asked now, or
-// did not answer in time. The log hears of it once, until the storage answers.
-func (h *Handler) storageAway(err error) bool {
-	code := arena.CodeOf(err)
-	away := code == arena.CodeUnavailable ||
-		code == arena.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
-	if away && h.hub.ctx.Err() == nil && !h.away.Swap(true) {
-		h.log.Warn("storage is away", slog.Any("error", err))
-	}
-	return away
-}
-
-// storageBack notes that the storage answered.
-func (h *Handler) storageBack() {
-	if h.away.Load() && h.away.Swap(false) {
-		h.log.Info("storage is back")
-	}
 }
 
 // maxPost is the limit of a post's body in bytes.
@@ -243,6 +219,7 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 		batch = batch[:0]
 		return r == nil || r.close == 0
 	}
+	var reader strictjson.Reader
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, maxPost+1)
 	for no := 1; lines.Scan(); no++ {
@@ -250,7 +227,7 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 		if len(line) == 0 {
 			continue
 		}
-		e, r := h.takeLine(s, line)
+		e, r := h.takeLine(s, &reader, line)
 		if r == nil {
 			if batch = append(batch, queued{e, len(line), no}); len(batch) == appendBatch && !flush() {
 				return
@@ -268,14 +245,14 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 	flush()
 }
 
-func (h *Handler) takeLine(s *seat, line []byte) (arena.Event, *refusal) {
-	if r := s.message(h.hub.now()); r != nil {
-		return arena.Event{}, r
+func (h *Handler) takeLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
+	if refused := s.message(h.hub.now()); refused != nil {
+		return arena.Event{}, refused
 	}
 	if len(line) > maxMessage {
 		return arena.Event{}, tooLarge()
 	}
-	m, err := parseMessage(line)
+	m, err := parseMessage(r, line)
 	if err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}

@@ -18,48 +18,97 @@ import (
 const typeAuth arena.EventType = "auth"
 
 // message is one message of an agent: the members that AAP names ("Streaming
-// events"), and those of auth. Other members are dropped.
+// events"), and those of auth, as parts of its text; nil when absent.
 type message struct {
-	Type       json.RawMessage `json:"type"`
-	MatchID    json.RawMessage `json:"match_id"`
-	AgentID    json.RawMessage `json:"agent_id"`
-	Token      json.RawMessage `json:"token"`
-	Message    json.RawMessage `json:"message"`
-	Name       json.RawMessage `json:"name"`
-	Role       json.RawMessage `json:"role"`
-	Tool       json.RawMessage `json:"tool"`
-	Args       json.RawMessage `json:"args"`
-	Result     json.RawMessage `json:"result"`
-	DurationMS json.RawMessage `json:"duration_ms"`
-	Data       json.RawMessage `json:"data"`
-	Final      json.RawMessage `json:"final"`
-	Value      json.RawMessage `json:"value"`
-	Fatal      json.RawMessage `json:"fatal"`
-
 	typ arena.EventType
+
+	matchID, agentID, token, message, name, role, tool, args, result, durationMS, data, final, value, fatal json.RawMessage
 }
 
 // parseMessage reads one message: valid UTF-8 and strict JSON, one object
-// (threats E4, R5).
-func parseMessage(data []byte) (message, error) {
+// (threats E4, R5). Members that AAP does not name are dropped, but for those
+// that differ only in case: such a text says different things to different
+// readers. The members are parts of the text.
+func parseMessage(r *strictjson.Reader, text []byte) (message, error) {
 	var m message
-	err := strictjson.UnmarshalOpen(data, &m, "type", "match_id", "agent_id", "token", "message", "name", "role", "tool",
-		"args", "result", "duration_ms", "data", "final", "value", "fatal")
+	var typ json.RawMessage
+	err := r.Members(text, func(name string, value []byte) error {
+		if name == "type" {
+			typ = value
+			return nil
+		}
+		if member := m.member(name); member != nil {
+			*member = value
+			return nil
+		}
+		return unlike(name)
+	})
 	if err != nil {
 		return m, fmt.Errorf("the message is not one strict JSON object: %w", err)
 	}
-	typ, err := text(m.Type)
-	if err != nil || typ == "" {
+	kind, err := textOf(typ)
+	if err != nil || kind == "" {
 		return m, errors.New("type must be text")
 	}
-	m.typ = arena.EventType(typ)
+	m.typ = arena.EventType(kind)
 	return m, nil
 }
 
-// text reads a member that is text, "" when it is absent or null.
-func text(raw json.RawMessage) (string, error) {
+// member gives the place of a member; nil for one that is not known.
+func (m *message) member(name string) *json.RawMessage {
+	switch name {
+	case "match_id":
+		return &m.matchID
+	case "agent_id":
+		return &m.agentID
+	case "token":
+		return &m.token
+	case "message":
+		return &m.message
+	case "name":
+		return &m.name
+	case "role":
+		return &m.role
+	case "tool":
+		return &m.tool
+	case "args":
+		return &m.args
+	case "result":
+		return &m.result
+	case "duration_ms":
+		return &m.durationMS
+	case "data":
+		return &m.data
+	case "final":
+		return &m.final
+	case "value":
+		return &m.value
+	case "fatal":
+		return &m.fatal
+	}
+	return nil
+}
+
+// unlike refuses a name that differs only in case from one that is known.
+func unlike(name string) error {
+	for _, known := range [...]string{
+		"type", "match_id", "agent_id", "token", "message", "name", "role", "tool",
+		"args", "result", "duration_ms", "data", "final", "value", "fatal",
+	} {
+		if strings.EqualFold(name, known) {
+			return fmt.Errorf("member %q: did you mean %q?", name, known)
+		}
+	}
+	return nil
+}
+
+// textOf reads a member that is text, "" when it is absent or null.
+func textOf(raw json.RawMessage) (string, error) {
 	if absent(raw) {
 		return "", nil
+	}
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -73,8 +122,8 @@ func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 // forges reports whether the message claims another identity than the seat's.
 // A claim that is not text is another one.
 func (m *message) forges(key seatKey) bool {
-	match, err1 := text(m.MatchID)
-	agent, err2 := text(m.AgentID)
+	match, err1 := textOf(m.matchID)
+	agent, err2 := textOf(m.agentID)
 	return err1 != nil || err2 != nil || match != "" && match != key.match || agent != "" && agent != key.agent
 }
 
@@ -84,27 +133,27 @@ func (m *message) body() (json.RawMessage, error) {
 	var b bodyBuilder
 	switch m.typ {
 	case arena.EventThinking:
-		b.text("message", m.Message)
+		b.text("message", m.message)
 	case arena.EventSpawn:
-		b.text("name", m.Name)
-		b.text("role", m.Role)
+		b.text("name", m.name)
+		b.text("role", m.role)
 	case arena.EventToolCall:
-		b.text("tool", m.Tool)
-		b.any("args", m.Args)
+		b.text("tool", m.tool)
+		b.any("args", m.args)
 	case arena.EventToolResponse:
-		b.any("result", m.Result)
-		b.number("duration_ms", m.DurationMS)
+		b.any("result", m.result)
+		b.number("duration_ms", m.durationMS)
 	case arena.EventSubagentDone:
-		b.text("name", m.Name)
-		b.number("duration_ms", m.DurationMS)
+		b.text("name", m.name)
+		b.number("duration_ms", m.durationMS)
 	case arena.EventIntermediate:
-		b.any("data", m.Data)
+		b.any("data", m.data)
 	case arena.EventAnswer:
-		b.bool("final", m.Final)
-		b.text("value", m.Value)
+		b.bool("final", m.final)
+		b.text("value", m.value)
 	case arena.EventError:
-		b.text("message", m.Message)
-		b.bool("fatal", m.Fatal)
+		b.text("message", m.message)
+		b.bool("fatal", m.fatal)
 	default:
 		return nil, errors.New("type is none that an agent may send")
 	}
@@ -172,11 +221,18 @@ func (b *bodyBuilder) write(name string, raw json.RawMessage) {
 		return
 	}
 	if b.buf.Len() == 0 {
+		b.buf.Grow(len(name) + len(clean) + len(`{"":}`))
 		b.buf.WriteByte('{')
 	} else {
 		b.buf.WriteByte(',')
 	}
-	b.buf.WriteString(`"` + name + `":`)
+	b.buf.WriteByte('"')
+	b.buf.WriteString(name)
+	b.buf.WriteString(`":`)
+	if clean[0] == '"' && clean[len(clean)-1] == '"' { // nothing between its tokens
+		b.buf.Write(clean)
+		return
+	}
 	b.err = json.Compact(&b.buf, clean) // one line: line-based forms rely on it
 }
 

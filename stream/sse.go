@@ -35,6 +35,12 @@ func (s *eventStream) send(b []byte) error {
 	return nil
 }
 
+// hold gives the place back at once: an event stream knows only writes that
+// wait.
+func (s *eventStream) hold(place <-chan struct{}) { <-place }
+
+func (s *eventStream) letGo() {}
+
 // ping sends a comment, so that proxies see life and we see a dead peer.
 func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 
@@ -58,7 +64,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 		h.refuse(w, r, err)
 		return
 	}
-	defer h.unsubscribe(s)
+	defer h.hub.unsubscribe(s)
 	if s.gone && q.since == s.seq {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -70,10 +76,16 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	w.WriteHeader(http.StatusOK)
 	left := context.AfterFunc(r.Context(), func() { s.end(closeLost, "") })
 	defer left()
-	e := h.watch(s, &eventStream{
+	out := &eventStream{
 		w: w, flush: http.NewResponseController(w), now: h.hub.now,
 		timeout: sendAttempts * h.hub.timing.write, // one deadline: how far a write came is not told
-	})
+	}
+	var e *ending
+	if err := out.send(s.hello); err != nil {
+		e = lostOrSlow(err)
+	} else {
+		e = h.hub.watch(s, out)
+	}
 	h.hub.counters.closed(e.code)
 	if e.code == CloseSlow {
 		h.log.Debug("event stream was too slow", slog.String("topic", s.topic.key.String()))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -23,95 +24,139 @@ var errSlow = errors.New("the peer does not read")
 const sendAttempts = 10
 
 // wire is the connection under a WebSocket. The library reads from it and
-// writes control frames through Write, each in one call; ready data frames
-// are sent past the library. One lock keeps frames whole.
+// writes control frames through Write, each in one call; ready frames are
+// sent past the library. One lock keeps frames whole.
 type wire struct {
 	net.Conn
+	raw     syscall.RawConn // nil: the connection knows only writes that wait
+	call    func()          // asks for somebody to flush; nil: whoever writes waits
 	now     func() time.Time
 	timeout time.Duration
 
 	mu   sync.Mutex
 	done bool   // a close frame went out, or the connection broke
-	rest []byte // what is missing of a frame that broke off
-	vec  [2][]byte
-	bufs net.Buffers
+	slow bool   // the peer did not take its bytes in time: a goodbye may follow, nothing else
+	rest []byte // goes out before anything else
+	cut  int    // bytes at the head of rest that end a frame that has begun
 }
 
+// maxRest bounds what waits for a peer that asks for pongs and takes nothing.
+const maxRest = 4 << 10
+
 // Write is for the library's control frames. After a close frame of ours, or
-// behind a frame that broke off, they are dropped.
+// when too much waits already, they are dropped. With somebody to call when a
+// rest is left it does not wait for the peer.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || len(w.rest) > 0 {
+	if w.done || w.slow || w.call != nil && len(w.rest) > maxRest {
 		return len(p), nil
 	}
-	if err := w.SetWriteDeadline(w.now().Add(w.timeout)); err != nil {
-		return 0, fmt.Errorf("set deadline: %w", err)
+	w.done = p[0] == frameClose
+	if w.call == nil {
+		return len(p), w.write(p)
 	}
-	n, err := w.Conn.Write(p)
-	w.done = err != nil || p[0] == frameClose
-	if err != nil {
-		return n, fmt.Errorf("write control frame: %w", err)
+	all, err := w.tryLocked(newNonblock(), p, false)
+	if !all && err == nil {
+		w.call()
 	}
-	return n, nil
+	return len(p), err
 }
 
-// send writes head and body, whole frames when put together: either body is
-// frames and head is empty, or head is the frame header of body. It gives
-// errSlow when the peer takes no byte within the timeout, or not everything
-// within ten.
-func (w *wire) send(head, body []byte) error {
+// try writes the frames b as far as the socket takes them at once. It reports
+// false when something is left: then somebody who can wait has to flush. A
+// rest of shared bytes is kept as it is, and cloned otherwise.
+func (w *wire) try(nb *nonblock, b []byte, shared bool) (all bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || len(w.rest) > 0 {
+	if w.done || w.slow {
+		return false, net.ErrClosed
+	}
+	return w.tryLocked(nb, b, shared)
+}
+
+func (w *wire) tryLocked(nb *nonblock, b []byte, shared bool) (all bool, err error) {
+	if len(w.rest) > 0 || w.raw == nil {
+		w.rest = append(slices.Clip(w.rest), b...)
+		return false, nil
+	}
+	n, err := nb.write(w.raw, b)
+	if err != nil {
+		w.done = true
+		return false, fmt.Errorf("write frames: %w", err)
+	}
+	if n == len(b) {
+		return true, nil
+	}
+	w.keep(b, 0, n)
+	if !shared {
+		w.rest = bytes.Clone(w.rest)
+	}
+	return false, nil
+}
+
+// keep notes that of b, which begins with cut bytes of an older frame, the
+// first n bytes were written.
+func (w *wire) keep(b []byte, cut, n int) {
+	w.rest = b[n:]
+	if w.cut = cut - n; w.cut < 0 {
+		w.cut = len(unfinished(b[cut:], n-cut))
+	}
+}
+
+// send writes what is left over and then the frames b. It gives errSlow when
+// the peer takes no byte within the timeout, or not everything within ten.
+func (w *wire) send(b []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done || w.slow {
 		return net.ErrClosed
 	}
-	total, left := len(head)+len(body), len(head)+len(body)
+	if len(w.rest) > 0 {
+		if err := w.write(w.rest); err != nil {
+			return err
+		}
+	}
+	return w.write(b)
+}
+
+// flush writes what is left over.
+func (w *wire) flush() error { return w.send(nil) }
+
+// write writes b, which begins with w.cut bytes of an older frame.
+func (w *wire) write(b []byte) error {
+	cut := w.cut
+	w.rest, w.cut = nil, 0
+	if len(b) == 0 {
+		return nil
+	}
+	at := 0
 	for range sendAttempts {
 		if err := w.SetWriteDeadline(w.now().Add(w.timeout)); err != nil {
 			w.done = true
 			return fmt.Errorf("set deadline: %w", err)
 		}
-		n, err := w.writeFrom(head, body, total-left)
-		left -= n
+		n, err := w.Conn.Write(b[at:])
+		at += n
 		switch {
 		case err == nil:
+			_ = w.SetWriteDeadline(time.Time{}) // the next write will tell what is wrong
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			w.done = true
 			return fmt.Errorf("write frames: %w", err)
-		case n == 0:
-			return w.broken(head, body, total-left)
+		}
+		if n == 0 {
+			break
 		}
 	}
-	return w.broken(head, body, total-left)
-}
-
-// writeFrom writes head and body but for the first skip bytes.
-func (w *wire) writeFrom(head, body []byte, skip int) (int, error) {
-	if skip >= len(head) {
-		return w.Conn.Write(body[skip-len(head):]) //nolint:wrapcheck // wrapped by send
-	}
-	w.vec = [2][]byte{head[skip:], body}
-	w.bufs = w.vec[:]
-	n, err := w.bufs.WriteTo(w.Conn)
-	w.vec = [2][]byte{}
-	return int(n), err
-}
-
-// broken remembers the rest of the frame that was being written, so that a
-// close frame can still follow it.
-func (w *wire) broken(head, body []byte, n int) error {
-	if len(head) > 0 && n > 0 {
-		w.rest = append(bytes.Clone(head[min(n, len(head)):]), body[max(0, n-len(head)):]...)
-	} else if len(head) == 0 {
-		w.rest = unfinished(body, n)
-	}
+	w.slow = true
+	w.keep(b, cut, at)
 	return errSlow
 }
 
-// close sends a close frame, after the rest of a broken frame, when the peer
-// takes them within grace. Nothing is sent after it.
+// close sends a close frame, after the rest of a frame that has begun, when
+// the peer takes them within grace. Nothing is sent after it.
 func (w *wire) close(code int, reason string, grace time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,15 +167,16 @@ func (w *wire) close(code int, reason string, grace time.Duration) {
 	if err := w.SetWriteDeadline(w.now().Add(grace)); err != nil {
 		return
 	}
-	_, _ = w.Conn.Write(appendCloseFrame(slices.Clip(w.rest), code, reason)) // a peer that is gone needs no reason
+	_, _ = w.Conn.Write(appendCloseFrame(w.rest[:w.cut:w.cut], code, reason)) // a peer that is gone needs no reason
+	w.rest, w.cut = nil, 0
 }
 
 // ping sends a ping frame.
-func (w *wire) ping() error { return w.send(nil, []byte{framePing, 0}) }
+func (w *wire) ping() error { return w.send(pingFrame()) }
 
 // text sends one text message.
 func (w *wire) text(text []byte) error {
-	return w.send(nil, formMessage.append(make([]byte, 0, formMessage.room(len(text))), noID, text))
+	return w.send(formMessage.append(make([]byte, 0, formMessage.room(len(text))), noID, text))
 }
 
 // upgrader gives the library a wire in place of the plain connection, with
@@ -157,6 +203,11 @@ func (u *upgrader) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, errors.Join(fmt.Errorf("write handshake: %w", err), raw.Close())
 	}
 	u.wire.Conn = raw
+	if c, ok := raw.(syscall.Conn); ok && canNonblock {
+		if u.wire.raw, err = c.SyscallConn(); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("hijack: %w", err), raw.Close())
+		}
+	}
 	// The library reads first what a reader has buffered, then the connection.
 	early, _ := brw.Reader.Peek(brw.Reader.Buffered())
 	early = bytes.Clone(early)

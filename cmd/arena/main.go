@@ -47,6 +47,9 @@ type BenchCmd struct {
 	Start  BenchStartCmd  `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Scale  BenchScaleCmd  `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
 	Watch  BenchWatchCmd  `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
+	Stream BenchStreamCmd `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
+	Events BenchEventsCmd `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
+	Crowd  BenchCrowdCmd  `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
 	Agents BenchAgentsCmd `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 }
 

@@ -1,0 +1,223 @@
+package stream
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+	"golang.org/x/time/rate"
+)
+
+// socket is the WebSocket of a spectator. Its one goroutine reads. Workers
+// write, without waiting; when there is something to wait for, a goroutine
+// takes over until that is past.
+type socket struct {
+	*wire
+	batch bool
+
+	late   atomic.Bool    // an answer of the library waits to be flushed
+	turn   sync.Mutex     // held by the worker that looks after it
+	open   bool           // the handshake is over
+	driven bool           // a goroutine does the writing
+	left   bool           // nobody does any more
+	drives sync.WaitGroup // that goroutine
+	leave  sync.Once
+}
+
+// serveSocket answers a spectator's WebSocket request. The request ends with
+// the handshake: its goroutine and buffers are not kept for the life of the
+// socket.
+func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
+	release, err := h.addresses.take(h.parts.ClientIP(r))
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	s := h.hub.newSocket(q.batch, release)
+	if err := h.hub.admit(&s.client); err != nil {
+		release()
+		h.refuse(w, r, err)
+		return
+	}
+	if err := h.subscribe(r.Context(), s, q); err != nil {
+		h.hub.dismiss(&s.client)
+		h.refuse(w, r, err)
+		return
+	}
+	ws, conn, err := h.hub.upgrade(w, r, spectatorMessage, func() { s.waiting.Store(false) })
+	if err != nil {
+		h.hub.unsubscribe(s)
+		h.hub.dismiss(&s.client)
+		h.log.Debug("websocket handshake failed", slog.Any("error", err))
+		return
+	}
+	s.greet(conn)
+	s.poke()
+	go func() {
+		s.listen(ws, h.hub)
+		h.hub.part(s, ws)
+		h.hub.leave(s)
+		h.hub.dismiss(&s.client)
+	}()
+}
+
+func (h *Hub) newSocket(batch bool, release func()) *spectator {
+	s := &spectator{form: formMessage, socket: &socket{batch: batch}}
+	if batch {
+		s.form = formBatch
+	}
+	s.client = client{kind: kindSpectator, pingEvery: h.timing.ping, release: release, call: func() { h.call(s) }}
+	return s
+}
+
+// greet writes hello and lets the workers in.
+func (s *spectator) greet(conn *wire) {
+	k := s.socket
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	conn.call = func() {
+		k.late.Store(true)
+		s.poke()
+	}
+	k.wire, k.open = conn, true
+	all, _ := conn.try(newNonblock(), k.frames(nil, s.hello), true)
+	k.late.Store(!all) // whoever flushes finds the error too
+	s.hello = nil
+}
+
+// frames gives b, which is in the form of the spectator, as frames. What it
+// has to write goes to into.
+func (k *socket) frames(into, b []byte) []byte {
+	if !k.batch || len(b) == 0 {
+		return b
+	}
+	b = b[:len(b)-1] // no line break after the last line
+	return append(appendFrameHeader(into, frameText, len(b)), b...)
+}
+
+// drive writes for a spectator that has to wait: for its peer, for the log or
+// for the end.
+func (h *Hub) drive(s *spectator) {
+	k := s.socket
+	e := h.overtake(s)
+	if e == nil {
+		s.handBack()
+		return
+	}
+	s.end(e.code, e.reason)
+	h.leave(s)
+	e = s.ended.Load()
+	wait := h.timing.grace
+	if e.code == closeLost {
+		wait = 0
+	} else {
+		k.close(e.code, e.reason, wait)
+	}
+	// The peer's own close frame ends the reading. Closing before it came
+	// could make the kernel throw ours away.
+	_ = k.SetReadDeadline(h.now().Add(wait)) // reading from a lost connection ends by itself
+}
+
+// handBack leaves a spectator to the workers. They are called, for something
+// may have come since its goroutine looked.
+func (s *spectator) handBack() {
+	s.socket.turn.Lock()
+	s.socket.driven = false
+	s.socket.turn.Unlock()
+	s.poke()
+}
+
+// overtake writes until the spectator has everything, or is done.
+func (h *Hub) overtake(s *spectator) *ending {
+	if e := s.ended.Load(); e != nil {
+		return e
+	}
+	if err := s.socket.flush(); err != nil {
+		return lostOrSlow(err)
+	}
+	return h.watch(s, &driver{socket: s.socket, nb: newNonblock()})
+}
+
+// driver is the sink of a socket for a goroutine that may wait.
+type driver struct {
+	*socket
+	nb     *nonblock
+	framed []byte
+	place  <-chan struct{} // held; nil: none
+}
+
+func (d *driver) hold(place <-chan struct{}) { d.place = place }
+
+func (d *driver) letGo() {
+	if d.place != nil {
+		<-d.place
+		d.place = nil
+	}
+}
+
+// send writes at once what the socket takes, and the rest without a place.
+func (d *driver) send(b []byte) error {
+	shared := !d.batch
+	if d.batch {
+		d.framed = d.frames(d.framed[:0], b)
+		b = d.framed
+	}
+	all, err := d.try(d.nb, b, shared)
+	if all || err != nil {
+		return err
+	}
+	d.letGo()
+	return d.flush()
+}
+
+// leave counts a spectator that has ended out of its topic.
+func (h *Hub) leave(s *spectator) {
+	s.socket.leave.Do(func() {
+		h.unsubscribe(s)
+		h.counters.closed(s.ended.Load().code)
+	})
+}
+
+// part waits until nobody writes to the socket, and will again.
+func (h *Hub) part(s *spectator, ws *websocket.Conn) {
+	_ = ws.CloseNow() // breaks off a write that waits
+	k := s.socket
+	k.turn.Lock()
+	k.left = true
+	k.turn.Unlock()
+	k.drives.Wait()
+}
+
+// What a spectator may say, though nobody listens: small messages, seldom.
+const (
+	spectatorMessage = 512 // bytes
+	spectatorRate    = 5   // messages per second
+	spectatorBurst   = 20
+)
+
+// listen reads pongs and the goodbye until the connection ends. Messages are
+// thrown away.
+func (s *spectator) listen(ws *websocket.Conn, h *Hub) {
+	var limit *rate.Limiter
+	for {
+		_, m, err := ws.Reader(context.Background()) // ends with the connection
+		if err == nil {
+			_, err = io.Copy(io.Discard, m)
+		}
+		if err != nil {
+			e := lostBy(err)
+			s.end(e.code, e.reason)
+			return
+		}
+		if limit == nil {
+			limit = rate.NewLimiter(spectatorRate, spectatorBurst)
+		}
+		if !limit.AllowN(h.now(), 1) {
+			s.end(CloseBadRequest, "a spectator only listens")
+		}
+	}
+}

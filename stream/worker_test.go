@@ -1,0 +1,310 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Peers that read by fits and starts fill their sockets again and again, so
+// workers and goroutines take turns; their own pings are answered in between.
+// No frame is torn, none is lost. Threat V1, invariant 12.
+func TestSocket_Takes_turns(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	const last, size = 1500, 2 << 10
+	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", size) + `"}`)
+	ctx, enough := context.WithCancel(t.Context())
+	defer enough()
+	var reading, pinging sync.WaitGroup
+	var pongs atomic.Int64
+	for i := range 6 {
+		p := b.dial(t, fmt.Sprintf("?match=m_1&batch=%d", i%2), nil)
+		p.next()
+		pinging.Go(func() {
+			for p.Ping(ctx) == nil {
+				pongs.Add(1)
+			}
+		})
+		reading.Go(func() { slice(t, p.until(last), 1, last) })
+	}
+	pace := b.dial(t, "?match=m_1", nil)
+	for seq := int64(0); seq < last; {
+		for range 100 {
+			e := b.log.commit(arena.Event{Body: fat})
+			b.hub.Publish(league, e)
+			seq = e.Seq
+		}
+		pace.until(seq) // the tail is bounded
+	}
+	reading.Wait()
+	enough()
+	pinging.Wait()
+	if pongs.Load() == 0 {
+		t.Error("no ping was answered")
+	}
+}
+
+// Late joiners of one match share what is read and encoded for them.
+func TestSpectator_Late_joiners_share(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	const last = 10 * logPage
+	b.publish(last)
+	b.dial(t, "?match=m_1", nil).next() // from here on the tail has it
+	const joiners = 40
+	var wg sync.WaitGroup
+	for i := range joiners {
+		wg.Go(func() {
+			since := int64(i % 7 * 123)
+			p := b.dial(t, fmt.Sprintf("?match=m_1&since=%d", since), nil)
+			slice(t, p.until(last), since+1, last)
+		})
+	}
+	wg.Wait()
+	b.log.mu.Lock()
+	reads := b.log.reads
+	b.log.mu.Unlock()
+	if reads != last/logPage {
+		t.Errorf("%d spectators cost %d reads of the log, want one for each of its %d pages", joiners, reads, last/logPage)
+	}
+}
+
+// A page that was read before the log had filled it is not kept.
+func TestSpectator_Unfinished_page(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.bounds.events = 1 })
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(10)
+	first := b.dial(t, "?match=m_1&since=0", nil)
+	slice(t, first.until(10), 1, 10)
+	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`) // a segment each: the tail forgets
+	for seq := int64(11); seq <= 40; seq++ {
+		b.hub.Publish(league, b.log.commit(arena.Event{Body: fat}))
+		first.until(seq)
+	}
+	slice(t, b.dial(t, "?match=m_1&since=0", nil).until(40), 1, 40)
+}
+
+// An event that comes between the last look of a goroutine and the moment it
+// hands its socket back to the workers is not forgotten.
+func TestSpectator_Hand_back(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep = time.Hour }) // viewers would wake it
+	b.log.match("m_1", arena.VisibilityLive)
+	driven := b.dial(t, "?match=m_1", nil)
+	driven.next()
+	s := b.topic("m_1").readers[0]
+	other := b.dial(t, "?match=m_1", nil)
+	b.publish(1) // from here on the workers were called by nobody
+	other.until(1)
+	driven.until(1)
+	s.socket.turn.Lock()
+	s.socket.driven = true
+	s.socket.turn.Unlock()
+	b.publish(1)
+	other.until(2) // comes after the first one in a pass
+	s.handBack()
+	slice(t, driven.until(2), 2, 2)
+}
+
+// A peer that leaves while its page is read from the log is counted out when
+// nobody works for it any more.
+func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(10)
+	b.log.slow = make(chan struct{})
+	p := b.dial(t, "?match=m_1&since=0", nil)
+	p.next()
+	s := b.topic("m_1").readers[0]
+	is := func(state *bool) func() bool {
+		return func() bool {
+			s.socket.turn.Lock()
+			defer s.socket.turn.Unlock()
+			return *state
+		}
+	}
+	eventually(t, "the log to be read", is(&s.socket.driven))
+	_ = p.CloseNow()
+	eventually(t, "the socket to be left", is(&s.socket.left))
+	if got := b.hub.Stats(); got.Open["spectator"] != 1 || got.Topics != 1 {
+		t.Errorf("it is gone too early: %+v", got)
+	}
+	close(b.log.slow)
+	eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+}
+
+// topic gives the topic of a match that somebody watches.
+func (b *bundle) topic(match string) *topic {
+	b.hub.mu.RLock()
+	defer b.hub.mu.RUnlock()
+	return b.hub.topics[topicKey{topicMatch, match}]
+}
+
+// The workers share the frame of a range, and of no other one.
+func TestWorker_Frames(t *testing.T) {
+	t.Parallel()
+	w := &worker{}
+	s := &spectator{form: formBatch, socket: &socket{batch: true}}
+	first, second := []byte("{1}\n{2}\n"), []byte("{3}\n{4}\n")
+	for range 2 {
+		for _, b := range [][]byte{first, first, second} {
+			want := "\x81\x07" + string(b[:len(b)-1])
+			if got := w.frames(s, b); string(got) != want {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// A hub with a peer that takes nothing closes in time, and the peer's place
+// is free.
+func TestHub_Close_with_a_frozen_peer(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.grace, s.timing.write = 10*time.Millisecond, 10*time.Millisecond })
+	b.log.match("m_1", arena.VisibilityLive)
+	frozen := b.dial(t, "?match=m_1", nil)
+	frozen.next()
+	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", 8<<10) + `"}`)
+	for b.hub.Stats().Closes[CloseSlow] == 0 {
+		b.hub.Publish(league, b.log.commit(arena.Event{Body: fat}))
+	}
+	b.hub.Close()
+	if got := b.hub.Stats().Open["spectator"]; got != 0 {
+		t.Errorf("%d spectators are left", got)
+	}
+}
+
+func TestPage_After(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := &page{first: rapid.Int64Range(1, 1000).Draw(t, "first")}
+		var texts []string
+		for i := range rapid.IntRange(0, 20).Draw(t, "events") {
+			texts = append(texts, fmt.Sprintf("%d%s|", i, strings.Repeat("x", rapid.IntRange(0, 30).Draw(t, "size"))))
+			p.buf = append(p.buf, texts[i]...)
+			p.ends = append(p.ends, len(p.buf))
+		}
+		at := rapid.IntRange(0, len(texts)).Draw(t, "at")
+		limit := rapid.IntRange(0, 100).Draw(t, "limit")
+		for at < len(texts) {
+			b, n := p.after(p.first-1+int64(at), limit)
+			if n == 0 || string(b) != strings.Join(texts[at:at+n], "") {
+				t.Fatalf("after %d: %d events %q", at, n, b)
+			}
+			if n > 1 && len(b) > limit {
+				t.Fatalf("%d bytes are over the limit of %d", len(b), limit)
+			}
+			if at+n < len(texts) && len(b)+len(texts[at+n]) <= limit {
+				t.Fatalf("%d bytes, and the next event would have had room in %d", len(b), limit)
+			}
+			at += n
+		}
+		if _, n := p.after(p.first-1+int64(at), limit); n != 0 {
+			t.Fatalf("%d events behind the last", n)
+		}
+	})
+}
+
+// tightPipe is a connection that takes some bytes now and then.
+type tightPipe struct {
+	net.Conn
+	got   bytes.Buffer
+	takes func() int // per write; below the length the deadline has passed
+}
+
+func (p *tightPipe) SetWriteDeadline(time.Time) error { return nil }
+
+func (p *tightPipe) Write(b []byte) (int, error) {
+	n := min(len(b), p.takes())
+	p.got.Write(b[:n])
+	if n < len(b) {
+		return n, timeoutError{}
+	}
+	return n, nil
+}
+
+type timeoutError struct{}
+
+func (timeoutError) Error() string   { return "timeout" }
+func (timeoutError) Is(e error) bool { return errors.Is(e, os.ErrDeadlineExceeded) }
+
+// Whatever a socket takes and whenever it stops, what it got is whole frames
+// in order, and a goodbye follows a whole frame.
+func TestWire_Property(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		stuck := false
+		pipe := &tightPipe{takes: func() int {
+			if stuck {
+				return 0
+			}
+			return rapid.IntRange(0, 300).Draw(t, "takes")
+		}}
+		w := &wire{Conn: pipe, now: time.Now, timeout: time.Second}
+		var sent []byte
+		for i := range rapid.IntRange(1, 12).Draw(t, "writes") {
+			var frames []byte
+			for range rapid.IntRange(1, 3).Draw(t, "frames") {
+				frames = formMessage.append(frames, noID, bytes.Repeat([]byte{byte('a' + i)}, rapid.IntRange(0, 200).Draw(t, "size")))
+			}
+			var err error
+			if rapid.Bool().Draw(t, "try") {
+				_, err = w.try(nil, frames, rapid.Bool().Draw(t, "shared"))
+			} else {
+				err = w.send(frames)
+			}
+			if err == nil || errors.Is(err, errSlow) {
+				sent = append(sent, frames...)
+			}
+			if err != nil {
+				break
+			}
+		}
+		stuck = false
+		pipe.takes = func() int { return 1 << 20 }
+		w.close(1000, "over", time.Second)
+		got := pipe.got.Bytes()
+		whole := 0
+		for at := 0; at < len(got); {
+			size, head := int(got[at+1]), 2
+			if size == 126 {
+				size, head = int(binary.BigEndian.Uint16(got[at+2:])), 4
+			}
+			if got[at] == frameClose {
+				if at+head+size != len(got) {
+					t.Fatalf("%d bytes behind the goodbye", len(got)-at-head-size)
+				}
+				break
+			}
+			if at += head + size; at > len(got) {
+				t.Fatal("the last frame is torn")
+			}
+			whole = at
+		}
+		if !bytes.HasPrefix(sent, got[:whole]) {
+			t.Fatal("the frames are others than those that were written")
+		}
+		if whole == len(got) {
+			t.Fatal("no goodbye")
+		}
+	})
+}
