@@ -63,7 +63,7 @@ test-deps:
 
 .PHONY: test-go
 test-go: ## The Go tests, with the race detector
-	CGO_ENABLED=1 go test $(TAGS) -race -timeout 5m ./...
+	CGO_ENABLED=1 go test $(TAGS) -race -timeout 10m ./...
 
 .PHONY: race
 race: test-go ## The same

@@ -27,6 +27,7 @@ const (
 	EventMatchStarted   EventType = "match_started"
 	EventRoundStarted   EventType = "round_started"
 	EventSeatOutcome    EventType = "seat_outcome"
+	EventVoteOpened     EventType = "vote_opened"
 	EventReveal         EventType = "reveal"
 	EventRoundClosed    EventType = "round_closed"
 	EventAgentPaused    EventType = "agent_paused"
@@ -143,6 +144,13 @@ type (
 		Attempts  int     `json:"attempts"`
 		*AnswerBody
 	}
+	// VoteOpenedBody lays the answers of a round before the crowd. They have no
+	// names, and their order tells nothing.
+	VoteOpenedBody struct {
+		Until    string        `json:"until"`
+		Criteria string        `json:"criteria"`
+		Entries  []BlindAnswer `json:"entries"`
+	}
 	// RevealBody carries the hidden parts of a closed round.
 	RevealBody struct {
 		Events []RevealedEvent `json:"events"`
@@ -159,6 +167,7 @@ type (
 		Correct   string          `json:"correct,omitempty"`
 		Seats     []ClosedSeat    `json:"seats"`
 		Standings []StandingBrief `json:"standings"`
+		Ballots   []Ballot        `json:"ballots,omitempty"` // of a judge that was asked
 	}
 	// ClosedSeat is one seat's part in a judged round.
 	ClosedSeat struct {

@@ -16,6 +16,8 @@ const (
 	TokenPrefix    = "to_"
 	DeliveryPrefix = "dl_"
 	NodePrefix     = "nd_"
+	SeasonPrefix   = "se_"
+	AuditPrefix    = "au_"
 )
 
 // idAlphabet is in ASCII order, so that ids sort by the time they were made.

@@ -39,18 +39,41 @@ const (
 	LeagueFinished LeagueStatus = "finished"
 )
 
-// JudgeSpec names the judge of a league and its settings.
+// JudgeSpec names the judge of a league and its settings. Members that belong
+// to other kinds are zero.
 type JudgeSpec struct {
-	Kind      string  `json:"kind"`                // "exact", "choice", "number"
+	Kind      string  `json:"kind"`
 	Tolerance float64 `json:"tolerance,omitempty"` // number: absolute difference still right, 0..1e9
+	Partial   bool    `json:"partial,omitempty"`   // set, code: points for what is right in part
+
+	Agents   []string      `json:"agents,omitempty"`    // panel: ids of the judge agents, 1..9
+	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: what to judge by
+	Window   time.Duration `json:"window,omitempty"`    // crowd: how long votes are taken, 5 s to 10 min
+	MinVotes int           `json:"min_votes,omitempty"` // crowd: fewer void the round
 }
 
-// The pure judges.
+// The pure judges: the answer and the task decide.
 const (
 	JudgeExact  = "exact"
 	JudgeChoice = "choice"
 	JudgeNumber = "number"
+	JudgeRegex  = "regex"
+	JudgeSet    = "set"
+	JudgeJSON   = "json"
+	JudgeCode   = "code"
 )
+
+// The judges that must be asked (rulebook, section 6).
+const (
+	JudgePanel = "panel" // judge agents
+	JudgeCrowd = "crowd" // votes of spectators
+	JudgeModel = "model" // a language model
+)
+
+// Asks reports whether the judge must be asked, and so takes time and may fail.
+func (j JudgeSpec) Asks() bool {
+	return j.Kind == JudgePanel || j.Kind == JudgeCrowd || j.Kind == JudgeModel
+}
 
 // GeneratorSpec names a source that makes tasks from a seed.
 type GeneratorSpec struct {
@@ -76,6 +99,14 @@ type Settings struct {
 	Rated      bool           `json:"rated"`
 	Visibility Visibility     `json:"visibility"`
 	ScoreMode  string         `json:"score_mode"` // "match" (default): points summed over common rounds; "rounds"
+	Options    FormatOptions  `json:"format_options,omitzero"`
+	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
+}
+
+// DebateSpec makes a match a debate: two seats argue for and against a motion
+// and change sides at half time.
+type DebateSpec struct {
+	Turns int `json:"turns"` // speeches of each seat for each side, 1..5
 }
 
 // Score modes (rulebook, section 7).
@@ -88,6 +119,10 @@ const (
 type EntryRules struct {
 	Allow          []string `json:"allow,omitempty"`            // agent ids; empty: everyone
 	AgentsPerOwner int      `json:"agents_per_owner,omitempty"` // 0: no limit
+	PasswordHash   string   `json:"password_hash,omitempty"`    // hex SHA-256 of salt and password; "": none is asked for
+	MinRating      Melo     `json:"min_rating,omitempty"`       // in this league; 0: no limit
+	MaxRating      Melo     `json:"max_rating,omitempty"`       // 0: no limit
+	MinMatches     int      `json:"min_matches,omitempty"`      // rated matches in any league
 }
 
 // League is a standing competition with one task source, judge and format.

@@ -36,6 +36,7 @@ type RoundClose struct {
 	Round   int
 	Answers []Answer // judged
 	Seats   []Seat   // all seats: points, state, out round, rate limits, last outcome
+	Verdict Verdict  // of the judge; its match is the one that is closed
 }
 
 // Meeting is one match of a pair of agents in a league.

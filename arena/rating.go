@@ -1,7 +1,9 @@
 package arena
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -27,6 +29,35 @@ const OnePoint Points = 1000
 
 // MarshalJSON writes points as a plain number: 1, 0.5, 0.333.
 func (p Points) MarshalJSON() ([]byte, error) { return thousandths(int64(p), 0), nil }
+
+// UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
+// of at most three decimals.
+func (m *Melo) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(m)) }
+
+// UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
+// of at most three decimals.
+func (p *Points) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(p)) }
+
+// maxWhole bounds what readThousandths takes: beyond every sum of ratings.
+const maxWhole = 1_000_000_000
+
+func readThousandths(b []byte, into *int64) error {
+	text, negative := strings.CutPrefix(string(b), "-")
+	whole, frac, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseUint(whole, 10, 32)
+	if err != nil || n > maxWhole || len(frac) > 3 {
+		return fmt.Errorf("%q is not a decimal number of at most three decimals below %d", b, maxWhole)
+	}
+	f, err := strconv.ParseUint((frac + "000")[:3], 10, 32)
+	if err != nil {
+		return fmt.Errorf("%q is not a decimal number", b)
+	}
+	*into = int64(n*1000 + f)
+	if negative {
+		*into = -*into
+	}
+	return nil
+}
 
 // thousandths writes v/1000 with at least minDecimals decimals, without
 // going through a float.
@@ -60,6 +91,10 @@ type Rating struct {
 	Losses      int
 	LastRatedAt time.Time
 }
+
+// StartK is K of provisional ratings and of newly declared versions (rulebook,
+// section 7).
+const StartK = 40
 
 // ProvisionalMatches is the number of rated matches below which a rating is
 // marked "?" and K is 40.
@@ -126,4 +161,50 @@ const (
 func (s Standing) Ranked(now time.Time) bool {
 	return s.Rating.Matches >= RankedMatches && s.Opponents >= RankedOpponents &&
 		now.Sub(s.Rating.LastRatedAt) <= RankedWithin
+}
+
+// RatedResult is a settled match as a refit sees it: who stood where.
+type RatedResult struct {
+	Seq     int64 // of its settlement
+	MatchID string
+	At      time.Time
+	Seats   []RatedSeat // those whose rating it moved
+}
+
+// RatedSeat is one participant of a rated match.
+type RatedSeat struct {
+	AgentID string
+	OwnerID string
+	Place   int
+}
+
+// FitLine is what the refit of a league says of one agent (rulebook, section
+// 7): a strength from all its results at once, with its uncertainty.
+type FitLine struct {
+	AgentID  string `json:"agent_id"`
+	Rating   Melo   `json:"rating"`
+	Low      Melo   `json:"low"` // of the 95 % interval
+	High     Melo   `json:"high"`
+	RankLow  int    `json:"rank_low"` // best rank that the interval allows
+	RankHigh int    `json:"rank_high"`
+	Island   int    `json:"island"` // agents of different islands have no chain of matches between them
+	Glicko   *Melo  `json:"glicko,omitempty"`
+	GlickoRD *Melo  `json:"glicko_rd,omitempty"` // rating deviation
+}
+
+// Fit is the newest refit of a league.
+type Fit struct {
+	League     string
+	Settlement int64 // the last one that is in it
+	At         time.Time
+	Lines      []FitLine
+}
+
+// RatingsReport is what the ratings of one league add up to.
+type RatingsReport struct {
+	League      string `json:"league"`
+	Agents      int    `json:"agents"`
+	Settlements int    `json:"settlements"`
+	Sum         Melo   `json:"sum"`
+	Drift       Melo   `json:"drift"`
 }

@@ -1,6 +1,9 @@
 package arena
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Task is one question with its accepted answers. The answers never leave
 // the arena before the round is closed.
@@ -15,6 +18,14 @@ type Task struct {
 	Difficulty   string
 	MaxTokens    int      // 0: the league's
 	Rules        []string // in addition to the league's
+	Cases        []Case   // judge code: what the answer is run against
+	Source       string   // where it was taken from: pack id, "/", number; "" made for its match
+}
+
+// Case is one hidden test of a task whose answer is a program.
+type Case struct {
+	Args json.RawMessage `json:"args"` // JSON array: the arguments of the call
+	Want json.RawMessage `json:"want"` // JSON: what the call must return
 }
 
 // Public is what everyone may see of the task: never its answers.

@@ -163,3 +163,26 @@ func TestError_Codes(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestThousandths_ReadBack(t *testing.T) {
+	t.Parallel()
+	for _, v := range []arena.Melo{0, 1, -1, 999, 1000, -20_000, 1_500_000, 1_512_345, arena.FloorRating} {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back arena.Melo
+		if err := json.Unmarshal(raw, &back); err != nil || back != v {
+			t.Errorf("%d came back as %d from %s (%v)", v, back, raw, err)
+		}
+	}
+	var p arena.Points
+	if err := json.Unmarshal([]byte("2"), &p); err != nil || p != 2000 {
+		t.Errorf("2 points are %d (%v)", p, err)
+	}
+	for _, bad := range []string{`"1"`, `1.0001`, `1e3`, `1.-1`, `-`, `99999999999`, `null`, `1.x`} {
+		if err := p.UnmarshalJSON([]byte(bad)); err == nil {
+			t.Errorf("%s was read as %d", bad, p)
+		}
+	}
+}

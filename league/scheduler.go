@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/format"
 )
 
 // The intervals of a Scheduler that sets none.
@@ -36,6 +37,13 @@ type SchedulerStore interface {
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
+	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
+	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
+	StartSeason(ctx context.Context, season arena.Season) (arena.Season, error)
+	ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error
+	RunningSeasons(ctx context.Context) (leagues []string, err error)
+	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error)
 }
 
@@ -58,7 +66,7 @@ type Options struct {
 
 	LadderPause      time.Duration // rest of an agent between two duels of a ladder; 0: 5 s
 	EliminationPause time.Duration // between two matches of an elimination league without a schedule; 0: 60 s
-	Patience         time.Duration // LadderInput.Patience; 0: 20 s
+	Patience         time.Duration // format.LadderInput.Patience; 0: 20 s
 }
 
 // Scheduler pairs the agents of running leagues. It keeps no state of its
@@ -84,8 +92,8 @@ func NewScheduler(o Options) (*Scheduler, error) {
 // an agent may be given two matches, which the runner plays one after the
 // other. An error of one league does not keep the others from being looked at.
 //
-// Elimination leagues come first: they need many agents at once, a ladder
-// takes what is left.
+// Leagues whose seasons have ordered a match come first: they need these very
+// agents. A ladder takes what is left.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,29 +101,42 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read leagues: %w", err)
 	}
-	running := slices.DeleteFunc(all, func(l arena.League) bool {
-		return l.Status != arena.LeagueRunning && l.Status != arena.LeagueFrozen
-	})
-	if len(running) == 0 {
+	closing, err := s.o.Store.RunningSeasons(ctx)
+	if err != nil {
+		return fmt.Errorf("read running seasons: %w", err)
+	}
+	var running []arena.League
+	var finished []string
+	for _, l := range all {
+		switch {
+		case l.Status == arena.LeagueRunning || l.Status == arena.LeagueFrozen:
+			running = append(running, l)
+		case l.Status == arena.LeagueFinished && slices.Contains(closing, l.Slug):
+			finished = append(finished, l.Slug)
+		}
+	}
+	if len(running)+len(finished) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(running, func(a, b arena.League) int {
 		return cmp.Compare(urgency(a.Settings.Format), urgency(b.Settings.Format))
 	})
-	t := &tick{Options: s.o, now: s.o.Now(), taken: make(map[string]bool)}
+	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, came: map[string]time.Time{}}
 	if err := t.reserveSeats(ctx); err != nil {
 		return err
 	}
 	var failed []error
-	for _, l := range running {
-		var err error
-		switch l.Settings.Format { //nolint:exhaustive // leagues of other formats cannot be made yet
-		case arena.FormatLadder:
-			err = t.ladder(ctx, l)
-		case arena.FormatElimination:
-			err = t.elimination(ctx, l)
+	for _, slug := range finished {
+		if err := t.close(ctx, slug); err != nil {
+			failed = append(failed, fmt.Errorf("finish league %s: %w", slug, err))
 		}
-		if err != nil {
+	}
+	for _, l := range running {
+		look := t.tournament
+		if l.Settings.Format == arena.FormatLadder {
+			look = t.ladder
+		}
+		if err := look(ctx, l); err != nil {
 			failed = append(failed, fmt.Errorf("schedule league %s: %w", l.Slug, err))
 		}
 	}
@@ -125,18 +146,20 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// urgency puts ladders last: they take what is left.
 func urgency(f arena.Format) int {
-	if f == arena.FormatElimination {
-		return 0
+	if f == arena.FormatLadder {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // tick is one look at the leagues.
 type tick struct {
 	Options
 	now     time.Time
-	taken   map[string]bool // agents with a seat in a match that is about to start
+	taken   map[string]int       // seats of agents in matches that are about to start, or kept for one
+	came    map[string]time.Time // leagues whose schedule has had an occurrence, with the one after it
 	created int
 }
 
@@ -154,7 +177,7 @@ func (t *tick) reserveSeats(ctx context.Context) error {
 		for _, m := range matches {
 			for _, seat := range m.Seats {
 				if m.StartsAt.Sub(t.now) <= reserve {
-					t.taken[seat.AgentID] = true
+					t.taken[seat.AgentID]++
 				}
 			}
 		}
@@ -162,6 +185,11 @@ func (t *tick) reserveSeats(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// hasSeat reports whether an agent could take one more seat now.
+func (t *tick) hasSeat(a arena.Agent) bool {
+	return a.Running+t.taken[a.ID] < max(a.Health.MaxConcurrent, 1)
 }
 
 // eligible gives the agents of a league that may take a seat: idle ones now,
@@ -175,7 +203,7 @@ func (t *tick) eligible(ctx context.Context, league string) (idle, busy []arena.
 		for _, a := range agents {
 			switch {
 			case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(league):
-			case a.Running >= max(a.Health.MaxConcurrent, 1) || t.taken[a.ID]:
+			case !t.hasSeat(a):
 				busy = append(busy, a)
 			default:
 				idle = append(idle, a)
@@ -219,9 +247,9 @@ func (t *tick) played(ctx context.Context, league string) (map[string]time.Time,
 }
 
 // create schedules one match that starts now.
-func (t *tick) create(ctx context.Context, l arena.League, settings arena.Settings, agents []arena.Agent) error {
+func (t *tick) create(ctx context.Context, l arena.League, id string, settings arena.Settings, agents []arena.Agent) error {
 	m := arena.Match{
-		ID: arena.NewID(arena.MatchPrefix, t.now), League: l.Slug, Status: arena.MatchScheduled,
+		ID: id, League: l.Slug, Status: arena.MatchScheduled,
 		Settings: settings, Seed: t.Rand.Uint64(), CreatedAt: t.now, StartsAt: t.now,
 	}
 	body := arena.MatchScheduledBody{
@@ -244,9 +272,6 @@ func (t *tick) create(ctx context.Context, l arena.League, settings arena.Settin
 		return fmt.Errorf("create match %s: %w", m.ID, err)
 	}
 	t.created++
-	for _, a := range agents {
-		t.taken[a.ID] = true
-	}
 	t.Publisher.Publish(l.Slug, event)
 	t.Logger.InfoContext(ctx, "match scheduled",
 		"match_id", m.ID, "league", l.Slug, "seats", len(m.Seats), "rated", settings.Rated)
@@ -254,8 +279,12 @@ func (t *tick) create(ctx context.Context, l arena.League, settings arena.Settin
 }
 
 // note stores why a league is not pairing and when it looks again; a zero
-// time is not known. It writes only what changed.
+// time is not known. A league with a schedule looks again at the occurrence
+// that it waits for. It writes only what changed.
 func (t *tick) note(ctx context.Context, l arena.League, note string, next time.Time) error {
+	if l.Schedule != "" {
+		next = t.nextOccurrence(l)
+	}
 	if l.Note == note && l.NextRunAt.Equal(next) {
 		return nil
 	}
@@ -273,24 +302,31 @@ func (t *tick) note(ctx context.Context, l arena.League, note string, next time.
 // is continuous. It is starved only when nobody could come either: agents
 // that play or rest will be idle soon.
 func (t *tick) ladder(ctx context.Context, l arena.League) error {
+	if goesOn, err := t.ladderSeason(ctx, l); err != nil || !goesOn {
+		return err
+	}
 	idle, busy, err := t.eligible(ctx, l.Slug)
 	if err != nil {
 		return err
 	}
 	if len(idle) < 2 { // most looks end here: spare the store the rest
-		return t.starve(ctx, l, needs(2, len(idle)), len(busy), time.Time{})
+		return t.starve(ctx, l, format.Needs(2, len(idle)), len(busy), time.Time{})
 	}
 	last, err := t.played(ctx, l.Slug)
 	if err != nil {
 		return err
 	}
-	in := LadderInput{Now: t.now, Rated: l.Settings.Rated, Busy: len(busy), Patience: t.Patience}
-	if in.Meetings, err = t.Store.Meetings(ctx, l.Slug, t.now.Add(-meetingWindow)); err != nil {
+	in := format.LadderInput{Now: t.now, Rated: l.Settings.Rated, Busy: len(busy), Patience: t.Patience}
+	if in.Meetings, err = t.Store.Meetings(ctx, l.Slug, t.now.Add(-format.MeetingWindow)); err != nil {
 		return fmt.Errorf("read meetings: %w", err)
 	}
 	var next time.Time // the first of those that rest is idle again
 	agents := make(map[string]arena.Agent, len(idle))
 	for _, a := range idle {
+		if t.taken[a.ID] > 0 { // a ladder is in no hurry: one duel after the other
+			in.Busy++
+			continue
+		}
 		if until := last[a.ID].Add(t.LadderPause); until.After(t.now) {
 			if in.Busy++; next.IsZero() || until.Before(next) {
 				next = until
@@ -302,19 +338,22 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	if in.Idle, err = t.candidates(ctx, l, idle, agents, last, in.Meetings); err != nil {
 		return err
 	}
-	pairs, starved := PairLadder(in)
+	pairs, starved := format.PairLadder(in)
 	if starved != "" {
 		return t.starve(ctx, l, starved, in.Busy, next)
 	}
-	byID := make(map[string]Candidate, len(in.Idle))
+	byID := make(map[string]format.Candidate, len(in.Idle))
 	for _, c := range in.Idle {
 		byID[c.AgentID] = c
 	}
 	var failed []error
 	for _, p := range pairs {
 		settings := l.Settings
-		settings.Rated = settings.Rated && RatedPair(byID[p[0]], byID[p[1]], in.Meetings, t.now)
-		failed = append(failed, t.create(ctx, l, settings, []arena.Agent{agents[p[0]], agents[p[1]]}))
+		settings.Rated = settings.Rated && format.RatedPair(byID[p[0]], byID[p[1]], in.Meetings, t.now)
+		id := arena.NewID(arena.MatchPrefix, t.now)
+		t.taken[p[0]]++
+		t.taken[p[1]]++
+		failed = append(failed, t.create(ctx, l, id, settings, []arena.Agent{agents[p[0]], agents[p[1]]}))
 	}
 	return errors.Join(append(failed, t.note(ctx, l, "", time.Time{}))...)
 }
@@ -331,7 +370,7 @@ func (t *tick) starve(ctx context.Context, l arena.League, starved string, comin
 func (t *tick) candidates(
 	ctx context.Context, l arena.League, idle []arena.Agent, rested map[string]arena.Agent,
 	last map[string]time.Time, meetings []arena.Meeting,
-) ([]Candidate, error) {
+) ([]format.Candidate, error) {
 	ids := make([]string, 0, len(idle))
 	for _, a := range idle {
 		if _, ok := rested[a.ID]; ok {
@@ -343,9 +382,9 @@ func (t *tick) candidates(
 		return nil, fmt.Errorf("read ratings: %w", err)
 	}
 	opponents := lastOpponents(meetings)
-	candidates := make([]Candidate, 0, len(ids))
+	candidates := make([]format.Candidate, 0, len(ids))
 	for _, id := range ids {
-		c := Candidate{
+		c := format.Candidate{
 			AgentID: id, OwnerID: rested[id].OwnerID, Rating: arena.StartRating,
 			IdleSince: rested[id].PassedAt, LastOpponent: opponents[id],
 		}
@@ -372,83 +411,4 @@ func lastOpponents(meetings []arena.Meeting) map[string]string {
 		}
 	}
 	return opponent
-}
-
-// elimination gathers a match: once per occurrence of the league's schedule,
-// or, without one, a pause after the last match has ended.
-func (t *tick) elimination(ctx context.Context, l arena.League) error {
-	due, next, err := t.occasion(ctx, l)
-	if err != nil {
-		return err
-	}
-	if !due {
-		return t.note(ctx, l, l.Note, next)
-	}
-	idle, _, err := t.eligible(ctx, l.Slug)
-	if err != nil {
-		return err
-	}
-	last, err := t.played(ctx, l.Slug)
-	if err != nil {
-		return err
-	}
-	candidates := make([]Candidate, len(idle))
-	agents := make(map[string]arena.Agent, len(idle))
-	for i, a := range idle {
-		agents[a.ID] = a
-		candidates[i] = Candidate{AgentID: a.ID, OwnerID: a.OwnerID, IdleSince: a.PassedAt}
-		if at, ok := last[a.ID]; ok {
-			candidates[i].IdleSince = at
-		}
-	}
-	ids, starved := GatherElimination(candidates, l.Settings, rand.New(t.Rand)) //nolint:gosec // the caller's source
-	if starved != "" {
-		return t.note(ctx, l, starved, next)
-	}
-	seated := make([]arena.Agent, len(ids))
-	for i, id := range ids {
-		seated[i] = agents[id]
-	}
-	return errors.Join(t.create(ctx, l, l.Settings, seated), t.note(ctx, l, "", next))
-}
-
-// occasion says whether an elimination league gathers now, and when next.
-func (t *tick) occasion(ctx context.Context, l arena.League) (due bool, next time.Time, err error) {
-	if l.Schedule != "" {
-		if due, next = t.Due(l, t.now); !due {
-			return false, next, nil
-		}
-		occurrence := l.NextRunAt
-		if occurrence.IsZero() {
-			occurrence = t.now.Truncate(time.Minute)
-		}
-		// Another node may be in this very tick (threat C3).
-		if due, err = t.Store.ClaimTick(ctx, "gather:"+l.Slug, occurrence); err != nil {
-			return false, next, fmt.Errorf("claim the occurrence: %w", err)
-		}
-		return due, next, nil
-	}
-	live, err := t.Store.LiveMatches(ctx, l.Slug)
-	if err != nil {
-		return false, next, fmt.Errorf("read live matches: %w", err)
-	}
-	for _, m := range live {
-		if m.StartsAt.Sub(t.now) <= reserve {
-			return false, time.Time{}, nil
-		}
-	}
-	ended, _, err := t.Store.Matches(ctx, arena.MatchFilter{
-		League: l.Slug, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled},
-	}, arena.Page{Limit: 1})
-	if err != nil {
-		return false, next, fmt.Errorf("read the last match: %w", err)
-	}
-	if len(ended) == 0 {
-		return true, time.Time{}, nil
-	}
-	next = ended[0].FinishedAt.Add(t.EliminationPause)
-	if next.After(t.now) {
-		return false, next, nil
-	}
-	return true, time.Time{}, nil
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -22,22 +22,26 @@ const (
 	minTimeLimit     = time.Second
 	maxTimeLimit     = 10 * time.Minute
 	maxBreak         = time.Minute
-	maxTokens        = 1_000_000
+	maxTurns         = 5
+	maxAskedSeats    = 8
 	defaultMaxTokens = 500
-	maxRules         = 20
-	maxRuleLength    = 64 // characters
 )
 
 // Formats lists the formats that leagues may have.
 func Formats() []arena.Format {
-	return []arena.Format{arena.FormatLadder, arena.FormatElimination}
+	return []arena.Format{
+		arena.FormatLadder, arena.FormatRoundRobin, arena.FormatSwiss, arena.FormatKnockout, arena.FormatDoubleElimination,
+		arena.FormatArena, arena.FormatElimination, arena.FormatGauntlet,
+	}
 }
 
-// Defaults fills in what a league's settings leave out: format ladder; judge
-// number for generated tasks, else choice; sealed when rated, else live; two
-// seats on a ladder, 3 to 128 in an elimination; a cap of 50 rounds for an
-// open end; 500 tokens; points summed over the match. Rounds, the time limit
-// and the source of tasks have no default.
+// Defaults fills in what a league's settings leave out: format ladder; the
+// judge that generated tasks are made for, else choice; sealed when rated and
+// no debate or when the crowd votes, else live; 3 to 128 seats in an elimination, two everywhere else;
+// a cap of 50 rounds for an open end; 500 tokens; points summed over the match;
+// what format.Defaults says of the format's options. A debate's rounds are its
+// turns. Otherwise rounds, the time limit and the source of tasks have no
+// default.
 func Defaults(s arena.Settings) arena.Settings {
 	s.Rules = slices.Clone(s.Rules)
 	if s.Format == "" {
@@ -46,22 +50,26 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.Generator != nil {
 		g := *s.Generator
 		if g.Difficulty == 0 {
-			g.Difficulty = defaultDifficulty
+			g.Difficulty = pack.DefaultDifficulty
 		}
 		s.Generator = &g
 	}
 	if s.Judge.Kind == "" {
 		s.Judge.Kind = arena.JudgeChoice
 		if s.Generator != nil {
-			s.Judge.Kind = arena.JudgeNumber
+			s.Judge.Kind = pack.GeneratorJudge(s.Generator.Name)
 		}
 	}
 	if s.Visibility == "" {
 		s.Visibility = arena.VisibilityLive
-		if s.Rated {
+		if s.Rated && s.Debate == nil || s.Judge.Kind == arena.JudgeCrowd { // who votes must not know whose answer it is
 			s.Visibility = arena.VisibilitySealed
 		}
 	}
+	if s.Debate != nil {
+		s.Rounds = 2 * s.Debate.Turns
+	}
+	s.Options = format.Defaults(s.Options, s.Format)
 	least, most := minSeats, minSeats
 	if s.Format == arena.FormatElimination {
 		least, most = minElimination, maxSeats
@@ -93,18 +101,24 @@ func CheckSettings(s arena.Settings) []arena.FieldError {
 		c.require(s.PackID != "", "pack_id", "is missing: a league needs pack_id or generator")
 	} else {
 		c.require(s.PackID == "", "pack_id", "is one source of tasks too many: choose pack_id or generator")
-		c.wrong = append(c.wrong, checkGenerator(*s.Generator)...)
+		c.wrong = append(c.wrong, pack.CheckGenerator(*s.Generator)...)
 	}
 	c.wrong = append(c.wrong, scoring.CheckJudge(s.Judge)...)
+	if s.Generator != nil && len(c.wrong) == 0 {
+		c.require(pack.FitsGenerator(s.Judge, *s.Generator), "judge.kind",
+			"%s cannot judge what the generator %s makes; choose %s", s.Judge.Kind, s.Generator.Name, pack.GeneratorJudge(s.Generator.Name))
+	}
 	c.between("rounds", s.Rounds, 0, maxRounds, " (0 or null: open end)")
 	c.between("max_rounds", s.MaxRounds, 1, maxRounds, "")
 	c.require(s.TimeLimit >= minTimeLimit && s.TimeLimit <= maxTimeLimit,
 		"time_limit_seconds", "must be %g to %g", minTimeLimit.Seconds(), maxTimeLimit.Seconds())
 	c.require(s.Break >= 0 && s.Break <= maxBreak, "break_seconds", "must be 0 to %g", maxBreak.Seconds())
-	c.between("max_tokens", s.MaxTokens, 1, maxTokens, "")
-	c.wrong = append(c.wrong, checkRules(s.Rules)...)
+	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
+	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility == arena.VisibilityLive || s.Visibility == arena.VisibilitySealed,
 		"visibility", "must be live or sealed, not %q", s.Visibility)
+	c.wrong = append(c.wrong, format.Check(s)...)
+	c.asking(s)
 	c.require(s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
 		"score_mode", "must be match or rounds, not %q", s.ScoreMode)
 	return c.wrong
@@ -125,23 +139,31 @@ func (c *checker) between(field string, n, least, most int, note string) {
 
 // format checks the format and the seats that it allows.
 func (c *checker) format(s arena.Settings) {
-	switch s.Format {
-	case arena.FormatLadder:
-		c.require(s.MinSeats == 2, "min_seats", "must be 2: a ladder plays duels")
-		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a ladder plays duels")
-		return
-	case arena.FormatElimination:
-		c.between("min_seats", s.MinSeats, minElimination, maxSeats, "")
-	case arena.FormatRoundRobin, arena.FormatSwiss, arena.FormatKnockout, arena.FormatDoubleElimination,
-		arena.FormatArena, arena.FormatGauntlet:
-		c.require(false, "format", "%s is not yet available; choose one of %s", s.Format, formatNames())
-		return
-	default:
+	switch {
+	case !slices.Contains(Formats(), s.Format):
 		c.require(false, "format", "%q is not a format; choose one of %s", s.Format, formatNames())
-		return
+	case s.Format != arena.FormatElimination:
+		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
+		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a %s plays duels", s.Format)
+	default:
+		c.between("min_seats", s.MinSeats, minElimination, maxSeats, "")
+		c.between("max_seats", s.MaxSeats, minSeats, maxSeats, "")
+		c.require(s.MaxSeats >= s.MinSeats, "max_seats", "must not be below min_seats")
 	}
-	c.between("max_seats", s.MaxSeats, minSeats, maxSeats, "")
-	c.require(s.MaxSeats >= s.MinSeats, "max_seats", "must not be below min_seats")
+}
+
+// asking checks what goes with debates and with judges that must be asked.
+func (c *checker) asking(s arena.Settings) {
+	if s.Debate != nil {
+		c.between("debate.turns", s.Debate.Turns, 1, maxTurns, "")
+		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a debate has two sides")
+		c.require(s.Judge.Asks(), "judge.kind", "must be panel, crowd or model: a debate has no right answer")
+		c.require(s.PackID != "", "pack_id", "is missing: a debate needs a pack of motions")
+	}
+	if s.Judge.Asks() {
+		c.require(s.MaxSeats <= maxAskedSeats, "max_seats", "must be at most %d: a judge that is asked compares all pairs", maxAskedSeats)
+		c.require(s.Generator == nil, "generator", "makes tasks with a right answer: let a pure judge judge them")
+	}
 }
 
 func formatNames() string {
@@ -150,17 +172,4 @@ func formatNames() string {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
-}
-
-// checkRules checks the rules that an agent is told with a task.
-func checkRules(rules []string) []arena.FieldError {
-	c := checker{}
-	c.require(len(rules) <= maxRules, "rules", "%d rules, the limit is %d", len(rules), maxRules)
-	for i, r := range rules {
-		field := fmt.Sprintf("rules[%d]", i)
-		n := utf8.RuneCountInString(r)
-		c.require(n >= 1 && n <= maxRuleLength, field, "must have 1 to %d characters", maxRuleLength)
-		c.require(utf8.ValidString(r) && !strings.ContainsFunc(r, unicode.IsControl), field, "must be plain text")
-	}
-	return c.wrong
 }

@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 			arena.Settings{},
 			arena.Settings{
 				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500,
-				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match",
+				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match", Options: arena.FormatOptions{Starts: "season"},
 			},
 		},
 		{
@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 			arena.Settings{
 				Format: "elimination", Judge: arena.JudgeSpec{Kind: "number"}, MaxRounds: 50, MaxTokens: 500,
 				MinSeats: 3, MaxSeats: 128, Visibility: "sealed", ScoreMode: "match", Rated: true,
-				Generator: &arena.GeneratorSpec{Name: "arithmetic", Difficulty: 2},
+				Generator: &arena.GeneratorSpec{Name: "arithmetic", Difficulty: 2}, Options: arena.FormatOptions{Starts: "match"},
 			},
 		},
 		{
@@ -43,6 +43,16 @@ func TestDefaults(t *testing.T) {
 			arena.Settings{
 				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, TimeLimit: 5,
 				MinSeats: 8, MaxSeats: 9, Visibility: "live", ScoreMode: "rounds", Rated: true, PackID: "pk_1", Rules: []string{"r"},
+				Options: arena.FormatOptions{Starts: "match"},
+			},
+		},
+		{
+			"a debate",
+			arena.Settings{Format: "knockout", PackID: "pk_1", Rated: true, Debate: &arena.DebateSpec{Turns: 3}, Judge: arena.JudgeSpec{Kind: "crowd"}},
+			arena.Settings{
+				Format: "knockout", PackID: "pk_1", Rated: true, Debate: &arena.DebateSpec{Turns: 3}, Judge: arena.JudgeSpec{Kind: "crowd"},
+				Rounds: 6, MaxRounds: 50, MaxTokens: 500, MinSeats: 2, MaxSeats: 2, Visibility: "sealed", ScoreMode: "match",
+				Options: arena.FormatOptions{BestOf: 1, Forfeit: 2 * time.Minute, Starts: "season"},
 			},
 		},
 	}
@@ -90,7 +100,6 @@ func TestCheckSettings(t *testing.T) {
 		{"nothing", arena.Settings{}, []string{
 			"format", "pack_id", "judge.kind", "max_rounds", "time_limit_seconds", "max_tokens", "visibility", "score_mode",
 		}},
-		{"format of later", ladder(func(s *arena.Settings) { s.Format = arena.FormatSwiss }), []string{"format"}},
 		{"no format", ladder(func(s *arena.Settings) { s.Format = "chess" }), []string{"format"}},
 		{"two sources", ladder(func(s *arena.Settings) {
 			s.Generator = &arena.GeneratorSpec{Name: "arithmetic"}
@@ -99,6 +108,9 @@ func TestCheckSettings(t *testing.T) {
 		{"generator's name and difficulty", ladder(func(s *arena.Settings) {
 			s.PackID, s.Generator = "", &arena.GeneratorSpec{Name: "x", Difficulty: 9}
 		}), []string{"generator.name", "generator.difficulty"}},
+		{"a judge that cannot judge what is generated", ladder(func(s *arena.Settings) {
+			s.PackID, s.Generator, s.Judge.Kind = "", &arena.GeneratorSpec{Name: "dates"}, "number"
+		}), []string{"judge.kind"}},
 		{"judge", ladder(func(s *arena.Settings) { s.Judge.Kind = "coin" }), []string{"judge.kind"}},
 		{"rounds below", ladder(func(s *arena.Settings) { s.Rounds = -1 }), []string{"rounds"}},
 		{"rounds above", ladder(func(s *arena.Settings) { s.Rounds = 201 }), []string{"rounds"}},
@@ -137,9 +149,45 @@ func TestCheckSettings(t *testing.T) {
 
 func TestCheckSettings_saysWhatThereIs(t *testing.T) {
 	t.Parallel()
-	s := league.Defaults(arena.Settings{Format: arena.FormatSwiss, PackID: "pk_1", TimeLimit: time.Second})
-	want := []arena.FieldError{{Field: "format", Message: "swiss is not yet available; choose one of ladder, elimination"}}
+	s := league.Defaults(arena.Settings{Format: "chess", PackID: "pk_1", TimeLimit: time.Second})
+	want := []arena.FieldError{{
+		Field: "format", Message: `"chess" is not a format; choose one of ladder, round_robin, swiss, knockout, double_elimination, arena, elimination, gauntlet`,
+	}}
 	if d := cmp.Diff(want, league.CheckSettings(s)); d != "" {
 		t.Error(d)
+	}
+}
+
+// Judges that are asked, and debates, restrict what goes with them.
+func TestCheckSettings_asking(t *testing.T) {
+	t.Parallel()
+	motions := func(change func(*arena.Settings)) arena.Settings {
+		s := arena.Settings{
+			PackID: "pk_1", TimeLimit: time.Minute, Debate: &arena.DebateSpec{Turns: 2},
+			Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "who argues better"},
+		}
+		change(&s)
+		return league.Defaults(s)
+	}
+	for _, tt := range []struct {
+		name  string
+		in    arena.Settings
+		field string
+	}{
+		{"fine", motions(func(*arena.Settings) {}), ""},
+		{"too many turns", motions(func(s *arena.Settings) { s.Debate.Turns = 6 }), "debate.turns"},
+		{"a pure judge", motions(func(s *arena.Settings) { s.Judge = arena.JudgeSpec{Kind: arena.JudgeExact} }), "judge.kind"},
+		{"an elimination", motions(func(s *arena.Settings) { s.Format, s.MaxSeats = arena.FormatElimination, 8 }), "max_seats"},
+		{"too many pairs", motions(func(s *arena.Settings) {
+			s.Debate, s.Format, s.MaxSeats, s.Rounds = nil, arena.FormatElimination, 9, 3
+		}), "max_seats"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wrong := league.CheckSettings(tt.in)
+			if (tt.field == "") != (len(wrong) == 0) || tt.field != "" && wrong[0].Field != tt.field {
+				t.Errorf("wrong: %+v, want %q", wrong, tt.field)
+			}
+		})
 	}
 }

@@ -7,15 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/pack"
 )
 
 // TaskStore holds the packs.
 type TaskStore interface {
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	Task(ctx context.Context, packID string, n int) (arena.Task, error) // n in [0, Pack.Tasks)
+	// RecentTasks tells which sources the agents of a match have had lately, and when.
+	RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error)
 }
 
 // Tasks chooses the tasks of matches.
@@ -29,10 +34,11 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 	return &Tasks{store}, nil
 }
 
-// Pick gives the task of a round, from 1 on. It follows from the match alone:
-// after a take-over, another node picks the same. A pack's task does not come
-// twice in a match until all have come. A pack without tasks is an error with
-// code conflict.
+// Pick gives the task of a round, from 1 on. Generated tasks follow from the
+// match's seed. From a pack comes the first task, in an order drawn from the
+// seed, that none of the agents has had lately, or when they have had all, the
+// one that was put longest ago. A debate has one motion for all its rounds. A
+// pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
 // remembers ids never takes a new task for the repeated delivery of an old one.
@@ -50,30 +56,65 @@ func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 		return arena.Task{}, errors.New("rounds begin with 1")
 	}
 	if m.Settings.Generator != nil {
-		return Generate(*m.Settings.Generator, m.Seed, round)
+		return pack.Generate(*m.Settings.Generator, m.Seed, round)
 	}
-	pack, err := t.store.Pack(ctx, m.Settings.PackID)
+	p, err := t.store.Pack(ctx, m.Settings.PackID)
 	if err != nil {
 		return arena.Task{}, fmt.Errorf("read pack %s: %w", m.Settings.PackID, err)
 	}
-	if pack.Tasks < 1 {
-		return arena.Task{}, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", pack.ID)
+	if p.Tasks < 1 {
+		return arena.Task{}, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", p.ID)
 	}
-	n := position(m.Seed, round-1, pack.Tasks)
-	task, err := t.store.Task(ctx, pack.ID, n)
+	n, err := t.choose(ctx, m, p, round)
 	if err != nil {
-		return arena.Task{}, fmt.Errorf("read task %d of pack %s: %w", n, pack.ID, err)
+		return arena.Task{}, err
 	}
+	task, err := t.store.Task(ctx, p.ID, n)
+	if err != nil {
+		return arena.Task{}, fmt.Errorf("read task %d of pack %s: %w", n, p.ID, err)
+	}
+	task.Source = source(p.ID, n)
 	return task, nil
 }
 
-// position gives the i-th element, i >= 0, of a pseudo-random order of
-// 0..n-1, and of another order each time that all n have come. An order is
-// a·i+b mod n with a prime to n: each number once, without a list of them.
+func source(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
+
+// choose gives the number of the task in the pack.
+func (t *Tasks) choose(ctx context.Context, m arena.Match, p arena.Pack, round int) (int, error) {
+	if m.Settings.Debate != nil && round > 1 {
+		m.Seats = nil // of this match alone: its motion
+	}
+	seen, err := t.store.RecentTasks(ctx, m)
+	if err != nil {
+		return 0, fmt.Errorf("read recent tasks: %w", err)
+	}
+	if m.Settings.Debate != nil && round > 1 {
+		for motion := range seen {
+			return strconv.Atoi(strings.TrimPrefix(motion, p.ID+"/"))
+		}
+	}
+	oldest := -1
+	var put time.Time
+	for i := range p.Tasks {
+		n := position(m.Seed, i, p.Tasks)
+		at, known := seen[source(p.ID, n)]
+		if !known {
+			return n, nil
+		}
+		if oldest < 0 || at.Before(put) {
+			oldest, put = n, at
+		}
+	}
+	return oldest, nil
+}
+
+// position gives the i-th element, 0 <= i < n, of a pseudo-random order of
+// 0..n-1. The order is a·i+b mod n with a prime to n: each number once, without
+// a list of them.
 func position(seed uint64, i, n int) int {
-	size := uint64(n)                                                 //nolint:gosec // at least 1
-	order := rand.NewPCG(seed, uint64(i/n))                           //nolint:gosec // not negative; repeatability is wanted, not secrecy
-	a, b, at := order.Uint64()%size, order.Uint64()%size, uint64(i%n) //nolint:gosec // not negative
+	size, at := uint64(n), uint64(i) //nolint:gosec // not negative
+	order := rand.NewPCG(seed, 0)
+	a, b := order.Uint64()%size, order.Uint64()%size
 	for gcd(a, size) != 1 {
 		a = (a + 1) % size
 	}

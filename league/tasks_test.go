@@ -2,78 +2,144 @@ package league_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/pack"
 )
 
-// pack is a store with one pack of so many tasks; task n is described as n.
-type pack int
+// shelf is a store with one pack of so many tasks; task n is described as n.
+// It remembers what was put to whom.
+type shelf struct {
+	tasks int
+	put   map[string]map[string]time.Time // by match and by agent
+}
 
-func (p pack) Pack(_ context.Context, id string) (arena.Pack, error) {
+func (p *shelf) Pack(_ context.Context, id string) (arena.Pack, error) {
 	if id != "pk_1" {
 		return arena.Pack{}, arena.Errorf(arena.CodeNotFound, "no pack %s", id)
 	}
-	return arena.Pack{ID: id, Tasks: int(p)}, nil
+	return arena.Pack{ID: id, Tasks: p.tasks}, nil
 }
 
-func (p pack) Task(_ context.Context, packID string, n int) (arena.Task, error) {
-	if packID != "pk_1" || n < 0 || n >= int(p) {
+func (p *shelf) Task(_ context.Context, packID string, n int) (arena.Task, error) {
+	if packID != "pk_1" || n < 0 || n >= p.tasks {
 		return arena.Task{}, arena.Errorf(arena.CodeNotFound, "no task %d", n)
 	}
 	return arena.Task{ID: "tk_of_the_pack", Description: strconv.Itoa(n), Answers: []string{"x"}}, nil
 }
 
+func (p *shelf) RecentTasks(_ context.Context, m arena.Match) (map[string]time.Time, error) {
+	seen := maps.Clone(p.put[m.ID])
+	if seen == nil {
+		seen = map[string]time.Time{}
+	}
+	for _, s := range m.Seats {
+		maps.Copy(seen, p.put[s.AgentID])
+	}
+	return seen, nil
+}
+
+// play picks the task of a round and puts it.
+func (p *shelf) play(m arena.Match, round int) (arena.Task, error) {
+	tasks, err := league.NewTasks(p)
+	if err != nil {
+		return arena.Task{}, err
+	}
+	task, err := tasks.Pick(context.Background(), m, round)
+	if err != nil {
+		return task, err
+	}
+	at := time.Unix(int64(len(p.put[""])), 0)
+	who := []string{"", m.ID} // "" counts the tasks
+	for _, s := range m.Seats {
+		who = append(who, s.AgentID)
+	}
+	for _, w := range who {
+		if p.put == nil {
+			p.put = map[string]map[string]time.Time{}
+		}
+		if p.put[w] == nil {
+			p.put[w] = map[string]time.Time{}
+		}
+		p.put[w][task.Source] = at
+	}
+	p.put[""][task.ID] = at
+	return task, nil
+}
+
 func picker(t testing.TB, n int) *league.Tasks {
 	t.Helper()
-	tasks, err := league.NewTasks(pack(n))
+	tasks, err := league.NewTasks(&shelf{tasks: n})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tasks
 }
 
-func TestTasks_Pick(t *testing.T) {
-	t.Parallel()
-	packed := func(seed uint64) arena.Match {
-		return arena.Match{ID: "m_1", Seed: seed, Settings: arena.Settings{PackID: "pk_1"}}
+func packed(seed uint64, agents ...string) arena.Match {
+	m := arena.Match{ID: "m_" + strconv.FormatUint(seed, 10), Seed: seed, Settings: arena.Settings{PackID: "pk_1"}}
+	for _, a := range agents {
+		m.Seats = append(m.Seats, arena.Seat{AgentID: a})
 	}
+	return m
+}
 
-	t.Run("every task once before any comes again", func(t *testing.T) {
+func TestTasks_Pick_pack(t *testing.T) {
+	t.Parallel()
+	t.Run("no agent gets a task again before it has had all", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
-			n := rapid.IntRange(1, 300).Draw(t, "tasks")
-			m := packed(rapid.Uint64().Draw(t, "seed"))
-			tasks, err := league.NewTasks(pack(n))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for again := range 2 {
-				seen := map[string]bool{}
-				for round := again*n + 1; round <= (again+1)*n; round++ {
-					task, err := tasks.Pick(context.Background(), m, round)
+			p := &shelf{tasks: rapid.IntRange(2, 60).Draw(t, "tasks")}
+			rounds := rapid.IntRange(1, 5).Draw(t, "rounds")
+			had := map[string]bool{}
+			for match := 0; len(had) < p.tasks; match++ {
+				m := packed(rapid.Uint64().Draw(t, "seed"), "ag_a", "ag_"+strconv.Itoa(match))
+				m.ID = strconv.Itoa(match)
+				for round := 1; round <= rounds && len(had) < p.tasks; round++ {
+					task, err := p.play(m, round)
 					if err != nil {
 						t.Fatal(err)
 					}
-					seen[task.Description] = true
-				}
-				if len(seen) != n {
-					t.Fatalf("%d of %d tasks came in %d rounds", len(seen), n, n)
+					if had[task.Description] {
+						t.Fatalf("task %s comes again after %d of %d", task.Description, len(had), p.tasks)
+					}
+					had[task.Description] = true
 				}
 			}
 		})
 	})
-	t.Run("the same for the same match, another for another", func(t *testing.T) {
+	t.Run("then the one of long ago comes", func(t *testing.T) {
+		t.Parallel()
+		p := &shelf{tasks: 7}
+		var order []string
+		for i := range 21 {
+			task, err := p.play(packed(uint64(i), "ag_a", "ag_b"), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			order = append(order, task.Description)
+		}
+		want := slices.Concat(order[:7], order[:7], order[:7])
+		if d := cmp.Diff(want, order); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("strangers get them in the order of the seed", func(t *testing.T) {
 		t.Parallel()
 		order := func(seed uint64) (s string) {
+			p := &shelf{tasks: 842}
 			for round := 1; round <= 10; round++ {
-				task, err := picker(t, 842).Pick(t.Context(), packed(seed), round)
+				task, err := p.play(packed(seed), round)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,21 +155,27 @@ func TestTasks_Pick(t *testing.T) {
 			t.Error("two seeds, one order")
 		}
 	})
-	t.Run("a used-up pack comes in another order", func(t *testing.T) {
+	t.Run("a debate keeps its motion", func(t *testing.T) {
 		t.Parallel()
-		var first, second string
-		for round := 1; round <= 50; round++ {
-			a, errA := picker(t, 50).Pick(t.Context(), packed(1), round)
-			b, errB := picker(t, 50).Pick(t.Context(), packed(1), round+50)
-			if errA != nil || errB != nil {
-				t.Fatal(errA, errB)
+		p := &shelf{tasks: 20}
+		m := packed(1, "ag_a", "ag_b")
+		m.Settings.Debate = &arena.DebateSpec{Turns: 2}
+		motions := map[string]bool{}
+		for round := 1; round <= 4; round++ {
+			task, err := p.play(m, round)
+			if err != nil {
+				t.Fatal(err)
 			}
-			first, second = first+a.Description+" ", second+b.Description+" "
+			motions[task.Description] = true
 		}
-		if first == second {
-			t.Errorf("twice %s", first)
+		if len(motions) != 1 {
+			t.Errorf("motions %v", motions)
 		}
 	})
+}
+
+func TestTasks_Pick(t *testing.T) {
+	t.Parallel()
 	t.Run("ids name match and round", func(t *testing.T) {
 		t.Parallel()
 		ids := map[string]bool{}
@@ -133,7 +205,7 @@ func TestTasks_Pick(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := league.Generate(spec, 5, 3)
+		want, err := pack.Generate(spec, 5, 3)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,58 @@ type world struct {
 	published []arena.Event
 	woken     int
 	broken    string // slug of a league whose agents cannot be read
+	seasons   map[string]*arena.Season
+	pairings  map[string][]arena.Pairing
+}
+
+// noon is when every test begins.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func (w *world) Season(_ context.Context, slug string, _ int) (arena.Season, []arena.Pairing, error) {
+	s := w.seasons[slug]
+	if s == nil {
+		return arena.Season{}, nil, arena.Errorf(arena.CodeNotFound, "no season")
+	}
+	return *s, slices.Clone(w.pairings[slug]), nil
+}
+
+func (w *world) StartSeason(_ context.Context, s arena.Season) (arena.Season, error) {
+	s.Status, s.No = arena.SeasonRunning, 1
+	w.seasons[s.League] = &s
+	return s, nil
+}
+
+func (w *world) ChangeSeason(_ context.Context, s arena.Season, c arena.SeasonChange) error {
+	for _, p := range c.Pairings {
+		at := slices.IndexFunc(w.pairings[s.League], func(q arena.Pairing) bool {
+			return q.Round == p.Round && q.Slot == p.Slot && q.Game == p.Game
+		})
+		if at < 0 {
+			w.pairings[s.League] = append(w.pairings[s.League], p)
+		} else {
+			w.pairings[s.League][at] = p
+		}
+	}
+	w.seasons[s.League].Entrants = append(w.seasons[s.League].Entrants, c.Join...)
+	return nil
+}
+
+func (w *world) PairingMatches(context.Context, string) (map[string]arena.Match, error) {
+	found := map[string]arena.Match{}
+	for _, m := range w.matches {
+		found[m.ID] = m
+	}
+	return found, nil
+}
+
+func (w *world) RunningSeasons(context.Context) ([]string, error) { return nil, nil }
+
+func (w *world) Standings(context.Context, string, time.Time) ([]arena.Standing, error) {
+	return nil, errors.New("not asked for here")
+}
+
+func (w *world) EndMatch(context.Context, string, arena.MatchStatus, string, time.Time, arena.Event) (arena.Event, error) {
+	return arena.Event{}, errors.New("not asked for here")
 }
 
 func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
@@ -130,7 +182,7 @@ func (w *world) league(slug string) *arena.League {
 
 // newWorld has the given agents in every league; change comes last.
 func newWorld(leagues []arena.League, agents ...string) *world {
-	w := &world{now: noon, leagues: leagues, claims: map[string]bool{}}
+	w := &world{now: noon, leagues: leagues, claims: map[string]bool{}, seasons: map[string]*arena.Season{}, pairings: map[string][]arena.Pairing{}}
 	var slugs []string
 	for _, l := range leagues {
 		slugs = append(slugs, l.Slug)

@@ -54,15 +54,9 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 	if g == nil || o.Now == nil {
 		return nil, errors.New("protocol client: a guard and a clock are needed")
 	}
-	var roots *x509.CertPool // nil: the system's
-	if len(o.ExtraRoots) > 0 {
-		var err error
-		if roots, err = x509.SystemCertPool(); err != nil {
-			return nil, fmt.Errorf("protocol client: system roots: %w", err)
-		}
-		for _, c := range o.ExtraRoots {
-			roots.AddCert(c)
-		}
+	roots, err := rootsWith(o.ExtraRoots)
+	if err != nil {
+		return nil, fmt.Errorf("protocol client: %w", err)
 	}
 	dialer := &net.Dialer{
 		Timeout:  cmp.Or(o.DialTimeout, 3*time.Second),

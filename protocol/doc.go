@@ -15,6 +15,9 @@
 //     happened as an Exchange. It never follows, decompresses, re-sends or
 //     upgrades anything.
 //
+// NewOperatorClient is the other way out: to the operator's own services, which
+// no guard keeps off a private network.
+//
 // A driver, one per protocol in a room below this one, has two methods:
 //
 //	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)

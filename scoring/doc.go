@@ -1,12 +1,18 @@
 // Package scoring turns answers into points, points into places and places
 // into rating changes (rulebook, sections 6 and 7).
 //
-// It owns the pure judges, the order of seats, who drops out of an
+// It owns the pure judges, what their settings and tasks may be, the order of seats, who drops out of an
 // elimination match, when a match is over and the rating system
 // "agora-elo-1". It leaves asking judges to arena/judge, the playing of rounds
 // to arena/runner and the writing of ratings to store.
 //
+// It also owns what stands beside the ratings and moves none of them: refits,
+// Glicko-2 and calibration.
+//
 // Everything here is a pure function: no clock, no randomness, no storage, and
-// the same bits on every architecture. It imports arena, the standard library
-// and Unicode normalisation; arena/runner, league and cmd/arena may import it.
+// the same bits on every architecture, but for refits and Glicko-2, which may
+// differ in the last digit shown. Programs of strangers run in
+// scoring/sandbox, which counts their steps. It imports arena, that room, the
+// strict JSON decoder, the standard library and Unicode normalisation;
+// arena/runner, league and cmd/arena may import it.
 package scoring

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
@@ -274,63 +273,6 @@ func TestJudge_unknownKindGivesNothing(t *testing.T) {
 	t.Parallel()
 	if p := scoring.Judge(arena.JudgeSpec{Kind: "coin"}, arena.Task{Answers: []string{"x"}}, "x"); p != 0 {
 		t.Errorf("points = %d", p)
-	}
-}
-
-func TestCheckJudge(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		spec arena.JudgeSpec
-		want []string // fields
-	}{
-		{arena.JudgeSpec{Kind: "exact"}, nil},
-		{arena.JudgeSpec{Kind: "choice"}, nil},
-		{arena.JudgeSpec{Kind: "number", Tolerance: 0.5}, nil},
-		{arena.JudgeSpec{Kind: "number", Tolerance: 1e9}, nil},
-		{arena.JudgeSpec{Kind: "number", Tolerance: 1.1e9}, []string{"judge.tolerance"}},
-		{arena.JudgeSpec{Kind: "number", Tolerance: -1}, []string{"judge.tolerance"}},
-		{arena.JudgeSpec{Kind: "number", Tolerance: math.NaN()}, []string{"judge.tolerance"}},
-		{arena.JudgeSpec{Kind: "exact", Tolerance: 1}, []string{"judge.tolerance"}},
-		{arena.JudgeSpec{}, []string{"judge.kind"}},
-		{arena.JudgeSpec{Kind: "panel"}, []string{"judge.kind"}},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprintf("%+v", tt.spec), func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for _, f := range scoring.CheckJudge(tt.spec) {
-				got = append(got, f.Field)
-			}
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Error(d)
-			}
-		})
-	}
-}
-
-func TestAccepts(t *testing.T) {
-	t.Parallel()
-	choice, number := arena.JudgeSpec{Kind: arena.JudgeChoice}, arena.JudgeSpec{Kind: arena.JudgeNumber}
-	tests := []struct {
-		name string
-		spec arena.JudgeSpec
-		task arena.Task
-		want bool
-	}{
-		{"option is accepted", choice, arena.Task{Options: []string{"x", "y"}, Answers: []string{"Y"}}, true},
-		{"no option is accepted", choice, arena.Task{Options: []string{"x", "y"}, Answers: []string{"z"}}, false},
-		{"no options", choice, arena.Task{Answers: []string{"z"}}, true},
-		{"a number", number, arena.Task{Answers: []string{"?", "1,000"}}, true},
-		{"no number", number, arena.Task{Answers: []string{"many"}}, false},
-		{"no answers", choice, arena.Task{}, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := scoring.Accepts(tt.spec, tt.task); got != tt.want {
-				t.Errorf("got %v", got)
-			}
-		})
 	}
 }
 

@@ -33,12 +33,7 @@ func anyNumber(accepted []string, answer string, tolerance float64) bool {
 	if !ok {
 		return false
 	}
-	// The shortest decimal is the number that was written: 0.3, not the binary
-	// fraction beside it.
-	allowed, ok := new(big.Rat).SetString(strconv.FormatFloat(tolerance, 'g', -1, 64))
-	if !ok {
-		return false
-	}
+	allowed := exactly(tolerance)
 	return slices.ContainsFunc(accepted, func(a string) bool {
 		want, ok := parseNumber(a)
 		if !ok {
@@ -47,6 +42,16 @@ func anyNumber(accepted []string, answer string, tolerance float64) bool {
 		difference := want.Sub(want, given)
 		return difference.Abs(difference).Cmp(allowed) <= 0
 	})
+}
+
+// exactly gives a tolerance as it was written, the shortest decimal: 0.3, not
+// the binary fraction beside it. What is no number, or below 0, allows nothing.
+func exactly(tolerance float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(tolerance, 'g', -1, 64))
+	if !ok || r.Sign() < 0 {
+		return new(big.Rat)
+	}
+	return r
 }
 
 // parseNumber reads a text that is one number, exactly.

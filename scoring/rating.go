@@ -13,7 +13,7 @@ const System = "agora-elo-1"
 // The K factors and their conditions (rulebook, section 7). A declared new
 // version has the K of a newcomer for its next matches (Rating.NewVersion).
 const (
-	newcomerK  = 40
+	newcomerK  = arena.StartK
 	settledK   = 20
 	masterK    = 10
 	masterPeak = 2_400_000 // milli-Elo, ever reached
@@ -121,7 +121,7 @@ func participants(seats []arena.Seat, answers []arena.Answer, ratings map[string
 		if !ok {
 			r = arena.NewRating("", s.AgentID)
 		}
-		players = append(players, player{seat: s, before: r, k: kFactor(r), rounds: rounds[s.AgentID]})
+		players = append(players, player{seat: s, before: r, k: kFactor(&r), rounds: rounds[s.AgentID]})
 	}
 	return players
 }
@@ -156,7 +156,7 @@ func anyAnswered(players []player) bool {
 }
 
 // kFactor gives K from before the match.
-func kFactor(r arena.Rating) int {
+func kFactor(r *arena.Rating) int {
 	switch {
 	case r.Matches < arena.ProvisionalMatches, r.NewVersion > 0:
 		return newcomerK
@@ -190,27 +190,34 @@ func compare(settings arena.Settings, a, b *player, n int) {
 }
 
 func (p *player) add(s, surprise float64, n int) {
-	// A product and then a quotient: nothing here can be fused.
-	t := float64(float64(1000*p.k)*surprise) / float64(n-1)
-	p.sum += arena.Melo(math.Round(t)) // rounds half away from zero
+	p.sum += term(p.k, surprise, n)
 	p.score += s
 	p.pairs++
+}
+
+// term gives t for one with K whose S-E is surprise, in a match of n.
+func term(k int, surprise float64, n int) arena.Melo {
+	// A product and then a quotient: nothing here can be fused.
+	t := float64(float64(1000*k)*surprise) / float64(n-1)
+	return arena.Melo(math.Round(t)) // rounds half away from zero
 }
 
 // result gives S of a against b as a fraction; of is 0 when the two have no
 // common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
-	var mine, theirs arena.Points
+	var ahead arena.Points
 	games, common := 0, 0
+	theirs := b.rounds[:len(a.rounds)]
 	for round := range a.rounds {
-		x, y := a.rounds[round], b.rounds[round]
+		x, y := &a.rounds[round], &theirs[round]
 		if !x.counted || !y.counted {
 			continue
 		}
 		common++
-		mine += x.points
-		theirs += y.points
-		games += game(int(x.points - y.points))
+		ahead += x.points - y.points
+		if settings.ScoreMode == arena.ScoreRounds {
+			games += game(int(x.points - y.points))
+		}
 	}
 	switch {
 	case common == 0:
@@ -220,7 +227,7 @@ func result(settings arena.Settings, a, b *player) (won, of int) {
 	case settings.ScoreMode == arena.ScoreRounds:
 		return games, 2 * common
 	default:
-		return game(int(mine - theirs)), 2
+		return game(int(ahead)), 2
 	}
 }
 
@@ -245,22 +252,40 @@ func expected(gap arena.Melo) float64 { return 1 / (1 + pow10(gap)) }
 //
 // math.Pow is not used: below it lies an assembly routine on some
 // architectures, and its Go text may be fused (x*y+z with one rounding) on
-// others. Here are only sums, products and quotients, and each product is
-// converted, which forbids fusing: every machine gives the same bits, and a
-// replay of settlements on another machine gives the same ratings.
+// others. Here are only sums and products, and each product is converted,
+// which forbids fusing: every machine gives the same bits, and a replay of
+// settlements on another machine gives the same ratings.
 func pow10(gap arena.Melo) float64 {
-	const unit = 400 * 1000 // milli-Elo per factor of ten
+	const (
+		unit = 400 * 1000 // milli-Elo per factor of ten
+		step = unit / int64(len(sixteenths))
+	)
 	whole, part := int64(gap)/unit, int64(gap)%unit
-	// The series of e^x with x = ln 10 * part/unit, 0 <= x < 2.31: the terms
-	// after the 31st are below the last bit.
-	x := float64(math.Ln10*float64(part)) / unit
-	power, term := 1.0, 1.0
-	for i := 1; i < 32; i++ {
-		term = float64(term*x) / float64(i)
-		power += term
-	}
+	// The series of e^x with x = ln 10 * rest/unit, 0 <= x < 0.144: the terms
+	// after the tenth power are below the last bit.
+	x := float64(float64(part%step) * (math.Ln10 / unit))
+	power := 1.0 / 3_628_800
+	power = float64(power*x) + 1.0/362_880
+	power = float64(power*x) + 1.0/40_320
+	power = float64(power*x) + 1.0/5040
+	power = float64(power*x) + 1.0/720
+	power = float64(power*x) + 1.0/120
+	power = float64(power*x) + 1.0/24
+	power = float64(power*x) + 1.0/6
+	power = float64(power*x) + 0.5
+	power = float64(power*x) + 1
+	power = float64(power*x) + 1
+	power = float64(power * sixteenths[part/step])
 	for range min(whole, 400) { // beyond 10^308 it is infinite anyway
 		power = float64(power * 10)
 	}
 	return power
+}
+
+// sixteenths are 10^(i/16).
+var sixteenths = [16]float64{
+	1, 1.1547819846894581797, 1.3335214321633240257, 1.5399265260594919896,
+	1.7782794100389228012, 2.0535250264571460746, 2.3713737056616552617, 2.7384196342643612942,
+	3.1622776601683793320, 3.6517412725483770583, 4.2169650342858224857, 4.8696752516586311494,
+	5.6234132519034908039, 6.4938163157621131513, 7.4989420933245582730, 8.6596432336006535235,
 }

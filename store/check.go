@@ -9,22 +9,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// RatingsCheck is what the ratings of one league add up to.
-type RatingsCheck struct {
-	League      string
-	Agents      int
-	Settlements int
-	Sum, Drift  arena.Melo
-}
-
 // CheckRatings replays all settlements in order and compares what they give
 // with the stored ratings and drifts, bit for bit (rulebook, section 7). It
 // gives the leagues with ratings by slug.
-func (s *Store) CheckRatings(ctx context.Context) ([]RatingsCheck, error) {
+func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
 	type key struct{ league, agent string }
 	replayed := map[key]arena.Rating{}
-	checks := map[string]*RatingsCheck{}
-	var checked []RatingsCheck
+	checks := map[string]*arena.RatingsReport{}
+	var checked []arena.RatingsReport
 	for after := int64(0); ; {
 		page, err := s.Settlements(ctx, "", after, maxIDs)
 		if err != nil {
@@ -36,7 +28,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]RatingsCheck, error) {
 			}
 			c := checks[t.League]
 			if c == nil {
-				c = &RatingsCheck{League: t.League}
+				c = &arena.RatingsReport{League: t.League}
 				checks[t.League] = c
 			}
 			c.Settlements++
@@ -84,7 +76,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]RatingsCheck, error) {
 	for _, l := range leagues {
 		c := checks[l.Slug]
 		if c == nil {
-			c = &RatingsCheck{League: l.Slug}
+			c = &arena.RatingsReport{League: l.Slug}
 		}
 		if l.Drift != c.Drift || c.Sum != arena.Melo(c.Agents)*arena.StartRating+c.Drift {
 			return nil, fmt.Errorf("check ratings: league %s has %d with a drift of %d, settlements give a drift of %d", l.Slug, c.Sum, l.Drift, c.Drift)
@@ -93,7 +85,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]RatingsCheck, error) {
 			checked = append(checked, *c)
 		}
 	}
-	slices.SortFunc(checked, func(a, b RatingsCheck) int { return strings.Compare(a.League, b.League) })
+	slices.SortFunc(checked, func(a, b arena.RatingsReport) int { return strings.Compare(a.League, b.League) })
 	return checked, nil
 }
 

@@ -44,6 +44,13 @@ var tables = []table{
 	{"met", []string{"league", "a", "b"}, 1024},
 	{"settlements", []string{"seq"}, 1024},
 	{"rating_changes", []string{"settlement", "no"}, 1024},
+	{"seasons", []string{"id"}, 512},
+	{"entrants", []string{"season_id", "agent_id"}, 1024},
+	{"pairings", []string{"season_id", "round", "slot", "game"}, 1024},
+	{"verdicts", []string{"match_id", "round", "no"}, 512},
+	{"votes", []string{"match_id", "round", "voter"}, 1024},
+	{"fits", []string{"league"}, 64},
+	{"audit", []string{"id"}, 512},
 	{"counters", []string{"name"}, 512},
 	{"ticks", []string{"job", "tick"}, 1024},
 }
@@ -58,7 +65,7 @@ type CopyProgress struct {
 // CopyReport is what a copy found equal in both databases.
 type CopyReport struct {
 	Tables  []CopiedTable
-	Leagues []RatingsCheck
+	Leagues []arena.RatingsReport
 }
 
 // CopiedTable is a table that holds the same rows in both.

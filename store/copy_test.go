@@ -184,7 +184,7 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 	if len(report.Tables) != len(store.Tables()) {
 		t.Errorf("%d tables were copied", len(report.Tables))
 	}
-	want := []store.RatingsCheck{
+	want := []arena.RatingsReport{
 		{League: "sums", Agents: 4, Settlements: 1, Sum: 6_000_000},
 		{League: "trivia", Agents: 3, Settlements: 3, Sum: 4_500_000},
 	}

@@ -94,3 +94,8 @@ func Tables() []string {
 
 // Explain turns a driver's error into the domain's, as every method does.
 func (s *Store) Explain(err error) error { return s.d.explain(err) }
+
+// ClaimQuery is the query of AgentClaims.
+func ClaimQuery(agentID, league string, limit int) (string, []any) {
+	return claimQuery(agentID, league, limit)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -21,6 +22,9 @@ type taskDoc struct {
 	Difficulty   string   `json:"difficulty"`
 	MaxTokens    int      `json:"max_tokens"`
 	Rules        []string `json:"rules"`
+
+	Cases  []arena.Case `json:"cases,omitempty"`
+	Source string       `json:"source,omitempty"`
 }
 
 // CreatePack stores a pack with its tasks, numbered from 0; its count is
@@ -86,4 +90,66 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
 	}
 	return arena.Task(t), s.wrap(err, "read task %d of pack %s", n, packID)
+}
+
+// EachTask calls visit with every task of a pack in order, until it returns
+// an error, which comes back.
+func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
+	const page = 512
+	for from := 0; ; from += page {
+		tasks, err := all(ctx, s.reader, func(r scanner) (t taskDoc, err error) {
+			return t, r.Scan(jsonInto{&t})
+		}, `SELECT body FROM tasks WHERE pack_id = $1 AND n >= $2 AND n < $3 ORDER BY n`, packID, from, from+page)
+		if err != nil {
+			return s.wrap(err, "read tasks of pack %s", packID)
+		}
+		for i, t := range tasks {
+			if err := visit(from+i, arena.Task(t)); err != nil {
+				return err
+			}
+		}
+		if len(tasks) < page {
+			return nil
+		}
+	}
+}
+
+// The matches whose tasks are not put again soon: the last ones of each agent,
+// or, where there are more agents than that, of the league.
+const (
+	recentMatches       = 20
+	recentLeagueMatches = 50
+	recentAgents        = 8
+)
+
+// RecentTasks gives the sources of the tasks that the agents of a match have
+// had lately, in this match and before, with the time when each was last put.
+func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
+	seen := map[string]time.Time{}
+	read := func(r scanner) (at time.Time, err error) {
+		var source string
+		err = r.Scan(&source, timeInto{&at})
+		if at.After(seen[source]) {
+			seen[source] = at
+		}
+		return at, err
+	}
+	const rows = `SELECT r.source, r.opened_at FROM rounds r WHERE r.source <> '' AND r.match_id `
+	err := s.view(ctx, func(q querier) error {
+		if _, err := all(ctx, q, read, rows+`= $1`, m.ID); err != nil {
+			return err
+		}
+		if len(m.Seats) > recentAgents {
+			_, err := all(ctx, q, read, rows+`IN (SELECT o.id FROM matches o WHERE o.league = $1 ORDER BY o.id DESC LIMIT $2)`, m.League, recentLeagueMatches)
+			return err
+		}
+		for _, seat := range m.Seats {
+			if _, err := all(ctx, q, read, rows+`IN (SELECT o.match_id FROM seats o WHERE o.agent_id = $1 ORDER BY o.match_id DESC LIMIT $2)`,
+				seat.AgentID, recentMatches); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return seen, s.wrap(err, "read the recent tasks of match %s", m.ID)
 }

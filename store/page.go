@@ -17,6 +17,7 @@ const (
 	listMatches    list = "m"
 	listPacks      list = "p"
 	listDeliveries list = "d"
+	listAudit      list = "u"
 )
 
 // open checks a page's limit and gives the key of the last item before it,

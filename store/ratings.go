@@ -167,7 +167,7 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		return nil, err
 	}
 	var drift arena.Melo
-	ratingArgs, changeArgs := make([][]any, len(changes)), make([][]any, len(changes))
+	updated, changeArgs := make([][]any, len(changes)), make([][]any, len(changes))
 	for i, c := range changes {
 		r, ok := rows[c.AgentID]
 		if !ok || r.Melo != c.Before {
@@ -176,17 +176,8 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		drift += c.After - c.Before
 		r.settled(c, m.at)
 		r.opponents += met[c.AgentID]
-		recent := make([]int64, len(r.recent))
-		for j, v := range r.recent {
-			recent[j] = int64(v)
-		}
-		text, err := jsonText(recent)
-		if err != nil {
+		if updated[i], err = ratingArgs(m.league, r); err != nil {
 			return nil, err
-		}
-		ratingArgs[i] = []any{
-			m.league, c.AgentID, int64(r.Melo), r.Matches, int64(r.Peak), r.NewVersion, r.Wins, r.Draws,
-			r.Losses, r.opponents, text, ms(r.LastRatedAt),
 		}
 		changeArgs[i] = []any{
 			seq, i, c.AgentID, m.league, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), r.Matches,
@@ -208,11 +199,27 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		score, matches)`, "", changeArgs); err != nil {
 		return nil, err
 	}
-	return changes, bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
+	return changes, upsertRatings(ctx, tx, updated)
+}
+
+func ratingArgs(league string, r *ratingRow) ([]any, error) {
+	recent := make([]int64, len(r.recent)) // arena.Melo encodes as Elo
+	for i, v := range r.recent {
+		recent[i] = int64(v)
+	}
+	text, err := jsonText(recent)
+	return []any{
+		league, r.AgentID, int64(r.Melo), r.Matches, int64(r.Peak), r.NewVersion, r.Wins, r.Draws,
+		r.Losses, r.opponents, text, ms(r.LastRatedAt),
+	}, err
+}
+
+func upsertRatings(ctx context.Context, tx *transaction, rows [][]any) error {
+	return bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
 		opponents, recent, last_rated_at)`, `ON CONFLICT (league, agent_id) DO UPDATE SET melo = excluded.melo,
 		matches = excluded.matches, peak = excluded.peak, new_version = excluded.new_version, wins = excluded.wins,
 		draws = excluded.draws, losses = excluded.losses, opponents = excluded.opponents, recent = excluded.recent,
-		last_rated_at = excluded.last_rated_at`, ratingArgs)
+		last_rated_at = excluded.last_rated_at`, rows)
 }
 
 // ratingsOf gives the ratings of a match's agents, new ones for those who

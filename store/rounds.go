@@ -73,8 +73,8 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 // a higher number than the log has now.
 func insertRound(ctx context.Context, tx *transaction, matchID string, r arena.Round, task string) error {
 	_, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
-		opened_seq) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1))`,
-		matchID, r.No, task, ms(r.OpenedAt))
+		opened_seq, source) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1), $5)`,
+		matchID, r.No, task, ms(r.OpenedAt), r.Task.Source)
 	return err
 }
 
@@ -149,6 +149,25 @@ func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
+// Tell appends announcements to the log of an open round, once more when it
+// is called once more. round_closed: the round is not open.
+func (s *Store) Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error) {
+	var stored []arena.Event
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+		stored = nil
+		f, err := s.fence(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		if !f.roundOpen || f.round != round {
+			return roundClosed(l.MatchID, round)
+		}
+		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
+		return err
+	})
+	return stored, s.wrap(err, "tell events of match %s", l.MatchID)
+}
+
 func roundClosed(matchID string, round int) error {
 	return arena.Errorf(arena.CodeRoundClosed, "round %d of match %q is not open", round, matchID)
 }
@@ -219,6 +238,12 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 			reason = excluded.reason, points = excluded.points, judged = excluded.judged`, answers); err != nil {
 			return err
 		}
+		if c.Verdict.Judge != "" {
+			c.Verdict.Round = c.Round
+			if err := insertVerdict(ctx, tx, l.MatchID, c.Verdict); err != nil {
+				return err
+			}
+		}
 		if err := writeSeats(ctx, tx, l.MatchID, c.Seats, inPlay); err != nil {
 			return err
 		}
@@ -257,13 +282,18 @@ func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, erro
 
 // Answers gives a match's answers, by round and agent.
 func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
-	answers, err := all(ctx, s.reader, func(r scanner) (arena.Answer, error) {
+	answers, err := all(ctx, s.reader, scanAnswer(matchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
+	return answers, s.wrap(err, "read answers of match %s", matchID)
+}
+
+const answerRows = `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged FROM answers`
+
+func scanAnswer(matchID string) func(scanner) (arena.Answer, error) {
+	return func(r scanner) (arena.Answer, error) {
 		a := arena.Answer{MatchID: matchID}
 		var body *answerDoc
 		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, &a.Points, &a.Judged)
 		a.Body = (*arena.AnswerBody)(body)
 		return a, err
-	}, `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged FROM answers
-		WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
-	return answers, s.wrap(err, "read answers of match %s", matchID)
+	}
 }

@@ -58,13 +58,14 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 		Leagues: b.Leagues, CreatedAt: now,
 	}
 	for i, slug := range b.Leagues {
-		if err := a.mayEnter(ctx, slug, agent); err != nil {
+		if err := a.mayEnter(ctx, slug, agent, ""); err != nil {
 			return nil, atField(fmt.Sprintf("leagues[%d]", i), err)
 		}
 	}
 	if err := a.Store.CreateAgent(ctx, agent); err != nil {
 		return nil, err
 	}
+	did(ctx, agent.ID, nil, auditedAgent(agent))
 	checked, err := a.checkNow(ctx, agent.ID)
 	if err != nil {
 		// It is registered; the sweep will check it again.
@@ -175,6 +176,7 @@ func (a *API) updateAgent(ctx context.Context, in *updateAgentInput) (*output[ag
 	if err != nil {
 		return nil, err
 	}
+	did(ctx, g.ID, auditedAgent(before), auditedAgent(after))
 	if before.Endpoint != after.Endpoint {
 		if after, err = a.checkNow(ctx, g.ID); err != nil {
 			return nil, err
@@ -188,6 +190,11 @@ func orElse[T any](p *T, otherwise T) T {
 		return otherwise
 	}
 	return *p
+}
+
+// auditedAgent is what an owner may change in an agent.
+func auditedAgent(g arena.Agent) map[string]string {
+	return map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
 }
 
 func errRetired(id string) error {

@@ -44,6 +44,27 @@ type Options struct {
 	Defaults func(arena.Settings) arena.Settings
 	// CheckSettings lists what is wrong with settings, nil when nothing is.
 	CheckSettings func(arena.Settings) []arena.FieldError
+	// FitsJudge says why a judge could find no answer to a task right, "" when
+	// it could.
+	FitsJudge func(arena.JudgeSpec, arena.Task) string
+	// SeasonTable gives a running season's table as it stands.
+	SeasonTable func(arena.Season, []arena.Pairing) []arena.TableRow
+	// RescoreMatch and RescoreLeague judge finished matches again and rebuild
+	// the ratings of their league.
+	RescoreMatch  func(ctx context.Context, id string) (arena.RescoreReport, error)
+	RescoreLeague func(ctx context.Context, slug string) (arena.RescoreReport, error)
+	// Calibrate compares what an agent declared with what came of it.
+	Calibrate func([]arena.Claim) arena.Calibration
+	// VerifyRatings replays all settlements; the error says what does not fit.
+	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
+	// RebuildRatings computes a league's ratings anew from its stored answers.
+	RebuildRatings func(ctx context.Context, slug string) (settlements int, err error)
+	// Laid gives a round of a match as it was laid before its judge.
+	Laid func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+	// JudgeHealth measures a judge by its verdicts, newest first.
+	JudgeHealth func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
+	// VoteSecret signs the names of voters' browsers; the same on all nodes.
+	VoteSecret []byte
 	// CheckSchedule refuses a text that is not a cron expression.
 	CheckSchedule func(expression string) error
 	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
@@ -64,6 +85,7 @@ type Options struct {
 	Version        string   // of the binary
 	Node           string   // id of this node, for the admin status
 	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
+	SecureCookies  bool     // the public URL is https
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
 	Limits         Limits
 	TakeShared     TakeShared // nil: this node is alone
@@ -95,6 +117,16 @@ func (o Options) validate() error {
 		{"CheckAgent", o.CheckAgent == nil},
 		{"Defaults", o.Defaults == nil},
 		{"CheckSettings", o.CheckSettings == nil},
+		{"FitsJudge", o.FitsJudge == nil},
+		{"SeasonTable", o.SeasonTable == nil},
+		{"RescoreMatch", o.RescoreMatch == nil},
+		{"RescoreLeague", o.RescoreLeague == nil},
+		{"VerifyRatings", o.VerifyRatings == nil},
+		{"RebuildRatings", o.RebuildRatings == nil},
+		{"Laid", o.Laid == nil},
+		{"JudgeHealth", o.JudgeHealth == nil},
+		{"Calibrate", o.Calibrate == nil},
+		{"VoteSecret", len(o.VoteSecret) == 0},
 		{"CheckSchedule", o.CheckSchedule == nil},
 		{"ParsePack", o.ParsePack == nil},
 		{"NewSecret", o.NewSecret == nil},

@@ -29,6 +29,7 @@ type contextKey int
 const (
 	callerKey contextKey = iota
 	requestKey
+	actKey
 )
 
 // caller is who asks: the holder of a stored token, or nobody.

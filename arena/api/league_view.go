@@ -3,43 +3,11 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
 )
-
-// judgeInput is a judge in a request: an object {kind, …}, or the kind alone.
-type judgeInput struct{ arena.JudgeSpec }
-
-// UnmarshalJSON reads either form.
-func (j *judgeInput) UnmarshalJSON(data []byte) error {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
-		return strictjson.Unmarshal(data, &j.Kind)
-	}
-	return strictjson.Unmarshal(data, &j.JudgeSpec)
-}
-
-// Schema is either form.
-func (judgeInput) Schema(huma.Registry) *huma.Schema {
-	zero, most := 0.0, 1e9
-	return &huma.Schema{
-		Description: "How answers are judged: an object, or the kind alone.",
-		OneOf: []*huma.Schema{
-			{Type: huma.TypeString, Examples: []any{arena.JudgeChoice}},
-			{
-				Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"kind"},
-				Properties: map[string]*huma.Schema{
-					"kind":      {Type: huma.TypeString, Examples: []any{arena.JudgeNumber}},
-					"tolerance": {Type: huma.TypeNumber, Minimum: &zero, Maximum: &most, Description: "number: the difference that is still right."},
-				},
-			},
-		},
-	}
-}
 
 // roundsInput is a number of rounds that may be null, and tells a member that
 // is null from one that was left out.
@@ -66,12 +34,6 @@ func (roundsInput) Schema(huma.Registry) *huma.Schema {
 		Type: huma.TypeInteger, Nullable: true, Minimum: &one, Maximum: &most,
 		Description: "Rounds of a match; null is an open end.",
 	}
-}
-
-// entryBody are the entry rules of a league.
-type entryBody struct {
-	Allow          []string `json:"allow,omitempty" maxItems:"1000" maxLength:"64" doc:"Ids of the agents that may enter; empty: everyone."`
-	AgentsPerOwner int      `json:"agents_per_owner,omitempty" minimum:"0" maximum:"100" doc:"0: no limit."`
 }
 
 // generatorBody is a source that makes tasks from a seed.
@@ -101,16 +63,19 @@ type leagueBody struct {
 	Schedule         string         `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
+	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
+	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
 func (b *leagueBody) settings() arena.Settings {
 	return arena.Settings{
-		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.JudgeSpec,
+		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.spec(),
 		Rounds: b.Rounds.n, MaxRounds: b.MaxRounds, TimeLimit: limitOf(b.TimeLimitSeconds),
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
 		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
+		Options: b.FormatOptions.options(), Debate: b.Debate.spec(),
 	}
 }
 
@@ -119,18 +84,6 @@ func (g *generatorBody) spec() *arena.GeneratorSpec {
 		return nil
 	}
 	return &arena.GeneratorSpec{Name: g.Name, Difficulty: g.Difficulty}
-}
-
-func (e *entryBody) rules() arena.EntryRules {
-	if e == nil {
-		return arena.EntryRules{}
-	}
-	return arena.EntryRules{Allow: e.Allow, AgentsPerOwner: e.AgentsPerOwner}
-}
-
-// limitOf gives a time limit to the millisecond.
-func limitOf(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds*1000)) * time.Millisecond
 }
 
 // updateLeagueBody is what may change in a league. Matches that are scheduled keep
@@ -153,6 +106,8 @@ type updateLeagueBody struct {
 	Schedule         *string        `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC; empty for none."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds"`
+	FormatOptions    *optionsBody   `json:"format_options,omitempty" doc:"Replaces all of them, from the next season on."`
+	Debate           *debateBody    `json:"debate,omitempty"`
 }
 
 // apply changes what the patch names.
@@ -161,7 +116,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	l.Title = orElse(b.Title, l.Title)
 	l.Schedule = orElse(b.Schedule, l.Schedule)
 	if b.Entry != nil {
-		l.Entry = b.Entry.rules()
+		l.Entry = b.Entry.rules(l.Entry)
 	}
 	if b.PackID != nil {
 		s.PackID, s.Generator = *b.PackID, nil
@@ -171,7 +126,13 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 		s.PackID = orElse(b.PackID, "") // both at once is for the check to refuse
 	}
 	if b.Judge != nil {
-		s.Judge = b.Judge.JudgeSpec
+		s.Judge = b.Judge.spec()
+	}
+	if b.FormatOptions != nil {
+		s.Options = b.FormatOptions.options()
+	}
+	if b.Debate != nil {
+		s.Debate = b.Debate.spec()
 	}
 	if b.Rounds.given {
 		s.Rounds = b.Rounds.n
@@ -200,7 +161,7 @@ type leagueView struct {
 	Format           arena.Format       `json:"format"`
 	PackID           string             `json:"pack_id,omitempty"`
 	Generator        *generatorBody     `json:"generator,omitempty"`
-	Judge            judgeView          `json:"judge"`
+	Judge            judgeBody          `json:"judge"`
 	Rounds           *int               `json:"rounds" doc:"null: open end"`
 	MaxRounds        int                `json:"max_rounds,omitempty" doc:"The cap of an open end."`
 	TimeLimitSeconds float64            `json:"time_limit_seconds"`
@@ -214,6 +175,8 @@ type leagueView struct {
 	ScoreMode        string             `json:"score_mode" enum:"match,rounds"`
 	Schedule         string             `json:"schedule,omitempty"`
 	Entry            entryBody          `json:"entry"`
+	FormatOptions    *optionsBody       `json:"format_options,omitempty"`
+	Debate           *debateBody        `json:"debate,omitempty"`
 	Agents           int                `json:"agents" doc:"Entered and not withdrawn."`
 	Drift            arena.Melo         `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
 	CreatedAt        jsonTime           `json:"created_at"`
@@ -221,23 +184,21 @@ type leagueView struct {
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing."`
 }
 
-type judgeView struct {
-	Kind      string  `json:"kind"`
-	Tolerance float64 `json:"tolerance,omitempty"`
-}
-
 func viewLeague(l arena.League) leagueView {
 	s := l.Settings
 	v := leagueView{
 		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID,
-		Judge: judgeView(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
+		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
 		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens, Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
-		Schedule: l.Schedule, Entry: entryBody(l.Entry), Agents: l.Agents, Drift: l.Drift,
+		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,
 	}
 	if g := s.Generator; g != nil {
 		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}
+	}
+	if s.Debate != nil {
+		v.Debate = &debateBody{Turns: s.Debate.Turns}
 	}
 	return v
 }

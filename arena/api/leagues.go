@@ -40,7 +40,7 @@ func (a *API) createLeague(ctx context.Context, in *createLeagueInput) (*output[
 	b := &in.Body
 	l := arena.League{
 		Slug: b.Slug, Title: b.Title, Status: arena.LeagueOpen, Settings: a.Defaults(b.settings()),
-		Entry: b.Entry.rules(), Schedule: b.Schedule, CreatedAt: a.now(),
+		Entry: b.Entry.rules(arena.EntryRules{}), Schedule: b.Schedule, CreatedAt: a.now(),
 	}
 	if err := a.checkLeague(ctx, l); err != nil {
 		return nil, err
@@ -52,6 +52,7 @@ func (a *API) createLeague(ctx context.Context, in *createLeagueInput) (*output[
 	if err != nil {
 		return nil, err
 	}
+	did(ctx, made.Slug, nil, viewLeague(made))
 	return answer(viewLeague(made))
 }
 
@@ -73,6 +74,7 @@ func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[
 	if err != nil {
 		return nil, err
 	}
+	before := viewLeague(l)
 	if err := change(&l); err != nil {
 		return nil, err
 	}
@@ -84,6 +86,7 @@ func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[
 	if err != nil {
 		return nil, err
 	}
+	did(ctx, l.Slug, before, viewLeague(l))
 	return answer(viewLeague(l))
 }
 
@@ -115,7 +118,12 @@ func (a *API) checkLeague(ctx context.Context, l arena.League) error {
 	if p.Tasks == 0 {
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
 	}
-	return nil
+	return a.Store.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
+		if why := a.FitsJudge(l.Settings.Judge, task); why != "" {
+			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", l.Settings.Judge.Kind, n+1, p.ID, task.Description, why)
+		}
+		return nil
+	})
 }
 
 // The acts that move a league from state to state.
@@ -139,7 +147,7 @@ func transitions() map[string]transition {
 	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
 		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished
 	return map[string]transition{
-		actionOpen:   {[]arena.LeagueStatus{draft}, open},
+		actionOpen:   {[]arena.LeagueStatus{draft, finished}, open}, // once more, for another season
 		actionStart:  {[]arena.LeagueStatus{open}, running},
 		actionPause:  {[]arena.LeagueStatus{running, frozen}, paused},
 		actionResume: {[]arena.LeagueStatus{paused, frozen}, running},
@@ -156,6 +164,7 @@ func move(action string) func(*API, route) {
 			if !slices.Contains(t.from, l.Status) {
 				return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
 			}
+			did(ctx, l.Slug, l.Status, t.to)
 			l.Status = t.to
 			return nil
 		})
@@ -175,12 +184,18 @@ func anyOf[S ~string](states []S) string {
 	return strings.Join(words, " or ")
 }
 
-type entryInput struct {
+// EntryParam is an agent in a league, in the path.
+type EntryParam struct {
 	SlugParam
 	AgentID string `path:"agent_id" maxLength:"64"`
 }
 
-func (a *API) enterLeague(ctx context.Context, in *entryInput) (*empty, error) {
+type enterInput struct {
+	EntryParam
+	Password string `header:"X-League-Password" maxLength:"128" doc:"Of leagues that ask for one."`
+}
+
+func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
 	g, err := a.ownAgent(ctx, in.AgentID)
 	if err != nil {
 		return nil, err
@@ -191,22 +206,24 @@ func (a *API) enterLeague(ctx context.Context, in *entryInput) (*empty, error) {
 	if slices.Contains(g.Leagues, in.Slug) {
 		return &empty{}, nil
 	}
-	if err := a.mayEnter(ctx, in.Slug, g); err != nil {
+	if err := a.mayEnter(ctx, in.Slug, g, in.Password); err != nil {
 		return nil, err
 	}
+	did(ctx, in.Slug, nil, g.ID)
 	return &empty{}, a.Store.Enter(ctx, in.Slug, g.ID, a.now())
 }
 
-func (a *API) withdrawFromLeague(ctx context.Context, in *entryInput) (*empty, error) {
+func (a *API) withdrawFromLeague(ctx context.Context, in *EntryParam) (*empty, error) {
 	g, err := a.ownAgent(ctx, in.AgentID)
 	if err != nil {
 		return nil, err
 	}
+	did(ctx, in.Slug, g.ID, nil)
 	return &empty{}, a.Store.Withdraw(ctx, in.Slug, g.ID, a.now())
 }
 
 // mayEnter holds an agent against a league's state and entry rules.
-func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent) error {
+func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password string) error {
 	l, err := a.Store.League(ctx, slug)
 	if err != nil {
 		return err
@@ -216,6 +233,12 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent) error {
 	}
 	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
 		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
+	}
+	if kept := l.Entry.PasswordHash; kept != "" && !rightPassword(kept, password) {
+		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password, and this is not it", slug)
+	}
+	if err := a.rated(ctx, l, g.ID); err != nil {
+		return err
 	}
 	most := l.Entry.AgentsPerOwner
 	if most == 0 {
@@ -227,6 +250,34 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent) error {
 	}
 	if len(mine) >= most {
 		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
+	}
+	return nil
+}
+
+// rated holds an agent's ratings against a league's entry rules.
+func (a *API) rated(ctx context.Context, l arena.League, agentID string) error {
+	r := l.Entry
+	if r.MinRating == 0 && r.MaxRating == 0 && r.MinMatches == 0 {
+		return nil
+	}
+	ratings, err := a.Store.AgentRatings(ctx, []string{agentID})
+	if err != nil {
+		return err
+	}
+	rating, matches := arena.StartRating, 0
+	for _, in := range ratings[agentID] {
+		matches += in.Matches
+		if in.League == l.Slug {
+			rating = in.Melo
+		}
+	}
+	switch {
+	case rating < r.MinRating:
+		return arena.Errorf(arena.CodeForbidden, "league %s takes agents from %d Elo on, this one has %d", l.Slug, r.MinRating/1000, rating/1000)
+	case r.MaxRating > 0 && rating > r.MaxRating:
+		return arena.Errorf(arena.CodeForbidden, "league %s takes agents up to %d Elo, this one has %d", l.Slug, r.MaxRating/1000, rating/1000)
+	case matches < r.MinMatches:
+		return arena.Errorf(arena.CodeForbidden, "league %s takes agents with %d rated matches, this one has %d", l.Slug, r.MinMatches, matches)
 	}
 	return nil
 }
@@ -248,6 +299,7 @@ type standingView struct {
 	Opponents    int               `json:"opponents" doc:"Distinct ones in rated matches."`
 	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
 	Recent       []arena.Melo      `json:"recent" doc:"Ratings after the last matches, oldest first."`
+	Fit          *fitView          `json:"fit,omitempty" doc:"The refit of all results at once; absent: not computed yet."`
 }
 
 type standingsView struct {
@@ -272,6 +324,10 @@ func (a *API) listStandings(ctx context.Context, in *SlugParam) (*output[standin
 	if err != nil {
 		return nil, err
 	}
+	fits, err := a.fitsOf(ctx, l.Slug)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range standings {
 		table.Items = append(table.Items, standingView{
 			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
@@ -279,9 +335,38 @@ func (a *API) listStandings(ctx context.Context, in *SlugParam) (*output[standin
 			Rating: s.Rating.Melo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
+			Fit: fits[s.Agent.ID],
 		})
 	}
 	return answer(table)
+}
+
+// fitView is an agent in the refit of its league (rulebook, section 7).
+type fitView struct {
+	Rating   arena.Melo  `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
+	Low      arena.Melo  `json:"low" doc:"Of the 95 % interval, clustered by match."`
+	High     arena.Melo  `json:"high"`
+	RankLow  int         `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
+	RankHigh int         `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
+	Island   int         `json:"island" minimum:"1" doc:"Agents of different islands have no chain of matches between them; 1 is the largest."`
+	Glicko   *arena.Melo `json:"glicko,omitempty" doc:"By Glicko-2, in periods of a day; only for comparison."`
+	GlickoRD *arena.Melo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
+}
+
+// fitsOf gives the newest refit of a league by agent.
+func (a *API) fitsOf(ctx context.Context, slug string) (map[string]*fitView, error) {
+	f, err := a.Store.Fit(ctx, slug)
+	if err != nil {
+		return nil, err
+	}
+	fits := make(map[string]*fitView, len(f.Lines))
+	for _, l := range f.Lines {
+		fits[l.AgentID] = &fitView{
+			Rating: l.Rating, Low: l.Low, High: l.High, RankLow: l.RankLow, RankHigh: l.RankHigh,
+			Island: l.Island, Glicko: l.Glicko, GlickoRD: l.GlickoRD,
+		}
+	}
+	return fits, nil
 }
 
 type leagueMatchesInput struct {

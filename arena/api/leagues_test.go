@@ -105,7 +105,7 @@ func TestAPI_leagueTransitions(t *testing.T) {
 		"running":  {"pause": "paused", "freeze": "frozen", "finish": "finished"},
 		"paused":   {"resume": "running", "finish": "finished"},
 		"frozen":   {"pause": "paused", "resume": "running", "finish": "finished"},
-		"finished": {},
+		"finished": {"open": "open"},
 	}
 	got := map[string]map[string]string{}
 	for from := range want {
@@ -187,4 +187,118 @@ func TestAPI_listStandings(t *testing.T) {
 		}
 	}
 	w.do("GET", "/v1/leagues/none/standings", "", nil).is(404)
+}
+
+// shownSeason is what a season shows to whoever may see it.
+type shownSeason struct {
+	Frozen   bool
+	Entrants []struct{ Name string }
+	Table    []arena.TableRow
+	Rounds   []struct {
+		Pairings []struct {
+			Result string
+			Agents []struct{ Score *float64 }
+		}
+	}
+}
+
+// A season in the store, as its league shows it.
+func TestAPI_seasons(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("cup", object{"format": "swiss", "format_options": object{"rounds": 2, "forfeit_seconds": 30}})
+	ann, bob := w.agent(w.alice, "Ann", "cup"), w.agent(w.bob, "Bob", "cup")
+	if r := w.do("GET", "/v1/leagues/cup/rounds", "", nil).is(200); strings.TrimSpace(string(r.body)) != `{"items":[],"next_cursor":"","season":0}` {
+		t.Errorf("rounds before the first season: %s", r.body)
+	}
+	w.do("GET", "/v1/leagues/cup/seasons/1", "", nil).is(404)
+	w.do("GET", "/v1/leagues/none/rounds", "", nil).is(404)
+	w.do("GET", "/v1/leagues/none/seasons", "", nil).is(404)
+
+	season, err := w.store.StartSeason(t.Context(), arena.Season{
+		ID: "se_1", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow,
+		Entrants: []arena.Entrant{{AgentID: ann, Name: "Ann", Rating: 1_600_000, Round: 1}, {AgentID: bob, Name: "Bob", Rating: 1_500_000, Round: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairing := arena.Pairing{
+		Round: 1, Slot: 1, Game: 1, Agents: []string{ann, bob}, Result: arena.PairingForfeit, Scores: []arena.Points{1000, 0}, CreatedAt: testNow, DecidedAt: testNow,
+	}
+	if err := w.store.ChangeSeason(t.Context(), season, arena.SeasonChange{Pairings: []arena.Pairing{pairing}}); err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"round":1,"pairings":[{"slot":1,"game":1,"agents":[{"agent_id":"` + ann + `","name":"Ann","score":1},{"agent_id":"` + bob +
+		`","name":"Bob","score":0}],"result":"forfeit","decided_at":"2025-06-01T12:00:00.000Z"}]}]`
+	for _, path := range []string{"/v1/leagues/cup/rounds", "/v1/leagues/cup/rounds?season=1", "/v1/leagues/cup/seasons/1"} {
+		if r := w.do("GET", path, "", nil).is(200); !strings.Contains(string(r.body), want) {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
+	w.do("GET", "/v1/leagues/cup/rounds?season=2", "", nil).is(404)
+	if v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", "", nil).is(200)); len(v.Table) != 1 || v.Entrants[0].Name != "Ann" {
+		t.Errorf("season %+v", v)
+	}
+
+	// Frozen: results are for admins.
+	w.do("POST", "/v1/leagues/cup/start", w.admin, nil).is(200)
+	w.do("POST", "/v1/leagues/cup/freeze", w.admin, nil).is(200)
+	for token, shown := range map[string]bool{"": false, w.alice: false, w.admin: true} {
+		v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", token, nil).is(200))
+		if p := v.Rounds[0].Pairings[0]; v.Frozen == shown || (len(v.Table) == 1) != shown || (p.Result != "") != shown || (p.Agents[0].Score != nil) != shown {
+			t.Errorf("frozen season: %+v", v)
+		}
+	}
+
+	if season, _, err = w.store.Season(t.Context(), "cup", 0); err != nil {
+		t.Fatal(err)
+	}
+	end := &arena.SeasonEnd{At: testNow, Table: []arena.TableRow{{Rank: 1, AgentID: ann, Name: "Ann", Score: 1500}, {Rank: 4, AgentID: bob}}}
+	if err := w.store.ChangeSeason(t.Context(), season, arena.SeasonChange{Finish: end}); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.do("GET", "/v1/leagues/cup/seasons", "", nil).is(200); !strings.Contains(string(r.body), `"podium":[{"rank":1,"agent_id":"`+ann+`","name":"Ann","played":0,"wins":0,"draws":0,"losses":0,"score":1.5}]`) {
+		t.Errorf("seasons: %s", r.body)
+	}
+}
+
+// Who may enter: each rule, named in the refusal.
+func TestAPI_entryRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("club", object{"entry": object{"password": "sesame"}})
+	w.league("masters", object{"entry": object{"min_rating": 1600}})
+	w.league("novices", object{"entry": object{"max_rating": 1400}})
+	w.league("veterans", object{"entry": object{"min_matches": 1}})
+	ann := w.agent(w.alice, "Ann")
+	entry := func(slug string) string { return "/v1/leagues/" + slug + "/entries/" + ann }
+	w.run([]scenario{
+		{name: "password", method: "PUT", path: entry("club"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "asks for a password"},
+		{name: "wrong password", method: "PUT", path: entry("club"), token: w.alice, header: []string{"X-League-Password", "Sesame"}, status: 403, code: arena.CodeForbidden},
+		{name: "right password", method: "PUT", path: entry("club"), token: w.alice, header: []string{"X-League-Password", "sesame"}, status: 204},
+		{name: "rating too low", method: "PUT", path: entry("masters"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "from 1600 Elo on, this one has 1500"},
+		{name: "rating too high", method: "PUT", path: entry("novices"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "up to 1400 Elo"},
+		{name: "too few matches", method: "PUT", path: entry("veterans"), token: w.alice, status: 403, code: arena.CodeForbidden, says: "with 1 rated matches, this one has 0"},
+	})
+	shown := string(w.do("GET", "/v1/leagues/club", "", nil).is(200).body)
+	if strings.Contains(shown, "sesame") || strings.Contains(shown, "hash") || !strings.Contains(shown, `"password_required":true`) {
+		t.Errorf("the league shows %s", shown)
+	}
+	// Other rules change, the password stays; an empty one opens the door.
+	w.do("PATCH", "/v1/leagues/club", w.admin, object{"entry": object{"agents_per_owner": 5}}).is(200)
+	bob := w.agent(w.bob, "Bob")
+	w.do("PUT", "/v1/leagues/club/entries/"+bob, w.bob, nil).is(403)
+	w.do("PATCH", "/v1/leagues/club", w.admin, object{"entry": object{"password": ""}}).is(200)
+	w.do("PUT", "/v1/leagues/club/entries/"+bob, w.bob, nil).is(204)
+}
+
+func TestAPI_packFitsJudge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"1\"\n\"not a number\"\n").is(201).str("pack_id")
+	body := object{"slug": "sums", "title": "Sums", "pack_id": pack, "judge": "number", "rounds": 3, "time_limit_seconds": 5, "rated": true}
+	w.run([]scenario{{
+		name: "a task nobody can solve", method: "POST", path: "/v1/leagues", token: w.admin, body: body,
+		status: 422, code: arena.CodeInvalid, fields: []string{"judge"}, says: "number cannot judge task 2 of pack",
+	}})
 }

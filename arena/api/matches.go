@@ -65,6 +65,7 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	if scheduled, err = a.Store.CreateMatch(ctx, m, scheduled); err != nil {
 		return nil, err
 	}
+	did(ctx, m.ID, nil, map[string]any{"league": m.League, "seats": len(m.Seats), "rated": m.Settings.Rated})
 	a.Publisher.Publish(m.League, scheduled)
 	a.Wake()
 	m.Seq = scheduled.Seq

@@ -134,6 +134,7 @@ func (a *API) createToken(ctx context.Context, in *createTokenInput) (*output[cr
 	if err := a.Store.CreateToken(ctx, t); err != nil {
 		return nil, err
 	}
+	did(ctx, t.ID, nil, t.Name)
 	return answer(createdTokenView{TokenID: t.ID, Name: t.Name, Token: secret})
 }
 

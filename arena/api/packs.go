@@ -23,7 +23,7 @@ const formType = "multipart/form-data"
 const shownLines = 100
 
 type createPackInput struct {
-	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, opentriviaqa or gsm8k."`
+	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb or gsm8k."`
 	Name        string `query:"name" maxLength:"80" doc:"Left out: the name of the multipart file."`
 	SkipBad     bool   `query:"skip_bad" doc:"Import the good entries although others are bad."`
 	ContentType string `header:"Content-Type" hidden:"true"`
@@ -70,6 +70,7 @@ func (a *API) createPack(ctx context.Context, in *createPackInput) (*output[crea
 	if err := a.Store.CreatePack(ctx, p, tasks); err != nil {
 		return nil, err
 	}
+	did(ctx, p.ID, nil, map[string]any{"name": p.Name, "tasks": p.Tasks})
 	return answer(createdPackView{PackID: p.ID, Name: p.Name, Tasks: p.Tasks, Skipped: orEmpty(skipped)})
 }
 

@@ -14,6 +14,7 @@ type Store interface {
 	agentStore
 	leagueStore
 	matchStore
+	auditStore
 }
 
 type accountStore interface {
@@ -37,6 +38,7 @@ type agentStore interface {
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
 	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
 	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
+	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
 	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
 }
 
@@ -48,8 +50,12 @@ type leagueStore interface {
 	Enter(ctx context.Context, league, agentID string, at time.Time) error
 	Withdraw(ctx context.Context, league, agentID string, at time.Time) error
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
+	Fit(ctx context.Context, league string) (arena.Fit, error)
+	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
+	Seasons(ctx context.Context, league string) ([]arena.Season, error)
 	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
+	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
 }
 
@@ -61,6 +67,15 @@ type matchStore interface {
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
+	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
+	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
+	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
+	PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error)
+}
+
+type auditStore interface {
+	Audit(ctx context.Context, e arena.AuditEntry) error
+	AuditLog(ctx context.Context, p arena.Page) ([]arena.AuditEntry, string, error)
 }
 
 // Publisher tells spectators what was committed.

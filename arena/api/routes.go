@@ -70,6 +70,7 @@ func routes() []route {
 		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", handle((*API).listAgentMatches), nil},
 		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handle((*API).listUptime), nil},
 		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handle((*API).listOpponents), nil},
+		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", handle((*API).getCalibration), nil},
 		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handle((*API).listDeliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handle((*API).listLeagues), nil},
@@ -77,7 +78,12 @@ func routes() []route {
 		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", handle((*API).getLeague), nil},
 		{patch, "/v1/leagues/{slug}", scopeAdmin, 200, "update-league", tagLeagues, "Change a league's settings", handle((*API).updateLeague), nil},
 		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", handle((*API).listStandings), nil},
+		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", handle((*API).listLeagueRounds), nil},
+		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", handle((*API).listSeasons), nil},
+		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", handle((*API).getSeason), nil},
+		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", handle((*API).getJudge), nil},
 		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", handle((*API).listLeagueMatches), nil},
+		{post, "/v1/leagues/{slug}/rescore", scopeAdmin, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", handle((*API).rescoreLeague), nil},
 		{post, "/v1/leagues/{slug}/open", scopeAdmin, 200, "open-league", tagLeagues, "Let agents enter", move(actionOpen), nil},
 		{post, "/v1/leagues/{slug}/start", scopeAdmin, 200, "start-league", tagLeagues, "Begin the league's own pairing", move(actionStart), nil},
 		{post, "/v1/leagues/{slug}/pause", scopeAdmin, 200, "pause-league", tagLeagues, "Stop pairing for now", move(actionPause), nil},
@@ -96,6 +102,10 @@ func routes() []route {
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handle((*API).getMatch), nil},
 		{post, "/v1/matches/{id}/cancel", scopeAdmin, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", handle((*API).cancelMatch), nil},
 		{post, "/v1/matches/{id}/void", scopeAdmin, 200, "void-match", tagMatches, "End a match so that it does not count", handle((*API).voidMatch), nil},
+		{post, "/v1/matches/{id}/rescore", scopeAdmin, 200, "rescore-match", tagMatches, "Judge a finished match again", handle((*API).rescoreMatch), nil},
+		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "What the judges said, with their versions", handle((*API).listVerdicts), nil},
+		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", handle((*API).getBallot), nil},
+		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", handle((*API).vote), nil},
 		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handle((*API).listEvents), describeEventLines},
 		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handle((*API).listRounds), nil},
 
@@ -104,6 +114,9 @@ func routes() []route {
 		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.JWKS }), describeJSON},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
+		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
+		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handle((*API).verifyRatings), nil},
+		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Compute a league's ratings anew from its answers", handle((*API).rebuildRatings), nil},
 		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handle((*API).drainNode), nil},
 		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve((*API).document), describeJSON},
 		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve((*API).docsPage), describeHTML},
@@ -173,9 +186,13 @@ func unguarded[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*AP
 
 func register[I, O any](a *API, op huma.Operation, h func(*API, context.Context, *I) (*O, error)) {
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := h(a, ctx, in)
+		done := &act{target: targetOf(in)}
+		out, err := h(a, context.WithValue(ctx, actKey, done), in)
 		if err != nil {
 			return nil, a.problemOf(ctx, err)
+		}
+		if audited(op) {
+			a.audit(ctx, op.OperationID, done)
 		}
 		return out, nil
 	})

@@ -73,7 +73,43 @@ func testOptions(t *testing.T) Options {
 			}
 			return nil
 		},
-		ParsePack: parsePack,
+		FitsJudge: func(spec arena.JudgeSpec, task arena.Task) string {
+			if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
+				return "it has no number"
+			}
+			return ""
+		},
+		SeasonTable: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
+			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
+		},
+		RescoreMatch: func(_ context.Context, id string) (arena.RescoreReport, error) {
+			return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
+		},
+		RescoreLeague: func(context.Context, string) (arena.RescoreReport, error) {
+			return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
+		},
+		Calibrate: func(claims []arena.Claim) arena.Calibration {
+			c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
+			for _, claim := range claims {
+				c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
+			}
+			return c
+		},
+		Laid: laid, VoteSecret: []byte("secret"),
+		JudgeHealth: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
+			h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
+			for _, v := range verdicts {
+				for _, b := range v.Ballots {
+					if n, ok := length(v.MatchID, v.Round, b.First); ok {
+						h.Versions = append(h.Versions, fmt.Sprintf("%s has %d bytes", b.First, n))
+					}
+				}
+			}
+			return h
+		},
+		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
+		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
+		ParsePack:      parsePack,
 		NewSecret: func() (string, [32]byte) {
 			s := fmt.Sprintf("secret-%d", secrets.Add(1))
 			return s, sha256.Sum256([]byte(s))
@@ -85,6 +121,19 @@ func testOptions(t *testing.T) Options {
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
+}
+
+// laid is a round's answers, in the order of the seats.
+func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
+	j := arena.Judging{MatchID: m.ID, Round: round, Seed: m.Seed}
+	for _, s := range m.Seats {
+		for _, a := range answers {
+			if a.Round == round && a.AgentID == s.AgentID && a.Body != nil {
+				j.Answers = append(j.Answers, arena.JudgedAnswer{AgentID: s.AgentID, Text: a.Body.Answer})
+			}
+		}
+	}
+	return j
 }
 
 func newAPI(t *testing.T, o Options) *API {

@@ -49,7 +49,7 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 	if !ok {
 		return nil, fmt.Errorf("no driver speaks %q", a.seat.Protocol)
 	}
-	s, t := a.p.m.Settings, a.round.Task
+	s, t := a.p.m.Settings, a.p.brief(a.round, a.seat.No)
 	maxTokens := s.MaxTokens
 	if t.MaxTokens > 0 {
 		maxTokens = t.MaxTokens

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -84,7 +85,7 @@ func (p *play) opened(r *round) {
 
 func (p *play) openingEvent(r *round) arena.Event {
 	return p.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
-		Task:             r.Task.Public(),
+		Task:             p.public(r),
 		TimeLimitSeconds: p.m.Settings.TimeLimit.Seconds(),
 		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
@@ -155,15 +156,27 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 // closeRound judges the stored answers, adds the points, applies the format's
 // rule and shows what was sealed.
 func (p *play) closeRound(ctx context.Context, open *round) error {
-	judged := arena.RoundClose{Round: open.No, Seats: append([]arena.Seat(nil), p.m.Seats...)}
+	verdict, err := p.judge(ctx, open)
+	failed, void := errors.AsType[*judgeError](err)
+	if err != nil && !void {
+		return err
+	}
+	if void {
+		p.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
+	}
+	given := make(map[string]arena.Points, len(verdict.Seats))
+	for _, v := range verdict.Seats {
+		given[v.AgentID] = v.Points
+	}
+	judged := arena.RoundClose{Round: open.No, Seats: append([]arena.Seat(nil), p.m.Seats...), Verdict: verdict}
 	for i := range judged.Seats {
 		s := &judged.Seats[i]
 		a, ok := open.answers[s.AgentID]
 		if !ok {
 			continue
 		}
-		if a.Outcome == arena.OutcomeAnswered {
-			a.Points = scoring.Judge(p.m.Settings.Judge, open.Task, a.Body.Answer)
+		if a.Points = given[s.AgentID]; void && a.Outcome.Counted() {
+			a.Outcome, a.Reason = arena.OutcomeVoid, "judge_failed"
 		}
 		a.Judged = true
 		s.Points += a.Points
@@ -199,7 +212,7 @@ func (p *play) closingEvents(open *round, c arena.RoundClose, hidden []arena.Eve
 		}
 		events = append(events, p.event(arena.EventReveal, "", open.No, body))
 	}
-	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}}
+	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots}
 	for _, a := range c.Answers {
 		body.Seats = append(body.Seats, a.Closed())
 	}

@@ -37,6 +37,7 @@ type Store interface {
 	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
 	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
 	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error)
 	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
 	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
 	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
@@ -76,6 +77,7 @@ type Options struct {
 	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
 	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 	Observe        func(Observation)
+	Judges         Judges // of leagues whose judge must be asked; nil: their rounds are void
 	// WakeOthers tells other nodes that a match waits for them, after this one
 	// gave it back. It must not block. Nil: their sweep finds it.
 	WakeOthers func()

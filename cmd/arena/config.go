@@ -60,12 +60,13 @@ type Config struct {
 	LogFormat string
 	LogLevel  slog.Level
 
+	JudgeURL   *url.URL // nil: no language model judges
+	JudgeModel string
+	JudgeKey   string
+
 	// Read and shown, without effect yet.
 	OIDCIssuer   *url.URL
 	OIDCAudience string
-	JudgeURL     *url.URL
-	JudgeModel   string
-	JudgeKey     string
 
 	values map[string]value // by key, as they were given
 }
@@ -158,6 +159,12 @@ func (c Config) Validate() error {
 	}
 	if c.MetricsAddr != "" && c.MetricsAddr == c.Addr && !strings.HasSuffix(c.Addr, ":0") {
 		problems = append(problems, fmt.Errorf("ARENA_METRICS_ADDR: %s is ARENA_ADDR; metrics need an address of their own, or leave it empty", c.MetricsAddr))
+	}
+	if c.JudgeURL != nil && c.JudgeModel == "" {
+		problems = append(problems, errors.New("ARENA_JUDGE_MODEL: must name the model of ARENA_JUDGE_URL"))
+	}
+	if c.JudgeURL == nil && c.values["ARENA_JUDGE_URL"].text == "" && c.JudgeModel+c.JudgeKey != "" {
+		problems = append(problems, errors.New("ARENA_JUDGE_URL: must be set with ARENA_JUDGE_MODEL and ARENA_JUDGE_KEY"))
 	}
 	return errors.Join(problems...)
 }

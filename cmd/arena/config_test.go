@@ -80,7 +80,7 @@ func TestLoad_Values(t *testing.T) {
 	t.Parallel()
 	c := load(t,
 		"ARENA_PUBLIC_URL=https://Arena.example/", "ARENA_METRICS_ADDR=", "ARENA_LOG_LEVEL=warn",
-		"ARENA_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "ARENA_JUDGE_MODEL=m",
+		"ARENA_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "ARENA_OIDC_AUDIENCE=m",
 		"ARENA_DATABASE_URL=postgresql:///arena?host=/run/postgresql",
 	)
 	if got, want := c.PublicURL.String(), "https://arena.example"; got != want {
@@ -99,7 +99,7 @@ func TestLoad_Values(t *testing.T) {
 	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"}, proxies); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"ARENA_JUDGE_MODEL"}, c.Unused()); diff != "" {
+	if diff := cmp.Diff([]string{"ARENA_OIDC_AUDIENCE"}, c.Unused()); diff != "" {
 		t.Error("Unused:", diff)
 	}
 }
@@ -164,6 +164,8 @@ func TestLoad_Problems(t *testing.T) {
 		{"ARENA_REDIS_URL=redis://one?pool=3", "ARENA_REDIS_URL: cannot be used: redis: unexpected option: pool"},
 		{"ARENA_OIDC_ISSUER=localhost", "ARENA_OIDC_ISSUER: needs the form"},
 		{"ARENA_JUDGE_URL=:", "ARENA_JUDGE_URL: not a URL"},
+		{"ARENA_JUDGE_URL=https://llm.example/v1", "ARENA_JUDGE_MODEL: must name"},
+		{"ARENA_JUDGE_KEY=k", "ARENA_JUDGE_URL: must be set"},
 		{"ARENA_ADMIN_TOKEN_FILE=/nowhere", "ARENA_ADMIN_TOKEN_FILE: open /nowhere"},
 		{"ARENA_CONFIG=/nowhere", "ARENA_CONFIG: settings file /nowhere: no such file"},
 		{"ARENA_LOGLEVEL=info", "ARENA_LOGLEVEL: no such setting, did you mean ARENA_LOG_LEVEL?"},

@@ -33,7 +33,8 @@ type DemoCmd struct {
 
 // Help says what is to be seen.
 func (c *DemoCmd) Help() string {
-	return `Starts an arena with three leagues that keep playing, and agents of every
+	return `Starts an arena with five leagues that keep playing (two ladders, a Swiss cup, an
+elimination night, a debating club with a panel of judges), and agents of every
 temper: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
 printed URL in a browser. Nothing leaves this machine.
 
@@ -46,7 +47,13 @@ const (
 	demoTrivia      = "trivia"
 	demoArithmetic  = "arithmetic"
 	demoElimination = "last-one-standing"
+	demoSwiss       = "swiss-cup"
+	demoDebate      = "debating-club"
 )
+
+func demoSlugs() []string {
+	return []string{demoElimination, demoSwiss, demoDebate, demoArithmetic, demoTrivia}
+}
 
 // Run plays until a signal comes.
 func (c *DemoCmd) Run(app *App) (err error) {
@@ -155,7 +162,7 @@ func (c *DemoCmd) welcome(app *App, s *server, dir string) {
 		kept = "kept in " + dir
 	}
 	_, _ = fmt.Fprintf(app.Stdout, `
-  Agora Arena is playing: %d agents in 3 leagues
+  Agora Arena is playing: %d agents in 5 leagues
 
     watch        %s
     admin token  %s
@@ -179,22 +186,27 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 	}
 	// The agents outlive the signal: open rounds want their answers.
 	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
-		Arena: s.localURL(), Leagues: []string{demoTrivia, demoArithmetic, demoElimination},
+		Arena: s.localURL(), Leagues: demoSlugs(),
 		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.Speed, Logger: log.With("component", "demo agents"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("demo agents: %w", err)
 	}
+	ids := map[string]string{}
 	for _, a := range fleet.Agents() {
 		id, err := demoRegister(ctx, admin, a)
 		if err != nil {
 			return fleet, fmt.Errorf("register demo agent %s: %w", a.Name, err)
 		}
+		ids[a.Name] = id
 		if err := fleet.SetID(a.Name, id); err != nil {
 			return fleet, fmt.Errorf("demo agent %s: %w", a.Name, err)
 		}
 	}
-	for _, slug := range []string{demoElimination, demoArithmetic, demoTrivia} {
+	if err := demoDebates(ctx, admin, fleet.Agents(), ids); err != nil {
+		return fleet, fmt.Errorf("debating club: %w", err)
+	}
+	for _, slug := range demoSlugs() {
 		var p *problem
 		err := admin.call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
 		if err != nil && (!errors.As(err, &p) || p.Status != http.StatusConflict) {
@@ -234,8 +246,50 @@ func demoLeagues(ctx context.Context, admin *client) error {
 			"slug": demoElimination, "title": "Last one standing", "pack_id": pack.PackID, "judge": "choice", "format": "elimination",
 			"rounds": nil, "max_rounds": 20, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "min_seats": 8, "max_seats": 128,
 		},
+		{
+			"slug": demoSwiss, "title": "Swiss cup", "pack_id": pack.PackID, "judge": "choice", "format": "swiss",
+			"format_options": map[string]any{"rounds": 5, "forfeit_seconds": 30}, "schedule": "*/5 * * * *",
+			"rounds": 5, "time_limit_seconds": 12, "break_seconds": 3, "rated": true,
+		},
 	} {
 		if err := admin.call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demoDebates makes the debating club: its judges are known only once agents
+// are registered.
+func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids map[string]string) error {
+	var p *problem
+	err := admin.call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
+	if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
+		return err
+	}
+	var pack struct {
+		PackID string `json:"pack_id"`
+	}
+	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
+		return err
+	}
+	var judges, speakers []string
+	for _, a := range fleet {
+		if len(judges) < 3 && (a.Persona == "steady" || a.Persona == "slow-and-sharp") {
+			judges = append(judges, ids[a.Name])
+		} else {
+			speakers = append(speakers, ids[a.Name])
+		}
+	}
+	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
+		"slug": demoDebate, "title": "Debating club", "pack_id": pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
+		"judge":              map[string]any{"kind": "panel", "agents": judges, "criteria": "Who gives more and better reasons, and answers those of the other side?"},
+		"time_limit_seconds": 20, "break_seconds": 5, "rated": true,
+	}, nil); err != nil {
+		return err
+	}
+	for _, id := range speakers {
+		if err := admin.call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -268,7 +322,7 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 	}
 	err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
 		"name": a.Name, "endpoint": a.Endpoint, "version": a.Version, "description": a.Description,
-		"leagues": []string{demoTrivia, demoArithmetic, demoElimination},
+		"leagues": []string{demoTrivia, demoArithmetic, demoElimination, demoSwiss},
 	}, &made)
 	return made.ID, err
 }

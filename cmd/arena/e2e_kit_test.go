@@ -162,8 +162,15 @@ func must(t *testing.T, err error) {
 // nothing announces; what the stream announces is waited for there.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
+	eventuallyEvery(t, 20*time.Millisecond, what, cond)
+}
+
+// eventuallyEvery asks less often: for what takes many seconds, within the
+// rate of a token.
+func eventuallyEvery(t *testing.T, pause time.Duration, what string, cond func() bool) {
+	t.Helper()
 	limit := time.After(60 * time.Second)
-	ask := time.NewTicker(20 * time.Millisecond)
+	ask := time.NewTicker(pause)
 	defer ask.Stop()
 	for !cond() {
 		select {

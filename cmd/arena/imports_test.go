@@ -33,11 +33,16 @@ func rooms() []room {
 		{dir: "arena", why: "the words know no technology: standard library only"},
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/seal", ours: words, why: "leaf: pure"},
-		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring", ours: []string{"arena", "scoring/sandbox"}, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
 
-		{dir: "arena/runner", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
+		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
-		{dir: "league", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
+		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
+		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
+		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
 
 		{
@@ -263,6 +268,8 @@ func TestRooms_TableRefuses(t *testing.T) {
 		{"scoring/rating.go", module + "store"},
 		{"arena/runner/runner.go", module + "store"},
 		{"league/scheduler.go", module + "protocol"},
+		{"league/format/swiss.go", module + "store"},
+		{"league/matching/max.go", module + "arena"},
 		{"store/store.go", module + "stream"},
 		{"arena/api/api.go", module + "arena/runner"},
 		{"protocol/aap/driver.go", module + "protocol/agora"},

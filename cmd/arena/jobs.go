@@ -32,6 +32,7 @@ func (s *server) jobs() []job {
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
+		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
 	}
 }
@@ -117,8 +118,12 @@ func (l cronLogger) Error(err error, msg string, _ ...any) {
 
 // checkSchedule refuses what is not a cron expression of five fields.
 func checkSchedule(expression string) error {
-	if _, err := cron.ParseStandard(expression); err != nil {
+	schedule, err := cron.ParseStandard(expression)
+	if err != nil {
 		return fmt.Errorf("not a cron expression: %w", err)
+	}
+	if schedule.Next(time.Now().UTC()).IsZero() {
+		return errors.New("it never comes")
 	}
 	return nil
 }

@@ -51,3 +51,16 @@ func TestInBatches(t *testing.T) {
 		t.Errorf("after the end: %d calls, %v", calls, err)
 	}
 }
+
+func TestCheckSchedule(t *testing.T) {
+	t.Parallel()
+	for expression, fine := range map[string]bool{
+		"*/5 * * * *": true, "0 20 * * FRI": true, "@daily": true,
+		"": false, "soon": false, "61 * * * *": false, "* * * * * *": false,
+		"0 0 30 2 *": false, // the 30th of February
+	} {
+		if err := checkSchedule(expression); (err == nil) != fine {
+			t.Errorf("%q: %v", expression, err)
+		}
+	}
+}

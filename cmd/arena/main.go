@@ -34,6 +34,7 @@ func main() {
 type commands struct {
 	Demo    DemoCmd    `cmd:"" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
 	Serve   ServeCmd   `cmd:"" help:"Run the server: API, pages, matches, schedules, health checks."`
+	Admin   AdminCmd   `cmd:"" help:"Run leagues, matches, agents, packs and ratings through the API."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine and print the figures beside a bare baseline."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to the schema of this version."`
 	Config  ConfigCmd  `cmd:"" help:"Print or check the effective settings, secrets hidden."`
@@ -43,14 +44,15 @@ type commands struct {
 
 // BenchCmd groups the benchmarks.
 type BenchCmd struct {
-	Match  BenchMatchCmd  `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
-	Start  BenchStartCmd  `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
-	Scale  BenchScaleCmd  `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
-	Watch  BenchWatchCmd  `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
-	Stream BenchStreamCmd `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
-	Events BenchEventsCmd `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
-	Crowd  BenchCrowdCmd  `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
-	Agents BenchAgentsCmd `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
+	Match   BenchMatchCmd   `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
+	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
+	Scale   BenchScaleCmd   `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
+	Watch   BenchWatchCmd   `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
+	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
+	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
+	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
+	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
+	Ratings BenchRatingsCmd `cmd:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 
 // App is what a command gets from the outside world.
@@ -128,7 +130,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		_, _ = fmt.Fprintf(stderr, "arena: %v (see %q)\n", err, help)
 		return exitUsage
 	}
-	if err := call.Run(); err != nil {
+	if err := call.Run(&table.Admin, placeOf(call.Command())); err != nil {
 		return fail(stderr, call.Command()+": ", err)
 	}
 	return exitOK

@@ -25,8 +25,10 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
@@ -53,6 +55,8 @@ type server struct {
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
+	rescorer  *runner.Rescorer
+	voterKey  []byte
 	metrics   *metrics
 
 	listener, privateListener net.Listener
@@ -195,8 +199,17 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	drivers := map[string]runner.Driver{"aap": driver}
+	judges, err := s.joinJudges(drivers)
+	if err != nil {
+		return err
+	}
+	if s.voterKey, err = s.voteSecret(ctx); err != nil {
+		return err
+	}
+	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
-		Store: s.store, Drivers: map[string]runner.Driver{"aap": driver}, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return err
@@ -247,9 +260,12 @@ func (s *server) joinHTTP() error {
 		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check,
-		Defaults: league.Defaults, CheckSettings: league.CheckSettings, CheckSchedule: checkSchedule,
+		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
+		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
+		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		CheckSchedule: checkSchedule,
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-			return league.ParsePack(format, data, league.DefaultLimits())
+			return pack.Parse(format, data, pack.DefaultLimits())
 		},
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		HashSecret: token.Hash, Ready: s.ready, Drain: s.drain,

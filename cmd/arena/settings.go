@@ -158,18 +158,18 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { c.OIDCAudience = v; return nil },
 		},
 		{
-			Key: "ARENA_JUDGE_URL", Later: true,
-			Doc:   "Base URL of an OpenAI-compatible service that judges answers.",
+			Key:   "ARENA_JUDGE_URL",
+			Doc:   "Base URL of an OpenAI-compatible service whose language model judges answers, such as https://api.openai.com/v1; /chat/completions is added. Empty: no league can have the judge model.",
 			parse: func(c *Config, v string) error { return parseURL(v, &c.JudgeURL, "https", "http") },
 		},
 		{
-			Key: "ARENA_JUDGE_MODEL", Later: true,
-			Doc:   "Model that judges.",
+			Key:   "ARENA_JUDGE_MODEL",
+			Doc:   "Name of that model. It stands in every verdict and is seen by everyone.",
 			parse: func(c *Config, v string) error { c.JudgeModel = v; return nil },
 		},
 		{
-			Key: "ARENA_JUDGE_KEY", Secret: true, Later: true,
-			Doc:   "Key for that service.",
+			Key: "ARENA_JUDGE_KEY", Secret: true,
+			Doc:   "Bearer key for that service. Empty: none is sent.",
 			parse: func(c *Config, v string) error { c.JudgeKey = v; return nil },
 		},
 	}

@@ -35,6 +35,9 @@ type idea struct {
 // must depend on the agent and the question alone, so that an agent who knows
 // something knows it again.
 func (m *mind) consider(task *arenaagent.Task, skill float64, dice *rand.Rand) idea {
+	if text, ok := speech(task.Description, skill, dice); ok {
+		return idea{answer: text, confidence: skill, reasoning: "I spoke to the motion."}
+	}
 	right := dice.Float64() < skill
 	known, ok := m.knowledge[task.Description]
 	s, isSum := compute(task.Description)

@@ -99,6 +99,9 @@ func (a *actor) play(ctx context.Context, task *arenaagent.Task, events *arenaag
 	if deadline, ok := ctx.Deadline(); ok {
 		t.total = min(t.total, time.Until(deadline)*6/10)
 	}
+	if better, ok := verdict(task, a.dice("taste").Int64()); ok {
+		return arenaagent.Answer{Value: better, Reasoning: "I counted the reasons."}, nil
+	}
 	if err := a.persona.play(ctx, t); err != nil {
 		return arenaagent.Answer{}, err
 	}

@@ -45,7 +45,10 @@ func Fill(t *testing.T, url string) *store.Store {
 			f.equal(1, must(f.ArchiveMatches(ctx, start.Add(90*time.Second), 10))(f))
 		}
 	}
-	f.settle(f.begin("m_4", "sums", ids...), start)
+	judged := f.begin("m_4", "sums", ids...)
+	f.ok(second(f.OpenRound(ctx, judged.Lease, round(1), nil)))
+	f.ok(second(f.CloseRound(ctx, judged.Lease, arena.RoundClose{Round: 1, Seats: judged.Seats, Verdict: verdictOf(1, ids[0], ids[1])}, noEvents)))
+	f.settle(judged, start)
 
 	m := f.open("m_5", ids[0], ids[1]) // in its round, given back by its node
 	for range 30 {
@@ -65,6 +68,14 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(second(f.SaveAnswer(ctx, m.Lease, a, append(more, d), []arena.Event{event(arena.EventSeatOutcome, `{}`)})))
 	f.ok(f.ReleaseLease(ctx, m.Lease))
 	f.match("m_6", "trivia", ids[2], ids[3])
+	f.ok(f.SaveVote(ctx, arena.Vote{MatchID: "m_5", Round: 1, Voter: [32]byte{1, 255}, Choice: ids[0], Other: ids[1], At: start}, 1))
+	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", Settlement: 1, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}))
+	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "league.start", Target: "trivia", After: []byte(`{}`)}))
+	season := must(f.StartSeason(ctx, arena.Season{
+		ID: "se_1", League: "sums", Format: arena.FormatSwiss, StartedAt: start,
+		Entrants: []arena.Entrant{{AgentID: ids[0], OwnerID: "ow_a", Round: 1}, {AgentID: ids[1], OwnerID: "ow_b", Round: 1}},
+	}))(f)
+	f.ok(f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{{Round: 1, Slot: 1, Game: 1, Agents: ids[:2], CreatedAt: start}}}))
 	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
 	return f.Store
 }

@@ -93,7 +93,21 @@ func packs(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 	f.fails(arena.CodeConflict, f.CreatePack(ctx, p, nil))
 
+	seen := 0
+	f.ok(f.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
+		f.equal(seen, n)
+		f.equal(tasks[n], task)
+		seen++
+		return nil
+	}))
+	f.equal(len(tasks), seen)
+	refused := errors.New("refused")
+	if err := f.EachTask(ctx, p.ID, func(int, arena.Task) error { return refused }); !errors.Is(err, refused) {
+		f.t.Fatalf("the visitor's error is lost: %v", err)
+	}
+
 	full := round(1).Task
+	full.Source, full.Cases = "pk_9/1", []arena.Case{{Args: []byte(`[1]`), Want: []byte(`2`)}}
 	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_2", CreatedAt: start}, []arena.Task{full}))
 	f.equal(full, must(f.Task(ctx, "pk_2", 0))(f))
 }

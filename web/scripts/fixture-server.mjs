@@ -8,7 +8,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { history, matchOf, world } from './fixture-world.mjs';
 
-const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
+const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'vote_opened', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
 const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ws: wss:";
 
 /**
@@ -20,6 +20,7 @@ export function attach(server, use, w = world()) {
   use((req, res, next) => {
     const url = new URL(req.url, 'http://local');
     if (!url.pathname.startsWith('/v1/')) return next();
+    if (req.method === 'POST') return voted(w, url, req, res);
     const body = route(w, url);
     res.writeHead(body ? 200 : 404, { 'content-type': body ? 'application/json' : 'application/problem+json' });
     res.end(JSON.stringify(body ?? { status: 404, code: 'not_found', title: 'Not Found', detail: 'there is no such thing', type: 'about:blank' }));
@@ -30,16 +31,27 @@ export function attach(server, use, w = world()) {
   });
 }
 
+/** Takes a vote; the second one from here is refused, to show how that looks. */
+function voted(w, url, req, res) {
+  w.votes = (w.votes ?? 0) + 1;
+  const status = w.votes === 2 ? 429 : 200;
+  res.writeHead(status, { 'content-type': 'application/json' });
+  req.resume().on('end', () => res.end(JSON.stringify(status === 200 ? { round: 1, better: 'A', other: 'B' } : { status, code: 'rate_limited', title: 'Too Many Requests' })));
+}
+
 const list = (items) => ({ items, next_cursor: '' });
 
 function route(w, url) {
   const now = Date.now();
-  const [, , kind, id, more] = url.pathname.split('/').map(decodeURIComponent);
+  const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
   const matches = () => [...w.logs.values()].map((l) => matchOf(l, now)).sort((a, b) => b.created_at.localeCompare(a.created_at));
   const agent = w.agents.find((a) => a.agent_id === id);
   if (kind === 'leagues' && !id) return list(w.leagues);
   if (kind === 'leagues' && w.leagues.some((l) => l.slug === id)) {
     if (!more) return w.leagues.find((l) => l.slug === id);
+    const seasons = w.seasons?.[id] ?? [];
+    if (more === 'seasons') return sub ? seasons.find((s) => s.season === Number(sub)) : list(seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s));
+    if (more === 'judge') return { league: id, ...w.judges?.[id] };
     if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0 };
   }
   if (kind === 'matches' && !id) {
@@ -63,7 +75,7 @@ function standings(w, slug) {
   }));
   rated.sort((a, b) => b.rating - a.rating);
   let rank = 0;
-  return rated.map((s) => (s.rated_matches >= 10 ? { ...s, rank: ++rank } : s));
+  return rated.map((s) => (s.rated_matches >= 10 ? { ...s, rank: ++rank, fit: { rating: s.rating - 6, low: s.rating - 44, high: s.rating + 32, rank_low: Math.max(1, rank - 1), rank_high: rank + 2 } } : s));
 }
 
 function stream(w, query, req, socket) {

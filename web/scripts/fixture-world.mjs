@@ -1,6 +1,7 @@
 // A small arena made of recorded logs: leagues, agents and matches in the
 // forms of the API, and the moment at which each live match stands.
 import { readFileSync } from 'node:fs';
+import { askedLogs, judges, seasonLeagues, seasonsOf } from './fixture-seasons.mjs';
 import { agents, record, survival } from './make-fixtures.mjs';
 
 const read = (name) => readFileSync(new URL(`../src/lib/fixtures/${name}.jsonl`, import.meta.url), 'utf8').trim().split('\n');
@@ -28,7 +29,9 @@ export function world(now = Date.now()) {
     { ...LEAGUE, slug: 'survival', title: 'Last One Standing', status: 'running', format: 'elimination', pack_id: 'pk_1', judge: { kind: 'choice' }, rounds: null, max_rounds: 20, time_limit_seconds: 12, min_seats: 3, max_seats: 128, rated: true, visibility: 'sealed', agents: 24, schedule: '*/5 * * * *', next_run_at: iso(now + 130_000) },
     { ...LEAGUE, slug: 'arithmetic', title: 'Mental Arithmetic', status: 'running', format: 'ladder', generator: { name: 'arithmetic', difficulty: 2 }, judge: { kind: 'number', tolerance: 0.01 }, rounds: 4, time_limit_seconds: 12, min_seats: 2, max_seats: 8, rated: false, visibility: 'live', agents: 9, note: 'it needs 2 idle agents and has 1' },
     { ...LEAGUE, slug: 'empty', title: 'A league that nobody has entered', status: 'open', format: 'swiss', pack_id: 'pk_2', judge: { kind: 'exact' }, rounds: 7, time_limit_seconds: 30, min_seats: 2, max_seats: 2, rated: true, visibility: 'sealed', agents: 0 },
+    ...seasonLeagues(LEAGUE, now),
   ];
+  const asked = askedLogs();
   const [duel, table, elimination] = ['duel', 'table', 'elimination'].map(read);
   const large = record({ matchId: 'm', league: 'survival', format: 'elimination', seats: crowd, rounds: 9, sealed: true, seed: 5, fate: survival, chatty: (i) => i % 40 === 0 });
   const round = (lines, no, plus) => lines.findIndex((l) => l.includes('"round_started"') && l.includes(`"round":${no},`)) + plus;
@@ -41,11 +44,16 @@ export function world(now = Date.now()) {
     ['m_done_duel', moved(duel, 'm_done_duel', now - 200_000, duel.length - 1)],
     ['m_done_table', moved(table, 'm_done_table', now - 420_000, table.length - 1)],
     ['m_done_arena', moved(elimination, 'm_done_arena', now - 640_000, elimination.length - 1)],
+    ['m_live_debate', moved(asked.debate, 'm_live_debate', now, round(asked.debate, 2, 3))],
+    ['m_judged_debate', moved(asked.debate, 'm_judged_debate', now - 200, asked.debate.findIndex((l) => l.includes('"ballots"')))],
+    ['m_done_debate', moved(asked.debate, 'm_done_debate', now - 300_000, asked.debate.length - 1)],
+    ['m_long_debate', moved(asked.long, 'm_long_debate', now - 300_000, asked.long.length - 1)],
+    ['m_vote', moved(asked.vote, 'm_vote', now, asked.vote.findIndex((l) => l.includes('"vote_opened"')))],
     ['m_next', moved(duel.slice(0, 1), 'm_next', now - 5000, 0).map((e) => ({ ...e, starts_at: iso(now + 95_000) }))],
   ]);
   const start = logs.get('m_done_duel').slice(0, 4);
   logs.set('m_void', [...start, { seq: 5, match_id: 'm_void', ts: start[3].ts, type: 'match_void', league: 'trivia', reason: 'fewer than two agents were left' }].map((e) => ({ ...e, match_id: 'm_void' })));
-  return { leagues, logs, agents: agents.map((a, i) => agent(a, i, now)), now };
+  return { leagues, logs, seasons: seasonsOf(now), judges, agents: agents.map((a, i) => agent(a, i, now)), now };
 }
 
 function agent({ agent_id, name, version }, i, now) {

@@ -13,7 +13,7 @@ const SHOWN = {
 };
 
 /** Numbers in [0, 1) that are the same in every run. */
-function randomFrom(seed) {
+export function randomFrom(seed) {
   let s = seed;
   return () => {
     s = (s * 1664525 + 1013904223) >>> 0;
@@ -24,7 +24,7 @@ function randomFrom(seed) {
 const canonical = (v) => JSON.stringify(v, (_, x) => (x && typeof x === 'object' && !Array.isArray(x)
   ? Object.fromEntries(Object.entries(x).sort(([a], [b]) => (a < b ? -1 : 1))) : x));
 
-class Log {
+export class Log {
   constructor(matchId, sealed, start, random) {
     Object.assign(this, { matchId, sealed, at: start, random, lines: [], hidden: [] });
   }
@@ -170,10 +170,14 @@ const LOGS = {
   'elimination.jsonl': { matchId: 'm_fixture_elimination', league: 'survival', format: 'elimination', seats: agents, rounds: 9, sealed: true, seed: 4242, fate: survival, chatty: (i) => i % 8 === 0 },
 };
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [name, options] of Object.entries(LOGS)) {
-    const lines = record(options);
+/** Writes logs, by file name, among the fixtures. */
+export function write(logs) {
+  for (const [name, lines] of Object.entries(logs)) {
     writeFileSync(new URL(name, out), `${lines.join('\n')}\n`);
     console.log(name, lines.length, 'events');
   }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  write(Object.fromEntries(Object.entries(LOGS).map(([name, options]) => [name, record(options)])));
 }

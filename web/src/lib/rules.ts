@@ -1,21 +1,60 @@
 import type { League } from './api/contract';
+import { countdown, elo } from './format';
 import { t, tn, tx } from './i18n/index.svelte';
 
 /** A league's rules as sentences. */
 export function rulesOf(l: League): string[] {
-  const s = l.time_limit_seconds;
-  const kind = l.judge.kind;
   return [
-    tx(`rules.format.${l.format}`, ''),
-    l.rounds === null ? t('rules.rounds.open', { s }) : tn('rules.rounds', l.rounds, { s }),
-    l.min_seats === l.max_seats ? t('rules.seats.exact', { n: l.min_seats }) : t('rules.seats', { min: l.min_seats, max: l.max_seats }),
-    kind === 'number' && l.judge.tolerance
-      ? t('rules.judge.number.tolerance', { tolerance: l.judge.tolerance })
-      : tx(`rules.judge.${kind}`, t('rules.judge.other', { kind })),
+    tx(`rules.format.${l.format}`, ''), ...optionsOf(l),
+    ...(l.debate ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds })] : roundsOf(l)),
+    judgeOf(l),
+    l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
     t(l.visibility === 'sealed' ? 'rules.sealed' : 'rules.live'),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
-    l.schedule ? t('rules.schedule', { schedule: l.schedule }) : '',
+    l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: l.schedule }) : '',
+    ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);
+}
+
+function optionsOf(l: League): string[] {
+  const o = l.format_options;
+  if (!o) return [];
+  return [
+    l.format === 'round_robin' && o.double ? t('rules.double') : '',
+    l.format === 'swiss' && o.rounds ? tn('rules.swiss.rounds', o.rounds) : '',
+    o.best_of && o.best_of > 1 ? t('rules.best_of', { n: o.best_of }) : '',
+    o.duration_seconds ? t('rules.duration', { time: countdown(o.duration_seconds * 1000) }) : '',
+    o.forfeit_seconds ? t('rules.forfeit', { s: o.forfeit_seconds }) : '',
+  ];
+}
+
+function roundsOf(l: League): string[] {
+  const s = l.time_limit_seconds;
+  return [
+    l.rounds === null ? t('rules.rounds.open', { s }) : tn('rules.rounds', l.rounds, { s }),
+    l.min_seats === l.max_seats ? t('rules.seats.exact', { n: l.min_seats }) : t('rules.seats', { min: l.min_seats, max: l.max_seats }),
+  ];
+}
+
+function judgeOf(l: League): string {
+  const { kind, tolerance, partial, agents, window_seconds, min_votes } = l.judge;
+  if (kind === 'number' && tolerance) return t('rules.judge.number.tolerance', { tolerance });
+  if (kind === 'panel' && agents?.length) return tn('rules.judge.panel.of', agents.length);
+  if (kind === 'crowd') return t('rules.judge.crowd', { s: window_seconds ?? 0, least: Math.max(1, min_votes ?? 0) });
+  const text = tx(`rules.judge.${kind}`, t('rules.judge.other', { kind }));
+  return partial ? `${text} ${t('rules.judge.partial')}` : text;
+}
+
+function entryOf(l: League): string[] {
+  const e = l.entry;
+  return [
+    e.allow?.length ? tn('rules.entry.allow', e.allow.length) : '',
+    e.password_required ? t('rules.entry.password') : '',
+    e.agents_per_owner ? tn('rules.entry.owner', e.agents_per_owner) : '',
+    e.min_rating ? t('rules.entry.min_rating', { n: elo(e.min_rating) }) : '',
+    e.max_rating ? t('rules.entry.max_rating', { n: elo(e.max_rating) }) : '',
+    e.min_matches ? tn('rules.entry.min_matches', e.min_matches) : '',
+  ];
 }

@@ -5,35 +5,9 @@
 // The arena must be playing: duels, and a match of nine seats or more. With
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-
-const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
-const ADMIN = process.env.ARENA_ADMIN_TOKEN;
-const SCREENS = process.env.SCREENS_DIR;
-const PATIENCE = 180_000; // a whole match
-const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }];
-const THEMES = ['dark', 'light'];
-
-if (!ORIGIN) throw new Error('ARENA_URL is not set');
-if (SCREENS) mkdirSync(SCREENS, { recursive: true });
-
-let browser;
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
-});
-after(() => browser?.close());
-
-async function api(path, init) {
-  const res = await fetch(ORIGIN + path, init);
-  assert.equal(res.ok, true, `${path}: ${res.status}`);
-  return res.json();
-}
+import { test } from 'node:test';
+import { ADMIN, api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 /** Registers an agent as an owner would; its endpoint only answers health checks. */
 async function register(t, name) {
@@ -53,37 +27,14 @@ async function register(t, name) {
   return post('/v1/agents', { name, endpoint: `http://127.0.0.1:${server.address().port}/agora`, leagues: [] }, token);
 }
 
-const id = (name) => `[data-testid="${name}"]`;
-
-/** A page that writes down everything that should not happen on it. */
-async function open(path, { width = 1440, height = 900, theme = 'dark', ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
-  const page = await context.newPage();
-  const faults = [];
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && faults.push(`${m.type()}: ${m.text()}`));
-  page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
-  page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
-  page.on('request', (r) => r.url().startsWith(ORIGIN) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
-  await page.goto(ORIGIN + path);
-  return { page, faults, close: () => context.close() };
-}
-
-/** Asks again until there is something; a timing decides nothing but giving up. */
-async function until(what, find, patience = 60_000) {
-  const end = Date.now() + patience;
-  for (;;) {
-    const found = await find();
-    if (found) return found;
-    assert.ok(Date.now() < end, `there is no ${what}`);
-    await new Promise((r) => setTimeout(r, 300));
-  }
-}
-
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
+
+/** Leagues whose duels are questions; a debate has a page of its own. */
+const asking = async () => (await api('/v1/leagues')).items.filter((l) => !l.debate).map((l) => l.slug);
 
 async function startDuel() {
   if (!ADMIN) return;
-  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && ['open', 'running'].includes(l.status));
+  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && !l.debate && l.format === 'ladder' && ['open', 'running'].includes(l.status));
   for (const league of leagues) {
     const agents = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.filter((a) => a.status === 'active');
     if (agents.length < 2) continue;
@@ -96,14 +47,15 @@ async function startDuel() {
 }
 
 test('a spectator follows a match from the lobby to its result', { timeout: 2 * PATIENCE }, async () => {
-  if (!(await running()).some((m) => m.seats.length === 2)) await startDuel();
+  const plain = await asking();
+  if (!(await running()).some((m) => m.seats.length === 2 && plain.includes(m.league))) await startDuel();
   const { page, faults, close } = await open('/');
   await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
 
   // Any duel that the lobby shows and that has rounds to come.
   const link = await until('live duel in the lobby', async () => {
     for (const match of await running()) {
-      if (match.seats.length !== 2 || (match.total_rounds && match.round >= match.total_rounds)) continue;
+      if (match.seats.length !== 2 || !plain.includes(match.league) || (match.total_rounds && match.round >= match.total_rounds)) continue;
       const stage = page.locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}`);
       const small = page.locator(`${id('live-match')}[data-match="${match.match_id}"]`);
       if (await stage.count()) return stage;
@@ -192,9 +144,10 @@ test('an address that is nothing says so', async () => {
 });
 
 async function pages() {
+  const plain = await asking();
   const duel = await until('duel', async () => {
     const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=50')).items];
-    return all.find((m) => m.seats.length === 2 && m.round > 0);
+    return all.find((m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league));
   }, PATIENCE);
   const arena = await until('match of nine seats or more', async () => {
     const leagues = (await api('/v1/leagues')).items.filter((l) => l.max_seats >= 9);
@@ -214,19 +167,5 @@ async function pages() {
 }
 
 test('every page fits a phone and a desk, in the dark and in the light', { timeout: 4 * PATIENCE }, async () => {
-  for (const [name, [path, ready]] of Object.entries(await pages())) {
-    for (const size of [...SIZES, { width: 360, height: 740 }]) {
-      for (const theme of THEMES) {
-        const { page, faults, close } = await open(path, { ...size, theme });
-        await page.locator(ready).first().waitFor();
-        await page.evaluate(() => document.fonts.ready);
-        await page.waitForLoadState('networkidle').catch(() => {});
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
-        assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
-        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png` });
-        await close();
-      }
-    }
-  }
+  await look(await pages());
 });

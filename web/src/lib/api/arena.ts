@@ -1,5 +1,5 @@
-import { get } from './client';
-import type { Agent, League, List, Match, MatchStatus, RatingHistory, Standing } from './contract';
+import { get, post } from './client';
+import type { Agent, Judge, League, List, Match, MatchStatus, RatingHistory, Season, Standing, WholeSeason } from './contract';
 
 // The API's routes that the page reads, one function each.
 
@@ -15,6 +15,10 @@ export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues'
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
 export const standings = (slug: string, signal?: AbortSignal) =>
   get<List<Standing> & { frozen: boolean }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
+/** Newest first. */
+export const seasons = (slug: string, signal?: AbortSignal) => get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, {}, signal);
+export const season = (slug: string, no: number, signal?: AbortSignal) => get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
+export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/leagues/${id(slug)}/judge`, {}, signal);
 export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
 export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/matches/${id(matchId)}`, {}, signal);
 export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);
@@ -22,3 +26,12 @@ export const agentMatches = (agentId: string, limit: number, signal?: AbortSigna
   get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);
 export const ratingHistory = (agentId: string, signal?: AbortSignal) =>
   get<List<RatingHistory>>(`/v1/agents/${id(agentId)}/ratings`, {}, signal);
+
+/** A vote on the open round: the label of the better answer or "tie", and what it was compared with. */
+export interface Vote {
+  round: number;
+  better: string;
+  other?: string;
+}
+
+export const vote = (matchId: string, body: Vote, signal?: AbortSignal) => post<Vote>(`/v1/matches/${id(matchId)}/votes`, body, signal);

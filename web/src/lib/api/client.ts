@@ -27,10 +27,16 @@ export function url(path: string, query: Query = {}): string {
 }
 
 /** Reads one JSON document. Throws ApiError; an abort passes through as it is. */
-export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> => call<T>(url(path, query), {}, signal);
+
+/** Sends one JSON document and reads the answer. Throws as get does. */
+export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+  call<T>(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }, signal);
+
+async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
   let res: Response;
   try {
-    res = await fetch(url(path, query), { headers: { accept: 'application/json' }, signal: signal ?? null });
+    res = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers }, signal: signal ?? null });
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw new ApiError(0, 'network', 'no answer');

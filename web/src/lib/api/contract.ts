@@ -14,8 +14,24 @@ export type MatchSeat = Schemas['Seat'];
 export type Problem = Schemas['Problem'];
 export type RatingHistory = Schemas['RatingHistory'];
 export type RatingPoint = Schemas['RatingPoint'];
-/** The interval comes once the table is refitted: half its width, in Elo. */
-export type Standing = Schemas['Standing'] & { interval?: number };
+export type Judge = Schemas['Judge'];
+export type LeagueRound = Schemas['LeagueRound'];
+export type Pairing = Schemas['Pairing'];
+export type Season = Schemas['Season'];
+export type TableRow = Schemas['TableRow'];
+export type WholeSeason = Schemas['WholeSeason'];
+
+/** The refit of a table: a rating with its 95 % interval, and the ranks that it allows. */
+export interface Fit {
+  rating: number;
+  low: number;
+  high: number;
+  rank_low: number;
+  rank_high: number;
+}
+
+/** The fit comes once the table has been refitted. */
+export type Standing = Schemas['Standing'] & { fit?: Fit };
 
 export type Outcome = NonNullable<MatchSeat['outcome']>;
 export type MatchStatus = Match['status'];
@@ -76,6 +92,23 @@ export interface StandingBrief {
   state: SeatState;
 }
 
+/** An answer without its author, as voters see it. */
+export interface BlindAnswer {
+  label: string;
+  text: string;
+}
+
+/** One comparison of two answers by one judge, in the order in which they were shown. */
+export interface Ballot {
+  judge: string;
+  first: string;
+  second: string;
+  /** Agent id of the better one; "" for a tie. */
+  choice: string;
+  reason?: string;
+  votes?: number;
+}
+
 interface Common {
   seq?: number;
   match_id?: string;
@@ -105,8 +138,9 @@ export type ArenaEvent =
   | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[] }>
   | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
+  | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
   | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>
-  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[] }>
+  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[]; ballots?: Ballot[] }>
   | On<'agent_paused', { name: string; reason: PauseReason; until?: string }>
   | On<'agent_resumed', { name: string; reason: PauseReason }>
   | On<'agent_left', { outcome: Outcome; reason: string }>

@@ -7,7 +7,7 @@ import { emptyMatch, fromSnapshot, isOver, lastRound, ranking, verdict, type Mat
 const read = (name: string): ArenaEvent[] =>
   readFileSync(`src/lib/fixtures/${name}.jsonl`, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
 
-const logs = ['duel', 'table', 'elimination'] as const;
+const logs = ['duel', 'table', 'elimination', 'debate', 'vote'] as const;
 const start = emptyMatch('m');
 
 function freeze<T>(value: T): T {

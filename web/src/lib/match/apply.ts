@@ -1,4 +1,5 @@
 import type { ArenaEvent, SeatBrief } from '../api/contract';
+import { debateOf } from './debate';
 import { emptyMatch, type Entry, type Lane, type MatchState, type Phase, type Round, type Seat } from './state';
 
 // The reducer: a match's state after one more event of its log. It is pure,
@@ -41,6 +42,10 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
       return roundStarted(state, event);
     case 'seat_outcome':
       return seatOutcome(state, event);
+    case 'vote_opened':
+      return withRound(state, event.round, (round) => ({
+        ...round, vote: { until: event.until, criteria: event.criteria, entries: event.entries },
+      }));
     case 'reveal':
       return reveal(state, event);
     case 'round_closed':
@@ -84,8 +89,9 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
   for (const id of state.order) {
     if (state.seats[id]?.state === 'active') lanes[id] ??= newLane(id);
   }
+  const debate = debateOf(e.task.description, no, state.order.map((id) => state.seats[id]?.name ?? ''));
   const round: Round = {
-    no, task: e.task, limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
+    no, task: e.task, ...(debate ? { debate } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
     interrupted: e.interrupted ?? before !== undefined, revealed: false, lanes, standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];
@@ -199,7 +205,7 @@ function roundClosed(state: MatchState, e: Of<'round_closed'>): MatchState {
       };
     }
     return {
-      ...round, lanes, closedAt: e.ts, revealed: true, standings: e.standings,
+      ...round, lanes, closedAt: e.ts, revealed: true, standings: e.standings, ballots: e.ballots ?? [],
       ...(e.correct === undefined ? {} : { correct: e.correct }),
     };
   });

@@ -10,13 +10,16 @@ export function lookOf(match: MatchState, round: Round | undefined, lane: Lane |
   const seat = match.seats[id];
   if (!round || !lane) return seat && seat.state !== 'active' ? seat.state : 'idle';
   const judged = verdict(round, lane);
+  if (judged === 'said') return 'answered';
   if (judged) return judged === 'none' && lane.outcome === 'unavailable' ? 'left' : judged;
   if (lane.phase === 'answered') return lane.answer ? 'answered' : 'sealed';
   if (isOver(match) && lane.phase !== 'failed') return 'none'; // the match ended in the middle of the round
   return lane.phase === 'failed' ? (lane.outcome === 'unavailable' ? 'left' : 'none') : lane.phase;
 }
 
-export const lookWords = (look: Look): string => tx(`state.${look}`, look);
+/** Where judges were asked nobody is right or wrong: one answer was the better one. */
+export const lookWords = (look: Look, round?: Round): string =>
+  round?.debate || round?.ballots.length ? tx(`state.asked.${look}`, tx(`state.${look}`, look)) : tx(`state.${look}`, look);
 
 /** Why a seat has no answer, in words. */
 export function cause(outcome: Outcome, reason?: string, limitSeconds?: number): string {
@@ -28,8 +31,8 @@ export function cause(outcome: Outcome, reason?: string, limitSeconds?: number):
 }
 
 /** The counts of a closed round, for the timeline. */
-export function mix(round: Round): { right: number; wrong: number; none: number } {
-  const counts = { right: 0, wrong: 0, none: 0 };
+export function mix(round: Round): { right: number; wrong: number; none: number; said: number } {
+  const counts = { right: 0, wrong: 0, none: 0, said: 0 };
   for (const lane of Object.values(round.lanes)) {
     const judged = verdict(round, lane) ?? 'none';
     counts[judged === 'partial' ? 'right' : judged]++;

@@ -1,6 +1,7 @@
 import type {
-  AnswerBody, ArenaEvent, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task,
+  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task,
 } from '../api/contract';
+import type { Debate } from './debate';
 
 // What a spectator knows of one match. Every value is read-only and shared
 // between states: what did not change keeps its identity, so that only what
@@ -9,8 +10,15 @@ import type {
 /** What a seat is doing in a round. */
 export type Phase = 'idle' | 'thinking' | 'tool' | 'answered' | 'failed';
 
-/** How a seat's round was judged; null while the round is open. */
-export type Verdict = 'right' | 'partial' | 'wrong' | 'none';
+/** How a seat's round was judged; "said" where nothing is judged yet: a speech before the end of its half. */
+export type Verdict = 'right' | 'partial' | 'wrong' | 'none' | 'said';
+
+/** A vote of the spectators on the answers of a round. */
+export interface OpenVote {
+  readonly until: string;
+  readonly criteria: string;
+  readonly entries: readonly BlindAnswer[];
+}
 
 /** One line of a lane. A tool's response and a sub-agent's end join the line that they close. */
 export interface Entry {
@@ -51,6 +59,11 @@ export interface Round {
   readonly revealed: boolean;
   readonly closedAt?: string;
   readonly correct?: string;
+  readonly debate?: Debate;
+  /** The spectators may vote until the round closes. */
+  readonly vote?: OpenVote;
+  /** Of judges that were asked. */
+  readonly ballots: readonly Ballot[];
   readonly lanes: Readonly<Record<string, Lane>>;
   readonly standings: readonly StandingBrief[];
 }
@@ -127,6 +140,7 @@ export const lastRound = (m: MatchState): Round | undefined => m.rounds[m.rounds
 export function verdict(round: Round, lane: Lane): Verdict | undefined {
   if (!round.closedAt) return undefined;
   if (lane.outcome !== 'answered') return 'none';
+  if (round.debate && !round.debate.closes) return 'said';
   const points = lane.points ?? 0;
   return points >= 1 ? 'right' : points > 0 ? 'partial' : 'wrong';
 }

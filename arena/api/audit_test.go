@@ -1,0 +1,78 @@
+package api
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Every act for which a token was needed is kept: who did what to what, with
+// what it changed, and no secret.
+func TestAPI_audit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", object{"entry": object{"password": "sesame"}})
+	ann := w.agent(w.alice, "Ann")
+	w.do("PUT", "/v1/leagues/quiz/entries/"+ann, w.alice, nil, "X-League-Password", "sesame").is(204)
+	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)
+	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(409) // refused: not an act
+	w.do("PATCH", "/v1/agents/"+ann, w.alice, object{"description": "fast"}).is(200)
+	w.do("POST", "/v1/agents/"+ann+"/pause", w.admin, nil).is(200)
+	w.do("GET", "/v1/agents/"+ann+"/deliveries", w.alice, nil).is(200) // reading
+	secret := w.do("POST", "/v1/me/tokens", w.alice, object{"name": "ci"}).is(201).str("token")
+
+	var got []string
+	log := w.do("GET", "/v1/admin/audit", w.admin, nil).is(200)
+	for _, e := range into[struct {
+		Items []struct {
+			Actor, Action, Target string
+			Before, After         any
+		}
+	}](log).Items {
+		who := map[string]string{"admin": "admin", w.aliceI: "alice"}[e.Actor]
+		target := strings.NewReplacer(ann, "Ann").Replace(e.Target)
+		if i := strings.Index(target, "_"); i > 0 {
+			target = target[:i]
+		}
+		got = append(got, who+" "+e.Action+" "+target)
+	}
+	want := []string{
+		"alice create-token to", "admin pause-agent Ann", "alice update-agent Ann", "admin start-league quiz",
+		"alice enter-league quiz", "alice create-agent Ann", "admin create-league quiz", "admin create-pack pk",
+	}
+	slices.Sort(want) // all of one millisecond: in no order
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	body := string(log.body)
+	for _, hidden := range []string{"sesame", secret, w.alice, w.admin} {
+		if strings.Contains(body, hidden) {
+			t.Errorf("the log shows %q", hidden)
+		}
+	}
+	for _, shown := range []string{`"before":"open","after":"running"`, `"description":"fast"`} {
+		if !strings.Contains(body, shown) {
+			t.Errorf("the log does not show %s: %s", shown, body)
+		}
+	}
+	w.do("GET", "/v1/admin/audit", w.alice, nil).is(403)
+}
+
+func TestAPI_scores(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	w.run([]scenario{
+		{name: "rescore a match", method: "POST", path: "/v1/matches/m_1/rescore", token: w.admin, status: 200, says: `"changed":[{"match_id":"m_1"`},
+		{name: "rescore a league", method: "POST", path: "/v1/leagues/quiz/rescore", token: w.admin, status: 200, says: `"matches":2`},
+		{name: "rescore is the admin's", method: "POST", path: "/v1/leagues/quiz/rescore", token: w.alice, status: 403, code: arena.CodeForbidden},
+		{name: "verify", method: "POST", path: "/v1/admin/ratings/verify", token: w.admin, status: 200, says: `{"ok":false,"problem":"agent ag_1 has 5","leagues":[]}`},
+		{name: "rebuild", method: "POST", path: "/v1/admin/ratings/rebuild", token: w.admin, body: object{"league": "quiz"}, status: 200, says: `"settlements":3`},
+		{name: "verdicts of no match", method: "GET", path: "/v1/matches/m_none/verdicts", status: 404, code: arena.CodeNotFound},
+	})
+}

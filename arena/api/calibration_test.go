@@ -1,0 +1,71 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Claims of an open round stay hidden (threat F1), those of closed rounds are
+// public and marked as what they are.
+func TestAPI_getCalibration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	lease, match := w.play(id)
+	said := arena.Answer{
+		MatchID: id, Round: 1, AgentID: b, Outcome: arena.OutcomeAnswered, Attempts: 1,
+		Body: &arena.AnswerBody{Answer: "yes", Confidence: new(0.75), Tokens: new(int64(70))},
+	}
+	if _, err := w.store.SaveAnswer(t.Context(), lease, said, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	path := "/v1/agents/" + b + "/calibration"
+	nothing := `"declared":true,"answers":0,"brier":null,"bins":[{"from":0,"to":1,"count":0,"mean_confidence":null,"right_share":null}],"tokens":{"declared":true,"answers":0,"total":0,"per_right":null}}`
+	for _, token := range []string{"", w.bob, w.admin} {
+		if r := w.do("GET", path, token, nil).is(200); !strings.Contains(string(r.body), nothing) {
+			t.Errorf("of an open round: %s", r.body)
+		}
+	}
+	said.Judged = true
+	if _, err := w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: match.Seats, Answers: []arena.Answer{said}}, func([]arena.Event) ([]arena.Event, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.run([]scenario{
+		{name: "closed", method: "GET", path: path, status: 200, says: `"answers":1,"brier":0.75,`},
+		{name: "tokens", method: "GET", path: path + "?league=quiz", status: 200, says: `"tokens":{"declared":true,"answers":1,"total":70,"per_right":null}`},
+		{name: "another league", method: "GET", path: path + "?league=other", status: 200, says: nothing},
+		{name: "nobody", method: "GET", path: "/v1/agents/ag_none/calibration", status: 404, code: arena.CodeNotFound},
+		{name: "a long league", method: "GET", path: path + "?league=" + strings.Repeat("x", 41), status: 422, code: arena.CodeInvalid, fields: []string{"league"}},
+	})
+}
+
+// A table shows the refit beside the rating, where there is one.
+func TestAPI_listStandings_fit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
+	if r := w.do("GET", "/v1/leagues/quiz/standings", "", nil).is(200); strings.Contains(string(r.body), `"fit"`) {
+		t.Errorf("no fit yet: %s", r.body)
+	}
+	err := w.store.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{{
+		AgentID: b, Rating: 1_600_000, Low: 1_500_000, High: 1_700_500, RankLow: 1, RankHigh: 2, Island: 1,
+		Glicko: new(arena.Melo(1_550_000)), GlickoRD: new(arena.Melo(80_250)),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.do("GET", "/v1/leagues/quiz/standings", "", nil).is(200)
+	const want = `"fit":{"rating":1600.000,"low":1500.000,"high":1700.500,"rank_low":1,"rank_high":2,"island":1,"glicko":1550.000,"glicko_rd":80.250}`
+	if strings.Count(string(r.body), `"fit":`) != 1 || !strings.Contains(string(r.body), want) {
+		t.Errorf("standings: %s", r.body)
+	}
+	// By the live rating, not by the fit.
+	if r.str("items.0.agent_id") != min(a, b) {
+		t.Errorf("the fit changes the order: %s", r.body)
+	}
+}

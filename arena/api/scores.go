@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func (a *API) rescoreMatch(ctx context.Context, in *IDParam) (*output[arena.RescoreReport], error) {
+	report, err := a.RescoreMatch(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	did(ctx, in.ID, nil, report)
+	return answer(report)
+}
+
+func (a *API) rescoreLeague(ctx context.Context, in *SlugParam) (*output[arena.RescoreReport], error) {
+	report, err := a.RescoreLeague(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	did(ctx, in.Slug, nil, report)
+	return answer(report)
+}
+
+type verdictView struct {
+	Round   int                 `json:"round"`
+	Judge   string              `json:"judge" doc:"Its kind."`
+	Version string              `json:"version" doc:"Changes whenever the same answers could be judged differently."`
+	Seats   []arena.SeatVerdict `json:"seats"`
+	Ballots []arena.Ballot      `json:"ballots" doc:"Of judges that are asked: each comparison, in the order in which it was shown."`
+	At      jsonTime            `json:"at"`
+}
+
+// listVerdicts shows every verdict on every round: where a round has several,
+// the last one counts, and the difference is there to see.
+func (a *API) listVerdicts(ctx context.Context, in *IDParam) (*output[listOf[verdictView]], error) {
+	if _, err := a.Store.Match(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	verdicts, err := a.Store.Verdicts(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var items []verdictView
+	for _, v := range verdicts {
+		items = append(items, verdictView{
+			Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
+		})
+	}
+	return answerList(items, "")
+}
+
+type ratingsCheckView struct {
+	OK      bool                  `json:"ok" doc:"Every rating is what a replay of all settlements gives."`
+	Problem string                `json:"problem,omitempty"`
+	Leagues []arena.RatingsReport `json:"leagues"`
+}
+
+func (a *API) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
+	reports, err := a.VerifyRatings(ctx)
+	if code := arena.CodeOf(err); code == arena.CodeUnavailable {
+		return nil, err
+	}
+	v := ratingsCheckView{OK: err == nil, Leagues: orEmpty(reports)}
+	if err != nil {
+		v.Problem = err.Error()
+	}
+	return answer(v)
+}
+
+type rebuildInput struct {
+	Body struct {
+		League string `json:"league" minLength:"1" maxLength:"40"`
+	}
+}
+
+type rebuiltView struct {
+	League      string `json:"league"`
+	Settlements int    `json:"settlements" doc:"How many of them changed."`
+}
+
+func (a *API) rebuildRatings(ctx context.Context, in *rebuildInput) (*output[rebuiltView], error) {
+	n, err := a.RebuildRatings(ctx, in.Body.League)
+	if err != nil {
+		return nil, err
+	}
+	v := rebuiltView{League: in.Body.League, Settlements: n}
+	did(ctx, in.Body.League, nil, v)
+	return answer(v)
+}

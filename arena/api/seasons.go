@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+type seasonInput struct {
+	SlugParam
+	Season int `path:"season" minimum:"1" maximum:"1000000"`
+}
+
+type entrantView struct {
+	AgentID        string     `json:"agent_id"`
+	Name           string     `json:"name"`
+	OwnerID        string     `json:"owner_id"`
+	Rating         arena.Melo `json:"rating" doc:"When it joined: seeds go by it."`
+	Round          int        `json:"round" doc:"The first in which it plays."`
+	WithdrawnRound int        `json:"withdrawn_round,omitempty" doc:"The first in which it plays no more."`
+}
+
+type wholeSeasonView struct {
+	SeasonView
+	Frozen   bool              `json:"frozen" doc:"Table and results are hidden from everyone but admins."`
+	Entrants []entrantView     `json:"entrants"`
+	Table    []arena.TableRow  `json:"table" doc:"As it stands; final once the season is finished. Empty where the format has none while it runs."`
+	Rounds   []leagueRoundView `json:"rounds"`
+}
+
+func (a *API) listSeasons(ctx context.Context, in *SlugParam) (*output[listOf[SeasonView]], error) {
+	if _, err := a.Store.League(ctx, in.Slug); err != nil {
+		return nil, err
+	}
+	seasons, err := a.Store.Seasons(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	var items []SeasonView
+	for _, s := range seasons {
+		items = append(items, viewSeason(s))
+	}
+	return answerList(items, "")
+}
+
+func (a *API) getSeason(ctx context.Context, in *seasonInput) (*output[wholeSeasonView], error) {
+	s, pairings, hidden, err := a.season(ctx, in.Slug, in.Season)
+	if err != nil {
+		return nil, err
+	}
+	v := wholeSeasonView{
+		SeasonView: viewSeason(s), Frozen: hidden, Entrants: []entrantView{}, Table: []arena.TableRow{},
+		Rounds: viewRounds(s, pairings, hidden),
+	}
+	for _, e := range s.Entrants {
+		v.Entrants = append(v.Entrants, entrantView{
+			AgentID: e.AgentID, Name: e.Name, OwnerID: e.OwnerID, Rating: e.Rating, Round: e.Round, WithdrawnRound: e.WithdrawnRound,
+		})
+	}
+	switch {
+	case hidden:
+	case s.Status == arena.SeasonFinished:
+		v.Table = orEmpty(s.Table)
+	default:
+		v.Table = orEmpty(a.SeasonTable(s, pairings))
+	}
+	return answer(v)
+}
+
+// season reads a season, and says whether its results are hidden from the
+// caller. Number 0 is the newest.
+func (a *API) season(ctx context.Context, slug string, no int) (s arena.Season, pairings []arena.Pairing, hidden bool, err error) {
+	l, err := a.Store.League(ctx, slug)
+	if err != nil {
+		return s, nil, false, err
+	}
+	s, pairings, err = a.Store.Season(ctx, slug, no)
+	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).isAdmin()
+	return s, pairings, hidden, err
+}
+
+type roundsInputQuery struct {
+	SlugParam
+	Season int `query:"season" minimum:"0" maximum:"1000000" doc:"The newest when left out."`
+}
+
+type leagueRoundsView struct {
+	Items      []leagueRoundView `json:"items" doc:"By number."`
+	NextCursor string            `json:"next_cursor" doc:"Always empty: a season comes whole."`
+	Season     int               `json:"season" doc:"0: the league has had none yet."`
+}
+
+func (a *API) listLeagueRounds(ctx context.Context, in *roundsInputQuery) (*output[leagueRoundsView], error) {
+	s, pairings, hidden, err := a.season(ctx, in.Slug, in.Season)
+	if arena.CodeOf(err) == arena.CodeNotFound && in.Season == 0 {
+		if _, err := a.Store.League(ctx, in.Slug); err != nil {
+			return nil, err
+		}
+		return answer(leagueRoundsView{Items: []leagueRoundView{}})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer(leagueRoundsView{Items: viewRounds(s, pairings, hidden), Season: s.No})
+}

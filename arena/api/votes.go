@@ -1,0 +1,232 @@
+package api
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+const (
+	voterCookie      = "arena_voter"
+	voterAge         = 365 * 24 * time.Hour
+	votersPerAddress = 20 // in one round: those behind one router
+	tieWord          = "tie"
+	tailEvents       = 200 // of a log are read at a time, from its end
+)
+
+// openVote is a vote that takes votes now.
+type openVote struct {
+	match    arena.Match
+	until    time.Time
+	criteria string
+	entries  []arena.BlindAnswer
+}
+
+// openVote gives the vote that is open on a match; ok is false when none is.
+func (a *API) openVote(ctx context.Context, id string) (v openVote, ok bool, err error) {
+	if v.match, err = a.Store.Match(ctx, id); err != nil {
+		return v, false, err
+	}
+	if v.match.Settings.Judge.Kind != arena.JudgeCrowd || !v.match.RoundOpen || v.match.Status != arena.MatchRunning {
+		return v, false, nil
+	}
+	opened, found, err := a.lastVoteOpened(ctx, v.match)
+	if err != nil || !found {
+		return v, false, err
+	}
+	if v.until, err = time.Parse(arena.TimeFormat, opened.Until); err != nil {
+		return v, false, fmt.Errorf("vote on match %s: %w", id, err)
+	}
+	if !a.now().Before(v.until) {
+		return v, false, nil
+	}
+	answers, err := a.Store.Answers(ctx, id)
+	if err != nil {
+		return v, false, err
+	}
+	v.criteria, v.entries = opened.Criteria, a.Laid(v.match, answers, v.match.Round).Blind()
+	return v, true, nil
+}
+
+// lastVoteOpened looks for the opening of the vote on the open round. A node
+// that takes a match over opens the vote anew: the last one counts.
+func (a *API) lastVoteOpened(ctx context.Context, m arena.Match) (b arena.VoteOpenedBody, found bool, err error) {
+	for before := m.Seq; before > 0; before -= tailEvents {
+		events, err := a.Store.EventsAfter(ctx, m.ID, max(0, before-tailEvents), tailEvents)
+		if err != nil {
+			return b, false, err
+		}
+		for _, e := range slices.Backward(events) {
+			switch {
+			case e.Type == arena.EventVoteOpened && e.Round == m.Round:
+				if err := json.Unmarshal(e.Body, &b); err != nil {
+					return b, false, fmt.Errorf("vote on match %s: %w", m.ID, err)
+				}
+				return b, true, nil
+			case e.Type == arena.EventRoundStarted && e.Round == m.Round:
+				return b, false, nil
+			}
+		}
+	}
+	return b, false, nil
+}
+
+type openVoteView struct {
+	Round    int                 `json:"round"`
+	Until    jsonTime            `json:"until" doc:"When the vote ends."`
+	Criteria string              `json:"criteria" doc:"What to judge by."`
+	Entries  []arena.BlindAnswer `json:"entries" doc:"The answers without their authors, in an order that tells nothing."`
+}
+
+func (a *API) getBallot(ctx context.Context, in *IDParam) (*output[openVoteView], error) {
+	v, ok, err := a.openVote(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, arena.Errorf(arena.CodeNotFound, "no vote is open on match %s", in.ID)
+	}
+	return answer(openVoteView{Round: v.match.Round, Until: jsonTime(v.until), Criteria: v.criteria, Entries: v.entries})
+}
+
+type voteInput struct {
+	IDParam
+	Body struct {
+		Round  int    `json:"round" minimum:"1" doc:"Of the ballot."`
+		Better string `json:"better" minLength:"1" maxLength:"3" example:"A" doc:"The label of the better answer, or tie."`
+		Other  string `json:"other,omitempty" maxLength:"3" example:"B" doc:"The label of the answer that it was compared with; of a tie both, as in \"A B\". May be left out when there are two."`
+	} `nameHint:"VoteBody"`
+	address, cookie string
+}
+
+// Resolve notes who votes, as far as a browser and an address tell.
+func (in *voteInput) Resolve(ctx huma.Context) []error {
+	in.address = addressKey(clientIP(ctx))
+	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {
+		in.cookie = c.Value
+	}
+	return nil
+}
+
+type voteView struct {
+	Round  int    `json:"round"`
+	Better string `json:"better"`
+	Other  string `json:"other"`
+}
+
+type votedOutput struct {
+	SetCookie string `header:"Set-Cookie" doc:"Names the browser, when it had no name."`
+	Body      voteView
+}
+
+// vote takes one vote; the last one of a browser counts.
+func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
+	v, ok, err := a.openVote(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || in.Body.Round != v.match.Round {
+		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
+	}
+	if owner := callerOf(ctx).token.OwnerID; owner != "" &&
+		slices.ContainsFunc(v.match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
+		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
+	}
+	cast := arena.Vote{MatchID: v.match.ID, Round: v.match.Round, At: a.now()}
+	out := &votedOutput{Body: voteView{Round: v.match.Round, Better: in.Body.Better}}
+	if cast.Choice, cast.Other, out.Body.Other, err = v.read(in.Body.Better, in.Body.Other); err != nil {
+		return nil, err
+	}
+	name, known := a.voterOf(in.cookie)
+	if !known {
+		name = rand.Text()
+		out.SetCookie = a.nameVoter(name)
+	}
+	// Hashed with the match, so that nobody can be followed through the votes.
+	cast.Voter = sha256.Sum256([]byte(name + " " + v.match.ID))
+	cast.Address = sha256.Sum256([]byte(in.address + " " + v.match.ID))
+	if err := a.Store.SaveVote(ctx, cast, votersPerAddress); err != nil {
+		if arena.CodeOf(err) == arena.CodeRateLimited {
+			left := int(math.Ceil(v.until.Sub(cast.At).Seconds()))
+			return nil, tooMany(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// read puts labels into the words of a vote. shown is the label of the answer
+// that it was compared with, both of a tie.
+func (v openVote) read(better, other string) (choice, against, shown string, err error) {
+	var labels []string
+	for _, e := range v.entries {
+		labels = append(labels, e.Label)
+	}
+	agent := func(label string) (string, bool) {
+		i := slices.Index(labels, label)
+		if i < 0 {
+			return "", false
+		}
+		return v.entries[i].AgentID, true
+	}
+	said := strings.Fields(other)
+	if better == tieWord {
+		if len(said) == 0 && len(labels) == 2 {
+			said = labels
+		}
+		if len(said) != 2 || said[0] == said[1] || !slices.Contains(labels, said[0]) || !slices.Contains(labels, said[1]) {
+			return "", "", "", arena.Invalid("other", "must name the two answers that are equal, of %s", strings.Join(labels, ", "))
+		}
+		one, _ := agent(said[0])
+		two, _ := agent(said[1])
+		return "", min(one, two) + " " + max(one, two), strings.Join(said, " "), nil
+	}
+	choice, ok := agent(better)
+	if !ok {
+		return "", "", "", arena.Invalid("better", "must be one of %s or %s", strings.Join(labels, ", "), tieWord)
+	}
+	rest := slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return l == better })
+	if len(said) == 0 && len(rest) == 1 {
+		said = rest
+	}
+	if len(said) != 1 || !slices.Contains(rest, said[0]) {
+		return "", "", "", arena.Invalid("other", "must be one of %s: what the better answer was compared with", strings.Join(rest, ", "))
+	}
+	against, _ = agent(said[0])
+	return choice, against, said[0], nil
+}
+
+// voterOf reads a cookie that nameVoter made. Any other is no name: whoever
+// brings one counts as a new voter of its address.
+func (a *API) voterOf(cookie string) (name string, ok bool) {
+	name, sum, _ := strings.Cut(cookie, ".")
+	return name, name != "" && subtle.ConstantTimeCompare([]byte(sum), []byte(a.signVoter(name))) == 1
+}
+
+func (a *API) signVoter(name string) string {
+	mac := hmac.New(sha256.New, a.VoteSecret)
+	mac.Write([]byte(name)) // never fails
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (a *API) nameVoter(name string) string {
+	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies
+		Name: voterCookie, Value: name + "." + a.signVoter(name), Path: "/v1/matches", MaxAge: int(voterAge / time.Second),
+		HttpOnly: true, Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
+	}
+	return c.String()
+}

@@ -1,0 +1,35 @@
+package arena
+
+// Claim is what an agent declared with one judged answer, and whether the
+// answer was right: whether it got the whole point.
+type Claim struct {
+	Confidence *float64 // 0 to 1
+	Tokens     *int64   // not negative
+	Right      bool
+}
+
+// Calibration compares what an agent declares about its answers with what
+// they were worth. Nobody checks what an agent declares.
+type Calibration struct {
+	Answers int              `json:"answers"` // with a confidence
+	Brier   *float64         `json:"brier"`   // mean of (confidence - right)^2, 0 is best; nil: no answers
+	Bins    []CalibrationBin `json:"bins"`    // ten, of equal width
+	Tokens  TokenCost        `json:"tokens"`
+}
+
+// CalibrationBin are the answers with a confidence in [From, To), the last one
+// with To.
+type CalibrationBin struct {
+	From           float64  `json:"from"`
+	To             float64  `json:"to"`
+	Count          int      `json:"count"`
+	MeanConfidence *float64 `json:"mean_confidence"` // nil: no answers
+	RightShare     *float64 `json:"right_share"`     // 0 to 1
+}
+
+// TokenCost is what answers cost in declared tokens.
+type TokenCost struct {
+	Answers  int      `json:"answers"` // with a number of tokens
+	Total    int64    `json:"total"`
+	PerRight *float64 `json:"per_right"` // total by right answers among them; nil: none was right
+}

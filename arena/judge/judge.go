@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The bounds of one verdict.
+const (
+	overall  = time.Minute      // for all comparisons of a round
+	askLimit = 30 * time.Second // for one answer of a judge agent
+	atOnce   = 8                // comparisons under way
+)
+
+// Options are the parts of Judges. All but Model are needed.
+type Options struct {
+	// Agents gives the agents with these ids, without those that are not there.
+	Agents func(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	// Ask puts a question to a judge agent over its own protocol. Any other
+	// outcome than an answer is an error.
+	Ask func(ctx context.Context, q Question) (arena.AnswerBody, error)
+	// Votes gives the votes on a round, one of each voter.
+	Votes func(ctx context.Context, matchID string, round int) ([]arena.Vote, error)
+	// Model is the language model; nil: there is none.
+	Model *Model
+	// Version gives the version of a kind of judge, of its prompts too.
+	Version func(arena.JudgeSpec) string
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Question is one comparison as it is put to a judge agent.
+type Question struct {
+	Agent   arena.Agent
+	Task    arena.Task
+	Limit   time.Duration // for the answer
+	MatchID string
+	League  string
+	Round   int
+}
+
+// Judges asks panels, crowds and the language model. It is safe for concurrent
+// use and has no goroutines outside its calls.
+type Judges struct {
+	o Options
+}
+
+// New makes Judges and refuses a missing part.
+func New(o Options) (*Judges, error) {
+	switch {
+	case o.Agents == nil, o.Ask == nil, o.Votes == nil, o.Version == nil, o.Now == nil, o.Logger == nil:
+		return nil, errors.New("judge: a part is missing: Agents, Ask, Votes, Version, Now and Logger are needed")
+	case o.Model != nil && (o.Model.URL == "" || o.Model.Name == "" || o.Model.HTTP == nil):
+		return nil, errors.New("judge: a model needs URL, Name and HTTP")
+	}
+	o.Logger = o.Logger.With("component", "judge")
+	return &Judges{o: o}, nil
+}
+
+// Judge asks the judge of a round and gives the points of its answers with
+// every comparison that was made. An error means that there is no verdict:
+// nobody could be asked, or somebody's pair got no usable ballot.
+func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, err error) {
+	v = arena.Verdict{MatchID: j.MatchID, Round: j.Round, Judge: j.Spec.Kind, Version: s.o.Version(j.Spec)}
+	var decide decision
+	switch j.Spec.Kind {
+	case arena.JudgePanel:
+		v.Ballots, decide, err = s.panel(ctx, j)
+	case arena.JudgeCrowd:
+		v.Ballots, decide, err = s.crowd(ctx, j)
+	case arena.JudgeModel:
+		if s.o.Model == nil {
+			return arena.Verdict{}, errors.New("this arena has no language model")
+		}
+		v.Version += "/" + s.o.Model.Name
+		v.Ballots, decide, err = s.model(ctx, j)
+	default:
+		err = fmt.Errorf("%q is not a judge that is asked", j.Spec.Kind)
+	}
+	if err == nil {
+		v.Seats, err = score(j.Answers, decide)
+	}
+	if err != nil {
+		return arena.Verdict{}, err
+	}
+	v.At = s.o.Now()
+	return v, nil
+}

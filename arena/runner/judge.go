@@ -1,0 +1,189 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/debate"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// Judges asks the judges that must be asked. An error voids the round: nobody
+// loses because a judge failed.
+type Judges interface {
+	Judge(ctx context.Context, j arena.Judging) (arena.Verdict, error)
+}
+
+// judged is a match as its judge sees it.
+type judged struct {
+	m       arena.Match
+	answers []arena.Answer // of all rounds up to the one that is judged
+}
+
+// needsNobody gives the verdict when nobody must be asked: the judge is pure,
+// or there is nothing to compare. ok is false when laid must be laid before a
+// judge. In a debate only the last round of each half is judged, on all that
+// was said in it.
+func (j judged) needsNobody(task arena.Task, round int, now time.Time) (v arena.Verdict, laid []arena.JudgedAnswer, ok bool) {
+	spec := j.m.Settings.Judge
+	v = arena.Verdict{MatchID: j.m.ID, Round: round, Judge: spec.Kind, Version: scoring.Version(spec), At: now}
+	if !spec.Asks() {
+		for _, seat := range j.m.Seats {
+			if a, found := j.answer(round, seat.AgentID); found {
+				v.Seats = append(v.Seats, arena.SeatVerdict{AgentID: a.AgentID, Points: pure(spec, task, a)})
+			}
+		}
+		return v, nil, true
+	}
+	if d := j.m.Settings.Debate; d != nil && !debate.StageOf(*d, round).Closes {
+		return arena.Verdict{}, nil, true // nothing to judge yet
+	}
+	switch laid = j.laid(round); len(laid) {
+	case 0:
+		return v, nil, true
+	case 1: // the seat that did answer takes the round (rulebook, section 3)
+		v.Seats = []arena.SeatVerdict{{AgentID: laid[0].AgentID, Points: arena.OnePoint}}
+		return v, nil, true
+	}
+	return v, laid, false
+}
+
+func pure(spec arena.JudgeSpec, task arena.Task, a arena.Answer) arena.Points {
+	if a.Outcome != arena.OutcomeAnswered {
+		return 0
+	}
+	return scoring.Judge(spec, task, a.Body.Answer)
+}
+
+func (j judged) answer(round int, agentID string) (arena.Answer, bool) {
+	for _, a := range j.answers {
+		if a.Round == round && a.AgentID == agentID {
+			return a, true
+		}
+	}
+	return arena.Answer{}, false
+}
+
+// laid gives what is laid before a judge: answers, or in a debate all that a
+// seat has said in the half.
+func (j judged) laid(round int) (laid []arena.JudgedAnswer) {
+	var said [2]string
+	if d := j.m.Settings.Debate; d != nil {
+		said = debate.Speeches(*d, round, j.speeches())
+	}
+	for i, seat := range j.m.Seats {
+		text := ""
+		if j.m.Settings.Debate != nil {
+			text = said[i]
+		} else if a, ok := j.answer(round, seat.AgentID); ok && a.Body != nil {
+			text = a.Body.Answer
+		}
+		if text != "" {
+			laid = append(laid, arena.JudgedAnswer{AgentID: seat.AgentID, OwnerID: seat.OwnerID, Text: text})
+		}
+	}
+	return laid
+}
+
+// speeches gives what has been said in a debate, in order.
+func (j judged) speeches() (said []debate.Speech) {
+	for no := 1; no <= j.m.Settings.Rounds; no++ {
+		for seat := range j.m.Seats {
+			if a, ok := j.answer(no, j.m.Seats[seat].AgentID); ok && a.Body != nil {
+				said = append(said, debate.Speech{Round: no, Seat: seat, Text: a.Body.Answer})
+			}
+		}
+	}
+	return said
+}
+
+func (j judged) judging(task arena.Task, round int, laid []arena.JudgedAnswer) arena.Judging {
+	in := arena.Judging{
+		MatchID: j.m.ID, League: j.m.League, Round: round, Spec: j.m.Settings.Judge, Seed: j.m.Seed, Task: task, Answers: laid,
+	}
+	for _, s := range j.m.Seats {
+		in.Playing = append(in.Playing, s.AgentID)
+	}
+	if d := j.m.Settings.Debate; d != nil {
+		in.Turns = d.Turns
+	}
+	return in
+}
+
+// Laid gives a round of a match as it is laid before its judge, from the
+// match's stored answers and without the task.
+func Laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
+	j := judged{m: m, answers: answers}
+	return j.judging(arena.Task{}, round, j.laid(round))
+}
+
+// judged is the match with what is stored of its open round.
+func (p *play) judged(open *round) judged {
+	j := judged{m: p.m, answers: slices.Clone(p.answers)}
+	j.answers = slices.DeleteFunc(j.answers, func(a arena.Answer) bool { return a.Round == open.No })
+	for _, seat := range p.m.Seats {
+		if a, ok := open.answers[seat.AgentID]; ok {
+			j.answers = append(j.answers, a)
+		}
+	}
+	return j
+}
+
+// judge gives the points of the round's stored answers, and what the judge
+// said. The crowd is told that it may vote.
+func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {
+	seen := p.judged(open)
+	v, laid, ok := seen.needsNobody(open.Task, open.No, p.r.o.Now())
+	if ok {
+		return v, nil
+	}
+	j := seen.judging(open.Task, open.No, laid)
+	if j.Spec.Kind == arena.JudgeCrowd {
+		j.Until = p.r.o.Now().Add(j.Spec.Window)
+		e := p.event(arena.EventVoteOpened, "", open.No, arena.VoteOpenedBody{
+			Until: j.Until.UTC().Format(arena.TimeFormat), Criteria: j.Spec.Criteria, Entries: j.Blind(),
+		})
+		if err := p.commit(ctx, fmt.Sprintf("open the vote on round %d", open.No), func() ([]arena.Event, error) {
+			return p.r.o.Store.Tell(ctx, p.m.Lease, open.No, []arena.Event{e})
+		}); err != nil {
+			return arena.Verdict{}, err
+		}
+	}
+	if p.r.o.Judges == nil {
+		return arena.Verdict{}, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
+	}
+	v, err := p.r.o.Judges.Judge(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+		return arena.Verdict{}, context.Cause(ctx)
+	case err != nil:
+		return arena.Verdict{}, &judgeError{err}
+	}
+	v.MatchID, v.Round, v.At = p.m.ID, open.No, p.r.o.Now()
+	return v, nil
+}
+
+// judgeError is a judge that gave no verdict: the round is void.
+type judgeError struct{ err error }
+
+func (e *judgeError) Error() string { return "no verdict: " + e.err.Error() }
+func (e *judgeError) Unwrap() error { return e.err }
+
+// brief is a round's task as one seat gets it.
+func (p *play) brief(open *round, seat int) arena.Task {
+	if d := p.m.Settings.Debate; d != nil {
+		return debate.Brief(open.Task, *d, open.No, seat, p.judged(open).speeches())
+	}
+	return open.Task
+}
+
+// public is a round's task as everyone sees it.
+func (p *play) public(r *round) arena.TaskBody {
+	if d := p.m.Settings.Debate; d != nil {
+		return debate.Public(r.Task, *d, r.No, p.m.Seats[0].Name, p.m.Seats[1].Name).Public()
+	}
+	return r.Task.Public()
+}

@@ -1,0 +1,197 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// RescoreStore is what scoring again needs of the rows.
+type RescoreStore interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	Match(ctx context.Context, id string) (arena.Match, error)
+	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
+	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
+	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
+	SaveRescore(ctx context.Context, r arena.Rescore) error
+	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange) (int, error)
+}
+
+// Rescorer has the answers of finished matches judged again, by the judge that
+// their league has now, and rebuilds its ratings (rulebook, section 6).
+type Rescorer struct {
+	Store  RescoreStore
+	Judges Judges // nil: matches of judges that must be asked fail
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Match scores one finished match again.
+func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, error) {
+	m, err := r.Store.Match(ctx, id)
+	if err != nil {
+		return arena.RescoreReport{}, fmt.Errorf("score match %s again: %w", id, err)
+	}
+	if m.Status != arena.MatchFinished {
+		return arena.RescoreReport{}, arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", m.Status)
+	}
+	return r.matches(ctx, m.League, func(yield func(arena.Match) error) error { return yield(m) })
+}
+
+// League scores all finished matches of a league again.
+func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport, error) {
+	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
+		f := arena.MatchFilter{League: slug, Statuses: []arena.MatchStatus{arena.MatchFinished}}
+		for p := (arena.Page{Limit: 100}); ; {
+			matches, next, err := r.Store.Matches(ctx, f, p)
+			if err != nil {
+				return fmt.Errorf("list matches: %w", err)
+			}
+			for _, m := range matches {
+				if err := yield(m); err != nil {
+					return err
+				}
+			}
+			if p.Cursor = next; next == "" {
+				return nil
+			}
+		}
+	})
+}
+
+// Rebuild replays the settled matches of a league from their stored answers
+// and gives the number of settlements that changed.
+func (r *Rescorer) Rebuild(ctx context.Context, slug string) (int, error) {
+	n, err := r.Store.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
+		return scoring.Rate(m.Settings, m.Seats, answers, ratings)
+	})
+	if err != nil {
+		return n, fmt.Errorf("rebuild ratings: %w", err)
+	}
+	return n, nil
+}
+
+func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error) (arena.RescoreReport, error) {
+	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}}
+	l, err := r.Store.League(ctx, slug)
+	if err != nil {
+		return report, fmt.Errorf("score league %s again: %w", slug, err)
+	}
+	err = each(func(m arena.Match) error {
+		report.Matches++
+		m.Settings.Judge = l.Settings.Judge
+		changed, err := r.one(ctx, m)
+		if failed, ok := errors.AsType[*judgeError](err); ok {
+			r.Logger.WarnContext(ctx, "match could not be judged again", "match_id", m.ID, "error", failed)
+			report.Failed = append(report.Failed, m.ID)
+			return nil
+		}
+		if changed != nil {
+			report.Changed = append(report.Changed, *changed)
+		}
+		return err
+	})
+	if err != nil {
+		return report, fmt.Errorf("score league %s again: %w", slug, err)
+	}
+	if len(report.Changed) > 0 {
+		report.Settlements, err = r.Rebuild(ctx, slug)
+	}
+	return report, err
+}
+
+// one judges a match again and stores what came out; nil when its points stay.
+// Who was eliminated stays so: the rounds that follow were played without it.
+func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch, error) {
+	rounds, err := r.Store.Rounds(ctx, m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read rounds: %w", err)
+	}
+	look := arena.Rescore{MatchID: m.ID}
+	seen := judged{m: m}
+	if seen.answers, err = r.Store.Answers(ctx, m.ID); err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	points := map[string]arena.Points{}
+	for _, round := range rounds {
+		v, err := r.verdict(ctx, seen, round)
+		if err != nil {
+			return nil, err
+		}
+		if v.Judge == "" {
+			continue
+		}
+		look.Verdicts = append(look.Verdicts, v)
+		for _, s := range v.Seats {
+			a, ok := seen.answer(round.No, s.AgentID)
+			if !ok || a.Outcome == arena.OutcomeVoid {
+				continue // the round stays void: nobody plays it again
+			}
+			a.Points = s.Points
+			look.Answers = append(look.Answers, a)
+			points[s.AgentID] += s.Points
+		}
+	}
+	changed := arena.RescoredMatch{MatchID: m.ID}
+	for _, s := range m.Seats {
+		s.Points = points[s.AgentID]
+		look.Seats = append(look.Seats, s)
+	}
+	look.Seats = scoring.PlaceSeats(m.Settings.Format, look.Seats)
+	same := true
+	for i, s := range look.Seats {
+		was := m.Seats[i]
+		same = same && was.Points == s.Points && was.Place == s.Place
+		changed.Seats = append(changed.Seats, arena.RescoredSeat{
+			AgentID: s.AgentID, PointsBefore: was.Points, Points: s.Points, PlaceBefore: was.Place, Place: s.Place,
+		})
+	}
+	if err := r.Store.SaveRescore(ctx, look); err != nil {
+		return nil, fmt.Errorf("store the new score: %w", err)
+	}
+	if same {
+		return nil, nil //nolint:nilnil // nothing changed: not an error
+	}
+	return &changed, nil
+}
+
+// verdict judges one round again. The crowd has voted once and for all.
+func (r *Rescorer) verdict(ctx context.Context, seen judged, round arena.Round) (arena.Verdict, error) {
+	v, laid, ok := seen.needsNobody(round.Task, round.No, r.Now())
+	if ok {
+		return v, nil
+	}
+	j := seen.judging(round.Task, round.No, laid)
+	switch {
+	case j.Spec.Kind == arena.JudgeCrowd:
+		return r.last(ctx, seen.m.ID, round.No)
+	case r.Judges == nil:
+		return v, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
+	}
+	v, err := r.Judges.Judge(ctx, j)
+	if err != nil {
+		return v, &judgeError{err}
+	}
+	v.MatchID, v.Round, v.At = seen.m.ID, round.No, r.Now()
+	return v, nil
+}
+
+// last is the verdict that a round has.
+func (r *Rescorer) last(ctx context.Context, matchID string, round int) (v arena.Verdict, err error) {
+	verdicts, err := r.Store.Verdicts(ctx, matchID)
+	if err != nil {
+		return v, fmt.Errorf("read verdicts: %w", err)
+	}
+	for _, stored := range verdicts {
+		if stored.Round == round {
+			v = stored
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,109 @@
+package runner_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/runner"
+)
+
+func (b *bench) rescorer(j runner.Judges) *runner.Rescorer {
+	return &runner.Rescorer{Store: b.store, Judges: j, Now: time.Now, Logger: b.log}
+}
+
+func (b *bench) setJudge(spec arena.JudgeSpec) {
+	b.t.Helper()
+	_, err := b.store.UpdateLeague(b.t.Context(), slug, func(l *arena.League) error { l.Settings.Judge = spec; return nil })
+	b.ok(err)
+}
+
+func (b *bench) ratings() map[string]arena.Melo {
+	b.t.Helper()
+	table, err := b.store.Standings(b.t.Context(), slug, time.Now())
+	b.ok(err)
+	now := map[string]arena.Melo{}
+	for _, s := range table {
+		now[s.Agent.ID] = s.Rating.Melo
+	}
+	return now
+}
+
+// The same judge gives the same table; another one gives another, and the
+// ratings are as if it had judged from the start.
+func TestRescorer_League(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, always(says("Right, 2.5 times")))
+	b.node("n1")
+	first, _ := b.over(b.match())
+	b.over(b.match(func(s *arena.Settings) { s.Rated = false }))
+	before := b.ratings()
+	r := b.rescorer(nil)
+	report, err := r.League(t.Context(), slug)
+	b.ok(err)
+	if d := cmp.Diff(arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}}, report); d != "" {
+		t.Error(d)
+	}
+	// Nobody's answer is a number: both get nothing, and it is a draw.
+	b.setJudge(arena.JudgeSpec{Kind: arena.JudgeNumber})
+	report, err = r.Match(t.Context(), first.ID)
+	b.ok(err)
+	want := arena.RescoredMatch{MatchID: first.ID, Seats: []arena.RescoredSeat{
+		{AgentID: "ag_0", PointsBefore: 3000, PlaceBefore: 1, Place: 1}, {AgentID: "ag_1", PlaceBefore: 2, Place: 1},
+	}}
+	if d := cmp.Diff([]arena.RescoredMatch{want}, report.Changed); d != "" || report.Settlements != 1 {
+		t.Errorf("%d settlements changed, %s", report.Settlements, d)
+	}
+	if d := cmp.Diff(map[string]arena.Melo{"ag_0": arena.StartRating, "ag_1": arena.StartRating}, b.ratings()); d != "" {
+		t.Error(d)
+	}
+	// And back again.
+	b.setJudge(arena.JudgeSpec{Kind: arena.JudgeExact})
+	_, err = r.League(t.Context(), slug)
+	b.ok(err)
+	if d := cmp.Diff(before, b.ratings()); d != "" {
+		t.Error(d)
+	}
+	if _, err := b.store.CheckRatings(t.Context()); err != nil {
+		t.Error(err)
+	}
+	verdicts, err := b.store.Verdicts(t.Context(), first.ID)
+	b.ok(err)
+	if len(verdicts) != 12 || verdicts[2].Judge != "number" { // four looks at three rounds
+		t.Errorf("%d verdicts: %+v", len(verdicts), verdicts)
+	}
+}
+
+// A judge that fails leaves a match as it was.
+func TestRescorer_judgeFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, wrong, long)
+	b.node("n1", (&jury{}).join)
+	m, _ := b.over(b.match(asked(arena.JudgePanel)))
+	b.setJudge(arena.JudgeSpec{Kind: arena.JudgePanel})
+	report, err := b.rescorer(&jury{fails: errors.New("away")}).Match(t.Context(), m.ID)
+	b.ok(err)
+	if d := cmp.Diff([]string{m.ID}, report.Failed); d != "" || len(report.Changed) != 0 {
+		t.Errorf("report %+v", report)
+	}
+	after, err := b.store.Match(t.Context(), m.ID)
+	b.ok(err)
+	if d := cmp.Diff(m.Seats, after.Seats); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestRescorer_onlyFinished(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	id := b.match()
+	if _, err := b.rescorer(nil).Match(t.Context(), id); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("error %v", err)
+	}
+	if _, err := b.rescorer(nil).League(t.Context(), "none"); arena.CodeOf(err) != arena.CodeNotFound {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,128 @@
+package arena
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Verdict is what a judge made of one round. The answers stay beside it, so
+// that another version of the judge may look at them again.
+type Verdict struct {
+	MatchID string
+	Round   int
+	Judge   string // kind
+	Version string // changes whenever the same answers could be judged differently
+	Seats   []SeatVerdict
+	Ballots []Ballot // of judges that are asked
+	At      time.Time
+}
+
+// SeatVerdict is the points of one seat.
+type SeatVerdict struct {
+	AgentID string `json:"agent_id"`
+	Points  Points `json:"points"`
+}
+
+// Ballot is one comparison of two answers by one judge: in this order, with
+// this choice.
+type Ballot struct {
+	Judge  string `json:"judge"`            // id of a judge agent, name of a model, or "crowd"
+	First  string `json:"first"`            // agent id of the answer that was shown first
+	Second string `json:"second"`           // agent id of the other
+	Choice string `json:"choice"`           // agent id of the better one; "": a tie
+	Reason string `json:"reason,omitempty"` // in the judge's words; at most 2 KiB, plain text
+	Votes  int    `json:"votes,omitempty"`  // crowd: how many votes are behind it
+}
+
+// Judging is a round that waits for a judge that must be asked.
+type Judging struct {
+	MatchID string
+	League  string
+	Round   int
+	Spec    JudgeSpec
+	Seed    uint64
+	Task    Task
+	Answers []JudgedAnswer // two or more, in the order of the seats
+	Until   time.Time      // crowd: when the vote ends
+	Playing []string       // ids of the match's agents: none of them judges it
+	Turns   int            // debate: speeches in each answer; 0: none
+}
+
+// JudgedAnswer is one answer as it is laid before a judge.
+type JudgedAnswer struct {
+	AgentID string
+	OwnerID string // a judge never judges its owner's agents
+	Text    string
+}
+
+// BlindAnswer is an answer without its author.
+type BlindAnswer struct {
+	Label   string `json:"label"` // "A", "B" …
+	Text    string `json:"text"`
+	AgentID string `json:"-"`
+}
+
+// Blind gives the answers in an order drawn for this round, which tells
+// nothing about the seats. It is the same on every node.
+func (j Judging) Blind() []BlindAnswer {
+	blind := make([]BlindAnswer, len(j.Answers))
+	lots := rand.New(rand.NewPCG(j.Seed, uint64(j.Round))) //nolint:gosec // the seed is the match's secret; rounds are positive
+	for to, from := range lots.Perm(len(j.Answers)) {
+		blind[to] = BlindAnswer{Label: string(rune('A' + to)), Text: j.Answers[from].Text, AgentID: j.Answers[from].AgentID}
+	}
+	return blind
+}
+
+// Rescore is what another look at a finished match's answers changes.
+type Rescore struct {
+	MatchID  string
+	Verdicts []Verdict // one for each round
+	Answers  []Answer  // with their new points
+	Seats    []Seat    // with their new points and places
+}
+
+// Vote is one spectator's comparison of two answers.
+type Vote struct {
+	MatchID string
+	Round   int
+	Voter   [32]byte // hash of the browser's signed name
+	Address [32]byte // hash of its address
+	Choice  string   // agent id of the better answer; "": a tie
+	Other   string   // agent id of the answer that it was compared with; both, "a b" in the order of the ids, for a tie
+	At      time.Time
+}
+
+// JudgeHealth says how far a league's judge can be trusted, over its newest
+// verdicts. Rates are 0..1; nil: there was nothing to measure.
+type JudgeHealth struct {
+	Versions   []string `json:"versions"`    // newest first
+	Verdicts   int      `json:"verdicts"`    // looked at
+	Ballots    int      `json:"ballots"`     // in them
+	FlipRate   *float64 `json:"flip_rate"`   // comparisons made in both orders that came out differently
+	FirstRate  *float64 `json:"first_rate"`  // ballots with a winner, won by the answer shown first
+	LongerRate *float64 `json:"longer_rate"` // ballots with a winner, won by the longer answer
+	Agreement  *float64 `json:"agreement"`   // pairs of answers with several judges on which all agreed
+}
+
+// RescoreReport is what scoring matches again has changed.
+type RescoreReport struct {
+	Matches     int             `json:"matches"`     // looked at
+	Changed     []RescoredMatch `json:"changed"`     // those with other points
+	Failed      []string        `json:"failed"`      // ids of those whose judge gave no verdict: they stay as they were
+	Settlements int             `json:"settlements"` // whose rating changes are others now
+}
+
+// RescoredMatch is one match with other points than before.
+type RescoredMatch struct {
+	MatchID string         `json:"match_id"`
+	Seats   []RescoredSeat `json:"seats"`
+}
+
+// RescoredSeat is a seat before and after.
+type RescoredSeat struct {
+	AgentID      string `json:"agent_id"`
+	PointsBefore Points `json:"points_before"`
+	Points       Points `json:"points"`
+	PlaceBefore  int    `json:"place_before"`
+	Place        int    `json:"place"`
+}

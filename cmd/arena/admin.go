@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// AdminCmd is `arena admin`: the API from the command line. Everything it does
+// can be done with any HTTP client.
+type AdminCmd struct {
+	URL     string          `placeholder:"URL" help:"The arena; ARENA_URL when left out, else http://127.0.0.1:8080."`
+	Token   string          `placeholder:"TOKEN" help:"Admin token; ARENA_ADMIN_TOKEN when left out, or the content of ARENA_ADMIN_TOKEN_FILE."`
+	League  AdminLeagueCmd  `cmd:"" help:"List, show, make, change and run leagues."`
+	Match   AdminMatchCmd   `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
+	Agent   AdminAgentCmd   `cmd:"" help:"List, show, check, pause and resume agents."`
+	Pack    AdminPackCmd    `cmd:"" help:"List and upload task packs."`
+	Ratings AdminRatingsCmd `cmd:"" help:"Verify or rebuild ratings."`
+	Audit   AdminAuditCmd   `cmd:"" help:"Show who did what, newest first."`
+	Status  AdminStatusCmd  `cmd:"" help:"Show sizes, nodes and version."`
+	Drain   AdminDrainCmd   `cmd:"" help:"Make the node that answers give its matches to others."`
+}
+
+// Help says where the token comes from.
+func (c *AdminCmd) Help() string {
+	return `A client of the arena's API: every command is one request, and prints its answer
+as JSON. The token is the one that the server printed at its first start.
+
+    export ARENA_URL=http://127.0.0.1:8080 ARENA_ADMIN_TOKEN=…
+    arena admin league list
+    arena admin league create league.json
+    arena admin league start swiss-cup
+    arena admin ratings verify`
+}
+
+// call makes one request and prints the answer.
+func (c *AdminCmd) call(app *App, method, path string, in any) error {
+	var answer json.RawMessage
+	if err := c.client(app).call(app.Ctx, method, path, in, &answer); err != nil {
+		return err
+	}
+	return printJSON(app, answer)
+}
+
+func (c *AdminCmd) client(app *App) *client {
+	base := cmp.Or(c.URL, app.Getenv("ARENA_URL"), "http://127.0.0.1:8080")
+	secret := cmp.Or(c.Token, app.Getenv("ARENA_ADMIN_TOKEN"))
+	if file := app.Getenv("ARENA_ADMIN_TOKEN_FILE"); secret == "" && file != "" {
+		if data, err := os.ReadFile(file); err == nil { //nolint:gosec // G304: the operator's own file
+			secret = strings.TrimSpace(string(data))
+		}
+	}
+	return newClient(strings.TrimRight(base, "/"), secret)
+}
+
+func printJSON(app *App, answer json.RawMessage) error {
+	if len(answer) == 0 {
+		_, err := fmt.Fprintln(app.Stdout, "done")
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	out := json.NewEncoder(app.Stdout)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// fileOrStdin reads a file, standard input for "-".
+func fileOrStdin(app *App, name string) ([]byte, error) {
+	if name == "-" {
+		var data json.RawMessage
+		err := json.NewDecoder(app.Stdin).Decode(&data)
+		return data, err
+	}
+	return os.ReadFile(name) //nolint:gosec // G304: the operator's own file
+}
+
+// oneThing is a command on one thing that the API knows by a word.
+type oneThing struct {
+	Name string `arg:"" name:"id" help:"Slug of a league, else an id."`
+}
+
+func (o oneThing) path(kind string, act ...string) string {
+	return "/v1/" + kind + "/" + url.PathEscape(o.Name) + strings.Join(act, "")
+}
+
+// AdminLeagueCmd groups the commands on leagues.
+type AdminLeagueCmd struct {
+	List    listCmd      `cmd:"" help:"All leagues."`
+	Show    showCmd      `cmd:"" help:"One league."`
+	Create  createCmd    `cmd:"" help:"Make a league of a JSON file (the body of POST /v1/leagues)."`
+	Update  patchCmd     `cmd:"" help:"Change a league by a JSON file (the body of PATCH)."`
+	Open    actCmd       `cmd:"" help:"Let agents enter."`
+	Start   actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
+	Pause   actCmd       `cmd:"" help:"Stop pairing for now."`
+	Resume  actCmd       `cmd:"" help:"Go on pairing, show the table."`
+	Freeze  actCmd       `cmd:"" help:"Hide the table, go on pairing."`
+	Finish  actCmd       `cmd:"" help:"End the league and its season."`
+	Rescore actCmd       `cmd:"" help:"Judge all finished matches again and rebuild the ratings."`
+	Table   standingsCmd `cmd:"" help:"The standings."`
+}
+
+// AdminMatchCmd groups the commands on matches.
+type AdminMatchCmd struct {
+	List     listCmd   `cmd:"" help:"Matches, newest first."`
+	Show     showCmd   `cmd:"" help:"One match."`
+	Schedule createCmd `cmd:"" help:"Schedule a match of a JSON file (the body of POST /v1/matches)."`
+	Cancel   actCmd    `cmd:"" help:"Cancel a match that has not begun."`
+	Void     actCmd    `cmd:"" help:"End a match so that it does not count."`
+	Rescore  actCmd    `cmd:"" help:"Judge a finished match again and rebuild the ratings."`
+}
+
+// AdminAgentCmd groups the commands on agents.
+type AdminAgentCmd struct {
+	List       listCmd       `cmd:"" help:"Agents, newest first."`
+	Show       showCmd       `cmd:"" help:"One agent."`
+	Check      actCmd        `cmd:"" help:"Test the endpoint now."`
+	Pause      actCmd        `cmd:"" help:"Take no new seats."`
+	Resume     actCmd        `cmd:"" help:"Take seats again."`
+	Deliveries deliveriesCmd `cmd:"" help:"Every request sent to it, newest first."`
+}
+
+// AdminPackCmd groups the commands on packs.
+type AdminPackCmd struct {
+	List   listCmd   `cmd:"" help:"Packs, newest first."`
+	Show   showCmd   `cmd:"" help:"One pack."`
+	Upload uploadCmd `cmd:"" help:"Import a file, all or nothing."`
+}
+
+// AdminRatingsCmd groups the commands on ratings.
+type AdminRatingsCmd struct {
+	Verify  verifyCmd  `cmd:"" help:"Replay all settlements and compare with the stored ratings; exit 1 when they differ."`
+	Rebuild rebuildCmd `cmd:"" help:"Compute a league's ratings anew from its stored answers."`
+}
+
+type (
+	listCmd struct {
+		Limit  int    `default:"100" help:"At most so many, 1 to 100."`
+		Cursor string `help:"next_cursor of the page before."`
+	}
+	showCmd   struct{ oneThing }
+	createCmd struct {
+		File string `arg:"" help:"JSON file, - for standard input."`
+	}
+	patchCmd struct {
+		oneThing
+		File string `arg:"" help:"JSON file, - for standard input."`
+	}
+	actCmd        struct{ oneThing }
+	standingsCmd  struct{ oneThing }
+	deliveriesCmd struct{ oneThing }
+	uploadCmd     struct {
+		File    string `arg:"" type:"existingfile" help:"The pack."`
+		Format  string `default:"jsonl" enum:"jsonl,csv,opentriviaqa,opentdb,gsm8k" help:"jsonl, csv, opentriviaqa, opentdb or gsm8k."`
+		Name    string `help:"Name of the pack; the file's when left out."`
+		SkipBad bool   `help:"Import the good entries and report the others."`
+	}
+	verifyCmd  struct{}
+	rebuildCmd struct {
+		League string `arg:"" help:"Slug."`
+	}
+)
+
+// kindOf is the API's word for the group that a command stands in.
+func kindOf(group string) string {
+	return map[string]string{"league": "leagues", "match": "matches", "agent": "agents", "pack": "packs"}[group]
+}
+
+func (c *listCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	q := url.Values{"limit": {fmt.Sprint(c.Limit)}}
+	if c.Cursor != "" {
+		q.Set("cursor", c.Cursor)
+	}
+	path := "/v1/" + kindOf(at.group)
+	if at.group != "league" { // that list comes whole
+		path += "?" + q.Encode()
+	}
+	return admin.call(app, http.MethodGet, path, nil)
+}
+
+func (c *showCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	return admin.call(app, http.MethodGet, c.path(kindOf(at.group)), nil)
+}
+
+func (c *createCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	body, err := fileOrStdin(app, c.File)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	return admin.call(app, http.MethodPost, "/v1/"+kindOf(at.group), json.RawMessage(body))
+}
+
+func (c *patchCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	body, err := fileOrStdin(app, c.File)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	return admin.call(app, http.MethodPatch, c.path(kindOf(at.group)), json.RawMessage(body))
+}
+
+func (c *actCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	return admin.call(app, http.MethodPost, c.path(kindOf(at.group), "/", at.act), nil)
+}
+
+func (c *standingsCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, c.path("leagues", "/standings"), nil)
+}
+
+func (c *deliveriesCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, c.path("agents", "/deliveries"), nil)
+}
+
+func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
+	data, err := os.ReadFile(c.File)
+	if err != nil {
+		return fmt.Errorf("read the pack: %w", err)
+	}
+	if c.Name == "" {
+		c.Name = strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File))
+	}
+	q := url.Values{"format": {c.Format}, "name": {c.Name}}
+	if c.SkipBad {
+		q.Set("skip_bad", "true")
+	}
+	return admin.call(app, http.MethodPost, "/v1/packs?"+q.Encode(), data)
+}
+
+func (c *verifyCmd) Run(app *App, admin *AdminCmd) error {
+	var answer json.RawMessage
+	if err := admin.client(app).call(app.Ctx, http.MethodPost, "/v1/admin/ratings/verify", nil, &answer); err != nil {
+		return err
+	}
+	if err := printJSON(app, answer); err != nil {
+		return err
+	}
+	var verdict struct{ OK bool }
+	if err := json.Unmarshal(answer, &verdict); err != nil || !verdict.OK {
+		return errors.Join(err, errors.New("the stored ratings are not what the settlements give"))
+	}
+	return nil
+}
+
+func (c *rebuildCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, "/v1/admin/ratings/rebuild", map[string]string{"league": c.League})
+}
+
+// AdminAuditCmd is `arena admin audit`.
+type AdminAuditCmd struct{ listCmd }
+
+// Run prints one page of the audit log.
+func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
+	q := url.Values{"limit": {fmt.Sprint(c.Limit)}}
+	if c.Cursor != "" {
+		q.Set("cursor", c.Cursor)
+	}
+	return admin.call(app, http.MethodGet, "/v1/admin/audit?"+q.Encode(), nil)
+}
+
+// AdminStatusCmd is `arena admin status`.
+type AdminStatusCmd struct{}
+
+// Run prints the status.
+func (c *AdminStatusCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, "/v1/admin/status", nil)
+}
+
+// AdminDrainCmd is `arena admin drain`.
+type AdminDrainCmd struct{}
+
+// Run drains the node that answers.
+func (c *AdminDrainCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, "/v1/admin/drain", nil)
+}
+
+// place is where in the table of commands a call stands.
+type place struct {
+	group string // "league"
+	act   string // "start"
+}
+
+// placeOf reads it from the words of the command: "admin league start <id>".
+func placeOf(command string) *place {
+	words := strings.Fields(command)
+	p := &place{}
+	if len(words) > 1 {
+		p.group = words[1]
+	}
+	if len(words) > 2 {
+		p.act = words[2]
+	}
+	return p
+}

@@ -1,0 +1,161 @@
+package format
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/matching"
+)
+
+// The terms of a ladder's pairing (rulebook, sections 7 and 8).
+const (
+	meetingCost     = 200_000 // milli-Elo per meeting in the window
+	waitingBonus    = 5       // milli-Elo per millisecond waited, of each of the two
+	maxWaiting      = 10 * time.Minute
+	maxRatedInADay  = 3
+	exactCandidates = 300 // among so many, everyone may meet everyone
+	neighbours      = 64  // in rating order, among more
+)
+
+// MeetingWindow is how long a ladder remembers a meeting.
+const MeetingWindow = 24 * time.Hour
+
+// Candidate is an idle agent of a league.
+type Candidate struct {
+	AgentID      string
+	OwnerID      string
+	Rating       arena.Melo
+	IdleSince    time.Time // zero: just now
+	LastOpponent string    // agent id, "" none
+}
+
+// LadderInput is everything that a ladder's pairing follows from.
+type LadderInput struct {
+	Idle     []Candidate
+	Meetings []arena.Meeting // of the league; those of the last 24 h count
+	Rated    bool            // whether the league is
+	Now      time.Time
+	// Busy is the number of other agents that may become idle. While there are
+	// any, two agents meet again at once, or meet unrated, only after both have
+	// waited for Patience: an alternative may be about to come.
+	Busy     int
+	Patience time.Duration
+}
+
+// PairLadder pairs idle agents for duels (rulebook, section 8). In this order:
+// as many duels as possible, as few as possible that cannot be rated
+// (RatedPair), as few as possible between last opponents, least cost. The cost
+// of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
+// second that each has waited (at most ten minutes).
+//
+// Up to 300 agents this is exact. Among more, an agent meets only its next 64
+// in the order of ratings, on either side. The same input gives the same pairs,
+// whatever the order of Idle. starved says why nobody was paired, "" when somebody was.
+func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
+	if len(in.Idle) < 2 {
+		return nil, Needs(2, len(in.Idle))
+	}
+	l := newLadder(in)
+	for i, j := range matching.Max(len(l.idle), l.edges()) {
+		if i < j {
+			pairs = append(pairs, [2]string{l.idle[i].AgentID, l.idle[j].AgentID})
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, fmt.Sprintf(
+			"%d idle agents have just met or can meet only unrated; they wait up to %g s for another opponent",
+			len(in.Idle), in.Patience.Seconds())
+	}
+	return pairs, ""
+}
+
+// RatedPair reports whether a ladder duel of two agents may be rated: not of
+// one owner, and at most three in 24 h (rulebook, section 7; threat F4).
+func RatedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) bool {
+	met := 0
+	for _, m := range meetings {
+		if now.Sub(m.At) < MeetingWindow && pairOf(m.A, m.B) == pairOf(a.AgentID, b.AgentID) {
+			met++
+		}
+	}
+	return rateable(a, b, met)
+}
+
+func rateable(a, b Candidate, met int) bool {
+	return met < maxRatedInADay && (a.OwnerID == "" || a.OwnerID != b.OwnerID)
+}
+
+// pairOf names a pair whichever of the two comes first.
+func pairOf(a, b string) [2]string {
+	if a > b {
+		a, b = b, a
+	}
+	return [2]string{a, b}
+}
+
+// ladder is one pairing.
+type ladder struct {
+	in   LadderInput
+	idle []Candidate // by rating, then id
+	met  map[[2]string]int
+}
+
+func newLadder(in LadderInput) *ladder {
+	l := &ladder{in: in, idle: slices.Clone(in.Idle), met: make(map[[2]string]int)}
+	slices.SortFunc(l.idle, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(a.Rating, b.Rating), cmp.Compare(a.AgentID, b.AgentID))
+	})
+	for _, m := range in.Meetings {
+		if in.Now.Sub(m.At) < MeetingWindow {
+			l.met[pairOf(m.A, m.B)]++
+		}
+	}
+	return l
+}
+
+func (l *ladder) waited(c Candidate) time.Duration {
+	if c.IdleSince.IsZero() {
+		return 0
+	}
+	return min(max(l.in.Now.Sub(c.IdleSince), 0), maxWaiting)
+}
+
+// edges gives the duels that may be ordered, with what they are worth.
+func (l *ladder) edges() []matching.Edge {
+	reach := len(l.idle)
+	if reach > exactCandidates {
+		reach = neighbours
+	}
+	var edges []matching.Edge
+	for i := range l.idle {
+		for j := i + 1; j < min(len(l.idle), i+1+reach); j++ {
+			if w, ok := l.weight(i, j); ok {
+				edges = append(edges, matching.Edge{I: i, J: j, Weight: w})
+			}
+		}
+	}
+	return edges
+}
+
+// weight says what a duel is worth: that there is one, that it is rated, that
+// it is no rematch, that it is cheap. ok is false while the two should wait
+// for someone else.
+func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
+	a, b := l.idle[i], l.idle[j]
+	met := l.met[pairOf(a.AgentID, b.AgentID)]
+	waitA, waitB := l.waited(a), l.waited(b)
+	w.A = 1
+	if l.in.Rated && !rateable(a, b, met) {
+		w.B = -1
+	}
+	if a.LastOpponent == b.AgentID || b.LastOpponent == a.AgentID {
+		w.C = -1
+	}
+	gap := a.Rating - b.Rating
+	w.D = waitingBonus*(waitA+waitB).Milliseconds() - int64(max(gap, -gap)) - meetingCost*int64(met)
+	ok = w.B+w.C == 0 || l.in.Busy == 0 || min(waitA, waitB) >= min(l.in.Patience, maxWaiting)
+	return w, ok
+}

@@ -1,0 +1,142 @@
+package pack
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// The generators of tasks.
+const (
+	Arithmetic   = "arithmetic"    // sums of whole numbers
+	Dates        = "dates"         // days between dates, days of the week
+	Units        = "units"         // from one unit of measure to another
+	WordProblems = "word_problems" // sums told as a story
+)
+
+// The difficulties of a generator.
+const (
+	minDifficulty     = 1
+	maxDifficulty     = 5
+	DefaultDifficulty = 2
+)
+
+// Generators lists the generators of tasks.
+func Generators() []string { return []string{Arithmetic, Dates, Units, WordProblems} }
+
+// GeneratorJudge gives the kind of judge that a generator's tasks are made
+// for.
+func GeneratorJudge(name string) string {
+	if name == Dates {
+		return arena.JudgeChoice // some have options, some ask for a date
+	}
+	return arena.JudgeNumber
+}
+
+// Generate makes the task of a round from a seed. The same spec, seed and
+// round give the same task on every machine. The task has no id yet.
+// Difficulty goes from 1 to 5; 0 is 2.
+//
+// "arithmetic" asks for the value of one expression in + - * / and brackets,
+// "What is (12 + 7) * 5 - 36 / 4?", with as many operations as the difficulty.
+// The value and every step before it are whole numbers.
+//
+// "dates" asks for the days between two dates, the date some days away, or the
+// day of the week, in the Gregorian calendar from 1900 to 2100. The higher the
+// difficulty, the longer the span.
+//
+// "units" converts measures, from metres in a kilometre (1) to squares and
+// imperial units by their definition (5). Where a result is to be rounded, the
+// text says how.
+//
+// "word_problems" tells a story with as many steps as the difficulty.
+func Generate(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, error) {
+	for _, f := range CheckGenerator(spec) {
+		return arena.Task{}, arena.Invalid(f.Field, "%s", f.Message)
+	}
+	if spec.Difficulty == 0 {
+		spec.Difficulty = DefaultDifficulty
+	}
+	d := dice{rand.NewPCG(seed, uint64(round))} //nolint:gosec // a round is small; repeatability is wanted, not secrecy
+	var t arena.Task
+	switch spec.Name {
+	case Arithmetic:
+		t = arithmetic(d, spec.Difficulty)
+	case Dates:
+		t = dates(d, spec.Difficulty)
+	case Units:
+		t = units(d, spec.Difficulty)
+	case WordProblems:
+		t = wordProblem(d, spec.Difficulty)
+	}
+	t.Topic, t.Difficulty = spec.Name, strconv.Itoa(spec.Difficulty)
+	return t, nil
+}
+
+// CheckGenerator says what is wrong with a generator; nil when Generate takes
+// it.
+func CheckGenerator(spec arena.GeneratorSpec) []arena.FieldError {
+	var wrong []arena.FieldError
+	if !slices.Contains(Generators(), spec.Name) {
+		wrong = append(wrong, arena.FieldError{
+			Field:   "generator.name",
+			Message: fmt.Sprintf("%q is not a generator; choose one of %s", spec.Name, strings.Join(Generators(), ", ")),
+		})
+	}
+	if spec.Difficulty != 0 && (spec.Difficulty < minDifficulty || spec.Difficulty > maxDifficulty) {
+		wrong = append(wrong, arena.FieldError{
+			Field:   "generator.difficulty",
+			Message: fmt.Sprintf("must be %d to %d", minDifficulty, maxDifficulty),
+		})
+	}
+	return wrong
+}
+
+// FitsGenerator reports whether the judge can judge every task that the
+// generator makes. A generator that CheckGenerator refuses fits no judge.
+func FitsGenerator(judge arena.JudgeSpec, spec arena.GeneratorSpec) bool {
+	const enough = 32 // rounds, in which every kind of task comes
+	for round := range enough {
+		t, err := Generate(spec, 1, round)
+		if err != nil || !scoring.Accepts(judge, t) {
+			return false
+		}
+	}
+	return true
+}
+
+func textTask(description string, answers ...string) arena.Task {
+	return arena.Task{Description: description, Answers: answers, InputFormat: "string", OutputFormat: "string"}
+}
+
+func numberTask(description, answer string) arena.Task {
+	t := textTask(description, answer)
+	t.OutputFormat = "number"
+	return t
+}
+
+// dice draws numbers straight from the defined output of PCG, so that no
+// change of a library's way to draw changes a task.
+type dice struct{ *rand.PCG }
+
+// upTo draws from 0 to n-1. The bias of the remainder is far below notice.
+func (d dice) upTo(n int) int {
+	return int(d.Uint64() % uint64(n)) //nolint:gosec // n is small and positive
+}
+
+func (d dice) between(least, most int) int { return least + d.upTo(most-least+1) }
+
+func (d dice) shuffle(items []string) {
+	for i := len(items) - 1; i > 0; i-- {
+		j := d.upTo(i + 1)
+		items[i], items[j] = items[j], items[i]
+	}
+}
+
+// oneOf draws one of the items.
+func oneOf[T any](d dice, items ...T) T { return items[d.upTo(len(items))] }

@@ -1,0 +1,379 @@
+package league
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/format"
+)
+
+// season is a league's running season as one tick sees it.
+type season struct {
+	arena.Season
+	league   arena.League
+	pairings []arena.Pairing
+	matches  map[string]arena.Match // of open pairings, by id
+	present  map[string]arena.Agent // who could play now or when it is free
+	idle     map[string]arena.Agent // who could take a seat now
+	since    map[string]time.Time   // when the idle ones played last
+}
+
+// tournament takes the season of a league one step on: it begins it, takes
+// late joiners in, decides pairings whose matches are over, orders the next
+// ones, makes their matches, and ends it. Everything follows from what is
+// stored, so a tick may stop anywhere and another one goes on.
+func (t *tick) tournament(ctx context.Context, l arena.League) error {
+	s, err := t.load(ctx, l)
+	if s == nil || err != nil {
+		return err
+	}
+	st, err := t.advance(ctx, s)
+	if err != nil {
+		return err
+	}
+	return t.apply(ctx, s, st)
+}
+
+// load gives the running season with what decides its next step. nil: none
+// runs, and none is to begin now.
+func (t *tick) load(ctx context.Context, l arena.League) (*season, error) {
+	running, pairings, err := t.Store.Season(ctx, l.Slug, 0)
+	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
+		return nil, fmt.Errorf("read the season: %w", err)
+	}
+	s := &season{Season: running, league: l, pairings: pairings}
+	if err := t.who(ctx, s); err != nil {
+		return nil, err
+	}
+	if running.Status != arena.SeasonRunning {
+		if begun, err := t.begin(ctx, s); err != nil || !begun {
+			return nil, err
+		}
+		if s.Season, s.pairings, err = t.Store.Season(ctx, l.Slug, 0); err != nil {
+			return nil, fmt.Errorf("read the new season: %w", err)
+		}
+	}
+	if s.matches, err = t.Store.PairingMatches(ctx, s.ID); err != nil {
+		return nil, fmt.Errorf("read the season's matches: %w", err)
+	}
+	return s, nil
+}
+
+// who notes who is there. An agent of the league that is busy elsewhere is
+// present and not idle.
+func (t *tick) who(ctx context.Context, s *season) error {
+	idle, busy, err := t.eligible(ctx, s.league.Slug)
+	if err != nil {
+		return err
+	}
+	s.present, s.idle = map[string]arena.Agent{}, map[string]arena.Agent{}
+	for _, a := range idle {
+		s.idle[a.ID], s.present[a.ID] = a, a
+	}
+	for _, a := range busy {
+		s.present[a.ID] = a
+	}
+	if !format.AsksWho(s.league.Settings.Format) {
+		return nil
+	}
+	s.since, err = t.played(ctx, s.league.Slug)
+	return err
+}
+
+// begin starts a season with everyone who is present, when its time has come.
+func (t *tick) begin(ctx context.Context, s *season) (begun bool, err error) {
+	l := s.league
+	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsSeason && l.Settings.Format != arena.FormatLadder {
+		if due, err := t.occurrence(ctx, l); err != nil || !due {
+			return false, errors.Join(err, t.note(ctx, l, l.Note, time.Time{}))
+		}
+	}
+	fresh := arena.Season{
+		ID: arena.NewID(arena.SeasonPrefix, t.now), League: l.Slug, Format: l.Settings.Format, Options: l.Settings.Options,
+		Seed: t.Rand.Uint64(), StartedAt: t.now,
+	}
+	if d := l.Settings.Options.Duration; d > 0 {
+		fresh.EndsAt = t.now.Add(d)
+	}
+	if fresh.Entrants, err = t.entrants(ctx, s, 1); err != nil {
+		return false, err
+	}
+	if least := format.MinEntrants(l.Settings.Format); len(fresh.Entrants) < least {
+		return false, t.note(ctx, l, format.Needs(least, len(fresh.Entrants)), time.Time{})
+	}
+	fresh, err = t.Store.StartSeason(ctx, fresh)
+	if arena.CodeOf(err) == arena.CodeConflict {
+		return false, nil // another node was quicker
+	}
+	if err != nil {
+		return false, fmt.Errorf("begin a season: %w", err)
+	}
+	t.Logger.InfoContext(ctx, "season started", "league", l.Slug, "season", fresh.No, "entrants", len(fresh.Entrants))
+	return true, nil
+}
+
+// entrants describes the present agents that are not in the season yet, who
+// play from a round on.
+func (t *tick) entrants(ctx context.Context, s *season, round int) ([]arena.Entrant, error) {
+	var ids []string
+	for id := range s.present {
+		if !slices.ContainsFunc(s.Entrants, func(e arena.Entrant) bool { return e.AgentID == id }) || s.Status != arena.SeasonRunning {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	ratings, err := t.Store.AgentRatings(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read ratings: %w", err)
+	}
+	joining := make([]arena.Entrant, len(ids))
+	for i, id := range ids {
+		a := s.present[id]
+		joining[i] = arena.Entrant{AgentID: id, OwnerID: a.OwnerID, Name: a.Name, Rating: ratingIn(ratings[id], s.league.Slug), Round: round}
+	}
+	return joining, nil
+}
+
+func ratingIn(ratings []arena.Rating, league string) arena.Melo {
+	for _, r := range ratings {
+		if r.League == league {
+			return r.Melo
+		}
+	}
+	return arena.StartRating
+}
+
+// step is what a tick does to a season.
+type step struct {
+	arena.SeasonChange
+	note string
+	next time.Time
+}
+
+// advance decides everything that can be decided now.
+func (t *tick) advance(ctx context.Context, s *season) (step, error) {
+	var st step
+	if err := t.comeAndGo(ctx, s, &st); err != nil {
+		return st, err
+	}
+	for i := range s.pairings {
+		p := &s.pairings[i]
+		if p.Open() && t.decide(s, p, &st) {
+			p.DecidedAt = t.now
+			st.Pairings = append(st.Pairings, *p)
+		}
+	}
+	if err := t.order(ctx, s, &st); err != nil {
+		return st, err
+	}
+	if st.Finish == nil {
+		t.seat(s, &st)
+	}
+	return st, nil
+}
+
+// comeAndGo takes in who has entered the league since, and notes who has left
+// it or is retired: in time for the next round.
+func (t *tick) comeAndGo(ctx context.Context, s *season, st *step) error {
+	entered := map[string]bool{}
+	for p := (arena.Page{Limit: pageSize}); ; {
+		agents, next, err := t.Store.Agents(ctx, arena.AgentFilter{League: s.league.Slug}, p)
+		if err != nil {
+			return fmt.Errorf("read agents: %w", err)
+		}
+		for _, a := range agents {
+			entered[a.ID] = true
+		}
+		if p.Cursor = next; next == "" {
+			break
+		}
+	}
+	round := 0
+	for _, p := range s.pairings {
+		round = max(round, p.Round)
+	}
+	for i := range s.Entrants {
+		e := &s.Entrants[i]
+		if !entered[e.AgentID] && e.WithdrawnRound == 0 {
+			e.WithdrawnRound = max(round, 1)
+			st.Join = append(st.Join, *e)
+		}
+	}
+	if !format.LateJoin(s.Format) {
+		return nil
+	}
+	late, err := t.entrants(ctx, s, round+1)
+	s.Entrants = append(s.Entrants, late...)
+	st.Join = append(st.Join, late...)
+	return err
+}
+
+// decide gives an open pairing its result, if there is one.
+func (t *tick) decide(s *season, p *arena.Pairing, st *step) bool {
+	m, made := s.matches[p.MatchID]
+	switch {
+	case made && !m.Status.Over():
+		return false
+	case made:
+		p.Result, p.Scores = format.Result(m)
+		return true
+	case len(p.Agents) != 2: // gathered from those who were there
+		if slices.ContainsFunc(p.Agents, func(id string) bool { _, there := s.present[id]; return !there }) {
+			p.Result, p.MatchID = arena.PairingVoid, ""
+		}
+		return !p.Open()
+	}
+	away := make([]bool, 2)
+	for i, id := range p.Agents {
+		plays := slices.ContainsFunc(s.Entrants, func(e arena.Entrant) bool { return e.AgentID == id && e.Plays(p.Round) })
+		if _, there := s.present[id]; plays && there {
+			continue
+		}
+		away[i], p.MatchID = true, ""
+		until := p.CreatedAt.Add(s.Options.Forfeit)
+		if plays && t.now.Before(until) {
+			away[i] = false
+			st.note = fmt.Sprintf("round %d waits for %s", p.Round, nameOf(s.Entrants, id))
+			if st.next.IsZero() || until.Before(st.next) {
+				st.next = until
+			}
+		}
+	}
+	if !away[0] && !away[1] {
+		return false // a match that could not be made while somebody was away is chosen anew
+	}
+	p.Result, p.Scores, p.MatchID = arena.PairingForfeit, format.Forfeit(away), ""
+	return true
+}
+
+func nameOf(entrants []arena.Entrant, id string) string {
+	for _, e := range entrants {
+		if e.AgentID == id {
+			return e.Name
+		}
+	}
+	return id
+}
+
+// order asks the format for the next pairings, or for the end.
+func (t *tick) order(ctx context.Context, s *season, st *step) error {
+	state := format.State{
+		Season: s.Season, Pairings: s.pairings, Now: t.now,
+		MinSeats: s.league.Settings.MinSeats, MaxSeats: s.league.Settings.MaxSeats,
+	}
+	if format.AsksWho(s.Format) {
+		state.Idle = make(map[string]time.Time, len(s.idle))
+		for id, a := range s.idle {
+			if state.Idle[id] = a.PassedAt; s.since[id].After(a.PassedAt) {
+				state.Idle[id] = s.since[id]
+			}
+		}
+	}
+	if s.Format == arena.FormatElimination {
+		due, next, err := t.gatherDue(ctx, s)
+		if err != nil || !due {
+			st.note, st.next = cmp.Or(st.note, s.league.Note), sooner(st.next, next)
+			return err
+		}
+	}
+	ordered, err := format.Next(state)
+	if err != nil {
+		return fmt.Errorf("order the next pairings: %w", err)
+	}
+	if ordered.Done {
+		st.Finish = &arena.SeasonEnd{At: t.now, Table: format.Table(state)}
+		return nil
+	}
+	st.note, st.next = cmp.Or(st.note, ordered.Note), sooner(st.next, ordered.NextAt)
+	if due, err := t.roundDue(ctx, s, ordered.Pairings); err != nil || !due {
+		return err
+	}
+	for _, p := range ordered.Pairings {
+		p.SeasonID, p.CreatedAt = s.ID, t.now
+		if !p.Open() {
+			p.DecidedAt = t.now
+		}
+		s.pairings = append(s.pairings, p)
+		st.Pairings = append(st.Pairings, p)
+	}
+	return nil
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// seat chooses matches for the open pairings whose agents all have a free
+// seat. Where one of them is still busy, it keeps a seat of each, so that no
+// league that looks later takes it.
+func (t *tick) seat(s *season, st *step) {
+	kept := map[string]bool{}
+	for i := range s.pairings {
+		p := &s.pairings[i]
+		if !p.Open() || p.MatchID != "" {
+			continue
+		}
+		all, free := true, true
+		for _, id := range p.Agents {
+			a, there := s.present[id]
+			all, free = all && there, free && !kept[id] && t.hasSeat(a)
+		}
+		if !all {
+			continue
+		}
+		for _, id := range p.Agents {
+			if free || !kept[id] {
+				t.taken[id]++
+			}
+			kept[id] = kept[id] || !free
+		}
+		if !free {
+			continue
+		}
+		p.MatchID = arena.NewID(arena.MatchPrefix, t.now)
+		st.Pairings = slices.DeleteFunc(st.Pairings, func(q arena.Pairing) bool {
+			return q.Round == p.Round && q.Slot == p.Slot && q.Game == p.Game
+		})
+		st.Pairings = append(st.Pairings, *p)
+	}
+}
+
+// apply stores a step, then makes the matches that pairings have been given.
+// A match that a crash kept from being made is made by the next tick.
+func (t *tick) apply(ctx context.Context, s *season, st step) error {
+	if !st.Empty() {
+		err := t.Store.ChangeSeason(ctx, s.Season, st.SeasonChange)
+		if arena.CodeOf(err) == arena.CodeConflict {
+			return nil // another node was quicker
+		}
+		if err != nil {
+			return fmt.Errorf("store the season: %w", err)
+		}
+	}
+	if st.Finish != nil {
+		return t.finished(ctx, s)
+	}
+	var failed []error
+	for _, p := range s.pairings {
+		if _, made := s.matches[p.MatchID]; p.MatchID == "" || !p.Open() || made {
+			continue
+		}
+		agents := make([]arena.Agent, len(p.Agents))
+		for i, id := range p.Agents {
+			agents[i] = s.present[id]
+		}
+		failed = append(failed, t.create(ctx, s.league, p.MatchID, s.league.Settings, agents))
+	}
+	return errors.Join(append(failed, t.note(ctx, s.league, st.note, st.next))...)
+}

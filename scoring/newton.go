@@ -1,0 +1,198 @@
+package scoring
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// model is the likelihood of a refit (see Fit) on its natural scale.
+type model struct {
+	n             int
+	weight, score []float64 // by pair a > b at a*(a-1)/2+b: of all games; score is a's
+	theta         []float64
+	hessian       matrix // the negative one, where theta was last; then its Cholesky factor
+}
+
+func newModel(f *Refit) *model {
+	n := len(f.agents)
+	m := &model{
+		n: n, weight: make([]float64, n*(n-1)/2), score: make([]float64, n*(n-1)/2),
+		theta: make([]float64, n), hessian: newMatrix(n),
+	}
+	f.results(func(seats []fitSeat) {
+		games(seats, func(i, j int, score, weight float64) {
+			a, b := int(seats[i].agent), int(seats[j].agent)
+			if a < b {
+				a, b, score = b, a, 1-score
+			}
+			m.weight[a*(a-1)/2+b] += weight
+			m.score[a*(a-1)/2+b] += weight * score
+		})
+	})
+	return m
+}
+
+// The limits of Newton's method. Its error after a step is about the square
+// of the step: after a step below smallStep it is far below a thousandth of
+// an Elo point.
+const (
+	newtonSteps = 200
+	smallStep   = 1e-4
+)
+
+// maximize finds the one maximum of the likelihood: it is concave, and strictly
+// so because of the virtual draws.
+func (m *model) maximize() error {
+	reached := m.likelihood(m.theta)
+	for range newtonSteps {
+		step := m.derive()
+		if !m.hessian.factor() {
+			break
+		}
+		m.hessian.solve(step)
+		largest := 0.0
+		for _, s := range step {
+			largest = max(largest, math.Abs(s))
+		}
+		if largest < smallStep {
+			m.move(step, 1)
+			return nil
+		}
+		// Newton's step may lead too far; half of it, and half of that … does not.
+		// Sums of a million terms are not exact to the last digit.
+		enough := reached - 1e-9*math.Abs(reached)
+		before := slices.Clone(m.theta)
+		for part := 1.0; ; part /= 2 {
+			m.move(step, part)
+			now := m.likelihood(m.theta)
+			if now >= enough || part < 1e-9 {
+				reached = now
+				break
+			}
+			copy(m.theta, before)
+		}
+	}
+	return errors.New("refit: no maximum found")
+}
+
+func (m *model) move(step []float64, part float64) {
+	for i := range m.theta {
+		m.theta[i] += part * step[i]
+	}
+}
+
+// powers gives e^theta.
+func powers(theta []float64) []float64 {
+	x := make([]float64, len(theta))
+	for i, t := range theta {
+		x[i] = math.Exp(t)
+	}
+	return x
+}
+
+// likelihood gives the logarithm of it.
+func (m *model) likelihood(theta []float64) float64 {
+	x := powers(theta)
+	sum := 0.0
+	pair := 0
+	for a := range m.n {
+		sum += theta[a]/2 - math.Log(1+x[a]) // the virtual draw
+		for b := range a {
+			if w := m.weight[pair]; w > 0 {
+				sum += m.score[pair]*theta[a] + (w-m.score[pair])*theta[b] - w*math.Log(x[a]+x[b])
+			}
+			pair++
+		}
+	}
+	return sum
+}
+
+// derive gives the gradient and sets the lower half of the Hessian.
+func (m *model) derive() (gradient []float64) {
+	x := powers(m.theta)
+	gradient = make([]float64, m.hessian.size)
+	pair := 0
+	for a := range m.n {
+		row := m.hessian.row(a)
+		p := x[a] / (1 + x[a])
+		gradient[a] += 0.5 - p
+		diagonal := p * (1 - p)
+		for b := range a {
+			w := m.weight[pair]
+			if row[b] = 0; w > 0 {
+				p := x[a] / (x[a] + x[b])
+				d, v := m.score[pair]-w*p, w*p*(1-p)
+				gradient[a] += d
+				gradient[b] -= d
+				row[b] = -v
+				diagonal += v
+				m.hessian.row(b)[b] += v
+			}
+			pair++
+		}
+		row[a] = diagonal
+	}
+	for i := m.n; i < m.hessian.size; i++ { // agents that only fill up the last block
+		row := m.hessian.row(i)
+		clear(row)
+		row[i] = 1
+	}
+	return gradient
+}
+
+// center takes the mean off all strengths.
+func (m *model) center() {
+	sum := 0.0
+	for _, t := range m.theta {
+		sum += t
+	}
+	for i := range m.theta {
+		m.theta[i] -= sum / float64(m.n)
+	}
+}
+
+// variances gives the diagonal of C H^-1 S H^-1 C: squared standard errors
+// when S is the spread of the gradient (see Fit). The Hessian has been
+// factored, and is used up.
+func (m *model) variances(spread matrix) []float64 {
+	inverse := m.hessian.inverse()
+	means := make([]float64, inverse.size)
+	for i := range m.n {
+		for j, v := range inverse.row(i) {
+			means[j] += v / float64(m.n)
+		}
+	}
+	for i := range m.n {
+		row := inverse.row(i)
+		for j := range row {
+			row[j] -= means[j]
+		}
+	}
+	return spread.forms(inverse)[:m.n]
+}
+
+// spread gives the lower half of the sum of g g' over all matches.
+func (m *model) spread(f *Refit) matrix {
+	x := powers(m.theta)
+	spread := newMatrix(m.n)
+	for i := range m.n {
+		spread.row(i)[i] = 0.25 // the virtual draw
+	}
+	var g []float64
+	f.results(func(seats []fitSeat) {
+		g = append(g[:0], make([]float64, len(seats))...)
+		games(seats, func(i, j int, score, weight float64) {
+			xi, xj := x[seats[i].agent], x[seats[j].agent]
+			d := weight * (score - xi/(xi+xj))
+			g[i] += d
+			g[j] -= d
+		})
+		for i, a := range seats {
+			for j, b := range seats[:i+1] {
+				spread.row(int(max(a.agent, b.agent)))[min(a.agent, b.agent)] += g[i] * g[j]
+			}
+		}
+	})
+	return spread
+}

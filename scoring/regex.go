@@ -1,0 +1,52 @@
+package scoring
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// What a pattern of the judge regex may be, and what it is held against. The
+// product bounds what one answer costs.
+const (
+	MaxPattern      = 1_000    // bytes
+	MaxPatternSteps = 1_000    // RE2 instructions
+	maxMatched      = 16 << 10 // bytes of an answer
+)
+
+// anyPattern reports whether an accepted pattern matches the whole answer,
+// but for space around it.
+func anyPattern(patterns []string, answer string) bool {
+	answer = strings.TrimSpace(answer)
+	return len(answer) <= maxMatched && slices.ContainsFunc(patterns, func(p string) bool {
+		whole, err := compilePattern(p)
+		return err == nil && whole.MatchString(answer)
+	})
+}
+
+// compilePattern makes an RE2 pattern that matches whole texts only. The
+// pattern must stand by itself: "a)|(b" does not. The error says why it cannot
+// be used.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
+	if len(pattern) > MaxPattern {
+		return nil, fmt.Errorf("a pattern of %d bytes, the limit is %d", len(pattern), MaxPattern)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("not an RE2 pattern: %w", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("not an RE2 pattern: %w", err)
+	}
+	if n := len(program.Inst); n > MaxPatternSteps {
+		return nil, fmt.Errorf("a pattern of %d instructions, the limit is %d", n, MaxPatternSteps)
+	}
+	whole, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+	if err != nil {
+		return nil, fmt.Errorf("not an RE2 pattern: %w", err)
+	}
+	return whole, nil
+}

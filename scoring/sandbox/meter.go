@@ -1,0 +1,403 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+// meter rewrites a syntax tree so that it pays for what it does. It visits
+// every node by reflection: a kind of node that goja adds later is visited
+// too, and costs what any node costs.
+type meter struct {
+	house bool // the library: it is trusted not to ask for too much at once
+	nodes int
+	seen  map[ast.Node]bool
+	open  []cost // of the scopes around the node, innermost last
+	err   error
+}
+
+// cost is what one pass through a scope takes.
+type cost struct{ steps, bytes int64 }
+
+// instrument meters a program, or says what in it cannot be run.
+func instrument(tree *ast.Program, house bool) error {
+	m := &meter{house: house, seen: map[ast.Node]bool{}, open: []cost{{}}}
+	m.fields(reflect.ValueOf(tree).Elem())
+	tree.Body = prepend(tree.Body, m.open[0])
+	return m.err
+}
+
+func (m *meter) refuse(format string, args ...any) {
+	if m.err == nil {
+		m.err = fmt.Errorf(format, args...)
+	}
+}
+
+// node visits what a pointer to a syntax node leads to.
+func (m *meter) node(n ast.Node) {
+	if m.seen[n] { // declarations stand in the tree and in a list of their own
+		return
+	}
+	m.seen[n] = true
+	if m.nodes++; m.nodes > maxNodes {
+		m.refuse("the source has more than %d syntax nodes", maxNodes)
+	}
+	if m.err != nil {
+		return
+	}
+	m.check(n)
+	m.charge(n)
+	scope := isScope(n)
+	if scope {
+		m.open = append(m.open, cost{steps: 1})
+	}
+	m.fields(reflect.ValueOf(n).Elem())
+	if scope {
+		inner := m.open[len(m.open)-1]
+		m.open = m.open[:len(m.open)-1]
+		m.pays(n, inner)
+	}
+	m.targets(n)
+}
+
+// fields visits the nodes below a node.
+func (m *meter) fields(v reflect.Value) {
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Name; name != "DeclarationList" && name != "File" {
+			m.value(v.Field(i))
+		}
+	}
+}
+
+func (m *meter) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		for i := range v.Len() {
+			m.value(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.CanAddr() {
+			if n, ok := reflect.TypeAssert[ast.Node](v.Addr()); ok {
+				m.node(n)
+				return
+			}
+		}
+		m.fields(v)
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return
+		}
+		if n, ok := reflect.TypeAssert[ast.Node](v); ok {
+			m.node(n)
+			if v.Type() == reflect.TypeFor[ast.Expression]() {
+				v.Set(reflect.ValueOf(m.rewritten(n.(ast.Expression))))
+			}
+		}
+	default: // words and positions
+	}
+}
+
+// check refuses what cannot be metered or would not be the same everywhere.
+func (m *meter) check(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.WithStatement:
+		m.refuse("the statement with is not available")
+	case *ast.AwaitExpression:
+		m.refuse("await is not available")
+	case *ast.FunctionLiteral:
+		if n.Async {
+			m.refuse("async functions are not available")
+		}
+	case *ast.ArrowFunctionLiteral:
+		if n.Async {
+			m.refuse("async functions are not available")
+		}
+	case *ast.NumberLiteral:
+		if _, ok := n.Value.(*big.Int); ok {
+			m.refuse("BigInt is not available")
+		}
+	case *ast.Identifier:
+		if len(n.Name) > maxName {
+			m.refuse("a name has more than %d bytes", maxName)
+		}
+	case *ast.TemplateLiteral:
+		if len(n.Expressions) > maxParts {
+			m.refuse("a template has more than %d expressions", maxParts)
+		}
+	case *ast.ObjectPattern:
+		if n.Rest != nil {
+			m.refuse("a rest element in an object pattern is not available")
+		}
+	case *ast.PropertyShort:
+		if n.Name.Name == "arguments" {
+			m.refuse("arguments is not available here")
+		}
+	case *ast.CatchStatement:
+		if _, ok := n.Parameter.(*ast.Identifier); !ok && n.Parameter != nil {
+			m.refuse("a pattern in a catch clause is not available")
+		}
+	case *ast.BadExpression, *ast.BadStatement:
+		m.err = errors.New("the source cannot be read")
+	}
+}
+
+// charge adds a node to the innermost scope.
+func (m *meter) charge(n ast.Node) {
+	c := &m.open[len(m.open)-1]
+	c.steps++
+	switch n := n.(type) {
+	case *ast.ArrayLiteral:
+		c.bytes += costObject + costElement*int64(len(n.Value))
+	case *ast.ObjectLiteral:
+		c.bytes += costObject + costProperty*int64(len(n.Value))
+	case *ast.ArrayPattern, *ast.ObjectPattern, *ast.NewExpression, *ast.TemplateLiteral:
+		c.bytes += costObject
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.RegExpLiteral:
+		c.bytes += costFunction
+	case *ast.ClassLiteral:
+		c.bytes += costFunction * int64(4+len(n.Body))
+	case *ast.CallExpression:
+		c.bytes += costCall + costNode*int64(len(n.ArgumentList))
+	case *ast.DotExpression:
+		c.bytes += costNode // a method of a primitive may box it
+	case *ast.AssignExpression:
+		if _, ok := n.Left.(*ast.Identifier); !ok {
+			c.bytes += costProperty
+		}
+	case *ast.FieldDefinition:
+		c.bytes += costProperty
+	}
+}
+
+func isScope(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassStaticBlock, *ast.FieldDefinition,
+		*ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement:
+		return true
+	}
+	return false
+}
+
+// pays puts the price of a scope at its start: paid on every pass.
+func (m *meter) pays(n ast.Node, c cost) {
+	outer := &m.open[len(m.open)-1]
+	switch n := n.(type) {
+	case *ast.FunctionLiteral:
+		c.bytes += costNode * c.steps // its variables
+		n.Body.List = prepend(n.Body.List, c)
+		return
+	case *ast.ArrowFunctionLiteral:
+		c.bytes += costNode * c.steps
+		switch body := n.Body.(type) {
+		case *ast.BlockStatement:
+			body.List = prepend(body.List, c)
+		case *ast.ExpressionBody:
+			body.Expression = first(c, body.Expression)
+		}
+		return
+	case *ast.FieldDefinition:
+		if n.Initializer != nil {
+			n.Initializer = first(c, n.Initializer)
+		}
+	case *ast.ClassStaticBlock:
+		n.Block.List = prepend(n.Block.List, c)
+	case *ast.ForStatement:
+		n.Body = looped(n.Body, c)
+	case *ast.ForInStatement:
+		n.Source = call(nameSize, n.Source) // all names are listed before the first pass
+		n.Body = looped(n.Body, c)
+	case *ast.ForOfStatement:
+		n.Body = looped(n.Body, c)
+	case *ast.WhileStatement:
+		n.Body = looped(n.Body, c)
+	case *ast.DoWhileStatement:
+		n.Body = looped(n.Body, c)
+	}
+	// The head of a loop runs at least once, whatever its body does.
+	outer.steps += c.steps
+	outer.bytes += c.bytes
+}
+
+// targets makes writing to a computed member pay, wherever it may stand, and
+// puts the price of a caught error into its clause.
+func (m *meter) targets(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.AssignExpression:
+		m.target(n.Left)
+	case *ast.UnaryExpression:
+		if n.Operator == token.INCREMENT || n.Operator == token.DECREMENT {
+			m.target(n.Operand)
+		}
+	case *ast.ForIntoExpression:
+		m.target(n.Expression)
+	case *ast.Binding:
+		m.target(n.Target)
+	case *ast.ArrayPattern:
+		for _, e := range n.Elements {
+			m.target(e)
+		}
+		m.target(n.Rest)
+	case *ast.ObjectPattern:
+		for _, p := range n.Properties {
+			if keyed, ok := p.(*ast.PropertyKeyed); ok {
+				m.target(keyed.Value)
+			}
+		}
+	case *ast.ObjectLiteral:
+		for _, p := range n.Value {
+			if spread, ok := p.(*ast.SpreadElement); ok {
+				spread.Expression = call(nameSize, spread.Expression)
+			}
+			if keyed, ok := p.(*ast.PropertyKeyed); ok && keyed.Computed {
+				keyed.Key = call(nameAt, &ast.NullLiteral{Literal: "null"}, keyed.Key)
+			}
+		}
+	case *ast.CatchStatement:
+		var caught ast.Expression = &ast.NullLiteral{Literal: "null"}
+		if n.Parameter != nil {
+			caught = n.Parameter
+		}
+		pay := &ast.ExpressionStatement{Expression: call(nameTrace, caught)}
+		n.Body.List = append([]ast.Statement{pay}, n.Body.List...)
+	}
+}
+
+func (m *meter) target(n ast.Expression) {
+	b, ok := n.(*ast.BracketExpression)
+	if !ok {
+		return
+	}
+	switch key := b.Member.(type) {
+	case *ast.NumberLiteral:
+		if i, ok := key.Value.(int64); ok && i <= farIndex {
+			return
+		}
+	case *ast.StringLiteral:
+		if len(key.Value) <= maxName && (key.Value == "" || key.Value[0] > '9') {
+			return
+		}
+	case *ast.CallExpression:
+		if f, ok := key.Callee.(*ast.Identifier); ok && f.Name == nameAt {
+			return // a binding inside a pattern is met twice
+		}
+	}
+	// The object is named a second time where that changes nothing; elsewhere
+	// the key pays as for an empty array.
+	var object ast.Expression = &ast.NullLiteral{Literal: "null"}
+	if repeatable(b.Left) {
+		object = b.Left
+	}
+	b.Member = call(nameAt, object, b.Member)
+}
+
+// repeatable reports whether an expression may be evaluated twice: names,
+// this, and members of such.
+func repeatable(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.Identifier, *ast.ThisExpression, *ast.NumberLiteral, *ast.StringLiteral:
+		return true
+	case *ast.DotExpression:
+		return repeatable(e.Left)
+	case *ast.PrivateDotExpression:
+		return repeatable(e.Left)
+	case *ast.BracketExpression:
+		return repeatable(e.Left) && repeatable(e.Member)
+	case *ast.BinaryExpression:
+		return e.Operator != token.PLUS && repeatable(e.Left) && repeatable(e.Right)
+	}
+	return false
+}
+
+// rewritten puts the price of a string around what may make one, gives regular
+// expressions to RE2, and an array for arguments.
+func (m *meter) rewritten(e ast.Expression) ast.Expression {
+	switch x := e.(type) {
+	case *ast.BinaryExpression:
+		if x.Operator == token.PLUS && !(numeric(x.Left) && numeric(x.Right)) {
+			return call(nameText, x)
+		}
+	case *ast.AssignExpression:
+		if x.Operator == token.PLUS {
+			return call(nameText, x)
+		}
+	case *ast.TemplateLiteral:
+		if x.Tag == nil {
+			return call(nameText, x)
+		}
+	case *ast.RegExpLiteral:
+		return call(nameRegex, literal(x.Pattern), literal(x.Flags))
+	case *ast.Identifier:
+		if x.Name == "arguments" { // the object carries a native iterator
+			return call(nameArguments, x)
+		}
+	}
+	return e
+}
+
+// numeric reports whether an expression is a number whatever its variables
+// are: adding two of them makes no string.
+func numeric(e ast.Expression) bool {
+	switch x := e.(type) {
+	case *ast.NumberLiteral:
+		return true
+	case *ast.UnaryExpression:
+		switch x.Operator {
+		case token.MINUS, token.PLUS, token.BITWISE_NOT, token.INCREMENT, token.DECREMENT:
+			return true
+		default:
+		}
+	case *ast.BinaryExpression:
+		switch x.Operator {
+		case token.MINUS, token.MULTIPLY, token.SLASH, token.REMAINDER, token.EXPONENT, token.AND, token.OR,
+			token.EXCLUSIVE_OR, token.SHIFT_LEFT, token.SHIFT_RIGHT, token.UNSIGNED_SHIFT_RIGHT:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+func literal(s string) ast.Expression {
+	return &ast.StringLiteral{Literal: s, Value: unistring.NewFromString(s)}
+}
+
+func call(name unistring.String, args ...ast.Expression) *ast.CallExpression {
+	return &ast.CallExpression{Callee: &ast.Identifier{Name: name}, ArgumentList: args}
+}
+
+func tick(c cost) ast.Expression {
+	number := func(n int64) ast.Expression { return &ast.NumberLiteral{Literal: fmt.Sprint(n), Value: n} }
+	return call(nameTick, number(c.steps), number(c.bytes))
+}
+
+func first(c cost, e ast.Expression) ast.Expression {
+	return &ast.SequenceExpression{Sequence: []ast.Expression{tick(c), e}}
+}
+
+func looped(body ast.Statement, c cost) ast.Statement {
+	return &ast.BlockStatement{List: prepend([]ast.Statement{body}, c)}
+}
+
+// prepend puts the price in front of a body, behind its directives.
+func prepend(body []ast.Statement, c cost) []ast.Statement {
+	at := 0
+	for ; at < len(body); at++ {
+		e, ok := body[at].(*ast.ExpressionStatement)
+		if !ok {
+			break
+		}
+		if _, ok := e.Expression.(*ast.StringLiteral); !ok {
+			break
+		}
+	}
+	out := make([]ast.Statement, 0, len(body)+1)
+	out = append(out, body[:at]...)
+	out = append(out, &ast.ExpressionStatement{Expression: tick(c)})
+	return append(out, body[at:]...)
+}

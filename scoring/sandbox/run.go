@@ -1,0 +1,269 @@
+package sandbox
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// The names of what metered code calls. No source can spell them, and they
+// cannot be written.
+const (
+	nameTick  = "%tick"  // (steps, bytes): pays
+	nameText  = "%text"  // (v): pays for v when it is a string
+	nameAt    = "%at"    // (object, key): pays for the elements below a far index, gives the key
+	nameSize  = "%size"  // (v): pays for all properties of v
+	nameTrace = "%trace" // (error): pays for its stack trace
+
+	// These two the library defines.
+	nameRegex     = "%regex"     // (pattern, flags): makes a regular expression
+	nameArguments = "%arguments" // (arguments): the same as an array
+)
+
+// What things cost, in bytes. goja's objects are Go maps: these are measured
+// and rounded up.
+const (
+	costObject   = 512
+	costProperty = 128
+	costElement  = 64
+	costFunction = 1024
+	costCall     = 384
+	costFrame    = 256   // of a kept stack trace
+	costCatch    = 8_192 // an error with its trace
+	costNode     = 16    // a local variable, at most
+
+	farIndex   = 64    // arrays grow at once up to here
+	denseIndex = 4_096 // and at most to here, when what lies below is empty
+)
+
+// run is one call: an interpreter and what it has spent.
+type run struct {
+	vm           *goja.Runtime
+	spent, limit Allowance
+	over         error // the first limit that was reached
+	matcher      matcher
+}
+
+func newRun() *run {
+	r := &run{vm: goja.New(), limit: Allowance{MaxSteps, MaxMemory}}
+	r.vm.SetMaxCallStackSize(MaxDepth)
+	r.vm.SetTimeSource(func() time.Time { return time.Unix(946_684_800, 0).UTC() }) // 2000-01-01
+	source := rand.New(rand.NewPCG(1, 2))                                           //nolint:gosec // the same numbers for everyone are the point
+	r.vm.SetRandSource(source.Float64)
+
+	global := r.vm.GlobalObject()
+	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
+		nameTick: r.tick, nameText: r.text, nameAt: r.at, nameSize: r.size, nameTrace: r.trace,
+		// Only the library sees these: it takes them and removes them.
+		"bound": r.bound, "quote": r.quote, "match": r.match, "nesting": r.nesting,
+	} {
+		_ = global.DefineDataProperty(name, r.vm.ToValue(f), goja.FLAG_FALSE, flag(name[0] != '%'), goja.FLAG_FALSE)
+	}
+	return r
+}
+
+func flag(set bool) goja.Flag {
+	if set {
+		return goja.FLAG_TRUE
+	}
+	return goja.FLAG_FALSE
+}
+
+// pay takes steps and bytes from the budget. The interpreter stops before its
+// next instruction when one of them is spent; no catch or finally sees it.
+func (r *run) pay(steps, bytes int64) {
+	r.spent.Steps += steps
+	r.spent.Bytes += bytes
+	switch {
+	case r.spent.Steps > r.limit.Steps:
+		r.stop(ErrSteps)
+	case r.spent.Bytes > r.limit.Bytes:
+		r.stop(ErrMemory)
+	}
+}
+
+func (r *run) stop(err error) {
+	if r.over == nil {
+		r.over = err
+	}
+	r.vm.Interrupt(r.over)
+}
+
+func (r *run) tick(call goja.FunctionCall) goja.Value {
+	r.pay(clamp(call.Argument(0)), clamp(call.Argument(1)))
+	return goja.Undefined()
+}
+
+// clamp reads an amount without running anything, 0 to 2^40: what is not a
+// number is 0, and no answer can give back what it has spent.
+func clamp(v goja.Value) int64 {
+	const most = 1 << 40
+	switch n := v.Export().(type) {
+	case int64:
+		return max(0, min(n, most))
+	case float64:
+		if n > most {
+			return most
+		}
+		if n > 0 {
+			return int64(n)
+		}
+	}
+	return 0
+}
+
+func (r *run) text(call goja.FunctionCall) goja.Value {
+	v := call.Argument(0)
+	if s, ok := v.(goja.String); ok {
+		n := int64(s.Length())
+		if n > MaxString {
+			r.stop(ErrString)
+		}
+		r.pay(n>>6, costNode+2*n)
+	}
+	return v
+}
+
+// bound stops before a string of so many units is made.
+func (r *run) bound(call goja.FunctionCall) goja.Value {
+	if clamp(call.Argument(0)) > MaxString {
+		r.stop(ErrString)
+	}
+	return goja.Undefined()
+}
+
+// at pays for a new property. An array makes room for all elements below a
+// new one, up to denseIndex when they are holes; a neighbour that is there
+// says that the room is.
+func (r *run) at(call goja.FunctionCall) goja.Value {
+	key := call.Argument(1)
+	if _, symbol := key.(*goja.Symbol); symbol {
+		r.pay(0, costProperty)
+		return key
+	}
+	if o, ok := key.(*goja.Object); ok {
+		key = o.ToString() // once: a second reading could name another element
+	}
+	bytes := int64(costProperty)
+	if i, ok := index(key); ok && i > farIndex {
+		o, _ := call.Argument(0).(*goja.Object)
+		if o == nil || o.ClassName() == "Array" && !neighbours(o, i) {
+			bytes += 16 * min(i, 2*denseIndex)
+		}
+	} else if s, ok := key.(goja.String); ok {
+		bytes += 2 * int64(s.Length())
+	}
+	r.pay(0, bytes)
+	return key
+}
+
+func index(key goja.Value) (int64, bool) {
+	switch k := key.Export().(type) {
+	case int64:
+		return k, true
+	case float64:
+		return int64(k), k == float64(int64(k))
+	case string:
+		i, err := strconv.ParseInt(k, 10, 64)
+		return i, err == nil
+	}
+	return 0, false
+}
+
+func neighbours(array *goja.Object, i int64) bool {
+	for _, near := range [...]int64{i, i - 1, i + 1} {
+		if v := array.Get(strconv.FormatInt(near, 10)); v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) size(call goja.FunctionCall) goja.Value {
+	v := call.Argument(0)
+	switch o := v.(type) {
+	case goja.String:
+		r.pay(int64(o.Length()), costProperty*int64(o.Length()))
+	case *goja.Object:
+		n := int64(len(o.GetOwnPropertyNames()))
+		r.pay(n, costProperty*n)
+	}
+	return v
+}
+
+// trace pays for an error: it keeps every frame of the stack, and its text
+// holds the message once more. It gives the error back.
+func (r *run) trace(call goja.FunctionCall) goja.Value {
+	v := call.Argument(0)
+	frames := int64(len(r.vm.CaptureCallStack(0, nil)))
+	bytes := costCatch + costFrame*frames
+	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Error" {
+		if message, ok := o.Get("message").(goja.String); ok {
+			bytes += 4 * int64(message.Length())
+		}
+	}
+	r.pay(frames, bytes)
+	return v
+}
+
+// quote gives a string as JSON.stringify writes it.
+func (r *run) quote(call goja.FunctionCall) goja.Value {
+	s, ok := call.Argument(0).(goja.String)
+	if !ok {
+		return goja.Undefined()
+	}
+	r.pay(int64(s.Length())>>4, 8*int64(s.Length()))
+	return r.vm.ToValue(quoted(s))
+}
+
+// quoted writes the escapes of ECMAScript: the short ones, \u for other
+// control characters and for lone surrogates, everything else as it is.
+func quoted(s goja.String) string {
+	b := append(make([]byte, 0, s.Length()+2), '"')
+	for i := 0; i < s.Length(); i++ {
+		c := rune(s.CharAt(i))
+		if i := strings.IndexRune("\"\\\b\f\n\r\t", c); i >= 0 {
+			b = append(b, '\\', "\"\\bfnrt"[i])
+			continue
+		}
+		if utf16.IsSurrogate(c) && i+1 < s.Length() {
+			if pair := utf16.DecodeRune(c, rune(s.CharAt(i+1))); pair != utf8.RuneError {
+				b = utf8.AppendRune(b, pair)
+				i++
+				continue
+			}
+		}
+		if c < ' ' || utf16.IsSurrogate(c) {
+			b = fmt.Appendf(b, `\u%04x`, c)
+			continue
+		}
+		b = utf8.AppendRune(b, c)
+	}
+	return string(append(b, '"'))
+}
+
+// nesting gives how deep brackets nest in a text, to be asked before a parser
+// that calls itself for each.
+func (r *run) nesting(call goja.FunctionCall) goja.Value {
+	return r.vm.ToValue(nesting(call.Argument(0).String()))
+}
+
+func nesting(s string) int {
+	deepest, now := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '[', '{', '(':
+			now++
+			deepest = max(deepest, now)
+		case ']', '}', ')':
+			now--
+		}
+	}
+	return deepest
+}

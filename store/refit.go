@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// RatedResults gives the settled matches of a league in the order of their
+// settlements, at most limit, from the one after afterSeq on.
+func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.RatedResult, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	var results []arena.RatedResult
+	_, err := all(ctx, s.reader, func(r scanner) (none struct{}, err error) {
+		var t arena.RatedResult
+		var seat arena.RatedSeat
+		if err = r.Scan(&t.Seq, &t.MatchID, timeInto{&t.At}, &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+			return none, err
+		}
+		if n := len(results); n == 0 || results[n-1].Seq != t.Seq {
+			results = append(results, t)
+		}
+		last := &results[len(results)-1]
+		last.Seats = append(last.Seats, seat)
+		return none, nil
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place
+		FROM (SELECT seq, match_id, at FROM settlements WHERE league = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
+		JOIN rating_changes c ON c.settlement = t.seq
+		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id ORDER BY t.seq, c.no`, league, afterSeq, limit)
+	return results, s.wrap(err, "read rated results of league %s", league)
+}
+
+// SaveFit stores the newest refit of a league.
+func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
+	lines, err := jsonText(f.Lines)
+	if err != nil {
+		return s.wrap(err, "save the fit of league %s", f.League)
+	}
+	err = s.write(ctx, leagueKey(f.League), func(ctx context.Context, tx *transaction) error {
+		_, err := exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (league) DO UPDATE SET settlement = excluded.settlement, at = excluded.at, lines = excluded.lines`,
+			f.League, f.Settlement, ms(f.At), lines)
+		return err
+	})
+	return s.wrap(err, "save the fit of league %s", f.League)
+}
+
+// Fit gives the newest refit of a league; one without lines when there is
+// none yet.
+func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
+	f, err := one(ctx, s.reader, func(r scanner) (arena.Fit, error) {
+		f := arena.Fit{League: league}
+		return f, r.Scan(&f.Settlement, timeInto{&f.At}, jsonInto{&f.Lines})
+	}, `SELECT settlement, at, lines FROM fits WHERE league = $1`, league)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Fit{League: league}, nil
+	}
+	return f, s.wrap(err, "read the fit of league %s", league)
+}
+
+// RebuildRatings replays every settled match of a league from its stored
+// answers, in the order of the settlements, and puts what comes out in the
+// place of changes, ratings and drift. rate computes as it does for Settle.
+// It gives the number of settlements that changed; if there are any, the
+// league's fit stands at settlement 0, so that the next refit begins anew. The whole league is one
+// transaction; other settlements wait for it.
+func (s *Store) RebuildRatings(ctx context.Context, league string,
+	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
+) (changed int, err error) {
+	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *transaction) error {
+		changed = 0
+		if _, err := oneLeague(ctx, tx, league, s.d.lock("l")); err != nil {
+			return err
+		}
+		// No settlement comes between.
+		if _, err := one(ctx, tx, scanInt, `SELECT c.value FROM counters c WHERE c.name = 'settlements'`+s.d.lock("c")); err != nil {
+			return err
+		}
+		b := &rebuild{league: league, rate: rate, rows: map[string]*ratingRow{}}
+		if err := b.kept(ctx, tx); err != nil {
+			return err
+		}
+		seqs, err := all(ctx, tx, scanInt, `SELECT seq FROM settlements WHERE league = $1 ORDER BY seq`, league)
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			moved, err := b.settlement(ctx, tx, seq)
+			if err != nil {
+				return err
+			}
+			if moved {
+				changed++
+			}
+		}
+		if changed > 0 { // the fit rests on results that stand no more
+			if _, err := exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
+				return err
+			}
+		}
+		return b.store(ctx, tx)
+	})
+	return changed, s.wrap(err, "rebuild the ratings of league %s", league)
+}
+
+// rebuild is one replay of a league.
+type rebuild struct {
+	league string
+	rate   func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange
+	rows   map[string]*ratingRow // as replayed so far
+	stored []ratingRow           // as they were
+	drift  arena.Melo
+}
+
+// kept starts all ratings anew. What does not come from results stays:
+// opponents are who met whom, and new versions were declared.
+func (b *rebuild) kept(ctx context.Context, tx *transaction) (err error) {
+	b.stored, err = all(ctx, tx, scanRating, ratingRows+` WHERE league = $1`, b.league)
+	for _, r := range b.stored {
+		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents}
+	}
+	return err
+}
+
+func (b *rebuild) settlement(ctx context.Context, tx *transaction, seq int64) (moved bool, err error) {
+	t, err := one(ctx, tx, func(r scanner) (t arena.Settlement, err error) {
+		return t, r.Scan(&t.MatchID, timeInto{&t.At})
+	}, `SELECT match_id, at FROM settlements WHERE seq = $1`, seq)
+	if err != nil {
+		return false, err
+	}
+	before, err := all(ctx, tx, func(r scanner) (c arena.RatingChange, err error) {
+		return c, r.Scan(&c.AgentID, &c.Before, &c.After, &c.K, &c.Score, &c.Matches)
+	}, `SELECT agent_id, melo_before, melo_after, k, score, matches FROM rating_changes WHERE settlement = $1 ORDER BY no`, seq)
+	if err != nil {
+		return false, err
+	}
+	matches, err := loadMatches(ctx, tx, ` WHERE m.id = $1`, t.MatchID)
+	if err != nil {
+		return false, err
+	}
+	answers, err := all(ctx, tx, scanAnswer(t.MatchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, t.MatchID)
+	if err != nil {
+		return false, err
+	}
+	ratings := make(map[string]arena.Rating, len(matches[0].Seats))
+	for _, seat := range matches[0].Seats {
+		r := arena.NewRating(b.league, seat.AgentID)
+		if row := b.rows[seat.AgentID]; row != nil {
+			r = row.Rating
+		}
+		ratings[seat.AgentID] = r
+	}
+	for _, c := range before {
+		r := ratings[c.AgentID]
+		if r.NewVersion = 0; c.K == arena.StartK && r.Matches >= arena.ProvisionalMatches {
+			r.NewVersion = 1 // a new version had been declared
+		}
+		ratings[c.AgentID] = r
+	}
+	changes := b.rate(matches[0], answers, ratings)
+	if len(changes) != len(before) {
+		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", seq, len(changes), len(before))
+	}
+	for i, c := range changes {
+		row := b.rows[c.AgentID]
+		if row == nil || c.AgentID != before[i].AgentID {
+			return false, fmt.Errorf("settlement %d moves the rating of agent %s, it moved that of %s", seq, c.AgentID, before[i].AgentID)
+		}
+		row.settled(c, t.At)
+		b.drift += c.After - c.Before
+		was := before[i]
+		if was.Before == c.Before && was.After == c.After && was.K == c.K && was.Score == c.Score {
+			continue
+		}
+		moved = true
+		if _, err := exec(ctx, tx, `UPDATE rating_changes SET melo_before = $1, melo_after = $2, delta = $3, k = $4, score = $5
+			WHERE settlement = $6 AND no = $7`, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), seq, i); err != nil {
+			return false, err
+		}
+		if _, err := exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
+			int64(c.Before), int64(c.Delta), t.MatchID, c.AgentID); err != nil {
+			return false, err
+		}
+	}
+	_, err = exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
+	return moved, err
+}
+
+// store writes the ratings and the drift that came out.
+func (b *rebuild) store(ctx context.Context, tx *transaction) error {
+	args := make([][]any, len(b.stored))
+	for i, was := range b.stored {
+		r := b.rows[was.AgentID]
+		r.NewVersion = was.NewVersion
+		var err error
+		if args[i], err = ratingArgs(b.league, r); err != nil {
+			return err
+		}
+	}
+	if err := upsertRatings(ctx, tx, args); err != nil {
+		return err
+	}
+	_, err := exec(ctx, tx, `UPDATE leagues SET drift = $1 WHERE slug = $2`, int64(b.drift), b.league)
+	return err
+}

@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func seasons(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	a, b := f.agent("a"), f.agent("b")
+	_, _, err := f.Season(ctx, "trivia", 0)
+	f.fails(arena.CodeNotFound, err)
+	_, _, err = f.Season(ctx, "none", 0)
+	f.fails(arena.CodeNotFound, err)
+
+	made := arena.Season{
+		ID: "se_1", League: "trivia", Format: arena.FormatSwiss, Options: arena.FormatOptions{Rounds: 3, Forfeit: time.Minute}, Seed: 1<<63 + 5,
+		Entrants:  []arena.Entrant{{AgentID: a.ID, OwnerID: a.OwnerID, Name: "a", Rating: 1_600_000, Round: 1}, {AgentID: b.ID, OwnerID: b.OwnerID, Name: "b", Rating: 1_500_000, Round: 2}},
+		StartedAt: start, EndsAt: start.Add(time.Hour),
+	}
+	season := must(f.StartSeason(ctx, made))(f)
+	want := made
+	want.No, want.Status, want.Version = 1, arena.SeasonRunning, 1
+	f.equal(want, season)
+	f.equal([]string{"trivia"}, must(f.RunningSeasons(ctx))(f))
+	second := made
+	second.ID = "se_2"
+	_, err = f.StartSeason(ctx, second)
+	f.fails(arena.CodeConflict, err)
+
+	// A pairing, its match, its result.
+	p := arena.Pairing{SeasonID: "se_1", Round: 1, Slot: 1, Game: 1, Bracket: "winners", Agents: []string{a.ID, b.ID}, CreatedAt: start}
+	bye := arena.Pairing{
+		SeasonID: "se_1", Round: 1, Slot: 2, Game: 1, Agents: []string{b.ID}, Result: arena.PairingBye, Scores: []arena.Points{500},
+		CreatedAt: start, DecidedAt: start,
+	}
+	f.ok(f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{bye, p}}))
+	f.fails(arena.CodeConflict, f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{p}}))
+	stored, pairings := f.season()
+	f.equal([]arena.Pairing{p, bye}, pairings)
+	f.equal(int64(2), stored.Version)
+
+	p.MatchID = "m_1"
+	f.ok(f.ChangeSeason(ctx, stored, arena.SeasonChange{Pairings: []arena.Pairing{p}}))
+	f.equal(map[string]arena.Match{}, must(f.PairingMatches(ctx, "se_1"))(f))
+	m := arena.Match{ID: "m_1", League: "trivia", CreatedAt: start, Seats: []arena.Seat{{AgentID: a.ID}, {No: 1, AgentID: b.ID}}}
+	must(f.CreateMatch(ctx, m, arena.Event{At: start, Type: arena.EventMatchScheduled, Body: []byte(`{}`)}))(f)
+	f.equal(1, len(must(f.PairingMatches(ctx, "se_1"))(f)))
+	of, no, err := f.PairingOf(ctx, "m_1")
+	f.ok(err)
+	f.equal(p, of)
+	f.equal(1, no)
+	_, _, err = f.PairingOf(ctx, "m_none")
+	f.fails(arena.CodeNotFound, err)
+
+	stored, _ = f.season()
+	p.Result, p.Scores, p.DecidedAt = arena.PairingPlayed, []arena.Points{1000, 0}, start.Add(time.Second)
+	late := arena.Entrant{AgentID: f.agent("c").ID, OwnerID: "ow", Name: "c", Rating: 1_400_000, Round: 3}
+	gone := made.Entrants[1]
+	gone.WithdrawnRound = 2
+	f.ok(f.ChangeSeason(ctx, stored, arena.SeasonChange{Pairings: []arena.Pairing{p}, Join: []arena.Entrant{gone, late}}))
+	stored, _ = f.season()
+	f.equal([]arena.Entrant{made.Entrants[0], gone, late}, stored.Entrants)
+	other := p
+	other.Scores, other.Result = nil, arena.PairingVoid // decided: it stays
+	f.ok(f.ChangeSeason(ctx, stored, arena.SeasonChange{Pairings: []arena.Pairing{other}}))
+	stored, pairings = f.season()
+	f.equal([]arena.Pairing{p, bye}, pairings)
+
+	// The end; then the next one.
+	table := []arena.TableRow{{Rank: 1, AgentID: a.ID, Name: "a", Played: 1, Wins: 1, Score: 1500, TieBreaks: []arena.TieBreak{{Name: "buchholz", Value: 500}}}}
+	f.ok(f.ChangeSeason(ctx, stored, arena.SeasonChange{Finish: &arena.SeasonEnd{At: start.Add(time.Hour), Table: table}}))
+	stored, _ = f.season()
+	f.equal(table, stored.Table)
+	f.equal(arena.SeasonFinished, stored.Status)
+	f.equal(0, len(must(f.RunningSeasons(ctx))(f)))
+	f.fails(arena.CodeConflict, f.ChangeSeason(ctx, stored, arena.SeasonChange{Join: []arena.Entrant{late}}))
+	f.equal(2, must(f.StartSeason(ctx, second))(f).No)
+	all := must(f.Seasons(ctx, "trivia"))(f)
+	f.equal([]int{2, 1}, []int{all[0].No, all[1].No})
+	first, _, err := f.Season(ctx, "trivia", 1)
+	f.ok(err)
+	f.equal(stored, first)
+}
+
+// season gives the newest season of the league trivia.
+func (f *fixture) season() (arena.Season, []arena.Pairing) {
+	f.t.Helper()
+	season, pairings, err := f.Season(f.t.Context(), "trivia", 0)
+	f.ok(err)
+	return season, pairings
+}

@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// verdictOf is the judge's word on a round: the first of two seats won.
+func verdictOf(round int, first, second string) arena.Verdict {
+	return arena.Verdict{
+		Round: round, Judge: arena.JudgePanel, Version: "panel-1",
+		Seats:   []arena.SeatVerdict{{AgentID: first, Points: 1000}, {AgentID: second, Points: 333}},
+		Ballots: []arena.Ballot{{Judge: "ag_j", First: first, Second: second, Choice: first, Reason: "shorter", Votes: 2}}, At: start,
+	}
+}
+
+func verdicts(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	a := fullAnswer(ids[0])
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+	v := verdictOf(1, ids[0], ids[1])
+	closing := arena.RoundClose{Round: 1, Seats: m.Seats, Verdict: v, Answers: []arena.Answer{{AgentID: ids[0], Outcome: a.Outcome, Points: 1000, Judged: true}}}
+	f.ok(second(f.CloseRound(ctx, m.Lease, closing, noEvents)))
+	f.ok(second(f.CloseRound(ctx, m.Lease, closing, noEvents))) // again: one verdict
+	v.MatchID = "m_1"
+	f.equal([]arena.Verdict{v}, must(f.Verdicts(ctx, "m_1"))(f))
+	f.equal([]arena.Verdict{v}, must(f.LeagueVerdicts(ctx, "trivia", 10))(f))
+	f.equal(0, len(must(f.LeagueVerdicts(ctx, "none", 10))(f)))
+
+	// Another look.
+	again := v
+	again.Version, again.Seats = "panel-2", []arena.SeatVerdict{{AgentID: ids[0]}, {AgentID: ids[1], Points: 1000}}
+	look := arena.Rescore{MatchID: "m_1", Verdicts: []arena.Verdict{again}, Answers: []arena.Answer{{Round: 1, AgentID: ids[0], Points: 7}}}
+	for i, s := range m.Seats {
+		s.Points, s.Place = arena.Points(i), 2-i
+		look.Seats = append(look.Seats, s)
+	}
+	f.fails(arena.CodeConflict, f.SaveRescore(ctx, look))
+	f.settle(m, start)
+	f.ok(f.SaveRescore(ctx, look))
+	f.equal([]arena.Verdict{v, again}, must(f.Verdicts(ctx, "m_1"))(f))
+	f.equal([]arena.Verdict{v}, must(f.LeagueVerdicts(ctx, "trivia", 10))(f))
+	f.equal(arena.Points(7), must(f.Answers(ctx, "m_1"))(f)[0].Points)
+	seats := must(f.Match(ctx, "m_1"))(f).Seats
+	f.equal([]int{2, 1}, []int{seats[0].Place, seats[1].Place})
+	look.MatchID = "m_none"
+	f.fails(arena.CodeNotFound, f.SaveRescore(ctx, look))
+}
+
+func votes(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.open("m_1", ids...)
+	vote := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{1}, Address: [32]byte{9}, Choice: ids[0], Other: ids[1], At: start}
+	f.ok(f.SaveVote(ctx, vote, 2))
+	vote.Choice, vote.Other = ids[1], ids[0] // the last one counts
+	f.ok(f.SaveVote(ctx, vote, 2))
+	other := vote
+	other.Voter, other.At = [32]byte{2}, start.Add(time.Second)
+	f.ok(f.SaveVote(ctx, other, 2))
+	third := vote
+	third.Voter = [32]byte{3}
+	f.fails(arena.CodeRateLimited, f.SaveVote(ctx, third, 2))
+	third.Address = [32]byte{8}
+	third.At = start.Add(2 * time.Second)
+	f.ok(f.SaveVote(ctx, third, 2))
+	f.equal([]arena.Vote{vote, other, third}, must(f.Votes(ctx, "m_1", 1))(f))
+
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.fails(arena.CodeConflict, f.SaveVote(ctx, vote, 2))
+	f.equal(0, len(must(f.Votes(ctx, "m_1", 2))(f)))
+}
+
+func auditLog(f *fixture) {
+	ctx := f.t.Context()
+	var want []arena.AuditEntry
+	for i := range 3 {
+		e := arena.AuditEntry{
+			ID: fmt.Sprintf("au_%d", i), At: start, Actor: "admin", Token: "to_1", Action: "league.start", Target: "trivia",
+			Before: json.RawMessage(`{"status":"open"}`), After: json.RawMessage(`{}`),
+		}
+		f.ok(f.Audit(ctx, e))
+		want = append([]arena.AuditEntry{e}, want...)
+	}
+	first, next, err := f.AuditLog(ctx, arena.Page{Limit: 2})
+	f.ok(err)
+	f.equal(want[:2], first)
+	rest, next, err := f.AuditLog(ctx, arena.Page{Limit: 2, Cursor: next})
+	f.ok(err)
+	f.equal(want[2:], rest)
+	f.equal("", next)
+}
+
+func fits(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.equal(arena.Fit{League: "trivia"}, must(f.Fit(ctx, "trivia"))(f))
+	fit := arena.Fit{League: "trivia", Settlement: 3, At: start, Lines: []arena.FitLine{{
+		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3, Glicko: new(arena.Melo(1_500_500)),
+	}}}
+	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
+	f.ok(f.SaveFit(ctx, fit))
+	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
+}
+
+// rebuild: a second look that changes nothing leaves everything as it is; one
+// that changes results leaves what a fresh settlement would have left.
+func rebuild(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	ids := f.agents("a", "b", "c")
+	for i := range 5 {
+		f.settle(f.begin(fmt.Sprintf("m_%d", i), "trivia", ids[i%3], ids[(i+1)%3]), start.Add(time.Duration(i)*time.Minute))
+	}
+	f.settle(f.begin("m_s", "sums", ids...), start)
+	results := must(f.RatedResults(ctx, "trivia", 0, 10))(f)
+	f.equal(5, len(results))
+	f.equal([]arena.RatedSeat{{AgentID: "ag_a", OwnerID: "ow_a", Place: 1}, {AgentID: "ag_b", OwnerID: "ow_b", Place: 2}}, results[0].Seats)
+	f.equal(2, len(must(f.RatedResults(ctx, "trivia", 3, 10))(f)))
+
+	state := func() (table []arena.Rating, settled []arena.Settlement) {
+		for _, s := range must(f.Standings(ctx, "trivia", start))(f) {
+			table = append(table, s.Rating)
+		}
+		return table, must(f.Settlements(ctx, "", 0, 100))(f)
+	}
+	table, settled := state()
+	same := func(m arena.Match, _ []arena.Answer, before map[string]arena.Rating) []arena.RatingChange {
+		return moves(m)(before)
+	}
+	fit := arena.Fit{League: "trivia", Settlement: 5, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}
+	f.ok(f.SaveFit(ctx, fit))
+	f.equal(0, must(f.RebuildRatings(ctx, "trivia", same))(f))
+	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
+	table2, settled2 := state()
+	f.equal(table, table2)
+	f.equal(settled, settled2)
+
+	// The third match had the other winner.
+	turned := func(m arena.Match, _ []arena.Answer, before map[string]arena.Rating) []arena.RatingChange {
+		changes := moves(m)(before)
+		if m.ID == "m_2" {
+			for i := range changes {
+				changes[i].Delta, changes[i].Score = -changes[i].Delta, arena.OnePoint-changes[i].Score
+				changes[i].After = changes[i].Before + changes[i].Delta
+			}
+		}
+		return changes
+	}
+	f.equal(3, must(f.RebuildRatings(ctx, "trivia", turned))(f))
+	fit.Settlement = 0 // out of date, and shown until there is a newer one
+	f.equal(fit, must(f.Fit(ctx, "trivia"))(f))
+	if _, err := f.CheckRatings(ctx); err != nil {
+		f.t.Fatal(err)
+	}
+	seat := must(f.Match(ctx, "m_2"))(f).Seats[0]
+	f.equal(new(arena.Melo(-10_000)), seat.Delta)
+	f.equal(3, must(f.RebuildRatings(ctx, "trivia", func(m arena.Match, a []arena.Answer, b map[string]arena.Rating) []arena.RatingChange {
+		if m.ID != "m_2" {
+			return turned(m, a, b)
+		}
+		return same(m, a, b)
+	}))(f))
+	table2, settled2 = state()
+	f.equal(table, table2)
+	f.equal(settled, settled2)
+	_, err := f.RebuildRatings(ctx, "trivia", func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil })
+	if err == nil {
+		f.t.Fatal("a rebuild that forgets changes was stored")
+	}
+	table2, _ = state()
+	f.equal(table, table2)
+}

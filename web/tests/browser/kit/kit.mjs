@@ -1,0 +1,83 @@
+// What the browser tests share: Chromium, the arena's API, pages that write
+// down everything that should not happen on them.
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { after, before } from 'node:test';
+import { chromium } from 'playwright-core';
+
+export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
+export const ADMIN = process.env.ARENA_ADMIN_TOKEN;
+export const SCREENS = process.env.SCREENS_DIR;
+export const PATIENCE = 180_000; // a whole match
+const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
+const THEMES = ['dark', 'light'];
+
+if (!ORIGIN) throw new Error('ARENA_URL is not set');
+if (SCREENS) mkdirSync(SCREENS, { recursive: true });
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+});
+after(() => browser?.close());
+
+export async function api(path, init) {
+  const res = await fetch(ORIGIN + path, init);
+  assert.equal(res.ok, true, `${path}: ${res.status}`);
+  return res.json();
+}
+
+/** Sends a body as JSON; the token is the admin's when none is given. */
+export const send = (method, path, body, token = ADMIN) =>
+  fetch(ORIGIN + path, {
+    method, headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+export const id = (name) => `[data-testid="${name}"]`;
+
+/** A page that writes down everything that should not happen on it. */
+export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
+  const page = await context.newPage();
+  const faults = [];
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && faults.push(`${m.type()}: ${m.text()}`));
+  page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
+  page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on('request', (r) => r.url().startsWith(origin) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
+  await page.goto(origin + path);
+  return { page, faults, close: () => context.close() };
+}
+
+/** Asks again until there is something; a timing decides nothing but giving up. */
+export async function until(what, find, patience = 60_000) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await find();
+    if (found) return found;
+    assert.ok(Date.now() < end, `there is no ${what}`);
+    await new Promise((r) => setTimeout(r, 300));
+  }
+}
+
+/** Looks at pages at every size in both themes, and keeps their pictures: [address, what is there when it is ready]. */
+export async function look(pages, origin = ORIGIN) {
+  for (const [name, [path, ready]] of Object.entries(pages)) {
+    for (const size of SIZES) {
+      for (const theme of THEMES) {
+        const { page, faults, close } = await open(path, { ...size, theme, origin });
+        await page.locator(ready).first().waitFor();
+        await page.evaluate(() => document.fonts.ready);
+        await page.waitForLoadState('networkidle').catch(() => {});
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
+        assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
+        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png` });
+        await close();
+      }
+    }
+  }
+}

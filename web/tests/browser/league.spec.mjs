@@ -1,0 +1,86 @@
+// The pages of leagues that are played in seasons, and a debate, as a
+// spectator meets them:
+//
+//   ARENA_URL=http://127.0.0.1:8080 ARENA_ADMIN_TOKEN=… node --test tests/browser/league.spec.mjs
+//
+// The arena must have a Swiss league and a debating one that play. With the
+// admin's token a season that waits for its hour begins at once.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { serve } from '../../scripts/fixture-server.mjs';
+import { ADMIN, api, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
+
+const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
+
+/** The newest season of a league with a round of its own. */
+const seasonOf = (slug) => until(`season of ${slug} with a round`, async () => {
+  const newest = (await api(`/v1/leagues/${slug}/seasons`)).items[0];
+  const season = newest && (await api(`/v1/leagues/${slug}/seasons/${newest.season}`));
+  return season?.rounds.length ? season : undefined;
+}, PATIENCE);
+
+test('a Swiss season shows its rounds and its table', { timeout: 3 * PATIENCE }, async (t) => {
+  const league = await leagueOf((l) => l.format === 'swiss');
+  if (ADMIN && league.schedule && !(await api(`/v1/leagues/${league.slug}/seasons`)).items.length) {
+    t.after(() => send('PATCH', `/v1/leagues/${league.slug}`, { schedule: league.schedule }));
+    assert.equal((await send('PATCH', `/v1/leagues/${league.slug}`, { schedule: '' })).ok, true);
+  }
+  const season = await seasonOf(league.slug);
+  const { page, faults, close } = await open(`/l/${league.slug}?season=${season.season}`);
+  await page.locator(`${id('season')}[data-season="${season.season}"]`).waitFor();
+  await page.locator(`${id('season-rounds')} summary`).first().waitFor();
+  assert.ok((await page.locator(`${id('season-rounds')} summary`).count()) >= Math.min(season.rounds.length, 6));
+
+  // A round opens and closes by keyboard; each of its boards is there once.
+  const first = page.locator(`${id('season-rounds')} details`).last();
+  if (season.rounds.length > 1) {
+    await first.locator('summary').focus();
+    await page.keyboard.press('Enter');
+  }
+  await first.locator(id('pairing')).first().waitFor();
+  assert.equal(await first.locator(id('pairing')).count(), new Set(season.rounds[0].pairings.map((p) => p.slot)).size);
+
+  await until('table', async () => (await page.locator(id('season-row')).count()) > 0);
+  await page.locator(id('tab-ratings')).click();
+  await page.locator(`${id('standings')}, ${id('league')} .quiet`).first().waitFor();
+  await page.goBack();
+  await page.locator(id('season-rounds')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+  await look({ season: [`/l/${league.slug}`, id('season-rounds')] });
+});
+
+test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PATIENCE }, async () => {
+  const debates = await leagueOf((l) => l.debate);
+  const judged = await until('debate that has been judged', async () => {
+    const list = (await api(`/v1/matches?league=${debates.slug}&status=running,finished&limit=20`)).items;
+    return list.find((m) => m.status === 'finished') ?? list.find((m) => m.round > debates.debate.turns);
+  }, 2 * PATIENCE);
+  const { page, faults, close } = await open(`/m/${judged.match_id}`);
+  await page.locator(`${id('layout-debate')} ${id('motion')}`).waitFor();
+  await page.locator(id('timeline-round')).nth(debates.debate.turns - 1).click();
+  assert.deepEqual((await page.locator(id('debate-side')).evaluateAll((all) => all.map((s) => s.dataset.side))), ['for', 'against']);
+  assert.deepEqual(faults, []);
+  await close();
+  await look({ debate: [`/m/${judged.match_id}`, `${id('layout-debate')} ${id('debate-side')}`] });
+});
+
+// What a demo does not come to in time is shown on recorded seasons.
+test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for', { timeout: PATIENCE }, async (t) => {
+  const server = await serve();
+  t.after(() => (server.closeAllConnections(), server.close()));
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  const { page, faults, close } = await open('/l/cup', { origin });
+  await page.locator(`${id('bracket')} ${id('series')}`).first().waitFor();
+  const sizes = await page.locator(`${id('bracket')} ol.series`).evaluateAll((all) => all.map((l) => l.children.length));
+  assert.deepEqual(sizes, [8, 4, 2, 1]);
+  await page.locator(id('season-choose')).selectOption('1');
+  await page.locator(id('podium')).waitFor();
+  await page.goto(`${origin}/m/m_vote`);
+  await page.locator(id('vote-A')).click();
+  await page.locator(`${id('vote-A')}[aria-pressed="true"]`).waitFor();
+  assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
+  assert.deepEqual(faults, []);
+  await close();
+  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable')] }, origin);
+});
