@@ -10,10 +10,11 @@ import (
 
 // fitsJudge says why a judge could find no answer to a task right.
 func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
-	if scoring.Accepts(spec, task) {
+	wrong := scoring.CheckTask(spec, task)
+	if len(wrong) == 0 {
 		return ""
 	}
-	return "no answer to it could be right"
+	return wrong[0].Field + " " + wrong[0].Message
 }
 
 // seasonTable is the table of a running season.
