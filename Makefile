@@ -64,9 +64,16 @@ test-deps:
 .PHONY: test-go
 test-go: ## The Go tests, with the race detector
 	CGO_ENABLED=1 go test $(TAGS) -race -timeout 10m ./...
+	@CGO_ENABLED=1 go test $(TAGS) -race -count=1 -run '^TestThreats_table$$' -v ./cmd/arena | grep -o 'threat rows covered: .*'
 
 .PHONY: race
 race: test-go ## The same
+
+FUZZTIME ?= 60s
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for its part of FUZZTIME=60s
+	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
 
 .PHONY: test-web
 test-web: web/node_modules/.package-lock.json ## The unit tests and types of the pages
@@ -110,12 +117,17 @@ bin/chaos: test-deps
 ##@ Check
 
 .PHONY: lint
-lint: ## Linters, formatters, go vet and a tidy go.mod; changes nothing
+lint: ## Linters, formatters, go vet, licences and a tidy go.mod; changes nothing
 	$(GOLANGCI) config verify
 	$(GOLANGCI) fmt --diff
 	$(GOLANGCI) run
 	go vet $(TAGS) ./...
 	go mod tidy -diff
+	go test $(TAGS) -run '^TestLicences$$' ./cmd/arena
+
+.PHONY: vuln
+vuln: ## Known vulnerabilities in what is linked in, if the database can be reached
+	scripts/vuln.sh
 
 .PHONY: fmt
 fmt: ## Formats the Go sources and tidies go.mod

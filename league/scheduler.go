@@ -36,6 +36,7 @@ type SchedulerStore interface {
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
+	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
@@ -193,7 +194,8 @@ func (t *tick) hasSeat(a arena.Agent) bool {
 }
 
 // eligible gives the agents of a league that may take a seat: idle ones now,
-// busy ones when they are done with what they play.
+// busy ones when they are done with what they play. Whom the dodge ledger
+// suspends is neither.
 func (t *tick) eligible(ctx context.Context, league string) (idle, busy []arena.Agent, err error) {
 	for p := (arena.Page{Limit: pageSize}); ; {
 		agents, next, err := t.Store.Agents(ctx, arena.AgentFilter{League: league}, p)
@@ -210,7 +212,7 @@ func (t *tick) eligible(ctx context.Context, league string) (idle, busy []arena.
 			}
 		}
 		if p.Cursor = next; next == "" {
-			return idle, busy, nil
+			return t.unsuspended(ctx, league, idle, busy)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type world struct {
 	published []arena.Event
 	woken     int
 	broken    string // slug of a league whose agents cannot be read
+	dodges    []arena.Dodge
 	seasons   map[string]*arena.Season
 	pairings  map[string][]arena.Pairing
 }
@@ -138,6 +139,15 @@ func (w *world) Meetings(_ context.Context, slug string, since time.Time) (met [
 		}
 	}
 	return met, nil
+}
+
+func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []arena.Dodge, err error) {
+	for _, d := range w.dodges {
+		if d.League == slug && slices.Contains(ids, d.AgentID) {
+			found = append(found, d)
+		}
+	}
+	return found, nil
 }
 
 func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event) (arena.Event, error) {

@@ -95,6 +95,11 @@ func Tables() []string {
 // Explain turns a driver's error into the domain's, as every method does.
 func (s *Store) Explain(err error) error { return s.d.explain(err) }
 
+// DodgeQuery is the query of Dodges.
+func DodgeQuery(league string, agentIDs []string) (string, []any) {
+	return dodgeQuery(league, agentIDs)
+}
+
 // ClaimQuery is the query of AgentClaims.
 func ClaimQuery(agentID, league string, limit int) (string, []any) {
 	return claimQuery(agentID, league, limit)

@@ -51,7 +51,25 @@ func (a *API) getAgent(ctx context.Context, in *IDParam) (*output[agentView], er
 	if out.Body.Outcomes, err = a.Store.AgentCauses(ctx, g.ID); err != nil {
 		return nil, err
 	}
+	dodges, err := a.Store.Dodges(ctx, "", []string{g.ID})
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Dodges = dodgeViews(dodges, a.now())
 	return out, nil
+}
+
+// dodgeViews shows the dodge ledger of one agent (threat F5).
+func dodgeViews(dodges []arena.Dodge, now time.Time) []dodgeView {
+	var views []dodgeView
+	for _, r := range arena.DodgeLedger(dodges) {
+		v := dodgeView{League: r.League, Count: r.Count}
+		if r.SuspendedUntil.After(now) {
+			v.SuspendedUntil = optionalTime(r.SuspendedUntil)
+		}
+		views = append(views, v)
+	}
+	return views
 }
 
 type agentRatingsInput struct {

@@ -27,6 +27,7 @@ type agentView struct {
 	Health      healthView                 `json:"health"`
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds by outcome; only in the answer for one agent."`
+	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it got out of without a loss, in its last 20 matches of each league; only in the answer for one agent."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
 	CreatedAt   jsonTime                   `json:"created_at"`
 	RetiredAt   *jsonTime                  `json:"retired_at,omitempty"`
@@ -36,6 +37,12 @@ type pauseView struct {
 	Reason arena.PauseReason `json:"reason" enum:"admin,owner,health,rate_limit"`
 	Since  jsonTime          `json:"since"`
 	Until  *jsonTime         `json:"until,omitempty" doc:"Absent: until it is lifted."`
+}
+
+type dodgeView struct {
+	League         string    `json:"league"`
+	Count          int       `json:"count" doc:"Answers of 503, and of 429 after the first counted round."`
+	SuspendedUntil *jsonTime `json:"suspended_until,omitempty" doc:"Until then the league's own pairing leaves it out. Absent: it does not."`
 }
 
 type healthView struct {

@@ -158,6 +158,7 @@ type API struct {
 	huma      huma.API
 	limiters  limiters
 	ranks     rankCache
+	strangers http.CrossOriginProtection // pages of others, in browsers that would add a cookie
 	startedAt time.Time
 	openapi   []byte // the document of /v1/openapi.json
 	docs      []byte // the page of /docs

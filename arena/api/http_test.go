@@ -109,6 +109,7 @@ func TestAPI_bodies(t *testing.T) {
 	}
 }
 
+// Threat E3: whatever a text holds, a browser runs our own files only.
 func TestAPI_headers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -145,6 +145,12 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 			a.fail(c, err)
 			return
 		}
+		// Whoever brings no token is known by address and cookie at most, which
+		// a browser lends to the page of a stranger (threat A3).
+		if err := a.strangers.Check(c.Request); err != nil && !who.known {
+			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
+			return
+		}
 		if hc.Operation().RequestBody != nil {
 			if err := a.readBody(c, r.maxBody()); err != nil {
 				a.fail(c, err)

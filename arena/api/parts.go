@@ -39,6 +39,7 @@ type agentStore interface {
 	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
 	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
 	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
+	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
 }
 

@@ -83,7 +83,7 @@ func serve(t *testing.T, dir string, env ...string) *process {
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ARENA_ADDR=127.0.0.1:0", "ARENA_METRICS_ADDR=127.0.0.1:0",
 		"ARENA_DATABASE_URL=sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ADMIN_TOKEN=" + e2eAdmin,
-		"ARENA_ALLOW_CIDRS=127.0.0.0/8", "ARENA_LOG_LEVEL=info",
+		"ARENA_ALLOW_CIDRS=127.0.0.0/8", "ARENA_LOG_LEVEL=debug", // the most that can be logged
 	}, env...)
 	logs, err := cmd.StderrPipe()
 	must(t, err)
@@ -95,8 +95,11 @@ func serve(t *testing.T, dir string, env ...string) *process {
 	var readers sync.WaitGroup
 	readers.Go(func() {
 		for lines := bufio.NewScanner(logs); lines.Scan(); {
-			if bytes.Contains(lines.Bytes(), []byte(`"ERROR"`)) || bytes.HasPrefix(lines.Bytes(), []byte("arena: ")) || bytes.Contains(lines.Bytes(), []byte(e2eAdmin)) {
+			if bytes.Contains(lines.Bytes(), []byte(`"ERROR"`)) || bytes.HasPrefix(lines.Bytes(), []byte("arena: ")) {
 				t.Errorf("the server logged: %s", lines.Text())
+			}
+			if kind := secretIn(lines.Text()); kind != "" {
+				t.Errorf("the server logged %s: %s", kind, lines.Text())
 			}
 		}
 	})

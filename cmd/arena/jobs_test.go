@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 func TestInBatches(t *testing.T) {
@@ -49,6 +51,30 @@ func TestInBatches(t *testing.T) {
 		return cleanBatch, nil
 	}); err != nil || calls != 1 {
 		t.Errorf("after the end: %d calls, %v", calls, err)
+	}
+}
+
+// Threat C7: schedules are UTC whatever the clock's zone says, through the
+// change to summer time and back.
+func TestDue_UTC(t *testing.T) {
+	t.Parallel()
+	vienna, err := time.LoadLocation("Europe/Vienna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := arena.League{Schedule: "30 1 * * *"} // in Vienna there are nights with two half past ones, and in spring half past two is missing
+	for _, now := range []time.Time{
+		time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		want := now.Add(90 * time.Minute)
+		if _, next := due(l, now.In(vienna)); !next.Equal(want) {
+			t.Errorf("after %v comes %v, want %v", now, next, want)
+		}
+		l.NextRunAt = want
+		if come, next := due(l, want.In(vienna)); !come || !next.Equal(want.Add(24*time.Hour)) {
+			t.Errorf("at %v: due %t, next %v", want, come, next)
+		}
+		l.NextRunAt = time.Time{}
 	}
 }
 

@@ -62,6 +62,7 @@ func TestClassify_every_status_and_type(t *testing.T) {
 	}
 }
 
+// Threat R4: what came encoded is called so, and is not read.
 func TestClassify_reasons(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

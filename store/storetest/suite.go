@@ -26,6 +26,8 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Verdicts":                             verdicts,
 		"Votes":                                votes,
 		"AgentClaims":                          agentClaims,
+		"Leases/clock_jumps":                   clockJump,
+		"Dodges":                               dodges,
 		"AuditLog":                             auditLog,
 		"Fit":                                  fits,
 		"RecentTasks":                          recentTasks,

@@ -1,6 +1,6 @@
 // The pages and their addresses.
 
-export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'missing';
+export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -15,6 +15,7 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/l\/([^/]+)$/, 'league'],
   [/^\/leaderboard$/, 'leaderboard'],
   [/^\/a\/([^/]+)$/, 'agent'],
+  [/^\/console(?:\/(.+))?$/, 'console'],
 ];
 
 export function resolve(path: string, search = ''): Route {

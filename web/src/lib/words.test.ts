@@ -53,6 +53,6 @@ describe('marks', () => {
 describe('routes', () => {
   it.each([
     ['/', 'lobby', ''], ['/m/m_1', 'match', 'm_1'], ['/m/m_1/', 'match', 'm_1'], ['/leagues', 'leagues', ''], ['/l/open-trivia', 'league', 'open-trivia'],
-    ['/leaderboard', 'leaderboard', ''], ['/a/ag%201', 'agent', 'ag 1'], ['/a/%zz', 'agent', '%zz'], ['/m', 'missing', '/m'], ['/docs', 'missing', '/docs'],
+    ['/leaderboard', 'leaderboard', ''], ['/a/ag%201', 'agent', 'ag 1'], ['/a/%zz', 'agent', '%zz'], ['/m', 'missing', '/m'], ['/console', 'console', ''], ['/console/agents/ag_1', 'console', 'agents/ag_1'], ['/docs', 'missing', '/docs'],
   ])('%s is %s', (path, page, param) => expect(resolve(path)).toMatchObject({ page, param }));
 });

@@ -1,17 +1,22 @@
 import { clock } from '../clock';
 import type { Problem } from './contract';
 
+/** What is wrong with one field of a request. */
+export type FieldError = NonNullable<Problem['errors']>[number];
+
 /** Why a request failed, in a form that the page can put into words. */
 export class ApiError extends Error {
   /** HTTP status; 0 when there was no answer at all. */
   readonly status: number;
   /** The arena's stable code, or "network". */
   readonly code: string;
+  readonly fields: readonly FieldError[];
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, fields: readonly FieldError[] = []) {
     super(message);
     this.status = status;
     this.code = code;
+    this.fields = fields;
   }
 }
 
@@ -33,7 +38,8 @@ export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): P
 export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
   call<T>(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }, signal);
 
-async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
+/** Sends a request. An answer without a body is undefined. Throws as get does. */
+export async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
   let res: Response;
   try {
     res = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers }, signal: signal ?? null });
@@ -42,12 +48,13 @@ async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): P
     throw new ApiError(0, 'network', 'no answer');
   }
   clock.sample(res.headers.get('date'));
+  if (res.status === 204) return undefined as T;
   const type = res.headers.get('content-type') ?? '';
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
   const body: unknown = await res.json().catch(() => null);
   if (!res.ok) {
     const problem = (body ?? {}) as Partial<Problem>;
-    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText);
+    throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText, problem.errors ?? []);
   }
   return body as T;
 }

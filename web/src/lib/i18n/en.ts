@@ -7,6 +7,7 @@ export const en = {
   'nav.live': 'Live',
   'nav.leagues': 'Leagues',
   'nav.leaderboard': 'Leaderboard',
+  'nav.console': 'Owner console',
   'nav.theme.dark': 'Use the dark theme',
   'nav.theme.light': 'Use the light theme',
   'nav.language': 'Cambiar a español',

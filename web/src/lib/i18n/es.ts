@@ -7,6 +7,7 @@ export const es: Dictionary = {
   'nav.live': 'En vivo',
   'nav.leagues': 'Ligas',
   'nav.leaderboard': 'Clasificación',
+  'nav.console': 'Consola de propietarios',
   'nav.theme.dark': 'Usar el tema oscuro',
   'nav.theme.light': 'Usar el tema claro',
   'nav.language': 'Switch to English',

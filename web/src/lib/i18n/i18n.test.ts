@@ -1,18 +1,25 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { consoleEn } from './console.en';
+import { consoleEs } from './console.es';
 import { en } from './en';
 import { es } from './es';
 
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
 
-describe('dictionaries', () => {
+const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>])[] = [
+  ['page', en, es],
+  ['console', consoleEn, consoleEs],
+];
+
+describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {
   it('have the same keys', () => {
     expect(Object.keys(es).sort()).toEqual(Object.keys(en).sort());
   });
 
-  it.each(Object.keys(en) as (keyof typeof en)[])('%s has the same blanks and some text', (key) => {
-    expect(es[key].trim()).not.toBe('');
-    expect(placeholders(es[key])).toEqual(placeholders(en[key]));
+  it.each(Object.keys(en))('%s has the same blanks and some text', (key) => {
+    expect(es[key]!.trim()).not.toBe('');
+    expect(placeholders(es[key]!)).toEqual(placeholders(en[key]!));
   });
 
   it('have both forms of every plural', () => {

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/token"
+)
+
+// asker is a column of the matrix.
+type asker int
+
+const (
+	nobody asker = iota
+	owner        // of what is asked for
+	other        // another owner
+	admin
+	agent // with a good task token
+)
+
+func askers() map[asker]string {
+	return map[asker]string{nobody: "nobody", owner: "the owner", other: "another owner", admin: "an admin", agent: "an agent"}
+}
+
+// answers are the statuses for nobody, the owner, another owner, an admin and
+// an agent with its task token.
+type answers [5]int
+
+// What routes of one kind answer. A task token is no token of the API: it is
+// refused even where none is needed.
+func open(status int) answers   { return answers{status, status, status, status, 401} }
+func mine(status int) answers   { return answers{401, status, 404, status, 401} }
+func owners(status int) answers { return answers{401, status, status, 403, 401} }
+func admins(status int) answers { return answers{401, 403, 403, status, 401} }
+func anyone(status int) answers { return answers{status, status, status, status, status} }
+
+// matrix is what every route answers to everyone, by operation id.
+func matrix() map[string]answers {
+	return map[string]answers{
+		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401},
+		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401},
+
+		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
+		"update-agent": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200),
+		// Whom an admin has paused, only an admin resumes; this one its owner has.
+		"resume-agent":       mine(200),
+		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
+		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "list-agent-deliveries": mine(200),
+
+		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": admins(200),
+		"list-standings": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404),
+		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": admins(200),
+		"open-league": admins(200), "start-league": admins(200), "pause-league": admins(200), "resume-league": admins(200),
+		"freeze-league": admins(200), "finish-league": admins(200), "enter-league": mine(204), "withdraw-from-league": mine(204),
+
+		"create-pack": admins(201), "list-packs": admins(200), "get-pack": admins(200),
+
+		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
+		"void-match": admins(200), "rescore-match": admins(200), "list-verdicts": open(200),
+		"get-ballot": open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
+
+		// The stream checks for itself (stream.TestAgent_tokens); the keys are for all.
+		"watch": anyone(200), "send-events": anyone(200), "get-jwks": anyone(200),
+		"get-openapi": anyone(200), "get-docs": anyone(200), "get-health": anyone(200), "get-readiness": anyone(200),
+
+		"get-status": admins(200), "list-audit": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
+		"drain-node": admins(202), "get-version": open(200),
+	}
+}
+
+// Every route answers everyone as the matrix says, over the real store. A
+// route without a row fails. Threat A1.
+func TestAPI_matrix(t *testing.T) {
+	t.Parallel()
+	table := matrix()
+	m := newMatrixWorld(t)
+	for _, r := range routes() {
+		want, ok := table[r.id]
+		if !ok {
+			t.Errorf("%s %s (%s) has no row in the matrix: say who may", r.method, r.path, r.id)
+			continue
+		}
+		delete(table, r.id)
+		path, body := m.object(r)
+		for who := range want {
+			got := m.do(r.method, path, m.tokens[who], body)
+			if got.status != want[who] {
+				t.Errorf("%s asks %s %s: status %d, want %d: %s", askers()[asker(who)], r.method, r.path, got.status, want[who], got.body)
+			}
+			if got.status < 300 && r.method != http.MethodGet {
+				path, body = m.object(r) // that one is used up
+			}
+		}
+	}
+	for id := range table {
+		t.Errorf("the matrix has a row for %s, which is no route", id)
+	}
+}
+
+// matrixWorld makes what a route is asked for, anew for each request.
+type matrixWorld struct {
+	*world
+	tokens [5]string
+	made   int
+}
+
+func newMatrixWorld(t *testing.T) *matrixWorld {
+	t.Helper()
+	w := newWorld(t, func(o *Options) { o.Limits, o.Logger = Limits{}, slog.New(slog.DiscardHandler) })
+	keys, err := token.New(t.Context(), token.Options{
+		Store: w.store, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.Logger, Now: w.api.Now,
+	})
+	w.ok(err)
+	task, err := keys.Sign(arena.TaskClaims{
+		ID: "jti", AgentID: "ag_1", MatchID: "m_1", Round: 1, BodyHash: "hash", IssuedAt: testNow, ExpiresAt: testNow.Add(time.Minute),
+	})
+	w.ok(err)
+	w.league("quiz", nil)
+	return &matrixWorld{world: w, tokens: [5]string{nobody: "", owner: w.alice, other: w.bob, admin: w.admin, agent: task}}
+}
+
+// object gives a path and a body with which whoever may ask succeeds. Alice
+// owns what can be owned.
+func (m *matrixWorld) object(r route) (path string, body any) {
+	m.t.Helper()
+	m.made++
+	name := fmt.Sprintf("x%d", m.made)
+	replace := []string{"{season}", "1"}
+	switch {
+	case strings.HasPrefix(r.path, "/v1/agents/{id}"):
+		id := m.agent(m.alice, name, "quiz")
+		if r.id == "resume-agent" {
+			m.do("POST", "/v1/agents/"+id+"/pause", m.alice, nil).is(200)
+		}
+		replace = append(replace, "{id}", id)
+	case strings.HasPrefix(r.path, "/v1/matches/{id}"):
+		replace = append(replace, "{id}", m.match(name))
+	case strings.HasPrefix(r.path, "/v1/me/tokens/{id}"):
+		replace = append(replace, "{id}", m.do("POST", "/v1/me/tokens", m.alice, object{"name": name}).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
+		replace = append(replace, "{id}", m.pack(name))
+	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
+		m.league(name, nil)
+		replace = append(replace, "{slug}", name)
+		for _, before := range m.before(r.id) {
+			m.do("POST", "/v1/leagues/"+name+"/"+before, m.admin, nil).is(200)
+		}
+		if strings.Contains(r.path, "{agent_id}") {
+			replace = append(replace, "{agent_id}", m.agent(m.alice, name, name))
+		}
+	}
+	path = strings.NewReplacer(replace...).Replace(r.path)
+	if r.id == "create-pack" {
+		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
+	}
+	return path, m.body(r, name)
+}
+
+// before is what a league must have gone through.
+func (m *matrixWorld) before(id string) []string {
+	switch id {
+	case "open-league":
+		return []string{"start", "finish"}
+	case "pause-league", "freeze-league", "finish-league":
+		return []string{"start"}
+	case "resume-league":
+		return []string{"start", "pause"}
+	}
+	return nil
+}
+
+func (m *matrixWorld) body(r route, name string) any {
+	switch r.id {
+	case "sign-up", "create-token":
+		return object{"name": name}
+	case "create-agent":
+		return object{"name": name, "endpoint": "https://" + name + ".example"}
+	case "update-agent":
+		return object{"description": "fast"}
+	case "create-league":
+		return object{
+			"slug": name, "title": name, "pack_id": m.pack(name), "judge": "exact", "rounds": 3, "time_limit_seconds": 5, "rated": false,
+		}
+	case "update-league":
+		return object{"title": "Another"}
+	case "create-match":
+		return m.matchBody(name)
+	case "vote":
+		return object{"round": 1, "better": "A"}
+	case "rebuild-ratings":
+		return object{"league": "quiz"}
+	}
+	return nil
+}
+
+func (m *matrixWorld) pack(name string) string {
+	return m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, "\"a\"\n").is(201).str("pack_id")
+}
+
+func (m *matrixWorld) matchBody(name string) object {
+	return object{"league": "quiz", "agents": []string{m.agent(m.alice, name, "quiz"), m.agent(m.bob, name, "quiz")}}
+}
+
+func (m *matrixWorld) match(name string) string {
+	return m.do("POST", "/v1/matches", m.admin, m.matchBody(name)).is(201).str("match_id")
+}

@@ -1,0 +1,40 @@
+package arena_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Threat F5: two dodges are bad luck, the third costs ten minutes, each
+// further one twice the one before, and never more than a day.
+func TestDodgeLedger(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(league string, hour int) arena.Dodge {
+		return arena.Dodge{AgentID: "ag_1", League: league, Outcome: arena.OutcomeUnavailable, At: noon.Add(time.Duration(hour) * time.Hour)}
+	}
+	if got := arena.DodgeLedger(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+	got := arena.DodgeLedger([]arena.Dodge{at("quiz", 2), at("maths", 0), at("quiz", 0), at("quiz", 1), at("maths", 1)})
+	want := []arena.DodgeRecord{{League: "maths", Count: 2}, {League: "quiz", Count: 3, SuspendedUntil: noon.Add(2*time.Hour + 10*time.Minute)}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	var all []arena.Dodge
+	for n, cooldown := range []time.Duration{0, 0, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
+		all = append(all, at("quiz", 100*n))
+		record := arena.DodgeLedger(all)[0]
+		until := time.Time{}
+		if cooldown > 0 {
+			until = all[n].At.Add(cooldown * time.Minute)
+		}
+		if record.Count != n+1 || !record.SuspendedUntil.Equal(until) {
+			t.Errorf("after %d dodges: %+v, want suspended until %v", n+1, record, until)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+import { post, url } from '$lib/api/client';
+import type { Agent, List } from '$lib/api/contract';
+import type { components } from '$lib/api/schema';
+import { session, type Me } from './session.svelte';
+
+// The API's routes that owners use, one function each.
+
+type Schemas = components['schemas'];
+export type Delivery = Schemas['Delivery'];
+export type Token = Schemas['Token'];
+export type CreatedToken = Schemas['CreatedToken'];
+export type NewAgent = Schemas['CreateAgentBody'];
+export type AgentChange = Schemas['UpdateAgentBody'];
+
+const at = (agentId: string) => `/v1/agents/${encodeURIComponent(agentId)}`;
+const entry = (slug: string, agentId: string) => `/v1/leagues/${encodeURIComponent(slug)}/entries/${encodeURIComponent(agentId)}`;
+
+export const signUp = (body: Schemas['SignUpBody']) => post<Schemas['SignedUp']>('/v1/owners', body);
+export const me = (signal?: AbortSignal) => session.call<Me>('GET', '/v1/me', undefined, {}, signal);
+export const tokens = (signal?: AbortSignal) => session.call<List<Token>>('GET', '/v1/me/tokens', undefined, {}, signal);
+export const createToken = (name: string) => session.call<CreatedToken>('POST', '/v1/me/tokens', { name });
+export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v1/me/tokens/${encodeURIComponent(tokenId)}`);
+
+export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =>
+  session.call<List<Agent>>('GET', url('/v1/agents', { owner: 'me', limit: 100, retired: retired ? 'true' : undefined, cursor: cursor || undefined }), undefined, {}, signal);
+export const agent = (agentId: string, signal?: AbortSignal) => session.call<Agent>('GET', at(agentId), undefined, {}, signal);
+export const register = (body: NewAgent) => session.call<Agent>('POST', '/v1/agents', body);
+export const change = (agentId: string, body: AgentChange) => session.call<Agent>('PATCH', at(agentId), body);
+export const act = (agentId: string, what: 'check' | 'pause' | 'resume') => session.call<Agent>('POST', `${at(agentId)}/${what}`);
+export const retire = (agentId: string) => session.call<void>('DELETE', at(agentId));
+
+/** The password travels as a header, in UTF-8 as the bytes of ISO 8859-1. */
+export const enter = (slug: string, agentId: string, password: string) =>
+  session.call<void>('PUT', entry(slug, agentId), undefined, password ? { 'x-league-password': bytes(password) } : {});
+export const withdraw = (slug: string, agentId: string) => session.call<void>('DELETE', entry(slug, agentId));
+
+const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
+
+export const deliveries = (agentId: string, outcome: string, cursor: string, signal?: AbortSignal) =>
+  session.call<List<Delivery>>('GET', url(`${at(agentId)}/deliveries`, { outcome: outcome || undefined, cursor: cursor || undefined, limit: 50 }), undefined, {}, signal);

@@ -1,0 +1,43 @@
+import type { Agent } from '$lib/api/contract';
+
+// The endpoint test as the steps that it takes, read from its one result.
+
+export const STEPS = ['reached', 'status', 'json', 'ok', 'version', 'leagues'] as const;
+export type StepName = (typeof STEPS)[number];
+/** skipped: an earlier step failed, so this one was not tried. */
+export type StepState = 'passed' | 'failed' | 'skipped' | 'waiting';
+
+export interface Step {
+  readonly name: StepName;
+  readonly state: StepState;
+  /** Of a failed step: the stable word for what is wrong. */
+  readonly reason?: string;
+  /** Leagues that the agent has entered and does not say it plays. */
+  readonly missing?: readonly string[];
+}
+
+const FAILS_AT: Readonly<Record<string, StepName>> = {
+  redirect: 'status', switching_protocols: 'status',
+  truncated: 'json', too_large: 'json', bad_encoding: 'json', bad_content_type: 'json', bad_json: 'json',
+  not_ok: 'ok', bad_version: 'version',
+};
+
+/** The step at which a check fails with this reason; everything else is a failure to reach it. */
+const stepOf = (reason: string): StepName => FAILS_AT[reason] ?? (/^status_\d+$/.test(reason) ? 'status' : 'reached');
+
+export function stepsOf(agent: Pick<Agent, 'health' | 'leagues'> | undefined): Step[] {
+  if (!agent?.health.checked_at) return STEPS.map((name) => ({ name, state: 'waiting' }));
+  const { ok, reason = '', capabilities } = agent.health;
+  if (ok) {
+    const missing = agent.leagues.filter((slug) => !capabilities.includes(slug));
+    return STEPS.map((name) => (name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' }));
+  }
+  const at = STEPS.indexOf(stepOf(reason));
+  return STEPS.map((name, i) => (i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason }));
+}
+
+/** status_503 in the words' key and blank: status, 503. */
+export function reasonKey(reason: string): { key: string; status: string } {
+  const status = /^status_(\d+)$/.exec(reason)?.[1];
+  return status ? { key: 'status', status } : { key: reason, status: '' };
+}

@@ -1,0 +1,31 @@
+import type { ApiError } from '$lib/api/client';
+
+// Problems (RFC 9457) at the fields of a form.
+
+export interface Placed {
+  /** What is wrong, by the name of the field. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** What belongs to no field of this form. */
+  readonly rest: readonly string[];
+}
+
+// Codes that are about one field even when the problem names none.
+const FIELD_OF: Readonly<Record<string, string>> = {
+  name_taken: 'name',
+  endpoint_invalid: 'endpoint',
+  endpoint_blocked: 'endpoint',
+  endpoint_own: 'endpoint',
+};
+
+/** Puts an error at the fields that a form has; leagues[2] belongs to leagues. */
+export function place(error: Pick<ApiError, 'code' | 'message' | 'fields'>, known: readonly string[]): Placed {
+  const named = error.fields.length ? error.fields : [{ field: FIELD_OF[error.code] ?? '', message: error.message }];
+  const fields: Record<string, string> = {};
+  const rest: string[] = [];
+  for (const { field, message } of named) {
+    const base = field.split(/[.[]/, 1)[0] ?? '';
+    if (!known.includes(base)) rest.push(field && error.fields.length ? `${field}: ${message}` : message);
+    else fields[base] = fields[base] ? `${fields[base]}; ${message}` : message;
+  }
+  return { fields, rest };
+}

@@ -1,0 +1,230 @@
+// Walks through the owner's console of a running arena, in headless Chromium:
+//
+//   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/console.spec.mjs
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+
+const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
+const ADMIN = process.env.ARENA_ADMIN_TOKEN;
+const SCREENS = process.env.SCREENS_DIR;
+const PATIENCE = 120_000;
+const HOSTILE = '<script>alert(1)</script> no answer';
+
+if (!ORIGIN || !ADMIN) throw new Error('ARENA_URL or ARENA_ADMIN_TOKEN is not set');
+if (SCREENS) mkdirSync(SCREENS, { recursive: true });
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  });
+});
+after(() => browser?.close());
+
+const id = (name) => `[data-testid="${name}"]`;
+const once = () => Date.now().toString(36);
+
+async function api(path, { token, body, ...init } = {}) {
+  const res = await fetch(ORIGIN + path, {
+    ...init,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  assert.equal(res.ok, true, `${path}: ${res.status}`);
+  return res.json();
+}
+
+/** An agent that is healthy once it is told so, and answers no task well. */
+async function fake(t, league) {
+  const agent = { healthy: false, tasks: 0 };
+  const server = createServer((req, res) => {
+    req.resume().on('end', () => {
+      if (req.method === 'GET') {
+        res.setHeader('Content-Type', 'application/json');
+        return res.end(JSON.stringify({ status: agent.healthy ? 'ok' : 'tired', version: '1.0', capabilities: [league] }));
+      }
+      agent.tasks++;
+      res.setHeader('Content-Type', 'text/html');
+      return res.end(HOSTILE);
+    });
+  });
+  await new Promise((r) => server.listen(0, '127.0.0.1', r));
+  t.after(() => server.close());
+  agent.endpoint = `http://127.0.0.1:${server.address().port}/agora`;
+  return agent;
+}
+
+/** A page that writes down everything that should not happen on it; refused requests are part of a console. */
+async function open(path, { width = 1440, height = 900, theme = 'dark', token, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
+  if (token) await context.addInitScript((kept) => sessionStorage.setItem('arena.owner', kept), token);
+  const page = await context.newPage();
+  const faults = [];
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !/status of 4\d\d/.test(m.text()) && faults.push(`${m.type()}: ${m.text()}`));
+  page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
+  page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on('request', (r) => r.url().startsWith(ORIGIN) || faults.push(`foreign request: ${r.url()}`));
+  page.on('framenavigated', (f) => /arena_|token=/.test(f.url()) && faults.push(`token in an address: ${f.url()}`));
+  await page.goto(ORIGIN + path);
+  return { page, faults, close: () => context.close() };
+}
+
+/** Signs up by keyboard alone and gives the token that was shown. */
+async function signUp(page, name) {
+  await page.locator(`${id('sign-up')} [name="name"]`).focus();
+  await page.keyboard.type(name);
+  await page.keyboard.press('Enter');
+  const token = await page.locator(id('secret-token')).inputValue();
+  await page.locator(id('kept')).focus();
+  await page.keyboard.press('Enter');
+  await page.locator(id('my-agents')).waitFor();
+  return token;
+}
+
+/** An open or running league for two, and an agent of the demo that plays in it. */
+async function stage() {
+  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && l.format === 'ladder' && !l.debate && ['open', 'running'].includes(l.status));
+  for (const league of leagues) {
+    const opponent = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.find((a) => a.status === 'active');
+    if (opponent) return { league: league.slug, opponent: opponent.agent_id };
+  }
+  throw new Error('no league with an agent in it');
+}
+
+test('an owner brings an agent from sign-up to its first delivery, and retires it', { timeout: 2 * PATIENCE }, async (t) => {
+  const { league, opponent } = await stage();
+  const agent = await fake(t, league);
+  const name = `Fledgling ${once()}`;
+  const { page, faults, close } = await open('/');
+  await page.locator('header a[href="/console"]').click();
+  await page.locator(id('door')).waitFor();
+  await signUp(page, `owner ${once()}`);
+
+  // A refused form says what is wrong at the field, and focus is there.
+  await page.locator('.console a[href="/console/new"]').first().click();
+  const form = page.locator(id('register'));
+  await form.locator('[name="name"]').fill(name);
+  await form.locator('[name="endpoint"]').fill(`${ORIGIN}/agora`);
+  await page.locator(`#league-${league}`).check();
+  await form.locator('button').click();
+  await page.locator(`${id('field-error')}[data-field="endpoint"]`).waitFor();
+  await page.locator('[name="endpoint"][aria-invalid="true"]:focus').waitFor();
+
+  // The test fails in words, then passes.
+  await form.locator('[name="endpoint"]').fill(agent.endpoint);
+  await form.locator('button').click();
+  await page.locator(`${id('check')}[data-state="failed"]`).waitFor();
+  const results = () => page.locator(id('check-step')).evaluateAll((steps) => steps.map((s) => s.dataset.result));
+  assert.deepEqual(await results(), ['passed', 'passed', 'passed', 'failed', 'skipped', 'skipped']);
+  assert.match(await page.locator(`${id('check-step')}[data-step="ok"]`).textContent(), /What to do/);
+  agent.healthy = true;
+  await page.getByRole('button', { name: 'Test again' }).click();
+  await page.locator(`${id('check')}[data-state="passed"]`).waitFor();
+  assert.deepEqual(new Set(await results()), new Set(['passed']));
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-registered-1440-dark.png`, fullPage: true });
+  await page.locator(`${id('next')} a[href^="/console/agents/"]`).click();
+
+  // Pause and resume.
+  const room = page.locator(id('agent-room'));
+  await room.waitFor();
+  await page.locator(id('pause')).click();
+  await page.locator(`${id('agent-room')}[data-status="paused"]`).waitFor();
+  await page.locator(id('resume')).click();
+  await page.locator(`${id('agent-room')}[data-status="active"]`).waitFor();
+
+  // A match, and what was delivered in it.
+  const agentId = page.url().split('/').pop();
+  await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: [agentId, opponent], rated: false } });
+  await page.locator(`${id('delivery')}[data-outcome="invalid"]`).first().waitFor({ timeout: PATIENCE });
+  await page.locator(id('cause')).selectOption('answered');
+  await page.locator(id('delivery')).first().waitFor({ state: 'detached' });
+  await page.locator(id('cause')).selectOption('invalid');
+  await page.locator(`${id('delivery')} button`).first().click();
+  assert.match(await page.locator(id('request')).textContent(), /"task_id"/);
+  assert.equal(await page.locator(id('reply')).textContent(), HOSTILE);
+  assert.equal(await page.locator('main script').count(), 0);
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-agent-1440-dark.png`, fullPage: true });
+
+  // Out of the league, a new version, and the end.
+  const entry = page.locator(`${id('entry')}[data-league="${league}"]`);
+  await entry.locator('button').click();
+  await page.locator(`${id('entry')}[data-league="${league}"][data-entered="false"]`).waitFor();
+  await page.locator(`${id('edit')} [name="version"]`).fill('2.0');
+  await page.locator(`${id('edit')} button`).click();
+  await page.locator(id('said'), { hasText: 'Saved' }).waitFor();
+  assert.equal((await api(`/v1/agents/${agentId}`)).version, '2.0');
+  const retire = page.locator(`${id('retire')} button`);
+  assert.equal(await retire.isDisabled(), true);
+  await page.locator(`${id('retire')} input`).fill(name);
+  await retire.click();
+  await page.locator(id('my-agents')).waitFor();
+  assert.equal((await api(`/v1/agents/${agentId}`)).status, 'retired');
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a token lives in the tab, is shown once, and ends when it is revoked', async () => {
+  const { page, faults, close } = await open('/console');
+  const first = await signUp(page, `owner ${once()}`);
+  assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.owner'), localStorage.getItem('arena.owner')]), [first, null]);
+  await page.locator('.console a[href="/console/tokens"]').click();
+  await page.locator(`${id('make-token')} [name="name"]`).fill('laptop');
+  await page.locator(`${id('make-token')} button`).first().click();
+  const second = await page.locator(id('secret-token')).inputValue();
+  assert.equal((await api('/v1/me/tokens', { token: second })).items.length, 2);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+
+  // Remembered: it outlives the tab.
+  await page.locator(`${id('sign-in')} [name="token"]`).fill(second);
+  await page.locator('#remember').check();
+  await page.locator(`${id('sign-in')} button`).click();
+  await page.locator(id('tokens')).waitFor();
+  assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.owner'), localStorage.getItem('arena.owner')]), [null, second]);
+  await page.getByRole('button', { name: 'Revoke first', exact: true }).click();
+  await page.getByRole('button', { name: 'Revoke first for good' }).click();
+  await page.locator(id('token')).nth(1).waitFor({ state: 'detached' });
+  assert.equal((await fetch(`${ORIGIN}/v1/me`, { headers: { authorization: `Bearer ${first}` } })).status, 401);
+
+  // Revoked elsewhere: the console says so and shows the door.
+  const { items } = await api('/v1/me/tokens', { token: second });
+  assert.equal((await fetch(`${ORIGIN}/v1/me/tokens/${items[0].token_id}`, { method: 'DELETE', headers: { authorization: `Bearer ${second}` } })).status, 204);
+  await page.reload();
+  await page.locator(id('expired')).waitFor();
+  assert.equal(await page.evaluate(() => localStorage.getItem('arena.owner')), null);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the console fits a phone and a desk, in both themes and languages, and names its fields', async (t) => {
+  const { league } = await stage();
+  const agent = await fake(t, league);
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
+  const made = await api('/v1/agents', { method: 'POST', token, body: { name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] } });
+  const pages = {
+    door: ['/console', id('door'), undefined],
+    agents: ['/console', id('my-agent'), token],
+    new: ['/console/new', `#league-${league}`, token],
+    tokens: ['/console/tokens', id('token'), token],
+    agent: [`/console/agents/${made.agent_id}`, `${id('check')}[data-state="failed"]`, token],
+  };
+  for (const [name, [path, ready, kept]] of Object.entries(pages)) {
+    for (const [width, height, theme, locale] of [[1440, 900, 'dark', 'en'], [1440, 900, 'light', 'es'], [390, 844, 'dark', 'en'], [390, 844, 'light', 'en'], [360, 740, 'dark', 'es']]) {
+      const { page, faults, close } = await open(path, { width, height, theme, locale, token: kept });
+      await page.locator(ready).first().waitFor();
+      await page.evaluate(() => document.fonts.ready);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(over <= 0, `${name} is ${over} px too wide at ${width}, ${locale}`);
+      const nameless = await page.locator('main :is(input, select, textarea)').evaluateAll((all) => all.filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
+      assert.deepEqual(nameless, [], name);
+      assert.deepEqual(faults, [], `${name} at ${width}, ${theme}`);
+      if (SCREENS && locale === 'en') await page.screenshot({ path: `${SCREENS}/console-${name}-${width}-${theme}.png`, fullPage: true });
+      await close();
+    }
+  }
+  const gone = await fetch(`${ORIGIN}/v1/agents/${made.agent_id}`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });
+  assert.equal(gone.status, 204);
+});
