@@ -54,8 +54,8 @@ image: ## The container image arena:latest
 
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
-test: export ARENA_TEST_REQUIRE := postgres,redis
-test: test-deps test-go test-web test-browser ## Everything; as root on Debian it installs what is missing first
+test: export ARENA_TEST_REQUIRE := postgres,redis,sdk
+test: test-deps test-sdk test-go test-web test-browser ## Everything; as root on Debian it installs what is missing first
 
 .PHONY: test-deps
 test-deps:
@@ -65,6 +65,10 @@ test-deps:
 test-go: ## The Go tests, with the race detector
 	CGO_ENABLED=1 go test $(TAGS) -race -timeout 10m ./...
 	@CGO_ENABLED=1 go test $(TAGS) -race -count=1 -run '^TestThreats_table$$' -v ./cmd/arena | grep -o 'threat rows covered: .*'
+
+.PHONY: test-sdk
+test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of test-go run what it builds
+	scripts/sdk-test.sh
 
 .PHONY: race
 race: test-go ## The same
@@ -141,7 +145,7 @@ check: lint test smoke ## What a change must pass
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf bin web/node_modules
+	rm -rf bin web/node_modules sdk/typescript/{node_modules,dist,.build} sdk/rust/target
 	find web/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Sees to it that the programs which the tests run beside Go and Node are
 # there: a C compiler (race detector), Chromium (browser test), the PostgreSQL
-# server (store), the Redis server (bus between nodes). As root on Debian or
-# Ubuntu it installs what is missing; elsewhere it lists it and ends with 1.
+# server (store), the Redis server (bus between nodes), Python and Rust with
+# what their SDKs stand on. As root on Debian or Ubuntu it installs what is
+# missing; elsewhere it lists it and ends with 1.
 set -euo pipefail
 
 has() {
@@ -26,13 +27,25 @@ has_postgres() {
 packages=()
 names=()
 need() {
-  packages+=("$1")
+  read -ra words <<<"$1"
+  packages+=("${words[@]}")
   names+=("$2")
 }
 has gcc clang cc || need gcc "a C compiler (gcc or clang), for the race detector"
 has_chromium || need chromium "Chromium or Chrome, for the browser test (or set CHROMIUM to its path)"
 has_postgres || need postgresql "the PostgreSQL server, 14 or newer, for the tests of the store"
 has redis-server || need redis-server "the Redis server, 7 or newer, for the tests of the bus between nodes"
+python="$(dirname "$0")/python.sh"
+"$python" -c 'import jwt, cryptography' 2>/dev/null || need "python3-jwt python3-cryptography" "Python 3.9 or newer with PyJWT and cryptography, for the Python SDK"
+"$python" -c 'import websockets' 2>/dev/null || need python3-websockets "websockets for Python"
+"$python" -c 'import mypy' 2>/dev/null || need mypy "mypy"
+has cargo || need cargo "Rust 1.63 or newer, for the Rust SDK"
+# Elsewhere cargo brings the crates itself.
+if has apt-get; then
+  for crate in ring serde-json tiny-http ureq; do
+    compgen -G "/usr/share/cargo/registry/${crate//-/[-_]}-[0-9]*" >/dev/null || need "librust-$crate-dev" "the crate $crate"
+  done
+fi
 if [ ${#packages[@]} -eq 0 ]; then exit 0; fi
 if [[ " ${packages[*]} " == *" gcc "* ]]; then packages+=(libc6-dev); fi
 

@@ -216,24 +216,6 @@ func (a *API) retireAgent(ctx context.Context, in *IDParam) (*empty, error) {
 	return &empty{}, err
 }
 
-func (a *API) checkAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {
-	g, err := a.ownAgent(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	if !g.RetiredAt.IsZero() {
-		return nil, errRetired(g.ID)
-	}
-	if err := a.limitChecks(ctx); err != nil {
-		return nil, err
-	}
-	checked, err := a.checkNow(ctx, g.ID)
-	if err != nil {
-		return nil, err
-	}
-	return a.oneAgent(ctx, checked)
-}
-
 // pauseAgent adds the pause of whoever asks: an owner's ends by the owner, an
 // admin's by an admin.
 func (a *API) pauseAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 )
 
 // Options are the parts that the API is joined to and its settings. All parts
@@ -40,6 +41,11 @@ type Options struct {
 	// CheckAgent probes an agent's endpoint now, stores what it found and
 	// gives the agent after it. An unhealthy endpoint is not an error.
 	CheckAgent func(ctx context.Context, agentID string) (arena.Agent, error)
+	// FullCheck runs the conformance kit over an agent's endpoint and gives its
+	// report, whatever it found. It keeps to the time that ctx has.
+	FullCheck func(ctx context.Context, g arena.Agent) (report any, err error)
+	// Rehearse plays a rehearsal and reports. It ends within a minute.
+	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	// Defaults fills the members of a league's settings that were left out.
 	Defaults func(arena.Settings) arena.Settings
 	// CheckSettings lists what is wrong with settings, nil when nothing is.
@@ -71,6 +77,8 @@ type Options struct {
 	// the error is for a file that cannot be used at all.
 	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
 
+	// Record makes and signs the record of a finished match from its rows.
+	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// NewSecret makes an owner's bearer secret and its hash.
 	NewSecret func() (secret string, hash [32]byte)
 	// HashSecret gives the hash under which a bearer secret is looked up.
@@ -82,7 +90,9 @@ type Options struct {
 	// returns at once and may be called again.
 	Drain func()
 
-	Version        string   // of the binary
+	Version        string // of the binary
+	Events         EventLimits
+	PublicURL      string   // under which everyone reaches the arena, without a slash at the end
 	Node           string   // id of this node, for the admin status
 	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
 	SecureCookies  bool     // the public URL is https
@@ -115,6 +125,8 @@ func (o Options) validate() error {
 		{"Wake", o.Wake == nil},
 		{"CheckEndpoint", o.CheckEndpoint == nil},
 		{"CheckAgent", o.CheckAgent == nil},
+		{"FullCheck", o.FullCheck == nil},
+		{"Rehearse", o.Rehearse == nil},
 		{"Defaults", o.Defaults == nil},
 		{"CheckSettings", o.CheckSettings == nil},
 		{"FitsJudge", o.FitsJudge == nil},
@@ -129,11 +141,13 @@ func (o Options) validate() error {
 		{"VoteSecret", len(o.VoteSecret) == 0},
 		{"CheckSchedule", o.CheckSchedule == nil},
 		{"ParsePack", o.ParsePack == nil},
+		{"Record", o.Record == nil},
 		{"NewSecret", o.NewSecret == nil},
 		{"HashSecret", o.HashSecret == nil},
 		{"Ready", o.Ready == nil},
 		{"Drain", o.Drain == nil},
 		{"Version", o.Version == ""},
+		{"PublicURL", o.PublicURL == ""},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},
 	}
@@ -159,6 +173,7 @@ type API struct {
 	limiters  limiters
 	ranks     rankCache
 	strangers http.CrossOriginProtection // pages of others, in browsers that would add a cookie
+	llms      llmsCache
 	startedAt time.Time
 	openapi   []byte // the document of /v1/openapi.json
 	docs      []byte // the page of /docs

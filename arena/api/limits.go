@@ -13,28 +13,30 @@ import (
 // Limits bound what one caller may ask for (rulebook, section 3). Zero
 // switches a limit off.
 type Limits struct {
-	AddressPerMinute int // requests of one address without a good token
-	TokenPerMinute   int // requests of one token
-	SignUpsPerHour   int // new owners from one address
-	ChecksPerMinute  int // endpoint checks that one token may cause (threat S7)
-	AgentsPerOwner   int // agents of one owner that are not retired, at most 100
+	AddressPerMinute  int // requests of one address without a good token
+	TokenPerMinute    int // requests of one token
+	SignUpsPerHour    int // new owners from one address
+	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
+	RehearsalsPerHour int // of one owner
+	AgentsPerOwner    int // agents of one owner that are not retired, at most 100
 }
 
 // DefaultLimits are those of the rulebook.
 func DefaultLimits() Limits {
-	return Limits{AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240}
+	return Limits{AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12}
 }
 
 type limiters struct {
-	address, token, signUp, check *limiter
+	address, token, signUp, check, rehearsal *limiter
 }
 
 func newLimiters(l Limits) limiters {
 	return limiters{
-		address: newLimiter(l.AddressPerMinute, time.Minute),
-		token:   newLimiter(l.TokenPerMinute, time.Minute),
-		signUp:  newLimiter(l.SignUpsPerHour, time.Hour),
-		check:   newLimiter(l.ChecksPerMinute, time.Minute),
+		address:   newLimiter(l.AddressPerMinute, time.Minute),
+		token:     newLimiter(l.TokenPerMinute, time.Minute),
+		signUp:    newLimiter(l.SignUpsPerHour, time.Hour),
+		check:     newLimiter(l.ChecksPerMinute, time.Minute),
+		rehearsal: newLimiter(l.RehearsalsPerHour, time.Hour),
 	}
 }
 

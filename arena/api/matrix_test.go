@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -47,7 +48,7 @@ func matrix() map[string]answers {
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401},
 
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
-		"update-agent": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200),
+		"update-agent": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200), "rehearse": mine(200),
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mine(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
@@ -62,7 +63,7 @@ func matrix() map[string]answers {
 		"create-pack": admins(201), "list-packs": admins(200), "get-pack": admins(200),
 
 		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
-		"void-match": admins(200), "rescore-match": admins(200), "list-verdicts": open(200),
+		"void-match": admins(200), "get-match-record": open(409), "rescore-match": admins(200), "list-verdicts": open(200),
 		"get-ballot": open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
 
 		// The stream checks for itself (stream.TestAgent_tokens); the keys are for all.
@@ -70,7 +71,7 @@ func matrix() map[string]answers {
 		"get-openapi": anyone(200), "get-docs": anyone(200), "get-health": anyone(200), "get-readiness": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
-		"drain-node": admins(202), "get-version": open(200),
+		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
 	}
 }
 
@@ -112,7 +113,12 @@ type matrixWorld struct {
 
 func newMatrixWorld(t *testing.T) *matrixWorld {
 	t.Helper()
-	w := newWorld(t, func(o *Options) { o.Limits, o.Logger = Limits{}, slog.New(slog.DiscardHandler) })
+	w := newWorld(t, func(o *Options) {
+		o.Limits, o.Logger = Limits{}, slog.New(slog.DiscardHandler)
+		o.Rehearse = func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
+			return arena.RehearsalReport{}, nil
+		}
+	})
 	keys, err := token.New(t.Context(), token.Options{
 		Store: w.store, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.Logger, Now: w.api.Now,
 	})
@@ -193,6 +199,8 @@ func (m *matrixWorld) body(r route, name string) any {
 		return m.matchBody(name)
 	case "vote":
 		return object{"round": 1, "better": "A"}
+	case "rehearse":
+		return object{"league": "quiz"}
 	case "rebuild-ratings":
 		return object{"league": "quiz"}
 	}

@@ -36,7 +36,7 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /healthz /readyz /version /docs /metrics "
+const apiPaths = " /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // isAPI tells paths of the API from those of the page.
 func isAPI(path string) bool {
@@ -157,7 +157,7 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 				return
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), callerKey, who), requestTimeout)
+		ctx, cancel := context.WithTimeout(context.WithValue(c.Request.Context(), callerKey, who), r.timeout())
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		next(hc)

@@ -69,15 +69,15 @@ func operationAt(doc *huma.OpenAPI, method, path string) *huma.Operation {
 	}
 }
 
-func text(kind, format string) map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{kind: {Schema: &huma.Schema{Type: huma.TypeString, Format: format}}}
+func text(kind string) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{kind: {Schema: &huma.Schema{Type: huma.TypeString}}}
 }
 
 func describeJSON(op *huma.Operation) {
 	op.Responses["200"].Content = map[string]*huma.MediaType{jsonType: {Schema: &huma.Schema{Type: huma.TypeObject}}}
 }
 
-func describeHTML(op *huma.Operation) { op.Responses["200"].Content = text("text/html", "") }
+func describeHTML(op *huma.Operation) { op.Responses["200"].Content = text("text/html") }
 
 // describeEventLines adds the newline-delimited form of the log.
 func describeEventLines(op *huma.Operation) {
@@ -96,12 +96,12 @@ func describeWatch(op *huma.Operation) {
 	}
 	op.Responses = map[string]*huma.Response{
 		"101": {Description: "The connection is a WebSocket now."},
-		"200": {Description: "Server-sent events.", Content: text("text/event-stream", "")},
+		"200": {Description: "Server-sent events.", Content: text("text/event-stream")},
 	}
 }
 
 func describeSendEvents(op *huma.Operation) {
-	op.RequestBody = &huma.RequestBody{Required: true, Content: text(ndjsonType, "")}
+	op.RequestBody = &huma.RequestBody{Required: true, Content: text(ndjsonType)}
 	op.Responses["200"].Description = "What became of each event."
 	describeJSON(op)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
@@ -66,7 +67,10 @@ func testOptions(t *testing.T) Options {
 		Wake:          func() {},
 		CheckEndpoint: checkEndpoint,
 		CheckAgent:    func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") },
-		Defaults:      defaults, CheckSettings: checkSettings,
+		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
+			return arena.RehearsalReport{}, errors.New("no stage")
+		},
+		Defaults: defaults, CheckSettings: checkSettings,
 		CheckSchedule: func(s string) error {
 			if len(strings.Fields(s)) != 5 {
 				return errors.New("want five fields")
@@ -110,6 +114,10 @@ func testOptions(t *testing.T) Options {
 		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
 		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
 		ParsePack:      parsePack,
+		FullCheck: func(_ context.Context, g arena.Agent) (any, error) {
+			return map[string]any{"agent_id": g.ID, "passed": true}, nil
+		},
+		Record: signRecord,
 		NewSecret: func() (string, [32]byte) {
 			s := fmt.Sprintf("secret-%d", secrets.Add(1))
 			return s, sha256.Sum256([]byte(s))
@@ -117,7 +125,7 @@ func testOptions(t *testing.T) Options {
 		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Ready:      func(context.Context) error { return nil },
 		Drain:      func() {},
-		Version:    "v0.0.0-test", Node: "nd_test", SignupMode: SignupOpen,
+		Version:    "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test", SignupMode: SignupOpen,
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
@@ -225,4 +233,13 @@ func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, e
 		tasks = append(tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
 	}
 	return tasks, skipped, nil
+}
+
+// signRecord makes a record that nobody signed.
+func signRecord(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
+	r, err := record.New("https://arena.example", m, rounds, answers, log)
+	if err != nil {
+		return record.Signed{}, err
+	}
+	return record.Sign(r, func([]byte) (record.Signature, error) { return record.Signature{Alg: "none"}, nil })
 }

@@ -35,10 +35,15 @@ type commands struct {
 	Demo    DemoCmd    `cmd:"" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
 	Serve   ServeCmd   `cmd:"" help:"Run the server: API, pages, matches, schedules, health checks."`
 	Admin   AdminCmd   `cmd:"" help:"Run leagues, matches, agents, packs and ratings through the API."`
+	Watch   WatchCmd   `cmd:"" help:"Follow a live match in this terminal."`
+	MCP     MCPCmd     `cmd:"" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine and print the figures beside a bare baseline."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to the schema of this version."`
 	Config  ConfigCmd  `cmd:"" help:"Print or check the effective settings, secrets hidden."`
 	Keys    KeysCmd    `cmd:"" help:"List or rotate the keys that sign task tokens."`
+	Play    PlayCmd    `cmd:"" help:"Play a whole match between endpoints on this machine, without a server."`
+	Check   CheckCmd   `cmd:"" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
+	Verify  VerifyCmd  `cmd:"" help:"Check the signed record of a match, without the arena."`
 	Version VersionCmd `cmd:"" help:"Print the version of this binary."`
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
@@ -54,6 +55,7 @@ type server struct {
 	hub       *stream.Hub
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
+	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
 	rescorer  *runner.Rescorer
 	voterKey  []byte
@@ -181,6 +183,9 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.stage, err = s.newStage(driver); err != nil {
+		return err
+	}
 	streams := stream.Options{Source: s.store, Now: time.Now, Logger: s.log}
 	if s.cfg.RedisURL != "" {
 		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log}); err != nil {
@@ -259,14 +264,16 @@ func (s *server) joinHTTP() error {
 	handler, err := api.New(api.Options{
 		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
-		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check,
+		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		CheckSchedule: checkSchedule,
+		CheckSchedule: checkSchedule, Rehearse: s.stage.Play, PublicURL: s.url,
+		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return pack.Parse(format, data, pack.DefaultLimits())
 		},
+		Record:     s.record,
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		HashSecret: token.Hash, Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,

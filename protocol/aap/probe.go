@@ -29,10 +29,7 @@ func (d *Driver) Probe(ctx context.Context, endpoint string) arena.Health {
 	x := d.o.Client.Do(ctx, protocol.Request{
 		Method: http.MethodGet, URL: address, Limit: probeLimit, WholeCall: true, MaxBody: probeBody,
 	})
-	h := arena.Health{CheckedAt: d.o.Now(), Latency: x.Elapsed}
-	h.Reason, h.Detail = unhealthy(x, &h)
-	h.OK = h.Reason == ""
-	return h
+	return ReadHealth(x, d.o.Now())
 }
 
 // unhealthy gives the reason why x is not a healthy reply, "" when it is one.

@@ -107,11 +107,12 @@ function stream(w, query, req, socket) {
   const timer = setInterval(tick, 25);
   tick();
   socket.on('data', () => {});
+  socket.on('end', () => socket.end());
   socket.on('close', () => clearInterval(timer));
   socket.on('error', () => clearInterval(timer));
 }
 
-/** Serves dist/ and the world on 127.0.0.1; gives the server. */
+/** Serves dist/ and the world on 127.0.0.1; gives the server, whose stop() ends it at once. */
 export function serve(port = 0, w = world()) {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
   const types = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.html': 'text/html; charset=utf-8' };
@@ -123,6 +124,14 @@ export function serve(port = 0, w = world()) {
     res.end(readFileSync(dist + file));
   }));
   attach(server, (handler) => (api = handler), w);
+  // A socket that was upgraded is not closed with the server, and would keep the process alive.
+  const upgraded = new Set();
+  server.on('upgrade', (_, socket) => upgraded.add(socket));
+  server.stop = () => {
+    upgraded.forEach((socket) => socket.destroy());
+    server.closeAllConnections();
+    server.close();
+  };
   return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)));
 }
 

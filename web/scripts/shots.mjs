@@ -32,8 +32,7 @@ for (const name of names.length ? names : Object.keys(PAGES)) {
     await page.screenshot({ path: `${out}/${name}-${width}-${theme}.png`, fullPage: flags.full !== 'no' });
     await page.close();
   }
-  server.closeAllConnections();
-  server.close();
+  server.stop();
 }
 await browser.close();
 process.exit(0);

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,21 @@ type tokenClaims struct {
 	Expires  int64  `json:"expires_at"`
 	Round    int    `json:"round"`
 	BodyHash string `json:"bh"`
+}
+
+// UnmarshalJSON takes times only as numbers (RFC 7519, section 2); the library
+// alone takes them as text too.
+func (c *tokenClaims) UnmarshalJSON(data []byte) error {
+	type plain tokenClaims
+	var times struct {
+		ExpiresAt float64 `json:"exp"`
+		IssuedAt  float64 `json:"iat"`
+		NotBefore float64 `json:"nbf"`
+	}
+	if err := json.Unmarshal(data, &times); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, (*plain)(c))
 }
 
 // verifier checks task tokens against the arena's published keys.

@@ -68,7 +68,7 @@ test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PAT
 // What a demo does not come to in time is shown on recorded seasons.
 test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls by itself; a vote is thanked for', { timeout: PATIENCE }, async (t) => {
   const server = await serve();
-  t.after(() => (server.closeAllConnections(), server.close()));
+  t.after(() => server.stop());
   const origin = `http://127.0.0.1:${server.address().port}`;
   const { page, faults, close } = await open('/l/cup', { origin });
   await page.locator(`${id('bracket')} ${id('series')}`).first().waitFor();
@@ -82,5 +82,5 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
   assert.deepEqual(faults, []);
   await close();
-  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable')] }, origin);
+  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, origin);
 });

@@ -22,16 +22,8 @@ export type TableRow = Schemas['TableRow'];
 export type WholeSeason = Schemas['WholeSeason'];
 
 /** The refit of a table: a rating with its 95 % interval, and the ranks that it allows. */
-export interface Fit {
-  rating: number;
-  low: number;
-  high: number;
-  rank_low: number;
-  rank_high: number;
-}
-
-/** The fit comes once the table has been refitted. */
-export type Standing = Schemas['Standing'] & { fit?: Fit };
+export type Fit = Schemas['Fit'];
+export type Standing = Schemas['Standing'];
 
 export type Outcome = NonNullable<MatchSeat['outcome']>;
 export type MatchStatus = Match['status'];

@@ -259,6 +259,7 @@ export const en = {
   'season.podium': 'Podium',
   'season.podium.last': 'Last podium',
   'season.table': 'Table',
+  'season.table.ladder': 'While a ladder is played, its table is its ratings.',
   'season.table.empty': 'The table begins with the first result.',
   'season.score': 'Points',
   'season.score.rounds': 'Rounds won',

@@ -259,6 +259,7 @@ export const es: Dictionary = {
   'season.podium': 'Podio',
   'season.podium.last': 'Último podio',
   'season.table': 'Tabla',
+  'season.table.ladder': 'Mientras se juega una escalera, su tabla son sus puntuaciones.',
   'season.table.empty': 'La tabla empieza con el primer resultado.',
   'season.score': 'Puntos',
   'season.score.rounds': 'Rondas ganadas',

@@ -63,15 +63,16 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
-/** Looks at pages at every size in both themes, and keeps their pictures: [address, what is there when it is ready]. */
+/** Looks at pages at every size in both themes, and keeps their pictures: [address, what is there when it is ready, what to scroll to]. */
 export async function look(pages, origin = ORIGIN) {
-  for (const [name, [path, ready]] of Object.entries(pages)) {
+  for (const [name, [path, ready, place]] of Object.entries(pages)) {
     for (const size of SIZES) {
       for (const theme of THEMES) {
         const { page, faults, close } = await open(path, { ...size, theme, origin });
         await page.locator(ready).first().waitFor();
         await page.evaluate(() => document.fonts.ready);
         await page.waitForLoadState('networkidle').catch(() => {});
+        if (place) await page.locator(place).first().scrollIntoViewIfNeeded();
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);

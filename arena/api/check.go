@@ -1,0 +1,60 @@
+package api
+
+import (
+	"context"
+)
+
+const (
+	checkPath = "/v1/agents/{id}/check"
+	// fullCheckCost is what a full check counts for among the checks of a
+	// token: it makes some forty requests (threat S7).
+	fullCheckCost = 20
+)
+
+type checkAgentInput struct {
+	IDParam
+	Full bool `query:"full" doc:"Run the conformance kit too, for up to a minute. Its tasks belong to no match and count nowhere."`
+}
+
+// AgentView is exported only because Huma skips unexported embedded structs.
+type AgentView = agentView
+
+// checkedView is an agent after a check.
+type checkedView struct {
+	AgentView
+	Report any `json:"report,omitempty" doc:"With full=true: what arena check --json prints."`
+}
+
+func (a *API) checkAgent(ctx context.Context, in *checkAgentInput) (*output[checkedView], error) {
+	g, err := a.ownAgent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !g.RetiredAt.IsZero() {
+		return nil, errRetired(g.ID)
+	}
+	cost := 1
+	if in.Full {
+		cost = fullCheckCost
+	}
+	for range cost {
+		if err := a.limitChecks(ctx); err != nil {
+			return nil, err
+		}
+	}
+	checked, err := a.checkNow(ctx, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	view, err := a.oneAgent(ctx, checked)
+	if err != nil {
+		return nil, err
+	}
+	made := checkedView{AgentView: view.Body}
+	if in.Full {
+		if made.Report, err = a.FullCheck(ctx, checked); err != nil {
+			return nil, err
+		}
+	}
+	return answer(made)
+}

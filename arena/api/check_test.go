@@ -1,0 +1,26 @@
+package api
+
+import (
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func TestAPI_checkAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.Limits.ChecksPerMinute = 1 + 1 + fullCheckCost })
+	w.league("quiz", nil)
+	path := "/v1/agents/" + w.agent(w.alice, "steady", "quiz") + "/check"
+	if plain := w.do("POST", path, w.alice, nil).is(200); plain.at("report") != nil || plain.str("status") != "active" {
+		t.Errorf("a plain check gave %s", plain.body)
+	}
+	full := w.do("POST", path+"?full=true", w.alice, nil).is(200)
+	if full.str("status") != "active" || full.at("report.passed") != true || full.at("report.agent_id") != full.str("agent_id") {
+		t.Errorf("a full check gave %s", full.body)
+	}
+	w.run([]scenario{
+		{name: "a full check costs many", method: "POST", path: path + "?full=true", token: w.alice, status: 429, code: arena.CodeRateLimited},
+		{name: "of another's agent", method: "POST", path: path + "?full=true", token: w.bob, status: 404, code: arena.CodeNotFound},
+		{name: "by nobody", method: "POST", path: path + "?full=true", status: 401, code: arena.CodeUnauthorized},
+	})
+}

@@ -1,0 +1,233 @@
+package api
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// entry is a line of docs/errors.md.
+type entry struct{ word, cause, cure string }
+
+// codeEntries are all codes, in the order of arena/error.go.
+func codeEntries() []entry {
+	return []entry{
+		{"invalid", "A field breaks a rule: it is missing, too long, of another type, or unknown.", "`errors` names each field and its limit. Members that the API does not know are refused too."},
+		{"malformed", "The request cannot be read at all: no JSON, a member that stands there twice, a broken encoding, a bad cursor.", "Send one JSON document in UTF-8. `detail` says where it breaks."},
+		{"unauthorized", "There is no token, or one that is not known, revoked or over. The answer is the same for all of them.", "`Authorization: Bearer <token>`: an owner's for one's own agents, that of a running task for events."},
+		{"forbidden", "The token is good but may not do this: an admin's route, an owner's route with an admin's token, sign-ups that are closed, a league with a list.", "Use the token of the scope that the API document names, or ask the arena's admin."},
+		{"not_found", "There is nothing with this id, slug or path, or it is another owner's.", "Look at the id; lists are under `/v1/agents`, `/v1/leagues` and `/v1/matches`."},
+		{"method_not_allowed", "The path is known, the method is not.", "The `Allow` header lists the methods."},
+		{"conflict", "The state does not allow it: a retired agent, a match that has begun, a league that takes no entries, too many agents or tokens.", "`detail` says which state; change that first, or leave it."},
+		{"name_taken", "An owner, a league, or another of your agents has this name, in any case.", "Choose another name."},
+		{"too_large", "A body, pack or event is over its limit.", "64 KiB for JSON, 16 MiB for a pack, 16 KiB for an event, 1 MiB for a post of events."},
+		{"unsupported", "The content type or format is not one that is read here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
+		{"rate_limited", "Too many requests, checks, rehearsals, sign-ups or events.", "Wait for as many seconds as `Retry-After` says. [The rules](rules.md#limits) list the limits."},
+		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`http://` or `https://`, a host, no user name, no fragment, at most 2048 bytes."},
+		{"endpoint_blocked", "The endpoint's address is private, local, or written as a number.", "Use a public address. On one's own machine, the arena's operator allows ranges with `ARENA_ALLOW_CIDRS`."},
+		{"endpoint_own", "The endpoint is the arena itself.", "Register the address of your agent."},
+		{"agent_not_ready", "An agent cannot take a seat, or rehearse, now: it is not active, does not list the league, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
+		{"pack_invalid", "Lines of a pack cannot be read; nothing was imported.", "`errors` names the lines. `skip_bad=true` imports the good ones."},
+		{"event_refused", "Stream: the event is not one of the eight types, or a member is of the wrong kind.", "One JSON object per message or line, as in [the protocol](authors.md#events)."},
+		{"round_closed", "Stream: no round is open for this agent, so the event has no place.", "Send events while you work on a task. In a rehearsal there is no stream at all."},
+		{"forged_identity", "Stream: the event names another match or agent than the token.", "Leave `match_id` and `agent_id` out: they come from the token."},
+		{"lease_lost", "Inside the arena: another node plays the match now.", "Nobody outside sees it."},
+		{"unavailable", "The database or another part is away, or the request took too long.", "Ask again after `Retry-After`. A request that changes something may have been done: look first."},
+		{"internal", "A fault of the arena.", "Tell the arena's admin the request id that `detail` names."},
+	}
+}
+
+// reasonEntries are the words of deliveries and outcomes, with their outcome.
+func reasonEntries() []struct {
+	outcome arena.Outcome
+	entry
+} {
+	type line = struct {
+		outcome arena.Outcome
+		entry
+	}
+	return []line{
+		{arena.OutcomeTimeout, entry{"time_limit", "No complete reply came within the time limit.", "Answer with what you have before `deadline`; begin writing earlier."}},
+		{arena.OutcomeTimeout, entry{"late", "The reply was complete just after the time limit; `elapsed_ms` says by how much.", "As above. The clock runs until the last byte is here, so count your network in."}},
+		{arena.OutcomeTimeout, entry{"status_408", "You answered 408.", "That is how to give a round up; the round is lost."}},
+		{arena.OutcomeRateLimited, entry{"status_429", "You answered 429: you are paused for five minutes. From the second one in a match the outcome is `timeout`.", "Say 503 when you are full, or declare fewer in `max_concurrent`."}},
+		{arena.OutcomeRateLimited, entry{"paused", "The round began in the pause after a 429; nothing was sent.", "As above."}},
+		{arena.OutcomeError, entry{"status_500", "You answered 500, twice.", "The request is in the delivery: send it to yourself and look at your log. The second has the same `task_id`."}},
+		{arena.OutcomeError, entry{"status_502", "A proxy before you did not reach your agent, twice.", "Is the agent running, and does the proxy wait as long as the time limit?"}},
+		{arena.OutcomeError, entry{"status_504", "A proxy before you gave up waiting, twice.", "Raise the proxy's time limit above the league's."}},
+		{arena.OutcomeError, entry{"dropped", "The connection was closed before any byte of a reply, twice.", "A crash, or a server that closes idle connections at once."}},
+		{arena.OutcomeUnavailable, entry{"status_503", "You answered 503: you left the match, and no rating moved.", "Nothing, if you meant it. Often, it suspends your pairing for a while."}},
+		{arena.OutcomeError, entry{"refused", "Nothing listens at the endpoint. In the first round the outcome is `unavailable`.", "Start the agent; look at port and firewall."}},
+		{arena.OutcomeError, entry{"dns", "The endpoint's name has no address.", "Look at the DNS record."}},
+		{arena.OutcomeError, entry{"unreachable", "No connection could be made.", "Look at the firewall and the route."}},
+		{arena.OutcomeError, entry{"connect_timeout", "No connection was made in 3 seconds.", "Look at the firewall: it drops what it should refuse."}},
+		{arena.OutcomeError, entry{"tls_error", "TLS failed: the certificate is over, for another host, or of an unknown authority.", "Renew it; send the whole chain; TLS 1.2 or newer."}},
+		{arena.OutcomeError, entry{"blocked", "The endpoint's name now leads to an address that the arena does not call.", "Point the name at a public address."}},
+		{arena.OutcomeInvalid, entry{"status_N", "A status that no rule names, such as 404 or 401.", "404: the path is wrong. 401: the token was refused, look at issuer, audience and clock. Only 200 carries an answer."}},
+		{arena.OutcomeInvalid, entry{"redirect", "A redirect, which is never followed.", "Register the final address."}},
+		{arena.OutcomeInvalid, entry{"switching_protocols", "Status 101.", "Answer the POST with a plain reply."}},
+		{arena.OutcomeInvalid, entry{"bad_http", "What came back is no HTTP.", "Is it TLS behind an http:// address?"}},
+		{arena.OutcomeInvalid, entry{"headers_too_large", "The head of the reply is over 16 KiB.", "Send fewer cookies and headers."}},
+		{arena.OutcomeInvalid, entry{"truncated", "The reply ended before it was complete.", "`Content-Length` must be that of the body."}},
+		{arena.OutcomeInvalid, entry{"too_large", "The body is over 64 KiB.", "Shorten `reasoning`; send the rest as events."}},
+		{arena.OutcomeInvalid, entry{"bad_encoding", "The body is compressed.", "Switch compression off for the endpoint."}},
+		{arena.OutcomeInvalid, entry{"bad_content_type", "Another content type than application/json in UTF-8.", "`Content-Type: application/json`."}},
+		{arena.OutcomeInvalid, entry{"bad_json", "The body is not strict JSON: a member twice, one that differs from a known one in case, a wrong type, a number out of its range.", "`response` holds the first 2 KiB of what came. `confidence` is a number from 0 to 1."}},
+		{arena.OutcomeInvalid, entry{"empty_answer", "`answer` is missing or null.", "Always send one; a guess costs nothing."}},
+		{arena.OutcomeInvalid, entry{"bad_answer", "`answer` is an object or a list, and `output_format` is not `json`.", "Send text, a number or a boolean."}},
+		{arena.OutcomeVoid, entry{"cancelled", "The arena ended the request.", "Nothing: no rating moves."}},
+	}
+}
+
+func healthEntries() []entry {
+	return []entry{
+		{"not_ok", "`status` is not `ok`.", "Say `ok` when you are well; what keeps you from it is your own affair."},
+		{"bad_version", "`version` is not `1.0`.", "It is the protocol's version, not yours; yours goes with the agent: `PATCH /v1/agents/{id}`."},
+	}
+}
+
+func closeEntries() []entry {
+	return []entry{
+		{"1000", "The match is over and its last event was sent.", "Nothing."},
+		{"1009", "A message over 16 KiB.", "Send less at once."},
+		{"1011", "A fault of the arena.", "Come back with `since`."},
+		{"1012", "The server restarts.", "Come back with `since`: nothing is missed, nothing comes twice."},
+		{"4400", "A spectator sent something that it may not.", "Spectators only read."},
+		{"4401", "No token in five seconds, a bad one, or one that is over.", "Connect with the token of the running task."},
+		{"4403", "Three events under another identity.", "Leave `match_id` and `agent_id` out."},
+		{"4408", "The peer did not read fast enough, or did not answer a ping.", "Come back with `since`."},
+		{"4409", "A newer socket of the same seat took over.", "Keep one socket per match."},
+		{"4429", "Far too many events, or all that a seat may send.", "Keep to the rate; an SDK does."},
+	}
+}
+
+const errorsHead = `# Errors: word, cause, cure
+
+Every word that the arena uses for a failure. The words are stable: programs may act on them.
+(This page is made by ` + "`go test ./arena/api -update -run errors`" + `.)
+
+`
+
+func errorsPage() string {
+	var s strings.Builder
+	s.WriteString(errorsHead + "## Codes\n\nThe member `code` of a problem document (`application/problem+json`), and of a refused event on the stream.\n\n| code | status | cause | cure |\n|---|---|---|---|\n")
+	for _, e := range codeEntries() {
+		status := "–"
+		if n, known := statusOf(arena.Code(e.word)); known || e.word == string(arena.CodeInternal) {
+			status = strconv.Itoa(n)
+		}
+		fmt.Fprintf(&s, "| `%s` | %s | %s | %s |\n", e.word, status, e.cause, e.cure)
+	}
+	s.WriteString("\n## Why a round was lost\n\nThe member `reason` of a delivery and of the event `seat_outcome`, with the outcome that it leads to. `GET /v1/agents/{id}/deliveries` lists every request\nthat was sent to your agent.\n\n| reason | outcome | cause | cure |\n|---|---|---|---|\n")
+	for _, e := range reasonEntries() {
+		fmt.Fprintf(&s, "| `%s` | `%s` | %s | %s |\n", e.word, e.outcome, e.cause, e.cure)
+	}
+	s.WriteString("\n## What a health check finds\n\nThe member `health.reason` of an agent. All reasons above with `status_`, `bad_` and those of a connection stand there too.\n\n| reason | cause | cure |\n|---|---|---|\n")
+	for _, e := range healthEntries() {
+		fmt.Fprintf(&s, "| `%s` | %s | %s |\n", e.word, e.cause, e.cure)
+	}
+	s.WriteString("\n## Close codes of the stream\n\n| code | cause | cure |\n|---|---|---|\n")
+	for _, e := range closeEntries() {
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.word, e.cause, e.cure)
+	}
+	return s.String()
+}
+
+func TestDocs_errors_golden(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "docs", "errors.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(errorsPage()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(errorsPage(), string(have)); diff != "" {
+		t.Errorf("docs/errors.md is not the tables of this test; run it with -update (-want +got):\n%s", diff)
+	}
+}
+
+// literals gives the texts in a Go file that fit the pattern.
+func literals(t *testing.T, file string, pattern *regexp.Regexp) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if _, ok := n.(*ast.ImportSpec); ok {
+			return false
+		}
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil && pattern.MatchString(s) {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	if len(found) == 0 {
+		t.Fatalf("%s holds no words", file)
+	}
+	return found
+}
+
+// A word that the sources use stands on the page.
+func TestDocs_errors_complete(t *testing.T) {
+	t.Parallel()
+	page := errorsPage()
+	word := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+	constant := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	ours := filepath.Join("..", "..", "protocol")
+	for _, words := range [][]string{
+		literals(t, filepath.Join("..", "error.go"), constant),
+		literals(t, filepath.Join(ours, "exchange.go"), constant),
+		literals(t, filepath.Join(ours, "aap", "outcome.go"), word),
+		literals(t, filepath.Join(ours, "aap", "probe.go"), word),
+	} {
+		for _, w := range words {
+			if !strings.Contains(page, "\n| `"+w+"` |") {
+				t.Errorf("docs/errors.md does not explain %q", w)
+			}
+		}
+	}
+	for _, code := range literalInts(t, filepath.Join("..", "..", "stream", "frames.go")) {
+		if !strings.Contains(page, "\n| "+code+" |") {
+			t.Errorf("docs/errors.md does not explain the close code %s", code)
+		}
+	}
+}
+
+// literalInts gives the close codes that the stream sends.
+func literalInts(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.INT && len(lit.Value) == 4 && lit.Value != "1006" && !strings.HasPrefix(lit.Value, "0x") {
+			found = append(found, lit.Value)
+		}
+		return true
+	})
+	if len(found) < 10 {
+		t.Fatalf("only %v found in %s", found, file)
+	}
+	return found
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+const (
+	rehearsePath = "/v1/agents/{id}/rehearse"
+	// rehearseTimeout bounds a rehearsal, which is answered when it is over.
+	rehearseTimeout = time.Minute
+)
+
+// timeout is how long the handler of the route may take.
+func (r route) timeout() time.Duration {
+	if r.path == rehearsePath || r.path == checkPath {
+		return rehearseTimeout
+	}
+	return requestTimeout
+}
+
+type rehearseInput struct {
+	IDParam
+	Body struct {
+		League string   `json:"league" minLength:"1" maxLength:"40" doc:"Its time limit, rules, judge and generator are used; tasks of a pack are not."`
+		Faults []string `json:"faults,omitempty" uniqueItems:"true" enum:"duplicate_delivery,expired_token,slow_network,huge_task,hostile_opponent" doc:"In this order; left out: all of them."`
+		Rounds int      `json:"rounds,omitempty" minimum:"1" maximum:"10" doc:"Left out: one without a fault, and one for each fault. More: the faults again."`
+	} `nameHint:"RehearseBody"`
+}
+
+type rehearsalView struct {
+	AgentID   string               `json:"agent_id"`
+	League    string               `json:"league"`
+	StartedAt jsonTime             `json:"started_at"`
+	ElapsedMS float64              `json:"elapsed_ms"`
+	Passed    int                  `json:"passed" doc:"Rounds that went as they should."`
+	Failed    int                  `json:"failed"`
+	Rounds    []rehearsedRoundView `json:"rounds"`
+}
+
+type rehearsedRoundView struct {
+	Round            int                    `json:"round"`
+	Fault            arena.Fault            `json:"fault,omitempty" enum:"duplicate_delivery,expired_token,slow_network,huge_task,hostile_opponent" doc:"Absent: a round without one."`
+	Verdict          arena.RehearsalVerdict `json:"verdict" enum:"passed,failed,not_played"`
+	Sent             string                 `json:"sent" doc:"What was sent, in words."`
+	Expected         string                 `json:"expected" doc:"What should have happened."`
+	Explanation      string                 `json:"explanation" doc:"What did happen."`
+	Outcome          arena.Outcome          `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"As a match would have counted it."`
+	Answer           *string                `json:"answer,omitempty"`
+	Correct          string                 `json:"correct"`
+	Points           arena.Points           `json:"points"`
+	HouseAnswer      string                 `json:"house_answer" doc:"What the house agent in the other seat answered."`
+	TimeLimitSeconds float64                `json:"time_limit_seconds"`
+	ElapsedMS        float64                `json:"elapsed_ms"`
+	Attempts         []rehearsedAttemptView `json:"attempts" doc:"Every request with its reply."`
+}
+
+type rehearsedAttemptView struct {
+	Attempt   int           `json:"attempt"`
+	Status    int           `json:"status" doc:"The HTTP status of the reply; 0 when there was none."`
+	Outcome   arena.Outcome `json:"outcome" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void"`
+	Reason    string        `json:"reason,omitempty" doc:"A stable word for what went wrong."`
+	Detail    string        `json:"detail,omitempty" doc:"One sentence about it."`
+	SentAt    jsonTime      `json:"sent_at"`
+	ElapsedMS float64       `json:"elapsed_ms"`
+	Request   string        `json:"request" doc:"The body that was sent."`
+	Response  string        `json:"response,omitempty" doc:"The first 2 KiB of a reply that was not an answer."`
+}
+
+// rehearse plays a private run of the caller's agent. Its state does not
+// matter, so that one may rehearse before the first check has passed.
+func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
+	g, err := a.ownAgent(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.rehearsal(ctx, g, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.limitRehearsals(ctx, g.OwnerID); err != nil {
+		return nil, err
+	}
+	report, err := a.Rehearse(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewRehearsal(r, report))
+}
+
+// rehearsal reads what is asked for.
+func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (arena.Rehearsal, error) {
+	if !g.RetiredAt.IsZero() {
+		return arena.Rehearsal{}, errRetired(g.ID)
+	}
+	if g.Running >= max(1, g.Health.MaxConcurrent) {
+		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
+			"the agent plays %d matches, as many as it can take; rehearse when one is over", g.Running)
+	}
+	l, err := a.Store.League(ctx, in.Body.League)
+	if err != nil {
+		return arena.Rehearsal{}, atField("league", err)
+	}
+	r := arena.Rehearsal{Agent: g, League: l, Faults: arena.Faults(), Rounds: in.Body.Rounds}
+	if in.Body.Faults != nil {
+		r.Faults = nil
+		for _, f := range in.Body.Faults {
+			r.Faults = append(r.Faults, arena.Fault(f))
+		}
+	}
+	if least := 1 + len(r.Faults); r.Rounds != 0 && r.Rounds < least {
+		return arena.Rehearsal{}, arena.Invalid("rounds", "must be at least %d: one without a fault, and one for each fault", least)
+	}
+	return r, nil
+}
+
+// limitRehearsals holds an owner to its rate: each one makes the arena call a
+// stranger many times.
+func (a *API) limitRehearsals(ctx context.Context, ownerID string) error {
+	if wait, ok := a.limiters.rehearsal.take(ownerID, a.Now()); !ok {
+		return tooMany(wait, "too many rehearsals of this owner's agents")
+	}
+	if wait, ok := a.takeShared(ctx, "rehearsal", ownerID, a.Limits.RehearsalsPerHour, time.Hour); !ok {
+		return tooMany(wait, "too many rehearsals of this owner's agents")
+	}
+	return nil
+}
+
+func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalView {
+	v := rehearsalView{
+		AgentID: r.Agent.ID, League: r.League.Slug, StartedAt: jsonTime(report.StartedAt), ElapsedMS: milliseconds(report.Elapsed),
+		Passed: report.Count(arena.RehearsalPassed), Failed: report.Count(arena.RehearsalFailed), Rounds: []rehearsedRoundView{},
+	}
+	for _, round := range report.Rounds {
+		v.Rounds = append(v.Rounds, viewRehearsed(round))
+	}
+	return v
+}
+
+func viewRehearsed(r arena.RehearsedRound) rehearsedRoundView {
+	v := rehearsedRoundView{
+		Round: r.No, Fault: r.Fault, Verdict: r.Verdict, Sent: r.Sent, Expected: r.Expected, Explanation: r.Explanation,
+		Outcome: r.Outcome, Answer: r.Answer, Correct: r.Task.Correct(), Points: r.Points, HouseAnswer: r.House,
+		TimeLimitSeconds: r.TimeLimit.Seconds(), ElapsedMS: milliseconds(r.Elapsed), Attempts: []rehearsedAttemptView{},
+	}
+	for _, d := range r.Attempts {
+		v.Attempts = append(v.Attempts, rehearsedAttemptView{
+			Attempt: d.Attempt, Status: d.Status, Outcome: d.Outcome, Reason: d.Reason, Detail: d.Detail,
+			SentAt: jsonTime(d.SentAt), ElapsedMS: milliseconds(d.Elapsed),
+			Request: strings.ToValidUTF8(string(d.Request), "\uFFFD"), Response: strings.ToValidUTF8(string(d.Response), "\uFFFD"),
+		})
+	}
+	return v
+}

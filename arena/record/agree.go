@@ -1,0 +1,237 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/seal"
+)
+
+// event is what the checks read of an event.
+type event struct {
+	Seq        int64           `json:"seq"`
+	MatchID    string          `json:"match_id"`
+	Round      int             `json:"round"`
+	AgentID    string          `json:"agent_id"`
+	TS         string          `json:"ts"`
+	Type       arena.EventType `json:"type"`
+	raw        json.RawMessage
+	Commitment string `json:"commitment"`
+}
+
+// readLog checks the numbers of the events and finds those that the other
+// parts are held against.
+func (c *checker) readLog() error {
+	c.outcomes, c.closed, c.started = map[turn]event{}, map[int]event{}, map[int]event{}
+	for i, raw := range c.r.Log {
+		at := fmt.Sprintf("/record/log/%d", i)
+		e := event{raw: raw}
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fault(at, "is not an event: %v", err)
+		}
+		switch {
+		case e.Seq != int64(i+1):
+			return fault(at+"/seq", "is %d, want %d: an event is missing or out of order", e.Seq, i+1)
+		case e.MatchID != c.r.Match.MatchID:
+			return fault(at+"/match_id", "is %q, the record is of match %q", e.MatchID, c.r.Match.MatchID)
+		}
+		c.events = append(c.events, e)
+		switch e.Type {
+		case arena.EventSeatOutcome:
+			c.outcomes[turn{e.Round, e.AgentID}] = e
+		case arena.EventRoundClosed:
+			c.closed[e.Round] = e
+		case arena.EventRoundStarted:
+			c.started[e.Round] = e
+		default: // of no weight for the result
+		}
+	}
+	if n := len(c.events); n == 0 || c.events[n-1].Type != arena.EventMatchFinished {
+		return fault("/record/log", "does not end with match_finished")
+	}
+	return nil
+}
+
+// reveals holds every revealed part against the commitment that was published
+// while its round was open (rulebook, section 5).
+func (c *checker) reveals() error {
+	for i, e := range c.events {
+		if e.Type != arena.EventReveal {
+			continue
+		}
+		var body arena.RevealBody
+		if err := json.Unmarshal(e.raw, &body); err != nil {
+			return fault(fmt.Sprintf("/record/log/%d/events", i), "is not what a reveal has: %v", err)
+		}
+		for j, part := range body.Events {
+			at := fmt.Sprintf("/record/log/%d/events/%d", i, j)
+			if part.Seq < 1 || part.Seq >= e.Seq {
+				return fault(at+"/seq", "names no event before the reveal")
+			}
+			if err := seal.Verify(part.Hidden, c.events[part.Seq-1].Commitment); err != nil {
+				return fault(at+"/hidden", "is not what event %d committed to: %v", part.Seq, err)
+			}
+		}
+	}
+	return nil
+}
+
+// closedSeat is arena.ClosedSeat, to be read.
+type closedSeat struct {
+	AgentID   string        `json:"agent_id"`
+	Answer    *string       `json:"answer"`
+	Points    Milli         `json:"points"`
+	Outcome   arena.Outcome `json:"outcome"`
+	ElapsedMS int64         `json:"elapsed_ms"`
+}
+
+func (c *checker) rounds() error {
+	if len(c.r.Rounds) != len(c.closed) {
+		return fault("/record/rounds", "%d rounds, but the log closed %d", len(c.r.Rounds), len(c.closed))
+	}
+	for i, r := range c.r.Rounds {
+		at := fmt.Sprintf("/record/rounds/%d", i)
+		if r.Round != i+1 {
+			return fault(at+"/round", "is %d, want %d", r.Round, i+1)
+		}
+		var started struct{ Task json.RawMessage }
+		var closed struct {
+			Correct string
+			Seats   []closedSeat
+		}
+		if json.Unmarshal(c.started[r.Round].raw, &started) != nil || json.Unmarshal(c.closed[r.Round].raw, &closed) != nil {
+			return fault(at, "the log does not hold this round")
+		}
+		switch {
+		case !bytes.Equal(started.Task, r.Task):
+			return fault(at+"/task", "is not the task that round_started showed")
+		case closed.Correct != r.Correct:
+			return fault(at+"/correct", "is not what round_closed showed")
+		case len(closed.Seats) != len(r.Answers):
+			return fault(at+"/answers", "%d answers, but round_closed has %d", len(r.Answers), len(closed.Seats))
+		}
+		shown := map[string]closedSeat{}
+		for _, s := range closed.Seats {
+			shown[s.AgentID] = s
+		}
+		for j, a := range r.Answers {
+			s, ok := shown[a.AgentID]
+			if !ok {
+				return fault(fmt.Sprintf("%s/answers/%d/agent_id", at, j), "is not a seat of round_closed")
+			}
+			if err := c.answer(fmt.Sprintf("%s/answers/%d", at, j), r.Round, a, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answer holds one answer against its receipt and the two events about it.
+func (c *checker) answer(at string, round int, a Answer, shown closedSeat) error {
+	outcome := c.outcomes[turn{round, a.AgentID}]
+	var text *string
+	if string(a.Answer) != "null" {
+		var body struct{ Answer string }
+		if err := json.Unmarshal(a.Answer, &body); err != nil {
+			return fault(at+"/answer", "is not a reply: %v", err)
+		}
+		text = &body.Answer
+	}
+	switch {
+	case (a.Receipt == nil) != (text == nil):
+		return fault(at+"/receipt", "every answer has a receipt, and nothing else has")
+	case a.Receipt != nil && a.Receipt.SHA256 != sum(a.Answer):
+		return fault(at+"/receipt/sha256", "is not the hash of the answer, %s", sum(a.Answer))
+	case a.Receipt != nil && a.Receipt.ArrivedAt != outcome.TS:
+		return fault(at+"/receipt/arrived_at", "is not when the log says, %s", outcome.TS)
+	case (text == nil) != (shown.Answer == nil) || text != nil && *text != *shown.Answer:
+		return fault(at+"/answer", "is not the answer that round_closed showed")
+	case a.Points != shown.Points:
+		return fault(at+"/points", "is not what round_closed showed")
+	case a.Outcome != shown.Outcome:
+		return fault(at+"/outcome", "is not what round_closed showed")
+	case a.ElapsedMS != shown.ElapsedMS:
+		return fault(at+"/elapsed_ms", "is not what round_closed showed")
+	}
+	return nil
+}
+
+// finished is the body of the log's last event.
+func (c *checker) finished() (seats map[string]Seat, changes []Change, err error) {
+	last := len(c.events) - 1
+	var body struct {
+		Seats   []Seat   `json:"seats"`
+		Changes []Change `json:"rating_changes"`
+	}
+	if err := json.Unmarshal(c.events[last].raw, &body); err != nil {
+		return nil, nil, fault(fmt.Sprintf("/record/log/%d", last), "is not what match_finished has: %v", err)
+	}
+	seats = map[string]Seat{}
+	for _, s := range body.Seats {
+		seats[s.AgentID] = s
+	}
+	return seats, body.Changes, nil
+}
+
+// seats adds up the verdicts.
+func (c *checker) seats() error {
+	shown, _, err := c.finished()
+	if err != nil {
+		return err
+	}
+	total := map[string]Milli{}
+	for _, r := range c.r.Rounds {
+		for _, a := range r.Answers {
+			total[a.AgentID] += a.Points
+		}
+	}
+	for i, s := range c.r.Seats {
+		at := fmt.Sprintf("/record/seats/%d", i)
+		last, ok := shown[s.AgentID]
+		switch {
+		case !ok || len(shown) != len(c.r.Seats):
+			return fault(at+"/agent_id", "the seats are not those of match_finished")
+		case s.Points != total[s.AgentID]:
+			return fault(at+"/points", "is not the sum of its verdicts, %s", total[s.AgentID])
+		case s.Points != last.Points:
+			return fault(at+"/points", "is not what match_finished showed")
+		case s.Place != last.Place:
+			return fault(at+"/place", "is not what match_finished showed")
+		case s.State != last.State:
+			return fault(at+"/state", "is not what match_finished showed")
+		}
+	}
+	return nil
+}
+
+// ratings checks each change and their sum: with one K for everyone a match
+// moves ratings and makes none, but for the floor (rulebook, section 7).
+func (c *checker) ratings() error {
+	_, changes, err := c.finished()
+	if err != nil {
+		return err
+	}
+	if len(changes) != len(c.r.RatingChanges) {
+		return fault("/record/rating_changes", "%d changes, but match_finished has %d", len(c.r.RatingChanges), len(changes))
+	}
+	var drift Milli
+	conserved := true
+	for i, ch := range c.r.RatingChanges {
+		at := fmt.Sprintf("/record/rating_changes/%d", i)
+		switch {
+		case ch.Before+ch.Delta != ch.After:
+			return fault(at+"/rating_delta", "before and after differ by %s", ch.After-ch.Before)
+		case ch != changes[i]:
+			return fault(at, "is not what match_finished showed")
+		}
+		drift += ch.Delta
+		conserved = conserved && ch.K == c.r.RatingChanges[0].K && ch.After > Milli(arena.FloorRating)
+	}
+	if conserved && drift != 0 {
+		return fault("/record/rating_changes", "the changes sum to %s, want 0", drift)
+	}
+	return nil
+}

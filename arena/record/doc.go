@@ -1,0 +1,22 @@
+// Package record makes and checks the record of a match: everything that was
+// played, in one JSON document that anyone can verify without the arena.
+//
+// It owns the document's form, the hash chain over the match's log, the
+// receipts, and the rules by which the parts must agree. It leaves reading
+// the rows to arena/api, keys and signatures to arena/token, and files to
+// cmd/arena. It does no I/O.
+//
+// The file is {"record":{…},"signature":{"alg","kid","value"}} in the form of
+// RFC 8785 (JCS), with at most one line break after it. value is a JWS in
+// compact form with a detached payload (RFC 7515, Appendix F); the payload is
+// the exact bytes of record's value. The chain is
+//
+//	h(0) = SHA-256(match id)
+//	h(n) = SHA-256(h(n-1) ‖ event n in the form of RFC 8785)
+//
+// and a receipt is the SHA-256 of the answer object in the form of RFC 8785
+// with the time at which the arena had it.
+//
+// It is a leaf: it imports arena, arena/strictjson and arena/seal, and any
+// room but the words may import it.
+package record

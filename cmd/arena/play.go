@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/examples/packs"
+)
+
+// PlayCmd is `arena play`.
+type PlayCmd struct {
+	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Endpoints of the agents, two or more; NAME=URL gives one a name."`
+	League     string        `required:"" placeholder:"SLUG" help:"League of the match; the agents' health must list it."`
+	Pack       string        `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
+	PackFormat string        `default:"jsonl" enum:"jsonl,opentriviaqa,gsm8k" help:"Form of the pack: ${enum}."`
+	Generator  string        `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic."`
+	Difficulty int           `help:"Of made tasks, 1 to 5."`
+	Rounds     int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
+	TimeLimit  time.Duration `default:"30s" help:"For each round, 1s to 10m."`
+	Judge      string        `placeholder:"KIND" help:"choice, exact or number; what fits the tasks."`
+	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
+	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
+	Arena      string        `placeholder:"URL" help:"The URL under which agents reach --addr, when it is another. It is the issuer of the tokens."`
+	Out        string        `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it."`
+}
+
+// Help shows the command at work.
+func (c *PlayCmd) Help() string {
+	return `Plays one whole match on this machine: the same runner, judges and log as in an
+arena, kept in a temporary folder. Nothing is registered anywhere and no rating
+moves. Start the agents as if an arena were at --addr:
+
+    ARENA=http://127.0.0.1:8088 ./my-agent
+    arena play --league trivia http://127.0.0.1:8700/agora old=http://127.0.0.1:8701/agora
+    arena play --league arithmetic --generator arithmetic --rounds 10 --out match.jsonl URL URL URL
+
+Ends with 0 when the match was finished, with 1 when it is void.`
+}
+
+// Run plays the match.
+func (c *PlayCmd) Run(app *App) (err error) {
+	if len(c.Endpoints) < 2 {
+		return fmt.Errorf("a match needs two endpoints or more, not %d", len(c.Endpoints))
+	}
+	dir, err := os.MkdirTemp("", "arena-play-")
+	if err != nil {
+		return fmt.Errorf("folder for the match: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	cfg, err := c.config(dir)
+	if err != nil {
+		return err
+	}
+	s, err := newServer(app.Ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(app.Ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.Run(running) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-served)
+	}()
+	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.url, s.url); err != nil {
+		return err
+	}
+	admin := newClient(s.localURL(), s.adminToken)
+	match, err := c.schedule(app.Ctx, admin)
+	if err != nil {
+		return err
+	}
+	return c.watch(app, admin, match)
+}
+
+func (c *PlayCmd) config(dir string) (Config, error) {
+	flags := map[string]string{
+		"ARENA_ADDR": c.Addr, "ARENA_PUBLIC_URL": c.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
+		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
+	}
+	if slices.ContainsFunc(c.Endpoints, func(e string) bool { return loopback(c.player(0, e).endpoint) }) {
+		flags["ARENA_ALLOW_CIDRS"] = "127.0.0.0/8,::1/128"
+	}
+	return Load(Sources{Flags: flags})
+}
+
+// player is one argument.
+type player struct{ name, endpoint string }
+
+// player reads NAME=URL or URL. A name is never part of a URL: those have a
+// colon before any equals sign.
+func (c *PlayCmd) player(i int, arg string) player {
+	if name, endpoint, named := strings.Cut(arg, "="); named && !strings.Contains(name, ":") {
+		return player{name, endpoint}
+	}
+	name := strconv.Itoa(i + 1)
+	if u, err := url.Parse(arg); err == nil && u.Host != "" {
+		name = shortened(name+" "+u.Host, 40)
+	}
+	return player{name, arg}
+}
+
+// schedule makes pack, league and agents, as a host and owners would, and the
+// match at once.
+func (c *PlayCmd) schedule(ctx context.Context, admin *client) (match string, err error) {
+	if err := c.makeLeague(ctx, admin); err != nil {
+		return "", err
+	}
+	ids := make([]string, len(c.Endpoints))
+	for i, arg := range c.Endpoints {
+		if ids[i], err = c.register(ctx, admin, c.player(i, arg)); err != nil {
+			return "", err
+		}
+	}
+	var made struct {
+		ID string `json:"match_id"`
+	}
+	err = admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
+	return made.ID, err
+}
+
+func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
+	format := c.Format
+	if format == "auto" {
+		format = string(arena.FormatLadder)
+		if len(c.Endpoints) > 2 {
+			format = string(arena.FormatElimination)
+		}
+	}
+	league := map[string]any{
+		"slug": c.League, "title": c.League, "format": format, "rounds": c.Rounds, "time_limit_seconds": c.TimeLimit.Seconds(), "rated": false,
+	}
+	if c.Rounds == 0 {
+		league["rounds"] = nil
+	}
+	if c.Generator != "" {
+		league["judge"] = cmp.Or(c.Judge, arena.JudgeNumber)
+		g := map[string]any{"name": c.Generator}
+		if c.Difficulty > 0 {
+			g["difficulty"] = c.Difficulty
+		}
+		league["generator"] = g
+		return admin.call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+	}
+	data, name := packs.World, "world"
+	if c.Pack != "" {
+		var err error
+		if data, err = os.ReadFile(c.Pack); err != nil {
+			return fmt.Errorf("--pack: %w", err)
+		}
+		name = "play"
+	}
+	league["judge"] = cmp.Or(c.Judge, c.judgeOf(data))
+	var pack struct {
+		ID string `json:"pack_id"`
+	}
+	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &pack); err != nil {
+		return fmt.Errorf("--pack %s: %w", cmp.Or(c.Pack, name), err)
+	}
+	league["pack_id"] = pack.ID
+	return admin.call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+}
+
+// judgeOf is the judge that fits a pack.
+func (c *PlayCmd) judgeOf(pack []byte) string {
+	switch {
+	case c.PackFormat == "gsm8k":
+		return arena.JudgeNumber
+	case c.PackFormat == "opentriviaqa", bytes.Contains(pack, []byte(`"options"`)):
+		return arena.JudgeChoice
+	default:
+		return arena.JudgeExact
+	}
+}
+
+// register gives the id of a checked agent.
+func (c *PlayCmd) register(ctx context.Context, admin *client, p player) (id string, err error) {
+	var owner struct{ Token string }
+	if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": p.name}, &owner); err != nil {
+		return "", fmt.Errorf("%s: %w", p.name, err)
+	}
+	var made struct {
+		ID     string `json:"agent_id"`
+		Status string `json:"status"`
+		Health struct{ Reason, Detail string }
+	}
+	err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+		"name": p.name, "endpoint": p.endpoint, "leagues": []string{c.League},
+	}, &made)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", p.name, err)
+	case made.Status != string(arena.AgentActive):
+		return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check %s", p.name, made.Health.Reason, plainText(made.Health.Detail), p.endpoint)
+	}
+	return made.ID, nil
+}
+
+// watch prints the match and writes its log while it is played.
+func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
+	log := io.Discard
+	if c.Out != "" {
+		f, err := os.Create(c.Out)
+		if err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		log = f
+	}
+	s := &screen{out: app.Stdout, color: isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == "", names: map[string]string{}}
+	void, voided := "", false
+	err = admin.as("").follow(app.Ctx, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+		if e.Seq > 0 && e.Type != "hello" {
+			if _, err := log.Write(append(slices.Clone(e.raw), '\n')); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
+		}
+		s.show(e)
+		s.standings(e)
+		if e.Type == "match_void" {
+			void, voided = e.words().Reason, true
+		}
+		if e.ends() {
+			return errHeardEnough
+		}
+		return s.err
+	})
+	if err == nil && voided {
+		err = fmt.Errorf("the match is void: %s", plainText(void))
+	}
+	return errors.Join(err, s.err)
+}
+
+// standings writes the running score after a round.
+func (s *screen) standings(e liveEvent) {
+	if e.Type != "round_closed" {
+		return
+	}
+	var body struct{ Standings []seatWords }
+	if json.Unmarshal(e.raw, &body) != nil {
+		return
+	}
+	var line []string
+	for _, seat := range body.Standings {
+		line = append(line, fmt.Sprintf("%d. %s %s", seat.Place, s.name(seat.AgentID), points(seat.Points)))
+	}
+	s.line(paintDim, "          %s", strings.Join(line, "   "))
+}

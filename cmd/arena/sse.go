@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// liveEvent is one event of the stream: the members that all have, and all of
+// it as it came.
+type liveEvent struct {
+	Seq     int64     `json:"seq"`
+	MatchID string    `json:"match_id"`
+	Round   int       `json:"round"`
+	AgentID string    `json:"agent_id"`
+	TS      time.Time `json:"ts"`
+	Type    string    `json:"type"`
+
+	raw json.RawMessage
+}
+
+func parseLive(data []byte) (liveEvent, error) {
+	e := liveEvent{raw: bytes.Clone(bytes.TrimSpace(data))}
+	if err := json.Unmarshal(e.raw, &e); err != nil {
+		return e, fmt.Errorf("event: %w", err)
+	}
+	return e, nil
+}
+
+// ends reports whether nothing follows the event in its match.
+func (e liveEvent) ends() bool { return e.Type == "match_finished" || e.Type == "match_void" }
+
+// maxLiveEvent bounds one event: the reveal of a round with 128 seats is the
+// largest.
+const maxLiveEvent = 32 << 20
+
+// errHeardEnough ends listening without an error.
+var errHeardEnough = errors.New("heard enough")
+
+// listen reads one stream of server-sent events and calls each for every
+// event, hello first, until the stream ends, ctx ends or each gives an error.
+// over says that nothing will ever come (204). Another status than 200 is a
+// *problem.
+func (c *client) listen(ctx context.Context, query url.Values, each func(liveEvent) error) (over bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/v1/stream?"+query.Encode(), nil)
+	if err != nil {
+		return false, fmt.Errorf("stream: %w", err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return false, fmt.Errorf("stream: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNoContent:
+		return true, nil
+	default:
+		p := &problem{Status: resp.StatusCode}
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what came of it will do
+		if json.Unmarshal(data, p) != nil {
+			p.Detail = http.StatusText(resp.StatusCode)
+		}
+		return false, fmt.Errorf("stream: %w", p)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxLiveEvent)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		if !ok { // id, comment or the end of an event; the arena writes one data line for each
+			continue
+		}
+		e, err := parseLive(data)
+		if err != nil {
+			return false, err
+		}
+		if err := each(e); err != nil {
+			return false, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return false, fmt.Errorf("stream: %w", err)
+	}
+	return false, nil
+}
+
+// The pauses of someone who comes back.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+	patience     = 2 * time.Minute // without any event or connection
+)
+
+// follow listens to a topic through restarts and broken connections. With a
+// match it goes on after the last event that each has seen, without gap or
+// repetition. It ends without an error when each gives errHeardEnough or
+// nothing will come, and with one when the arena refuses or is away for long.
+func (c *client) follow(ctx context.Context, topic url.Values, since int64, each func(liveEvent) error) error {
+	match := topic.Has("match")
+	pause, heard := firstPause, time.Now()
+	for {
+		query := maps.Clone(topic)
+		if match {
+			query.Set("since", strconv.FormatInt(since, 10))
+		}
+		over, err := c.listen(ctx, query, func(e liveEvent) error {
+			pause, heard = firstPause, time.Now()
+			if match && e.Seq > 0 && e.Type != "hello" {
+				if e.Seq <= since {
+					return nil
+				}
+				since = e.Seq
+			}
+			return each(e)
+		})
+		var refusal *problem
+		switch {
+		case errors.Is(err, errHeardEnough), over:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &refusal) && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
+			return err
+		case err == nil:
+			pause, heard = firstPause, time.Now() // it was there and sent us away: a restart, or we were slow
+		case time.Since(heard) > patience:
+			return err
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return context.Cause(ctx)
+		}
+		pause = min(2*pause, longestPause)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/token"
+)
+
+// VerifyCmd is `arena verify`.
+type VerifyCmd struct {
+	File string `arg:"" placeholder:"FILE" help:"The answer of GET /v1/matches/{id}/record; - for standard input."`
+	JWKS string `name:"jwks" placeholder:"URL|FILE" help:"The arena's key set, or where it is: …/.well-known/jwks.json."`
+}
+
+// Help says what is checked.
+func (c *VerifyCmd) Help() string {
+	return `Checks the signed record of a match without asking the arena: the canonical form,
+the hash chain over the log, every commitment, the receipts against the answers,
+the points against the verdicts, the rating changes against each other, and the
+signature. Names the first place that is wrong and exits with 1.
+
+    curl -s $A/v1/matches/m_…/record > match.json
+    curl -s $A/.well-known/jwks.json > keys.json
+    arena verify match.json --jwks keys.json
+
+Take the keys from where you trust the arena, never from who gave you the record.`
+}
+
+// The most that is read of a file or of a key set.
+const (
+	maxRecordFile = 256 << 20
+	maxKeySet     = 1 << 20
+)
+
+// Run checks and prints.
+func (c *VerifyCmd) Run(app *App) error {
+	data, err := c.read(app)
+	if err != nil {
+		return err
+	}
+	var keys []byte
+	if c.JWKS != "" {
+		if keys, err = readKeySet(app.Ctx, c.JWKS); err != nil {
+			return err
+		}
+	}
+	var signature record.Signature
+	r, err := record.Verify(data, func(payload []byte, s record.Signature) error {
+		if signature = s; keys == nil {
+			return errors.New("everything else is good, but the signature was not checked: give the arena's keys with --jwks")
+		}
+		return token.VerifyRecord(keys, payload, s)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n",
+		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg)
+	return err
+}
+
+func (c *VerifyCmd) read(app *App) ([]byte, error) {
+	in := app.Stdin
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // only read from
+		in = f
+	}
+	return readAtMost(in, "the record", maxRecordFile)
+}
+
+// readKeySet reads a file, or an address.
+func readKeySet(ctx context.Context, where string) ([]byte, error) {
+	if !strings.HasPrefix(where, "http://") && !strings.HasPrefix(where, "https://") {
+		data, err := os.ReadFile(where) //nolint:gosec // G304: who calls names the file
+		if err != nil {
+			return nil, fmt.Errorf("--jwks: %w", err)
+		}
+		return data, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return nil, fmt.Errorf("--jwks: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("--jwks: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("--jwks: %s answered %s", where, resp.Status)
+	}
+	return readAtMost(resp.Body, "--jwks", maxKeySet)
+}
+
+func readAtMost(r io.Reader, what string, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", what, err)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("%s: over %d MiB", what, most>>20)
+	}
+	return data, nil
+}
+
+// record makes and signs the record of a finished match.
+func (s *server) record(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
+	r, err := record.New(s.url, m, rounds, answers, log)
+	if err != nil {
+		return record.Signed{}, err
+	}
+	return record.Sign(r, s.keys.SignRecord)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// WatchCmd is `arena watch`.
+type WatchCmd struct {
+	Match  string `arg:"" optional:"" placeholder:"MATCH" help:"Id of a match (m_…), or lobby: the next match anywhere."`
+	League string `placeholder:"SLUG" help:"The match that this league is playing, or its next one."`
+	URL    string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
+	Color  string `enum:"auto,always,never" default:"auto" help:"Colours: auto, always or never. auto is: on a terminal, unless NO_COLOR is set."`
+}
+
+// Help shows the command at work.
+func (c *WatchCmd) Help() string {
+	return `Prints what happens in a match, one line each, and the result at the end. A match
+that is over is shown from its log. A broken connection is taken up again without
+gap. Ends with 0 when the match was finished, with 1 when it was void or cannot be
+watched.
+
+    arena watch m_06ajq3v5cnkr8e0v1m7y3d2xw4
+    arena watch --league trivia
+    arena watch lobby --url https://arena.example`
+}
+
+// Run prints until the match is over.
+func (c *WatchCmd) Run(app *App) error {
+	if (c.Match == "") == (c.League == "") {
+		return errors.New("name one: a match, lobby, or --league")
+	}
+	arena := newClient(app.arenaURL(c.URL), "")
+	match, err := c.find(app.Ctx, arena)
+	if err != nil {
+		return err
+	}
+	s := &screen{out: app.Stdout, color: c.colored(app), names: map[string]string{}}
+	void, voided := "", false
+	err = arena.follow(app.Ctx, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+		s.show(e)
+		if e.Type == "match_void" {
+			void, voided = e.words().Reason, true
+		}
+		if e.ends() || s.err != nil {
+			return errHeardEnough
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.err != nil:
+		return s.err
+	case voided:
+		return fmt.Errorf("the match is void: %s", plainText(void))
+	}
+	return nil
+}
+
+func (c *WatchCmd) colored(app *App) bool {
+	switch c.Color {
+	case "always":
+		return true
+	case "never":
+		return false
+	default:
+		return isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == ""
+	}
+}
+
+// find gives the id of the match to watch: the given one, or the one that is
+// being played in the league or anywhere, or the next that starts there.
+func (c *WatchCmd) find(ctx context.Context, arena *client) (match string, err error) {
+	topic, running := url.Values{"lobby": {"1"}}, url.Values{"status": {"running"}, "limit": {"1"}}
+	switch {
+	case c.League != "":
+		topic = url.Values{"league": {c.League}}
+		running.Set("league", c.League)
+	case c.Match != "lobby":
+		return c.Match, nil
+	}
+	err = arena.follow(ctx, topic, 0, func(e liveEvent) error {
+		switch e.Type {
+		case "hello": // listening has begun: no match starts unseen from here on
+			var now struct {
+				Items []struct {
+					ID string `json:"match_id"`
+				} `json:"items"`
+			}
+			if err := arena.call(ctx, http.MethodGet, "/v1/matches?"+running.Encode(), nil, &now); err != nil {
+				return err
+			}
+			if len(now.Items) == 0 {
+				return nil
+			}
+			match = now.Items[0].ID
+		case "match_started":
+			match = e.MatchID
+		default:
+			return nil
+		}
+		return errHeardEnough
+	})
+	return match, err
+}
+
+// arenaURL is where a client of the API finds the arena: a flag, ARENA_URL,
+// or a demo on this machine.
+func (a *App) arenaURL(flag string) string {
+	return strings.TrimRight(cmp.Or(flag, a.Getenv("ARENA_URL"), "http://127.0.0.1:8080"), "/")
+}

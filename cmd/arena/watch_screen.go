@@ -1,0 +1,267 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// eventWords are the members of all events that are shown.
+type eventWords struct {
+	League           string          `json:"league"`
+	Rated            bool            `json:"rated"`
+	TotalRounds      *int            `json:"total_rounds"`
+	StartsAt         string          `json:"starts_at"`
+	TimeLimitSeconds float64         `json:"time_limit_seconds"`
+	Message          string          `json:"message"`
+	Name             string          `json:"name"`
+	Role             string          `json:"role"`
+	Tool             string          `json:"tool"`
+	Args             json.RawMessage `json:"args"`
+	Result           json.RawMessage `json:"result"`
+	Data             json.RawMessage `json:"data"`
+	Value            string          `json:"value"`
+	Answer           string          `json:"answer"`
+	Outcome          string          `json:"outcome"`
+	Reason           string          `json:"reason"`
+	Until            string          `json:"until"`
+	Correct          string          `json:"correct"`
+	DurationMS       float64         `json:"duration_ms"`
+	ElapsedMS        float64         `json:"elapsed_ms"`
+	Commitment       string          `json:"commitment"`
+	Task             struct {
+		Description string   `json:"description"`
+		Options     []string `json:"options"`
+	} `json:"task"`
+	Seats         []seatWords `json:"seats"`
+	RatingChanges []struct {
+		AgentID string  `json:"agent_id"`
+		After   float64 `json:"rating_after"`
+		Delta   float64 `json:"rating_delta"`
+	} `json:"rating_changes"`
+}
+
+// seatWords are the members of a seat in any event.
+type seatWords struct {
+	AgentID string  `json:"agent_id"`
+	Name    string  `json:"name"`
+	Answer  *string `json:"answer"`
+	Points  float64 `json:"points"`
+	Outcome string  `json:"outcome"`
+	Place   int     `json:"place"`
+	State   string  `json:"state"`
+}
+
+// words reads the event's own members. What has another form than it should
+// stays empty.
+func (e liveEvent) words() eventWords {
+	var w eventWords
+	_ = json.Unmarshal(e.raw, &w)
+	return w
+}
+
+// screen writes a match as lines of text.
+type screen struct {
+	out   io.Writer
+	color bool
+	names map[string]string // by agent id
+	err   error             // the first failed write
+}
+
+// The colours of lines.
+const (
+	paintNone  = ""
+	paintDim   = "2"
+	paintBold  = "1"
+	paintGood  = "32"
+	paintBad   = "31"
+	paintRound = "36"
+)
+
+const (
+	nameWidth = 18
+	textWidth = 160
+)
+
+func (s *screen) line(paint, format string, args ...any) {
+	if s.err != nil {
+		return
+	}
+	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
+	if s.color && paint != paintNone {
+		text = "\x1b[" + paint + "m" + text + "\x1b[0m"
+	}
+	_, s.err = io.WriteString(s.out, text+"\n")
+}
+
+// text is a stranger's text as it is shown.
+func (s *screen) text(v string) string { return shortened(plainText(v), textWidth) }
+
+// raw is a stranger's JSON as it is shown.
+func (s *screen) raw(v json.RawMessage) string {
+	var plain string
+	if json.Unmarshal(v, &plain) == nil {
+		return s.text(plain)
+	}
+	var value any
+	if json.Unmarshal(v, &value) != nil {
+		return ""
+	}
+	// Decoded and encoded again: an escaped character must not slip through.
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(value) != nil {
+		return ""
+	}
+	return s.text(b.String())
+}
+
+func (s *screen) name(agentID string) string {
+	name := s.names[agentID]
+	if name == "" {
+		name = plainText(agentID)
+	}
+	return shortened(name, nameWidth)
+}
+
+func (s *screen) learn(w eventWords) (names []string) {
+	for _, seat := range w.Seats {
+		if seat.Name != "" {
+			s.names[seat.AgentID] = plainText(seat.Name)
+		}
+		names = append(names, s.name(seat.AgentID))
+	}
+	return names
+}
+
+// show writes one event.
+func (s *screen) show(e liveEvent) {
+	w := e.words()
+	switch e.Type {
+	case "match_scheduled":
+		s.line(paintBold, "%s in %s: %s", plainText(e.MatchID), plainText(w.League), strings.Join(s.learn(w), " · "))
+	case "match_started":
+		s.learn(w)
+		rounds, rated := "open end", "unrated"
+		if w.TotalRounds != nil {
+			rounds = strconv.Itoa(*w.TotalRounds) + " rounds"
+		}
+		if w.Rated {
+			rated = "rated"
+		}
+		s.line(paintDim, "%s  started, %s, %s", clock(e.TS), rounds, rated)
+	case "round_started":
+		s.line(paintNone, "")
+		s.line(paintRound, "%s  round %d: %s  (%s)", clock(e.TS), e.Round, s.text(w.Task.Description), seconds(1000*w.TimeLimitSeconds))
+		for i, o := range w.Task.Options {
+			s.line(paintDim, "          %c) %s", 'A'+rune(i%26), s.text(o))
+		}
+	case "seat_outcome":
+		s.outcome(e, w)
+	case "round_closed":
+		s.closed(e, w)
+	case "match_finished":
+		s.finished(e, w)
+	case "match_void":
+		s.line(paintBad, "%s  void: %s", clock(e.TS), s.text(w.Reason))
+	case "agent_paused", "agent_resumed", "agent_left":
+		s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), strings.TrimPrefix(e.Type, "agent_"), s.text(w.Reason))
+	case "hello", "viewers", "reveal": // round_closed says what was revealed
+	default:
+		s.agent(e, w)
+	}
+}
+
+// agent writes what an agent reports of itself. In a sealed match most of it
+// is not there yet.
+func (s *screen) agent(e liveEvent, w eventWords) {
+	var what string
+	switch e.Type {
+	case "thinking":
+		what = s.text(w.Message)
+	case "spawn_subagent":
+		what = s.text(strings.TrimSpace(w.Name + "  " + w.Role))
+	case "tool_call":
+		what = s.text(w.Tool) + " " + s.raw(w.Args)
+	case "tool_response":
+		what = s.raw(w.Result)
+	case "subagent_done":
+		what = s.text(w.Name)
+	case "intermediate_result":
+		what = s.raw(w.Data)
+	case "answer":
+		what = s.text(w.Value)
+	case "error":
+		what = s.text(w.Message)
+	}
+	what = strings.TrimSpace(what)
+	if what == "" && w.Commitment != "" {
+		what = "(sealed)"
+	}
+	if w.DurationMS > 0 {
+		what = strings.TrimSpace(what + "  " + seconds(w.DurationMS))
+	}
+	s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), plainText(strings.ReplaceAll(e.Type, "_", " ")), what)
+}
+
+func (s *screen) outcome(e liveEvent, w eventWords) {
+	paint, what := paintNone, w.Outcome
+	if w.Outcome != "answered" {
+		paint = paintBad
+	}
+	if w.Reason != "" {
+		what += " (" + w.Reason + ")"
+	}
+	if w.Answer != "" {
+		what += ": " + w.Answer
+	}
+	s.line(paint, "%s  %-*s  %s after %s", clock(e.TS), nameWidth, s.name(e.AgentID), s.text(what), seconds(w.ElapsedMS))
+}
+
+func (s *screen) closed(e liveEvent, w eventWords) {
+	s.line(paintRound, "%s  round %d closed: %s", clock(e.TS), e.Round, s.text(w.Correct))
+	for _, seat := range w.Seats {
+		paint, answer := paintBad, seat.Outcome
+		if seat.Points > 0 {
+			paint = paintGood
+		}
+		if seat.Answer != nil {
+			answer = *seat.Answer
+		}
+		s.line(paint, "          %-*s  %5s  %s", nameWidth, s.name(seat.AgentID), points(seat.Points), s.text(answer))
+	}
+}
+
+func (s *screen) finished(e liveEvent, w eventWords) {
+	s.learn(w)
+	ratings := map[string]string{}
+	for _, c := range w.RatingChanges {
+		ratings[c.AgentID] = fmt.Sprintf("%.0f (%+.1f)", c.After, c.Delta)
+	}
+	s.line(paintNone, "")
+	s.line(paintBold, "%s  finished", clock(e.TS))
+	// Who left has no place and stands last.
+	slices.SortStableFunc(w.Seats, func(a, b seatWords) int { return cmp.Compare(uint(a.Place-1), uint(b.Place-1)) })
+	for _, seat := range w.Seats {
+		place := "–"
+		if seat.Place > 0 {
+			place = strconv.Itoa(seat.Place)
+		}
+		if seat.State == "left" {
+			place = "left"
+		}
+		s.line(paintNone, "%6s  %-*s  %6s  %s", place, nameWidth, s.name(seat.AgentID), points(seat.Points), ratings[seat.AgentID])
+	}
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s" }
+
+func points(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }

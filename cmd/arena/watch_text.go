@@ -1,0 +1,42 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// terminalSequence matches what a terminal takes for an order: CSI and OSC
+// sequences with all that belongs to them, and the short ones.
+var terminalSequence = regexp.MustCompile(
+	"(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" + // CSI
+		"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" + // OSC, DCS, SOS, PM, APC
+		"|\x1b[ -/]*[0-~]?")
+
+// plainText makes one line of a stranger's text that does nothing to a
+// terminal (threats E3, E4): no sequences, no control, invisible or
+// bidirectional characters, no line breaks.
+func plainText(s string) string {
+	s = terminalSequence.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '\u200d' || r == '\u200c': // joiners: parts of letters and emoji
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// shortened bounds a text to n characters.
+func shortened(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}

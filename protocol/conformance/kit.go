@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// Level says how much a check weighs.
+type Level string
+
+// The levels.
+const (
+	Must   Level = "MUST"
+	Should Level = "SHOULD"
+)
+
+// Result is how a check ended.
+type Result string
+
+// The results. A check is skipped when one before it makes it pointless.
+const (
+	Pass Result = "pass"
+	Fail Result = "fail"
+	Skip Result = "skip"
+)
+
+// Finding is one check with its result.
+type Finding struct {
+	ID        string `json:"id"` // stable: "token.expired"
+	Level     Level  `json:"level"`
+	Title     string `json:"title"`  // what an agent does
+	Clause    string `json:"clause"` // where it is written
+	Result    Result `json:"result"`
+	Sent      string `json:"sent,omitempty"`
+	Got       string `json:"got,omitempty"`
+	Cure      string `json:"cure,omitempty"` // what to do; "" when nothing is
+	ElapsedMS int64  `json:"elapsed_ms"`
+}
+
+// Tally counts the findings of one level.
+type Tally struct {
+	Pass int `json:"pass"`
+	Fail int `json:"fail"`
+	Skip int `json:"skip"`
+}
+
+// Report is everything that a run found.
+type Report struct {
+	Endpoint  string    `json:"endpoint"`
+	AgentID   string    `json:"agent_id"` // whom the tokens were for
+	Issuer    string    `json:"issuer"`   // who made them
+	League    string    `json:"league"`
+	CheckedAt string    `json:"checked_at"` // RFC 3339
+	Passed    bool      `json:"passed"`     // every MUST
+	Must      Tally     `json:"must"`
+	Should    Tally     `json:"should"`
+	Checks    []Finding `json:"checks"`
+}
+
+// Signer makes the bearer token of a task.
+type Signer func(arena.TaskClaims) (string, error)
+
+// Options are the parts of a Kit. All but those with a default are needed.
+type Options struct {
+	Client   *protocol.Client
+	Sign     Signer // with a key that Issuer publishes
+	Stranger Signer // with one that nobody publishes
+	Issuer   string // iss of the tokens of Sign
+	AgentID  string
+	League   string        // default: the first that the agent's health names, else "trivia"
+	Limit    time.Duration // of tasks that are not about time, 1 s to 10 min; default 10 s
+	Progress func(Finding) // called for each finding as it comes; default: nobody
+	Now      func() time.Time
+}
+
+// Kit runs the checks. It is safe for concurrent use.
+type Kit struct{ o Options }
+
+// New makes a Kit.
+func New(o Options) (*Kit, error) {
+	o.Limit = cmp.Or(o.Limit, 10*time.Second)
+	if o.Progress == nil {
+		o.Progress = func(Finding) {}
+	}
+	switch {
+	case o.Client == nil, o.Sign == nil, o.Stranger == nil, o.Now == nil, o.Issuer == "", o.AgentID == "":
+		return nil, errors.New("conformance: client, signers, issuer, agent id and clock are needed")
+	case o.Limit < time.Second || o.Limit > 10*time.Minute:
+		return nil, fmt.Errorf("conformance: a time limit of %s is not in 1s..10m", o.Limit)
+	}
+	return &Kit{o: o}, nil
+}
+
+// Run makes all checks of one endpoint, one after the other. When the context
+// ends, the rest is skipped and the report has not passed.
+func (k *Kit) Run(ctx context.Context, endpoint string) Report {
+	now := k.o.Now()
+	s := &session{
+		Options: k.o, endpoint: endpoint, matchID: arena.NewID(arena.MatchPrefix, now),
+		league: cmp.Or(k.o.League, "trivia"),
+	}
+	report := Report{
+		Endpoint: endpoint, AgentID: k.o.AgentID, Issuer: k.o.Issuer, CheckedAt: now.UTC().Format(arena.TimeFormat), Passed: true,
+	}
+	for _, c := range checks() {
+		f := s.make(ctx, c)
+		k.o.Progress(f)
+		report.add(f)
+	}
+	report.League, report.Passed = s.league, report.Passed && ctx.Err() == nil
+	return report
+}
+
+const noTime = "the run was ended before"
+
+// make runs one check.
+func (s *session) make(ctx context.Context, c check) Finding {
+	f := Finding{ID: c.id, Level: c.level, Title: c.title, Clause: c.clause}
+	if ctx.Err() != nil {
+		f.Result, f.Got = Skip, noTime
+		return f
+	}
+	if c.needs != nil {
+		if why := c.needs(s); why != "" {
+			f.Result, f.Got = Skip, why
+			return f
+		}
+	}
+	began := s.Now()
+	o := c.run(ctx, s)
+	if ctx.Err() != nil { // what came of it says nothing about the agent
+		f.Result, f.Got = Skip, noTime
+		return f
+	}
+	f.Result, f.Sent, f.Got, f.ElapsedMS = Pass, o.sent, o.got, s.Now().Sub(began).Milliseconds()
+	if o.level != "" {
+		f.Level = o.level
+	}
+	if o.wrong {
+		f.Result, f.Cure = Fail, o.cure
+	}
+	return f
+}
+
+func (r *Report) add(f Finding) {
+	r.Checks = append(r.Checks, f)
+	t := &r.Should
+	if f.Level == Must {
+		t = &r.Must
+		r.Passed = r.Passed && f.Result != Fail
+	}
+	switch f.Result {
+	case Pass:
+		t.Pass++
+	case Fail:
+		t.Fail++
+	case Skip:
+		t.Skip++
+	}
+}

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import dataclasses
+import unittest
+from pathlib import Path
+
+from agora_arena import Config
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Docs(unittest.TestCase):
+    def test_the_readme_shows_the_example_and_an_agent_has_20_lines_at_most(self) -> None:
+        example = (ROOT / "examples/agent.py").read_text()
+        self.assertIn("```python\n" + example + "```", (ROOT / "README.md").read_text())
+        self.assertLessEqual(len(example.splitlines()), 20)
+
+    def test_the_readme_names_every_setting(self) -> None:
+        for field in dataclasses.fields(Config):
+            self.assertIn(f"`{field.name}`", (ROOT / "README.md").read_text())

@@ -1,0 +1,47 @@
+//! The SDK for agents that compete on Agora Arena over the Agora Agent Protocol (AAP) 1.0.
+//!
+//! An agent is one function: it gets a task and gives an answer. The crate serves the endpoint and its health check,
+//! verifies the arena's token on every task, keeps to the time limit, answers a repeated delivery without working
+//! twice, and shows what the agent does to the spectators.
+//!
+//! ```no_run
+//! use agora_rust::{serve, Answer, Config};
+//!
+//! let config = Config { arena: "https://arena.example".into(), capabilities: vec!["trivia".into()], ..Config::default() };
+//! serve(config, |_ctx, task, events| {
+//!     events.thinking("Reading the options.");
+//!     Ok(Answer::new(&task.options.as_ref().map_or("I do not know", |o| &o[0])).confidence(0.4))
+//! })?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod agent;
+mod base64url;
+mod config;
+mod context;
+mod error;
+mod events;
+mod flight;
+mod link;
+mod server;
+mod task;
+mod text;
+mod time;
+mod token;
+
+pub use agent::{Agent, Reply, VERSION};
+pub use config::{Config, EventMode, WhenFull};
+pub use context::Context;
+pub use error::Error;
+pub use events::Events;
+pub use server::{serve, Server};
+pub use task::{Answer, Previous, Task};
+pub use token::Claims;
+
+// The snippets of the README are compiled with the doc tests.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

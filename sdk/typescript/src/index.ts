@@ -1,0 +1,16 @@
+/**
+ * The SDK for agents that compete on Agora Arena over the Agora Agent Protocol (AAP) 1.0.
+ *
+ * An agent is one function: it gets a task and gives an answer. The SDK serves the endpoint and its health check,
+ * verifies the arena's token on every task, keeps to the time limit, answers a repeated delivery without working twice,
+ * and shows what the agent does to the spectators.
+ *
+ * @packageDocumentation
+ */
+export { Agent, serve, VERSION } from './agent.js';
+export type { Context, Handler } from './agent.js';
+export type { Config, EventMode, Logger } from './config.js';
+export { RateLimited, TaskTimeout, Unavailable } from './errors.js';
+export { Events } from './events.js';
+export type { Answer, Previous, Task } from './task.js';
+export type { Claims } from './token.js';

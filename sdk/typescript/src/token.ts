@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+
+import { createRemoteJWKSet, customFetch, decodeProtectedHeader, jwtVerify } from 'jose';
+import type { JWTPayload } from 'jose';
+
+import type { FullConfig } from './config.js';
+
+/** What the arena's token says of a task (AAP, "Authentication", and the arena's additions). */
+export interface Claims {
+  /** jti, "" when it has none */
+  id: string;
+  agentId: string;
+  matchId: string;
+  round: number;
+  /** base64url SHA-256 of the request's body */
+  bodyHash: string;
+  issuedAt: Date;
+  expiresAt: Date;
+}
+
+/** The token is not one of this arena, for this agent and this body. */
+export class Unauthorized extends Error {
+  override name = 'Unauthorized';
+}
+
+/** The arena's keys could not be read. */
+export class NoKeys extends Error {
+  override name = 'NoKeys';
+}
+
+const taskTyp = 'aap-task+jwt'; // the arena signs no other kind of token with it
+const algorithms = ['ES256', 'EdDSA', 'RS256']; // and then the published key's own alone
+const keysFresh = 5 * 60_000; // as long as the arena lets its keys be cached
+const keysTimeout = 5000;
+const keysPause = 5000; // between two looks for an unknown kid
+const maxKeySet = 64 << 10;
+const maxToken = 8 << 10;
+
+/** Checks task tokens against the arena's published keys. */
+export class Verifier {
+  agentId: string;
+  readonly #config: FullConfig;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+
+  constructor(config: FullConfig) {
+    this.#config = config;
+    this.agentId = config.agentId;
+    this.#keys = createRemoteJWKSet(new URL(config.arena + '/.well-known/jwks.json'), {
+      cacheMaxAge: Infinity, // read again in the background, so that no task waits for it
+      cooldownDuration: keysPause,
+      timeoutDuration: keysTimeout,
+      [customFetch]: cappedFetch,
+    });
+  }
+
+  /** Reads the keys now, so that the first task need not wait for them, and again every five minutes until `end`. */
+  load(): void {
+    const read = (): void => {
+      this.#keys.reload().catch((error: unknown) => this.#config.logger.warn(`arena keys not read: ${String(error)}`));
+    };
+    read();
+    this.#timer = setInterval(read, keysFresh);
+    this.#timer.unref();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Checks everything about a token but its fit to the task. It throws `NoKeys` or `Unauthorized`. */
+  async verify(token: string, body: Buffer): Promise<Claims> {
+    try {
+      if (token.length > maxToken || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw new Unauthorized('not a token');
+      checkHeader(token);
+      const { payload } = await jwtVerify(token, this.#keys, {
+        algorithms,
+        issuer: this.#config.issuer,
+        requiredClaims: ['exp', 'iat'],
+        clockTolerance: this.#config.leewayMs / 1000,
+        currentDate: new Date(this.#config.now()),
+      });
+      return this.#check(payload, body);
+    } catch (cause) {
+      if (cause instanceof Unauthorized) throw cause;
+      if (this.#keys.jwks() === undefined) throw new NoKeys("the arena's keys could not be read", { cause });
+      throw new Unauthorized('not a token of this arena for this task', { cause });
+    }
+  }
+
+  /** Holds what JWT libraries do not look at by themselves. */
+  #check(c: JWTPayload, body: Buffer): Claims {
+    const agent = c['agent_id'];
+    const audience = Array.isArray(c.aud) ? c.aud : [c.aud];
+    const need = (holds: boolean, otherwise: string): void => {
+      if (!holds) throw new Unauthorized(otherwise);
+    };
+    need(typeof c.iat === 'number' && c.iat * 1000 <= this.#config.now() + this.#config.leewayMs, 'iat is missing or in the future');
+    need(typeof agent === 'string' && agent !== '' && c.sub === agent, 'agent_id and sub are not one agent');
+    need(audience.length === 1 && audience[0] === agent, 'aud is not the agent');
+    need(this.agentId === '' || agent === this.agentId, 'the token is for another agent');
+    need(c['expires_at'] === c.exp, 'exp and expires_at differ');
+    need(c['bh'] === createHash('sha256').update(body).digest('base64url'), 'the token is for another body');
+    need(typeof c['match_id'] === 'string' && Number.isInteger(c['round']), 'match_id or round is missing');
+    return {
+      id: c.jti ?? '',
+      agentId: agent as string,
+      matchId: c['match_id'] as string,
+      round: c['round'] as number,
+      bodyHash: c['bh'] as string,
+      issuedAt: new Date(c.iat! * 1000),
+      expiresAt: new Date(c.exp! * 1000),
+    };
+  }
+}
+
+/**
+ * Keys that a token brings along are never used, a demand that nobody honours is a refusal, and a token without a kid
+ * would be tried with every key.
+ */
+function checkHeader(token: string): void {
+  const header = decodeProtectedHeader(token);
+  for (const name of ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64']) {
+    if (name in header) throw new Unauthorized(`header ${name} is not allowed`);
+  }
+  if (header.typ !== taskTyp) throw new Unauthorized('another kind of token');
+  if (typeof header.kid !== 'string' || header.kid === '') throw new Unauthorized('no kid');
+}
+
+/** Bounds what is read as a key set, and follows no redirect. */
+async function cappedFetch(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, { ...init, redirect: 'error' });
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    if ((size += part.length) > maxKeySet) throw new Error('the key set is too large');
+    parts.push(part);
+  }
+  return new Response(Buffer.concat(parts), { status: response.status, headers: response.headers });
+}
