@@ -24,7 +24,7 @@ import (
 type DemoCmd struct {
 	Addr      string  `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on, on this machine only; port 0 takes a free one."`
 	Data      string  `placeholder:"DIR" type:"path" help:"Keep the arena in this folder and go on from there; without it everything is gone at the end."`
-	Agents    int     `default:"24" help:"Number of demo agents, 8 to 128."`
+	Agents    int     `default:"24" help:"Number of demo agents, 8 to 96."`
 	Speed     float64 `default:"1" help:"How fast agents think: 2 is twice as fast, up to 100."`
 	Seed      uint64  `default:"1" help:"Of the agents' skills and moods."`
 	ReadyFile string  `placeholder:"FILE" type:"path" help:"Write a JSON file with url and admin_token once leagues are running."`
@@ -57,8 +57,8 @@ func demoSlugs() []string {
 
 // Run plays until a signal comes.
 func (c *DemoCmd) Run(app *App) (err error) {
-	if c.Agents < 8 || c.Agents > 128 {
-		return fmt.Errorf("--agents is %d, want 8 to 128", c.Agents)
+	if c.Agents < 8 || c.Agents > agents.MaxCount {
+		return fmt.Errorf("--agents is %d, want 8 to %d", c.Agents, agents.MaxCount)
 	}
 	if c.Speed <= 0 || c.Speed > 100 {
 		return fmt.Errorf("--speed is %g, want more than 0 and at most 100", c.Speed)
@@ -116,6 +116,10 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	}
 	return err
 }
+
+// pace is the factor on the thinking times of the agents: half of them at
+// twice the speed.
+func (c *DemoCmd) pace() float64 { return 1 / c.Speed }
 
 // config is a server for this machine only, which may call agents on it.
 func (c *DemoCmd) config(app *App, dir string) (Config, error) {
@@ -187,7 +191,7 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 	// The agents outlive the signal: open rounds want their answers.
 	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
 		Arena: s.localURL(), Leagues: demoSlugs(),
-		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.Speed, Logger: log.With("component", "demo agents"),
+		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.pace(), Logger: log.With("component", "demo agents"),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("demo agents: %w", err)
