@@ -196,23 +196,29 @@ func (t *tick) hasSeat(a arena.Agent) bool {
 // eligible gives the agents of a league that may take a seat: idle ones now,
 // busy ones when they are done with what they play. Whom the dodge ledger
 // suspends is neither.
-func (t *tick) eligible(ctx context.Context, league string) (idle, busy []arena.Agent, err error) {
+func (t *tick) eligible(ctx context.Context, league string, entered []arena.Agent) (idle, busy []arena.Agent, err error) {
+	for _, a := range entered {
+		switch {
+		case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(league):
+		case !t.hasSeat(a):
+			busy = append(busy, a)
+		default:
+			idle = append(idle, a)
+		}
+	}
+	return t.unsuspended(ctx, league, idle, busy)
+}
+
+// entered reads all agents of a league.
+func (t *tick) entered(ctx context.Context, league string) (all []arena.Agent, err error) {
 	for p := (arena.Page{Limit: pageSize}); ; {
 		agents, next, err := t.Store.Agents(ctx, arena.AgentFilter{League: league}, p)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read agents: %w", err)
+			return nil, fmt.Errorf("read agents: %w", err)
 		}
-		for _, a := range agents {
-			switch {
-			case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(league):
-			case !t.hasSeat(a):
-				busy = append(busy, a)
-			default:
-				idle = append(idle, a)
-			}
-		}
+		all = append(all, agents...)
 		if p.Cursor = next; next == "" {
-			return t.unsuspended(ctx, league, idle, busy)
+			return all, nil
 		}
 	}
 }
@@ -307,7 +313,11 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	if goesOn, err := t.ladderSeason(ctx, l); err != nil || !goesOn {
 		return err
 	}
-	idle, busy, err := t.eligible(ctx, l.Slug)
+	entered, err := t.entered(ctx, l.Slug)
+	if err != nil {
+		return err
+	}
+	idle, busy, err := t.eligible(ctx, l.Slug, entered)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type season struct {
 	league   arena.League
 	pairings []arena.Pairing
 	matches  map[string]arena.Match // of open pairings, by id
+	entered  map[string]bool        // agents of the league
 	present  map[string]arena.Agent // who could play now or when it is free
 	idle     map[string]arena.Agent // who could take a seat now
 	since    map[string]time.Time   // when the idle ones played last
@@ -67,9 +68,17 @@ func (t *tick) load(ctx context.Context, l arena.League) (*season, error) {
 // who notes who is there. An agent of the league that is busy elsewhere is
 // present and not idle.
 func (t *tick) who(ctx context.Context, s *season) error {
-	idle, busy, err := t.eligible(ctx, s.league.Slug)
+	entered, err := t.entered(ctx, s.league.Slug)
 	if err != nil {
 		return err
+	}
+	idle, busy, err := t.eligible(ctx, s.league.Slug, entered)
+	if err != nil {
+		return err
+	}
+	s.entered = make(map[string]bool, len(entered))
+	for _, a := range entered {
+		s.entered[a.ID] = true
 	}
 	s.present, s.idle = map[string]arena.Agent{}, map[string]arena.Agent{}
 	for _, a := range idle {
@@ -183,26 +192,13 @@ func (t *tick) advance(ctx context.Context, s *season) (step, error) {
 // comeAndGo takes in who has entered the league since, and notes who has left
 // it or is retired: in time for the next round.
 func (t *tick) comeAndGo(ctx context.Context, s *season, st *step) error {
-	entered := map[string]bool{}
-	for p := (arena.Page{Limit: pageSize}); ; {
-		agents, next, err := t.Store.Agents(ctx, arena.AgentFilter{League: s.league.Slug}, p)
-		if err != nil {
-			return fmt.Errorf("read agents: %w", err)
-		}
-		for _, a := range agents {
-			entered[a.ID] = true
-		}
-		if p.Cursor = next; next == "" {
-			break
-		}
-	}
 	round := 0
 	for _, p := range s.pairings {
 		round = max(round, p.Round)
 	}
 	for i := range s.Entrants {
 		e := &s.Entrants[i]
-		if !entered[e.AgentID] && e.WithdrawnRound == 0 {
+		if !s.entered[e.AgentID] && e.WithdrawnRound == 0 {
 			e.WithdrawnRound = max(round, 1)
 			st.Join = append(st.Join, *e)
 		}

@@ -175,14 +175,19 @@ func kindOf(group string) string {
 	return map[string]string{"league": "leagues", "match": "matches", "agent": "agents", "pack": "packs"}[group]
 }
 
-func (c *listCmd) Run(app *App, admin *AdminCmd, at *place) error {
+// query names the page.
+func (c *listCmd) query() string {
 	q := url.Values{"limit": {fmt.Sprint(c.Limit)}}
 	if c.Cursor != "" {
 		q.Set("cursor", c.Cursor)
 	}
+	return "?" + q.Encode()
+}
+
+func (c *listCmd) Run(app *App, admin *AdminCmd, at *place) error {
 	path := "/v1/" + kindOf(at.group)
 	if at.group != "league" { // that list comes whole
-		path += "?" + q.Encode()
+		path += c.query()
 	}
 	return admin.call(app, http.MethodGet, path, nil)
 }
@@ -258,11 +263,7 @@ type AdminAuditCmd struct{ listCmd }
 
 // Run prints one page of the audit log.
 func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
-	q := url.Values{"limit": {fmt.Sprint(c.Limit)}}
-	if c.Cursor != "" {
-		q.Set("cursor", c.Cursor)
-	}
-	return admin.call(app, http.MethodGet, "/v1/admin/audit?"+q.Encode(), nil)
+	return admin.call(app, http.MethodGet, "/v1/admin/audit"+c.query(), nil)
 }
 
 // AdminStatusCmd is `arena admin status`.
