@@ -54,9 +54,10 @@ type Agent struct {
 	OwnerID     string
 	OwnerName   string
 	Name        string
-	Protocol    string // "aap"
-	Endpoint    string
-	PublicKey   string
+	Protocol    string    // one of the Protocol constants
+	Endpoint    string    // "" when it only polls
+	PublicKey   string    // in the canonical form of its protocol, "" none
+	KeyProvedAt time.Time // when its owner proved to hold PublicKey; zero: not yet
 	Version     string
 	Description string
 	Leagues     []string // slugs it has entered

@@ -24,10 +24,10 @@ type Store interface {
 	RecordProbe(ctx context.Context, id string, at time.Time, ok bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 }
 
-// Prober asks one endpoint for its health, in one protocol. It fills what it
+// Prober asks one agent for its health, in its protocol. It fills what it
 // found and counts nothing.
 type Prober interface {
-	Probe(ctx context.Context, endpoint string) arena.Health
+	Probe(ctx context.Context, a arena.Agent) arena.Health
 }
 
 // Publisher tells the spectators of leagues, and of the lobby, what has been
@@ -154,7 +154,7 @@ func (s *Sweeper) probeAll(ctx context.Context, agents []arena.Agent) []arena.He
 	for range min(s.o.Workers, len(agents)) {
 		workers.Go(func() {
 			for i := range next {
-				found[i] = s.o.Probers[agents[i].Protocol].Probe(ctx, agents[i].Endpoint)
+				found[i] = s.o.Probers[agents[i].Protocol].Probe(ctx, agents[i])
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 	case !speaks:
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the protocol %q cannot be checked here", a.Protocol)
 	}
-	found := prober.Probe(ctx, a.Endpoint)
+	found := prober.Probe(ctx, a)
 	if ctx.Err() != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, context.Cause(ctx))
 	}
@@ -264,7 +264,7 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 func (s *Sweeper) record(ctx context.Context, probed arena.Agent, found arena.Health) (before, after arena.Agent, err error) {
 	now := s.o.Now()
 	before, after, err = s.o.Store.RecordProbe(ctx, probed.ID, now, found.OK, func(a *arena.Agent) error {
-		if !a.RetiredAt.IsZero() || a.Endpoint != probed.Endpoint {
+		if !a.RetiredAt.IsZero() || a.Endpoint != probed.Endpoint || a.PublicKey != probed.PublicKey {
 			return errChanged
 		}
 		Next(*a, found, now).Apply(a, now)

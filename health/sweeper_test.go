@@ -102,7 +102,8 @@ func (b *bundle) RecordProbe(_ context.Context, id string, _ time.Time, _ bool, 
 	return before, after, nil
 }
 
-func (b *bundle) Probe(ctx context.Context, endpoint string) arena.Health {
+func (b *bundle) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	endpoint := a.Endpoint
 	b.mu.Lock()
 	b.starts = append(b.starts, time.Now())
 	b.probing++

@@ -11,6 +11,8 @@
 //   - The client asks the guard again for each address that it is about to
 //     connect to, after the name was resolved, so that a name which changes
 //     its answer gains nothing.
+//   - Judge gives an exchange that cannot carry an answer its outcome: statuses
+//     and failures mean the same in every protocol over HTTP.
 //   - Client.Do makes one request under one deadline and tells everything that
 //     happened as an Exchange. It never follows, decompresses, re-sends or
 //     upgrades anything.
@@ -21,7 +23,7 @@
 // A driver, one per protocol in a room below this one, has two methods:
 //
 //	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
-//	Probe(ctx context.Context, endpoint string) arena.Health
+//	Probe(ctx context.Context, a arena.Agent) arena.Health
 //
 // Prepare makes the body and the token; no byte leaves before send is called,
 // so that all requests of a round can be released together. send is called at
@@ -29,7 +31,7 @@
 // returns when the exchange is over: at the latest when its set-up time, the
 // attempt's time limit and a few milliseconds have passed. When the context of
 // send ends first, the reply is void: that is the arena's doing. Probe asks for
-// the endpoint's health through the same client; it fills what it found and
+// the agent's health through the same client; it fills what it found and
 // leaves the counts of failures and successes to the health room.
 //
 // Both methods may be called by many goroutines at once. The room has no

@@ -15,7 +15,7 @@ import (
 // owner's name, leagues entered, seats held in running matches.
 const agentRows = `SELECT a.id, a.owner_id, o.name, a.name, a.protocol, a.endpoint, a.public_key, a.version, a.description,
 	a.pauses, a.created_at, a.passed_at, a.retired_at, a.health_ok, a.checked_at, a.latency_ns, a.health_reason,
-	a.health_detail, a.capabilities, a.declared_latency_ns, a.max_concurrent, a.failures, a.successes,
+	a.health_detail, a.capabilities, a.declared_latency_ns, a.max_concurrent, a.failures, a.successes, a.key_proved_at,
 	(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
 		WHERE e.agent_id = a.id AND e.withdrawn_at = 0),
 	(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
@@ -27,7 +27,7 @@ func scanAgent(r scanner) (a arena.Agent, err error) {
 	err = r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.PublicKey, &a.Version,
 		&a.Description, pausesInto{&a.Pauses}, timeInto{&a.CreatedAt}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
 		&h.OK, timeInto{&h.CheckedAt}, &h.Latency, &h.Reason, &h.Detail, jsonInto{&h.Capabilities},
-		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, &leagues, &a.Running)
+		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, timeInto{&a.KeyProvedAt}, &leagues, &a.Running)
 	if leagues.Valid { // slugs hold no comma
 		a.Leagues = strings.Split(leagues.String, ",")
 	}
@@ -81,7 +81,7 @@ func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
 		}
 		n, err := exec(ctx, tx, `INSERT INTO agents (name, name_key, endpoint, public_key, version, description, pauses,
 			paused_until, passed_at, retired_at, health_ok, checked_at, latency_ns, health_reason, health_detail, capabilities,
-			declared_latency_ns, max_concurrent, failures, successes, id, owner_id, protocol, created_at)`+values(1, 24)+
+			declared_latency_ns, max_concurrent, failures, successes, key_proved_at, id, owner_id, protocol, created_at)`+values(1, 25)+
 			`ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING`,
 			append(columns, a.ID, a.OwnerID, a.Protocol, ms(a.CreatedAt))...)
 		if err != nil {
@@ -119,7 +119,7 @@ func agentColumns(a arena.Agent) ([]any, error) {
 	return []any{
 		a.Name, foldCase(a.Name), a.Endpoint, a.PublicKey, a.Version, a.Description, pauses, until, ms(a.PassedAt),
 		ms(a.RetiredAt), flag(h.OK), ms(h.CheckedAt), int64(h.Latency), storable(h.Reason), storable(h.Detail), capabilities,
-		int64(h.DeclaredLatency), max(1, h.MaxConcurrent), h.Failures, h.Successes,
+		int64(h.DeclaredLatency), max(1, h.MaxConcurrent), h.Failures, h.Successes, ms(a.KeyProvedAt),
 	}, nil
 }
 
@@ -194,8 +194,8 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 
 // UpdateAgent changes an agent by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
-// and comes back. What is written: name, endpoint, public key, version,
-// description, pauses, health, passed_at, retired_at. Declaring another
+// and comes back. What is written: name, endpoint, public key and when it
+// was proved, version, description, pauses, health, passed_at, retired_at. Declaring another
 // version starts the new version's count in every league; retiring withdraws
 // the agent from its leagues. before and after are as stored.
 func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
@@ -239,9 +239,11 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 	_, err = exec(ctx, tx, `UPDATE agents SET name = $1, name_key = $2, endpoint = $3, public_key = $4, version = $5,
 		description = $6, pauses = $7, paused_until = $8, passed_at = $9, retired_at = $10, health_ok = $11, checked_at = $12,
 		latency_ns = $13, health_reason = $14, health_detail = $15, capabilities = $16, declared_latency_ns = $17,
-		max_concurrent = $18, failures = $19, successes = $20 WHERE id = $21`, append(columns, id)...)
-	if s.d.is(err, faultUnique) { // the one unique constraint that an update can break
-		err = agentNameTaken(changed.Name)
+		max_concurrent = $18, failures = $19, successes = $20, key_proved_at = $21 WHERE id = $22`, append(columns, id)...)
+	if s.d.is(err, faultUnique) { // an update can break two unique constraints
+		if err = agentNameTaken(changed.Name); changed.Name == before.Name {
+			err = arena.Errorf(arena.CodeConflict, "another agent has this public key")
+		}
 	}
 	if err != nil {
 		return before, after, err

@@ -51,6 +51,8 @@ var tables = []table{
 	{"votes", []string{"match_id", "round", "voter"}, 1024},
 	{"fits", []string{"league"}, 64},
 	{"audit", []string{"id"}, 512},
+	{"mail", []string{"box", "n"}, 256},
+	{"seen", []string{"scope", "id"}, 1024},
 	{"counters", []string{"name"}, 512},
 	{"ticks", []string{"job", "tick"}, 1024},
 }

@@ -16,9 +16,10 @@ type agentView struct {
 	Name        string                     `json:"name"`
 	OwnerID     string                     `json:"owner_id"`
 	OwnerName   string                     `json:"owner_name"`
-	Protocol    string                     `json:"protocol" enum:"aap"`
+	Protocol    string                     `json:"protocol" enum:"aap,agora,envelope,agentprotocol"`
 	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
 	PublicKey   string                     `json:"public_key,omitempty"`
+	Challenge   string                     `json:"key_challenge,omitempty" doc:"The text to sign for POST /v1/agents/{id}/key; only for its owner and admins, until the key is proved."`
 	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
 	Version     string                     `json:"version,omitempty"`
 	Description string                     `json:"description,omitempty"`
@@ -116,6 +117,9 @@ func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
 	}
 	if callerOf(ctx).owns(g.OwnerID) {
 		v.Endpoint, v.Health.Detail = g.Endpoint, g.Health.Detail
+		if a.keyed(g) && g.KeyProvedAt.IsZero() {
+			v.Challenge = g.KeyChallenge(a.PublicURL)
+		}
 	}
 	return v
 }

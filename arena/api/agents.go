@@ -15,17 +15,15 @@ import (
 // of 5 s and what storing it takes.
 const checkTimeout = 6 * time.Second
 
-const protocolAAP = "aap"
-
 type createAgentInput struct {
 	Body struct {
 		Name        string   `json:"name" minLength:"1" maxLength:"40" doc:"One of a kind among the owner's agents, in any case."`
-		Endpoint    string   `json:"endpoint" maxLength:"2048" doc:"The URL that tasks are posted to; {endpoint}/health answers checks."`
-		Protocol    string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap."`
+		Endpoint    string   `json:"endpoint,omitempty" maxLength:"2048" doc:"The URL that tasks are posted to; of an aap agent, {endpoint}/health answers checks. Only agents of other protocols may leave it out, and ask for their tasks instead."`
+		Protocol    string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope or agentprotocol."`
 		Leagues     []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`
 		Version     string   `json:"version,omitempty" maxLength:"32" doc:"Declaring a new one makes the next rated matches count more."`
 		Description string   `json:"description,omitempty" maxLength:"500"`
-		PublicKey   string   `json:"public_key,omitempty" maxLength:"2000"`
+		PublicKey   string   `json:"public_key,omitempty" maxLength:"2000" doc:"Needed by envelope (a did:key) and agentprotocol (Ed25519, base64). It must be proved before the agent plays: see key_challenge in the answer."`
 	} `nameHint:"CreateAgentBody"`
 }
 
@@ -37,8 +35,9 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 	if err := checkLine("public_key", b.PublicKey); err != nil {
 		return nil, err
 	}
-	if b.Protocol != protocolAAP {
-		return nil, arena.Invalid("protocol", "must be one of: %s", protocolAAP)
+	spoken, publicKey, err := a.spoken(b.Protocol, b.Endpoint, b.PublicKey)
+	if err != nil {
+		return nil, err
 	}
 	if err := a.limitChecks(ctx); err != nil {
 		return nil, err
@@ -47,14 +46,16 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 	if err := a.roomForAgent(ctx, owner); err != nil {
 		return nil, err
 	}
-	endpoint, err := a.CheckEndpoint(ctx, "endpoint", b.Endpoint)
-	if err != nil {
-		return nil, err
+	endpoint := b.Endpoint
+	if endpoint != "" {
+		if endpoint, err = a.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
+			return nil, err
+		}
 	}
 	now := a.now()
 	agent := arena.Agent{
-		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: owner, Name: b.Name, Protocol: b.Protocol,
-		Endpoint: endpoint, PublicKey: b.PublicKey, Version: b.Version, Description: b.Description,
+		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: owner, Name: b.Name, Protocol: spoken,
+		Endpoint: endpoint, PublicKey: publicKey, Version: b.Version, Description: b.Description,
 		Leagues: b.Leagues, CreatedAt: now,
 	}
 	for i, slug := range b.Leagues {
@@ -152,12 +153,17 @@ func (a *API) updateAgent(ctx context.Context, in *updateAgentInput) (*output[ag
 	if err := checkAgentTexts(orElse(b.Name, ""), orElse(b.Version, ""), orElse(b.Description, "")); err != nil {
 		return nil, err
 	}
-	endpoint := g.Endpoint
+	endpoint := orElse(b.Endpoint, g.Endpoint)
 	if b.Endpoint != nil {
+		if _, _, err := a.spoken(g.Protocol, endpoint, g.PublicKey); err != nil {
+			return nil, err
+		}
 		if err := a.limitChecks(ctx); err != nil {
 			return nil, err
 		}
-		if endpoint, err = a.CheckEndpoint(ctx, "endpoint", *b.Endpoint); err != nil {
+	}
+	if b.Endpoint != nil && endpoint != "" {
+		if endpoint, err = a.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
 			return nil, err
 		}
 	}

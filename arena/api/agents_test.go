@@ -52,7 +52,8 @@ func TestAPI_createAgent(t *testing.T) {
 		{name: "member in another case", method: "POST", path: "/v1/agents", token: w.alice, body: `{"Name":"c","endpoint":"https://c.example"}`, status: 422, code: arena.CodeInvalid, fields: []string{"body"}},
 		{name: "duplicate member", method: "POST", path: "/v1/agents", token: w.alice, body: `{"name":"c","name":"d","endpoint":"https://c.example"}`, status: 400, code: arena.CodeMalformed, fields: []string{"body"}},
 		{name: "no body", method: "POST", path: "/v1/agents", token: w.alice, status: 400, code: arena.CodeMalformed},
-		{name: "missing members", method: "POST", path: "/v1/agents", token: w.alice, body: object{}, status: 422, code: arena.CodeInvalid, fields: []string{"endpoint", "name"}},
+		{name: "missing members", method: "POST", path: "/v1/agents", token: w.alice, body: object{}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
+		{name: "no endpoint", method: "POST", path: "/v1/agents", token: w.alice, body: object{"name": "b"}, status: 422, code: arena.CodeInvalid, fields: []string{"endpoint"}},
 	})
 	// Another owner may use the name.
 	w.agent(w.bob, "steady", "quiz")

@@ -30,6 +30,12 @@ type Options struct {
 	// UI answers GET of every path that is not the API's.
 	UI http.Handler
 
+	// Protocols are those in which agents may be registered, by name.
+	Protocols map[string]Protocol
+	// Speakers answer the paths of protocols in which agents talk to the arena,
+	// by the protocol's name. They check and limit for themselves, as Stream does.
+	Speakers map[string]http.Handler
+
 	// Viewers gives the number of spectators of a match.
 	Viewers func(matchID string) int
 	// Wake tells the runner that a match is due.
@@ -121,6 +127,8 @@ func (o Options) validate() error {
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
+		{"Protocols", len(o.Protocols) == 0},
+		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
 		{"Wake", o.Wake == nil},
 		{"CheckEndpoint", o.CheckEndpoint == nil},

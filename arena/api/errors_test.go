@@ -94,6 +94,7 @@ func healthEntries() []entry {
 	return []entry{
 		{"not_ok", "`status` is not `ok`.", "Say `ok` when you are well; what keeps you from it is your own affair."},
 		{"bad_version", "`version` is not `1.0`.", "It is the protocol's version, not yours; yours goes with the agent: `PATCH /v1/agents/{id}`."},
+		{"key_not_proved", "The agent's protocol has keys, and nobody has shown to hold this one.", "Sign the text `key_challenge` of the agent's own page with the key and send it: `POST /v1/agents/{id}/key`."},
 	}
 }
 
@@ -196,6 +197,7 @@ func TestDocs_errors_complete(t *testing.T) {
 	for _, words := range [][]string{
 		literals(t, filepath.Join("..", "error.go"), constant),
 		literals(t, filepath.Join(ours, "exchange.go"), constant),
+		literals(t, filepath.Join(ours, "outcome.go"), word),
 		literals(t, filepath.Join(ours, "aap", "outcome.go"), word),
 		literals(t, filepath.Join(ours, "aap", "probe.go"), word),
 	} {

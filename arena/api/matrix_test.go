@@ -48,7 +48,7 @@ func matrix() map[string]answers {
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401},
 
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
-		"update-agent": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200), "rehearse": mine(200),
+		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200), "rehearse": mine(200),
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mine(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
@@ -69,6 +69,13 @@ func matrix() map[string]answers {
 		// The stream checks for itself (stream.TestAgent_tokens); the keys are for all.
 		"watch": anyone(200), "send-events": anyone(200), "get-jwks": anyone(200),
 		"get-openapi": anyone(200), "get-docs": anyone(200), "get-health": anyone(200), "get-readiness": anyone(200),
+
+		// The protocols check signatures and secrets for themselves, in their rooms.
+		"agora": anyone(200), "agora-follow-up": anyone(200), "agora-end": anyone(200), "agora-wellknown": anyone(200),
+		"agora-agent": anyone(200), "agora-agent-follow-up": anyone(200), "agora-agent-end": anyone(200), "agora-agent-wellknown": anyone(200),
+		"relay-submit": anyone(200), "relay-events": anyone(200), "relay-health": anyone(200), "relay-seed": anyone(200),
+		"relay-submit-alias": anyone(200), "relay-events-alias": anyone(200), "relay-manifest": anyone(200), "relay-discover": anyone(200),
+		"agentprotocol": anyone(200), "agentprotocol-socket": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
@@ -139,6 +146,9 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	name := fmt.Sprintf("x%d", m.made)
 	replace := []string{"{season}", "1"}
 	switch {
+	case r.id == "prove-key":
+		g := m.keyed(name)
+		return "/v1/agents/" + g.str("agent_id") + "/key", object{"signature": m.sign(g.str("key_challenge"))}
 	case strings.HasPrefix(r.path, "/v1/agents/{id}"):
 		id := m.agent(m.alice, name, "quiz")
 		if r.id == "resume-agent" {

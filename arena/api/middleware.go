@@ -36,12 +36,13 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+const apiPaths = " /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // isAPI tells paths of the API from those of the page.
 func isAPI(path string) bool {
 	return path == "/v1" || strings.HasPrefix(path, "/v1/") ||
-		strings.HasPrefix(path, "/.well-known/") || strings.Contains(apiPaths, " "+path+" ")
+		strings.HasPrefix(path, "/.well-known/") || strings.HasPrefix(path, "/agora/") || strings.HasPrefix(path, "/relay/") ||
+		strings.HasPrefix(path, "/agentprotocol/") || strings.Contains(apiPaths, " "+path+" ")
 }
 
 // observe gives each request an id and writes its one line to the log. The

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 const streamPath = "/v1/stream"
@@ -27,13 +30,14 @@ type route struct {
 
 // The tags of the document.
 const (
-	tagAccounts = "accounts"
-	tagAgents   = "agents"
-	tagLeagues  = "leagues"
-	tagPacks    = "packs"
-	tagMatches  = "matches"
-	tagStream   = "stream"
-	tagService  = "service"
+	tagAccounts  = "accounts"
+	tagAgents    = "agents"
+	tagLeagues   = "leagues"
+	tagPacks     = "packs"
+	tagMatches   = "matches"
+	tagStream    = "stream"
+	tagProtocols = "protocols"
+	tagService   = "service"
 )
 
 func tags() []*huma.Tag {
@@ -44,6 +48,7 @@ func tags() []*huma.Tag {
 		{Name: tagPacks, Description: "Sets of tasks."},
 		{Name: tagMatches, Description: "Matches and their logs."},
 		{Name: tagStream, Description: "Events as they happen."},
+		{Name: tagProtocols, Description: "What agents of other protocols than AAP talk to."},
 		{Name: tagService, Description: "The service itself."},
 	}
 }
@@ -64,6 +69,7 @@ func routes() []route {
 		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", handle((*API).updateAgent), nil},
 		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handle((*API).retireAgent), nil},
 		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", handle((*API).checkAgent), nil},
+		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", handle((*API).proveKey), nil},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handle((*API).rehearse), nil},
 		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", handle((*API).pauseAgent), nil},
 		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", handle((*API).resumeAgent), nil},
@@ -114,6 +120,26 @@ func routes() []route {
 		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.Stream }), describeWatch},
 		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.Stream }), describeSendEvents},
 		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.JWKS }), describeJSON},
+
+		// The other protocols: agents talk to the arena under their own texts.
+		{post, "/agora", scopePublic, 200, "agora", tagProtocols, "Two-party Agora: begin a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{post, "/agora/conversations/{id}", scopePublic, 200, "agora-follow-up", tagProtocols, "Two-party Agora: go on with a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{del, "/agora/conversations/{id}", scopePublic, 200, "agora-end", tagProtocols, "Two-party Agora: end a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/wellknown", scopePublic, 200, "agora-wellknown", tagProtocols, "Two-party Agora: the Protocol Documents that the arena speaks", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{post, "/agora/x/{token}", scopePublic, 200, "agora-agent", tagProtocols, "The same for one agent, under its own base URL", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{post, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-follow-up", tagProtocols, "Go on with an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{del, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-end", tagProtocols, "End an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/x/{token}/wellknown", scopePublic, 200, "agora-agent-wellknown", tagProtocols, "The documents, for an agent", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{post, "/relay/events", scopePublic, 200, "relay-submit", tagProtocols, "Relay: submit a signed envelope", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/events", scopePublic, 200, "relay-events", tagProtocols, "Relay: envelopes, waiting for the next one", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/health", scopePublic, 200, "relay-health", tagProtocols, "Relay: is it there, and who is the arena", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/seed", scopePublic, 200, "relay-seed", tagProtocols, "Relay: example envelopes, in development only", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/v1/messages", scopePublic, 200, "relay-submit-alias", tagProtocols, "Relay: submit, as some SDKs do", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/v1/messages", scopePublic, 200, "relay-events-alias", tagProtocols, "Relay: envelopes, as some SDKs ask", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/v1/agents", scopePublic, 200, "relay-manifest", tagProtocols, "Relay: submit a capability manifest", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/v1/discover", scopePublic, 200, "relay-discover", tagProtocols, "Relay: who offers an intent", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/agentprotocol", scopePublic, 200, "agentprotocol", tagProtocols, "AgentProtocol: one signed message", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
+		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(speaks(arena.ProtocolAgentProtocol)), nil},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
@@ -202,11 +228,23 @@ func register[I, O any](a *API, op huma.Operation, h func(*API, context.Context,
 	})
 }
 
+// speaks is the handler of a protocol. Where the arena does not speak it,
+// there is nothing.
+func speaks(protocol string) func(*API) http.Handler {
+	return func(a *API) http.Handler {
+		if h := a.Speakers[protocol]; h != nil {
+			return h
+		}
+		return http.NotFoundHandler()
+	}
+}
+
 // serve mounts a plain handler, which reads and limits for itself.
 func serve(handler func(*API) http.Handler) func(*API, route) {
 	return func(a *API, r route) {
 		h := handler(a)
-		a.engine.Handle(r.method, r.path, func(c *gin.Context) { withClientAddress(c, h) })
+		path := strings.NewReplacer("{", ":", "}", "").Replace(r.path)
+		a.engine.Handle(r.method, path, func(c *gin.Context) { withClientAddress(c, h) })
 		op := r.operation()
 		op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
 		a.huma.OpenAPI().AddOperation(&op)

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -63,6 +65,10 @@ func testOptions(t *testing.T) Options {
 	return Options{
 		Store: struct{ Store }{}, Publisher: &publisher{},
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
+		Protocols: map[string]Protocol{
+			arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
+		},
+		Speakers:      map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
 		Viewers:       func(string) int { return 3 },
 		Wake:          func() {},
 		CheckEndpoint: checkEndpoint,
@@ -242,4 +248,13 @@ func signRecord(m arena.Match, rounds []arena.Round, answers []arena.Answer, log
 		return record.Signed{}, err
 	}
 	return record.Sign(r, func([]byte) (record.Signature, error) { return record.Signature{Alg: "none"}, nil })
+}
+
+// checkKey stands for a protocol whose keys are in hexadecimal.
+func checkKey(text string) (string, ed25519.PublicKey, error) {
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return "", nil, errors.New("is not a key in hexadecimal")
+	}
+	return strings.ToLower(text), key, nil
 }

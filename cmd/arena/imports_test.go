@@ -78,8 +78,10 @@ func rooms() []room {
 			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna"},
 			tests:   []string{"golang.org/x/net/dns/dnsmessage"},
 		},
-		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap"}, why: "what an author's endpoint is held against; signers are handed in"},
-		{dir: "protocol/*", ours: []string{"arena", "protocol"}, why: "adapter: one driver for each protocol, on the guarded client"},
+		{dir: "protocol/task", ours: words, why: "leaf of the protocols: a task and an answer, whatever carries them"},
+		{dir: "protocol/mailbox", ours: words, why: "leaf of the protocols: waiting, across nodes"},
+		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task"}, why: "what an author's endpoint is held against; signers are handed in"},
+		{dir: "protocol/*", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, why: "adapter: one driver for each protocol, on the guarded client"},
 		{dir: "web", why: "adapter: embedded pages, standard library only"},
 
 		{

@@ -29,6 +29,7 @@ import (
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
@@ -52,6 +53,8 @@ type server struct {
 	keys      *token.Keys
 	guard     *protocol.Guard
 	client    *protocol.Client
+	bell      *mailbox.Bell
+	protocols protocols
 	hub       *stream.Hub
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
@@ -204,7 +207,9 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	drivers := map[string]runner.Driver{"aap": driver}
+	s.bell = s.newBell()
+	s.protocols = protocols{arena.ProtocolAAP: {driver: driver}}
+	drivers := s.protocols.drivers()
 	judges, err := s.joinJudges(drivers)
 	if err != nil {
 		return err
@@ -223,7 +228,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		s.bus.OnWake(s.runner.Wake)
 	}
 	if s.sweeper, err = health.New(health.Options{
-		Store: s.store, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.hub, Canary: s.canary,
+		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
 		Spread: s.cfg.HealthInterval / 2, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return err
@@ -263,6 +268,7 @@ func (s *server) joinHTTP() error {
 	}
 	handler, err := api.New(api.Options{
 		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
+		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,

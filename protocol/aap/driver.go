@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/task"
 )
 
 // headBytes is how much of a reply that was not an answer is kept.
@@ -45,7 +46,7 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	if a.Seat.Endpoint == "" || a.TimeLimit <= 0 {
 		return nil, fmt.Errorf("task of %s in match %s: no endpoint or no time", a.Seat.AgentID, a.MatchID)
 	}
-	body, err := encodeTask(a)
+	body, err := task.Encode(a)
 	if err != nil {
 		return nil, fmt.Errorf("task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
 	}
@@ -80,8 +81,8 @@ func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 func reply(x protocol.Exchange, outputFormat string, request []byte) arena.Reply {
 	v, answer := classify(x, outputFormat)
 	r := arena.Reply{
-		Outcome: v.outcome, Reason: v.reason, Detail: v.detail, Status: x.Status,
-		Unreached: v.unreached, Retry: v.retry, Answer: answer,
+		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: x.Status,
+		Unreached: v.Unreached, Retry: v.Retry, Answer: answer,
 		SentAt: x.SentAt, Elapsed: x.Elapsed, Request: request,
 	}
 	if answer == nil {

@@ -221,7 +221,7 @@ func TestDriver_Probe(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			agent := protocoltest.NewAgent(t, protocoltest.AgentOptions{Health: c.health})
-			got := newDriver(t, nil).Probe(t.Context(), agent.Endpoint()+"/?key=1")
+			got := newDriver(t, nil).Probe(t.Context(), arena.Agent{Endpoint: agent.Endpoint() + "/?key=1"})
 			if got.CheckedAt.IsZero() || got.Latency <= 0 && c.want.OK || (got.Detail == "") != got.OK {
 				t.Errorf("checked %v, latency %v, detail %q", got.CheckedAt, got.Latency, got.Detail)
 			}
@@ -237,7 +237,7 @@ func TestDriver_Probe_cancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h := newDriver(t, nil).Probe(ctx, "http://127.0.0.1:1/agora"); h.OK || h.Reason != "cancelled" {
+	if h := newDriver(t, nil).Probe(ctx, arena.Agent{Endpoint: "http://127.0.0.1:1/agora"}); h.OK || h.Reason != "cancelled" {
 		t.Errorf("health %+v", h)
 	}
 }

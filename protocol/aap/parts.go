@@ -7,10 +7,6 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// EncodeTask makes the body of the task POST, for callers that send it
-// themselves: the conformance kit changes it first.
-func EncodeTask(a arena.Attempt) ([]byte, error) { return encodeTask(a) }
-
 // Claims are those of the token that goes with body.
 func Claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 	return claims(a, body, now)

@@ -21,8 +21,8 @@ const (
 // Probe asks the endpoint for its health. OK means status 200, JSON, status
 // "ok" and version "1.0"; otherwise Reason and Detail say what is wrong. It
 // counts nothing: Failures and Successes stay 0.
-func (d *Driver) Probe(ctx context.Context, endpoint string) arena.Health {
-	address, err := healthURL(endpoint)
+func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	address, err := healthURL(a.Endpoint)
 	if err != nil {
 		return arena.Health{CheckedAt: d.o.Now(), Reason: string(protocol.FailBlocked), Detail: "the endpoint is not a URL"}
 	}
@@ -35,22 +35,19 @@ func (d *Driver) Probe(ctx context.Context, endpoint string) arena.Health {
 // unhealthy gives the reason why x is not a healthy reply, "" when it is one.
 // It fills the agent's claims into h when they can be read.
 func unhealthy(x protocol.Exchange, h *arena.Health) (reason, detail string) {
-	if v, decided := failed(x.Failure); decided {
-		return v.reason, v.detail
-	}
-	if reason, detail := unreadable(x); reason != "" {
+	if reason, detail := protocol.Unreadable(x); reason != "" {
 		return reason, detail
 	}
 	r, err := decodeHealth(x.Body)
 	if err != nil {
-		return "bad_json", sentence(err.Error())
+		return "bad_json", protocol.Sentence(err.Error())
 	}
 	r.describe(h)
 	switch {
 	case r.Status != "ok":
-		return "not_ok", sentence(fmt.Sprintf("status is %q, not \"ok\"", r.Status))
+		return "not_ok", protocol.Sentence(fmt.Sprintf("status is %q, not \"ok\"", r.Status))
 	case r.Version != version:
-		return "bad_version", sentence(fmt.Sprintf("version is %q, not %q", r.Version, version))
+		return "bad_version", protocol.Sentence(fmt.Sprintf("version is %q, not %q", r.Version, version))
 	}
 	return "", ""
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/task"
 )
 
 // session is one run over one endpoint: what earlier checks found.
@@ -88,7 +89,7 @@ func (s *session) post(ctx context.Context, a arena.Attempt, d delivery) exchang
 	if d.sign == nil {
 		d.sign = s.Sign
 	}
-	body, err := aap.EncodeTask(a)
+	body, err := task.Encode(a)
 	if err != nil {
 		return ours(err)
 	}

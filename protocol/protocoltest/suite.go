@@ -15,7 +15,7 @@ import (
 // Driver is what the suite needs of a driver.
 type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
-	Probe(ctx context.Context, endpoint string) arena.Health
+	Probe(ctx context.Context, a arena.Agent) arena.Health
 }
 
 // Suite describes a driver to RunDriverSuite.
@@ -190,7 +190,7 @@ func (s Suite) attacks(t *testing.T) {
 			if n := server.Conns(); n != 1 { // Threat R9.
 				t.Errorf("one send made %d connections", n)
 			}
-			if h := s.Driver.Probe(t.Context(), endpointOf(t, a)); h.OK || h.Reason == "" {
+			if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: endpointOf(t, a)}); h.OK || h.Reason == "" {
 				t.Errorf("probe: ok %t, reason %q", h.OK, h.Reason)
 			}
 		})
@@ -211,15 +211,15 @@ func endpointOf(t *testing.T, a Attack) string {
 func (s Suite) health(t *testing.T) {
 	t.Parallel()
 	agent := NewAgent(t, AgentOptions{Health: s.Healthy})
-	if h := s.Driver.Probe(t.Context(), agent.Endpoint()); !h.OK || h.Reason != "" || h.MaxConcurrent < 1 || h.CheckedAt.IsZero() {
+	if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: agent.Endpoint()}); !h.OK || h.Reason != "" || h.MaxConcurrent < 1 || h.CheckedAt.IsZero() {
 		t.Errorf("healthy: %+v", h)
 	}
 	agent.SetHealth(HealthFails())
-	if h := s.Driver.Probe(t.Context(), agent.Endpoint()); h.OK || h.Reason == "" || h.Detail == "" {
+	if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: agent.Endpoint()}); h.OK || h.Reason == "" || h.Detail == "" {
 		t.Errorf("failing: %+v", h)
 	}
 	agent.Close()
-	if h := s.Driver.Probe(t.Context(), agent.Endpoint()); h.OK || h.Reason == "" {
+	if h := s.Driver.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: agent.Endpoint()}); h.OK || h.Reason == "" {
 		t.Errorf("gone: %+v", h)
 	}
 }

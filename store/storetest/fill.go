@@ -36,6 +36,8 @@ func Fill(t *testing.T, url string) *store.Store {
 		return nil
 	})
 	f.ok(err)
+	f.ok(second(f.PutMail(ctx, arena.Mail{Box: "box", ID: "1", Body: []byte{0, 255}, CreatedAt: start}, start.Add(time.Hour))))
+	f.ok(second(f.Once(ctx, "scope", "1", [32]byte{1}, start, start.Add(time.Hour))))
 	for i := range 3 { // the first is archived, the second dropped
 		f.over(fmt.Sprintf("m_%d", i+1), start.Add(time.Duration(i)*time.Minute), ids[i%2], ids[1+i%2])
 		switch i {

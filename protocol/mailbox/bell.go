@@ -1,0 +1,140 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Bus carries keys to the other nodes. It may lose one and then says so by
+// link.
+type Bus interface {
+	Publish(topic string, payload []byte)
+	Subscribe(topic string, message func(payload []byte), link func(up bool))
+}
+
+const topic = "mail"
+
+// How often a waiter looks by itself. While the bus holds this is only the net
+// under a node that was killed between its commit and its ring.
+const (
+	tickAlone  = 250 * time.Millisecond
+	tickLinked = 2 * time.Second
+)
+
+// Bell wakes those who wait for a key, here and on other nodes. It is safe for
+// concurrent use.
+type Bell struct {
+	bus    Bus
+	linked atomic.Bool
+
+	mu      sync.Mutex
+	waiters map[string]map[chan struct{}]struct{}
+}
+
+// NewBell makes a Bell. Without a bus (nil) it wakes the waiters of this node
+// at once, and those of others when they look by themselves.
+func NewBell(bus Bus) *Bell {
+	b := &Bell{bus: bus, waiters: map[string]map[chan struct{}]struct{}{}}
+	if bus != nil {
+		bus.Subscribe(topic, func(key []byte) { b.wake(string(key)) }, func(up bool) {
+			b.linked.Store(up)
+			if up {
+				b.wakeAll() // something may have been missed
+			}
+		})
+	}
+	return b
+}
+
+// Ring wakes everyone who waits for the key. Ring after the commit of what
+// they wait for.
+func (b *Bell) Ring(key string) {
+	b.wake(key)
+	if b.bus != nil {
+		b.bus.Publish(topic, []byte(key))
+	}
+}
+
+// Listen gives a channel that receives at least once after each Ring of the
+// key from now on, until stop is called. Who listens first, looks then, and
+// waits only when nothing was there, misses nothing; Await does that.
+func (b *Bell) Listen(key string) (rung <-chan struct{}, stop func()) {
+	ch := make(chan struct{}, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiters[key] == nil {
+		b.waiters[key] = map[chan struct{}]struct{}{}
+	}
+	b.waiters[key][ch] = struct{}{}
+	return ch, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.waiters[key], ch)
+		if len(b.waiters[key]) == 0 {
+			delete(b.waiters, key)
+		}
+	}
+}
+
+// Await calls look until it finds something, each time that the key rings and
+// now and then. It gives nil when look found something and when ctx ended
+// while nothing was there; otherwise look's error.
+func (b *Bell) Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error {
+	rung, stop := b.Listen(key)
+	defer stop()
+	var tick *time.Timer
+	for {
+		found, err := look(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return nil
+		case err != nil:
+			return fmt.Errorf("wait for %s: %w", key, err)
+		case found:
+			return nil
+		}
+		every := tickAlone
+		if b.linked.Load() {
+			every = tickLinked
+		}
+		if tick == nil {
+			tick = time.NewTimer(every)
+			defer tick.Stop()
+		} else {
+			tick.Reset(every)
+		}
+		select {
+		case <-rung:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (b *Bell) wake(key string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ring(b.waiters[key])
+}
+
+func (b *Bell) wakeAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, waiters := range b.waiters {
+		ring(waiters)
+	}
+}
+
+func ring(waiters map[chan struct{}]struct{}) {
+	for ch := range waiters {
+		select {
+		case ch <- struct{}{}:
+		default: // it has not looked since the last ring
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package task
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+const (
+	version = "1.0" // AAP
+
+	formatString = "string" // default of input_format and output_format
+	formatJSON   = "json"   // output_format that lets an answer be an object or array
+)
+
+// request is the body of the task POST: the members of AAP, "Request
+// format", in its order, then the arena's additions.
+type request struct {
+	Version          string   `json:"version"`
+	League           string   `json:"league"`
+	MatchID          string   `json:"match_id"`
+	Round            int      `json:"round"`
+	TotalRounds      *int     `json:"total_rounds"` // null: open end
+	Task             task     `json:"task"`
+	TimeLimitSeconds float64  `json:"time_limit_seconds"`
+	MaxTokens        *int     `json:"max_tokens"` // null: no limit
+	Rules            []string `json:"rules"`
+	OpponentCount    int      `json:"opponent_count"`
+
+	TaskID   string    `json:"task_id"`
+	Attempt  int       `json:"attempt"`
+	Deadline string    `json:"deadline"`
+	Previous *previous `json:"previous,omitempty"` // absent in the first round
+}
+
+type task struct {
+	Description  string   `json:"description"`
+	InputFormat  string   `json:"input_format"`
+	OutputFormat string   `json:"output_format"`
+	Options      []string `json:"options,omitempty"`
+}
+
+type previous struct {
+	Outcome    arena.Outcome `json:"outcome"`
+	Correct    string        `json:"correct"`
+	Points     arena.Points  `json:"points"`
+	MeasuredMS int64         `json:"measured_ms"`
+}
+
+// Encode makes the body of the task POST. time_limit_seconds is the
+// round's: what is left for a second attempt follows from deadline.
+func Encode(a arena.Attempt) ([]byte, error) {
+	r := request{
+		Version: version, League: a.League, MatchID: a.MatchID, Round: a.Round,
+		Task: task{
+			Description:  a.Task.Description,
+			InputFormat:  cmp.Or(a.Task.InputFormat, formatString),
+			OutputFormat: cmp.Or(a.Task.OutputFormat, formatString),
+			Options:      a.Task.Options,
+		},
+		TimeLimitSeconds: cmp.Or(a.RoundLimit, a.TimeLimit).Seconds(),
+		Rules:            []string{}, // [] and not null when there are none
+		OpponentCount:    a.Opponents,
+		TaskID:           a.Task.ID, Attempt: a.Number, Deadline: a.Deadline.UTC().Format(arena.TimeFormat),
+	}
+	if a.TotalRounds > 0 {
+		r.TotalRounds = &a.TotalRounds
+	}
+	if limit := cmp.Or(a.Task.MaxTokens, a.MaxTokens); limit > 0 {
+		r.MaxTokens = &limit
+	}
+	for _, rule := range slices.Concat(a.Rules, a.Task.Rules) {
+		if !slices.Contains(r.Rules, rule) { // the caller may have joined them already
+			r.Rules = append(r.Rules, rule)
+		}
+	}
+	if p := a.Previous; p != nil {
+		r.Previous = &previous{Outcome: p.Outcome, Correct: p.Correct, Points: p.Points, MeasuredMS: p.Measured.Milliseconds()}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // a question about a < b reads as it was written
+	if err := e.Encode(r); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// reply is the body of a reply: AAP, "Response format".
+type reply struct {
+	Answer        json.RawMessage `json:"answer"`
+	Confidence    *float64        `json:"confidence"`
+	Reasoning     string          `json:"reasoning"`
+	SubagentsUsed []string        `json:"subagents_used"`
+	ToolsUsed     []string        `json:"tools_used"`
+	Tokens        *int64          `json:"tokens"`
+	LatencyMS     *float64        `json:"latency_ms"`
+}
+
+// ErrNoAnswer and ErrBadAnswer tell a reply without an answer, and with one of
+// the wrong kind, from one that cannot be read.
+var (
+	ErrNoAnswer  = errors.New("the member answer is missing or null")
+	ErrBadAnswer = errors.New("the answer is an object or an array, but the task asks for text")
+)
+
+// DecodeAnswer reads a reply strictly: duplicate members, other spellings of
+// known names and wrong types are refused, unknown members are passed over
+// (threat R5).
+func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
+	var r reply
+	err := strictjson.UnmarshalOpen(body, &r,
+		"answer", "confidence", "reasoning", "subagents_used", "tools_used", "tokens", "latency_ms")
+	if err != nil {
+		return nil, fmt.Errorf("the body is not the JSON of a reply: %w", err)
+	}
+	text, err := answerText(r.Answer, outputFormat)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Confidence != nil && (*r.Confidence < 0 || *r.Confidence > 1):
+		return nil, errors.New("confidence is not in 0..1")
+	case r.Tokens != nil && *r.Tokens < 0:
+		return nil, errors.New("tokens is negative")
+	case r.LatencyMS != nil && *r.LatencyMS < 0:
+		return nil, errors.New("latency_ms is negative")
+	}
+	return &arena.AnswerBody{
+		Answer: text, Confidence: r.Confidence, Reasoning: r.Reasoning, SubagentsUsed: r.SubagentsUsed,
+		ToolsUsed: r.ToolsUsed, Tokens: r.Tokens, LatencyMS: r.LatencyMS,
+	}, nil
+}
+
+// answerText gives the text to judge: that of a string, the literal of a
+// number or boolean, and, when the task asks for JSON, an object or array in
+// its compact form.
+func answerText(raw json.RawMessage, outputFormat string) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", ErrNoAnswer
+	}
+	switch raw[0] {
+	case '"':
+		var s string
+		if err := strictjson.Unmarshal(raw, &s); err != nil {
+			return "", fmt.Errorf("answer: %w", err)
+		}
+		return s, nil
+	case '{', '[':
+		if outputFormat != formatJSON {
+			return "", ErrBadAnswer
+		}
+		var b bytes.Buffer
+		if err := json.Compact(&b, raw); err != nil {
+			return "", fmt.Errorf("answer: %w", err)
+		}
+		return b.String(), nil
+	case 't', 'f':
+		return string(raw), nil
+	default:
+		if _, err := strconv.ParseFloat(string(raw), 64); err != nil {
+			return "", errors.New("answer: the number is out of range")
+		}
+		return string(raw), nil
+	}
+}

@@ -1,0 +1,44 @@
+package task_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol/task"
+)
+
+func TestDecodeAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ body, format, want string }{
+		{`{"answer":"Canberra"}`, "", "Canberra"},
+		{`{"answer":""}`, "", ""},
+		{`{"answer":"caf\u00e9 \ud83d\ude00"}`, "", "café 😀"},
+		{`{"answer":42}`, "", "42"},
+		{`{"answer":1.50}`, "", "1.50"},
+		{`{"answer":-1e3}`, "number", "-1e3"},
+		{`{"answer":9223372036854775808}`, "", "9223372036854775808"},
+		{`{"answer":true}`, "", "true"},
+		{`{"answer":false}`, "json", "false"},
+		{`{"answer": {"a": [1, 2]} }`, "json", `{"a":[1,2]}`},
+		{`{"answer":[ "a" ]}`, "json", `["a"]`},
+		{`{"answer":"{}"}`, "json", "{}"},
+		{`{"answer":"x","confidence":null,"mood":{"a":1}}`, "", "x"},
+	} {
+		got, err := task.DecodeAnswer([]byte(c.body), c.format)
+		if err != nil || got.Answer != c.want {
+			t.Errorf("%s: %+v, %v; want %q", c.body, got, err, c.want)
+		}
+	}
+	full := `{"answer":"Canberra","confidence":0.95,"reasoning":"because","subagents_used":["knowledge_retriever"],"tools_used":[],"tokens":150,"latency_ms":340}`
+	got, err := task.DecodeAnswer([]byte(full), "")
+	confidence, tokens, latency := 0.95, int64(150), 340.0
+	want := &arena.AnswerBody{
+		Answer: "Canberra", Confidence: &confidence, Reasoning: "because",
+		SubagentsUsed: []string{"knowledge_retriever"}, ToolsUsed: []string{}, Tokens: &tokens, LatencyMS: &latency,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("the example of AAP: %v (-want +got):\n%s", err, diff)
+	}
+}
