@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -207,6 +208,9 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 		}
 	}
 	b.server.Start()
+	for !b.hub.running.Load() { // a test that is over before would close it first
+		runtime.Gosched()
+	}
 	t.Cleanup(func() {
 		b.hub.Close()
 		b.server.Close()

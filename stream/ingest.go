@@ -33,24 +33,53 @@ type queued struct {
 // CodeUnauthorized when there is no such seat and CodeRateLimited when it
 // comes too often or has nothing left to send. The caller gives the seat back.
 func (h *Handler) sit(ctx context.Context, c arena.TaskClaims) (*seat, error) {
-	s, ok := h.seats.find(seatKey{c.MatchID, c.AgentID})
-	if !ok {
-		m, err := h.parts.Matches.Match(ctx, c.MatchID)
-		if err == nil {
-			s, ok = h.seats.add(&m, c.AgentID, h.hub.now())
-		}
-		switch {
-		case errors.Is(err, &arena.Error{Code: arena.CodeNotFound}), err == nil && !ok:
-			return nil, arena.Errorf(arena.CodeUnauthorized, "the token's agent has no seat in that match")
-		case err != nil:
-			return nil, fmt.Errorf("match %s: %w", c.MatchID, err)
-		}
+	s, err := h.seatOf(ctx, seatKey{c.MatchID, c.AgentID})
+	if err != nil {
+		return nil, err
 	}
 	if err := s.connect(h.hub.now()); err != nil {
 		h.seats.release(s, h.hub.now())
 		return nil, err
 	}
 	return s, nil
+}
+
+// seatOf finds a seat; CodeUnauthorized when there is none.
+func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
+	if s, ok := h.seats.find(key); ok {
+		return s, nil
+	}
+	m, err := h.parts.Matches.Match(ctx, key.match)
+	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
+		return nil, fmt.Errorf("match %s: %w", key.match, err)
+	}
+	if err == nil {
+		if s, ok := h.seats.add(&m, key.agent, h.hub.now()); ok {
+			return s, nil
+		}
+	}
+	return nil, arena.Errorf(arena.CodeUnauthorized, "the agent has no seat in that match")
+}
+
+// Accept takes one event of an agent that another protocol has identified,
+// under the rules for events that came with a task token. The error's code
+// says why an event was not taken.
+func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
+	s, err := h.seatOf(ctx, seatKey{matchID, agentID})
+	if err != nil {
+		return err
+	}
+	defer func() { h.seats.release(s, h.hub.now()) }()
+	var reader strictjson.Reader
+	e, r := h.takeLine(s, &reader, bytes.TrimSpace(event))
+	if r == nil {
+		r = h.append(s, []queued{{e, len(event), 1}})
+	}
+	if r != nil {
+		h.hub.counters.refuse(r.code)
+		return arena.Errorf(r.code, "%s", r.message)
+	}
+	return nil
 }
 
 // authenticate checks a task token. Whatever is wrong with it, the answer is

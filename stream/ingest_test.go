@@ -247,6 +247,47 @@ func TestIngest_Post(t *testing.T) {
 	})
 }
 
+// Events of other protocols come under the same rules.
+func TestIngest_Accept(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.parts.EventMax = 2 })
+	b.match(arena.VisibilitySealed)
+	accept := func(agent, event string) arena.Code {
+		t.Helper()
+		return arena.CodeOf(b.handler.Accept(t.Context(), "m_1", agent, []byte(event)))
+	}
+	thought := `{"type":"thinking","message":"a"}`
+	for _, c := range []struct {
+		agent, event string
+		want         arena.Code
+	}{
+		{"ag_9", thought, arena.CodeUnauthorized},
+		{"ag_1", `{"type":"dance"}`, arena.CodeEventRefused},
+		{"ag_1", `{"type":"thinking","agent_id":"ag_2"}`, arena.CodeForgedIdentity},
+		{"ag_1", `{"type":"thinking","message":"` + strings.Repeat("x", maxMessage) + `"}`, arena.CodeTooLarge},
+	} {
+		if got := accept(c.agent, c.event); got != c.want {
+			t.Errorf("%s sends %.40s: %q, want %q", c.agent, c.event, got, c.want)
+		}
+	}
+	for range 2 {
+		if err := b.handler.Accept(t.Context(), "m_1", "ag_1", []byte(thought)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := accept("ag_1", thought); got != arena.CodeRateLimited {
+		t.Errorf("the third of two events: %q", got)
+	}
+	if rows := b.log.rows("m_1"); len(rows) != 2 || !strings.Contains(string(rows[0].Hidden), `"message":"a"`) || strings.Contains(string(rows[0].Body), "message") {
+		t.Errorf("stored %v", rows)
+	}
+	b.log.match("m_2", arena.VisibilityLive, "ag_1")
+	b.log.shut["m_2"] = true
+	if err := b.handler.Accept(t.Context(), "m_2", "ag_1", []byte(thought)); arena.CodeOf(err) != arena.CodeRoundClosed {
+		t.Errorf("after the round: %v", err)
+	}
+}
+
 // What is remembered of seats does not grow for ever.
 func TestSeats_Forget(t *testing.T) {
 	t.Parallel()
