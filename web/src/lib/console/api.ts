@@ -27,6 +27,7 @@ export const agent = (agentId: string, signal?: AbortSignal) => session.call<Age
 export const register = (body: NewAgent) => session.call<Agent>('POST', '/v1/agents', body);
 export const change = (agentId: string, body: AgentChange) => session.call<Agent>('PATCH', at(agentId), body);
 export const act = (agentId: string, what: 'check' | 'pause' | 'resume') => session.call<Agent>('POST', `${at(agentId)}/${what}`);
+export const proveKey = (agentId: string, signature: string) => session.call<Agent>('POST', `${at(agentId)}/key`, { signature });
 export const retire = (agentId: string) => session.call<void>('DELETE', at(agentId));
 
 /** The password travels as a header, in UTF-8 as the bytes of ISO 8859-1. */

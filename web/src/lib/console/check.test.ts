@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Agent } from '$lib/api/contract';
 import { consoleEn } from '$lib/i18n/console.en';
 import { reasonKey, stepsOf, STEPS } from './check';
 
-const checked = (reason: string, capabilities: string[] = [], leagues: string[] = []) => ({
-  leagues,
+const checked = (reason: string, capabilities: string[] = [], leagues: string[] = [], protocol: Agent['protocol'] = 'aap') => ({
+  leagues, protocol,
   health: { ok: reason === '', reason, capabilities, checked_at: '2026-11-01T00:00:00.000Z', latency_ms: 3, max_concurrent: 1 },
 });
 const states = (reason: string) => stepsOf(checked(reason)).map((s) => s.state[0]).join('');
@@ -11,7 +12,7 @@ const states = (reason: string) => stepsOf(checked(reason)).map((s) => s.state[0
 describe('the steps of an endpoint test', () => {
   it('wait before the first check', () => {
     expect(new Set(stepsOf(undefined).map((s) => s.state))).toEqual(new Set(['waiting']));
-    expect(stepsOf({ leagues: [], health: { ok: false, capabilities: [], latency_ms: 0, max_concurrent: 1 } }).map((s) => s.name)).toEqual([...STEPS]);
+    expect(stepsOf({ leagues: [], protocol: 'aap', health: { ok: false, capabilities: [], latency_ms: 0, max_concurrent: 1 } }).map((s) => s.name)).toEqual([...STEPS]);
   });
   it('all pass when the agent is healthy and plays where it entered', () =>
     expect(stepsOf(checked('', ['trivia', 'cup'], ['trivia'])).every((s) => s.state === 'passed')).toBe(true));
@@ -21,6 +22,11 @@ describe('the steps of an endpoint test', () => {
     ['bad_content_type', 'ppfsss'], ['bad_json', 'ppfsss'], ['too_large', 'ppfsss'],
     ['not_ok', 'pppfss'], ['bad_version', 'ppppfs'],
   ])('%s fails at its step', (reason, want) => expect(states(reason)).toBe(want));
+  it.each([
+    ['agora', '', 'pp'], ['agora', 'refused', 'fs'], ['agora', 'status_404', 'fs'],
+    ['envelope', 'key_not_proved', 'fss'], ['envelope', 'not_polling', 'pfs'], ['agentprotocol', '', 'ppp'],
+  ] as const)('of %s with the reason %s', (protocol, reason, want) =>
+    expect(stepsOf(checked(reason, [], [], protocol)).map((s) => s.state[0]).join('')).toBe(want));
   it('names the leagues that the agent does not declare', () => {
     const last = stepsOf(checked('', ['trivia'], ['trivia', 'cup'])).at(-1);
     expect(last).toEqual({ name: 'leagues', state: 'failed', reason: 'not_declared', missing: ['cup'] });

@@ -3,7 +3,12 @@ import type { Agent } from '$lib/api/contract';
 // The endpoint test as the steps that it takes, read from its one result.
 
 export const STEPS = ['reached', 'status', 'json', 'ok', 'version', 'leagues'] as const;
-export type StepName = (typeof STEPS)[number];
+export type StepName = (typeof STEPS)[number] | 'key';
+
+/** The steps for agents of a protocol: only AAP has a health check of its own. */
+const STEPS_OF: Readonly<Record<string, readonly StepName[]>> = {
+  aap: STEPS, agora: ['reached', 'leagues'], envelope: ['key', 'reached', 'leagues'], agentprotocol: ['key', 'reached', 'leagues'],
+};
 /** skipped: an earlier step failed, so this one was not tried. */
 export type StepState = 'passed' | 'failed' | 'skipped' | 'waiting';
 
@@ -19,21 +24,23 @@ export interface Step {
 const FAILS_AT: Readonly<Record<string, StepName>> = {
   redirect: 'status', switching_protocols: 'status',
   truncated: 'json', too_large: 'json', bad_encoding: 'json', bad_content_type: 'json', bad_json: 'json',
-  not_ok: 'ok', bad_version: 'version',
+  not_ok: 'ok', bad_version: 'version', key_not_proved: 'key',
 };
 
 /** The step at which a check fails with this reason; everything else is a failure to reach it. */
 const stepOf = (reason: string): StepName => FAILS_AT[reason] ?? (/^status_\d+$/.test(reason) ? 'status' : 'reached');
 
-export function stepsOf(agent: Pick<Agent, 'health' | 'leagues'> | undefined): Step[] {
-  if (!agent?.health.checked_at) return STEPS.map((name) => ({ name, state: 'waiting' }));
+export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol'> | undefined): Step[] {
+  const names = STEPS_OF[agent?.protocol ?? 'aap'] ?? STEPS;
+  if (!agent?.health.checked_at) return names.map((name) => ({ name, state: 'waiting' }));
   const { ok, reason = '', capabilities } = agent.health;
   if (ok) {
     const missing = agent.leagues.filter((slug) => !capabilities.includes(slug));
-    return STEPS.map((name) => (name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' }));
+    return names.map((name) => (name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' }));
   }
-  const at = STEPS.indexOf(stepOf(reason));
-  return STEPS.map((name, i) => (i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason }));
+  const step = stepOf(reason);
+  const at = names.indexOf(names.includes(step) ? step : 'reached');
+  return names.map((name, i) => (i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason }));
 }
 
 /** status_503 in the words' key and blank: status, 503. */
