@@ -76,6 +76,7 @@ type Attempt struct {
 	RoundLimit  time.Duration
 	Previous    *PreviousRound
 	Seat        Seat
+	Judging     bool // a question to a judge agent, not a round of its own match
 }
 
 // PreviousRound tells an agent how its last round went.

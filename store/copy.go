@@ -51,8 +51,14 @@ var tables = []table{
 	{"votes", []string{"match_id", "round", "voter"}, 1024},
 	{"fits", []string{"league"}, 64},
 	{"audit", []string{"id"}, 512},
+	{"conversations", []string{"key"}, 512},
+	{"secret_bases", []string{"agent_id"}, 512},
+	{"peers", []string{"agent_id"}, 512},
 	{"mail", []string{"box", "n"}, 256},
 	{"seen", []string{"scope", "id"}, 1024},
+	{"envelopes", []string{"no"}, 256}, // up to 64 KiB each
+	{"relay_keys", []string{"key"}, 512},
+	{"identities", []string{"name"}, 512},
 	{"counters", []string{"name"}, 512},
 	{"ticks", []string{"job", "tick"}, 1024},
 }

@@ -86,6 +86,16 @@ func reasonEntries() []struct {
 		{arena.OutcomeInvalid, entry{"bad_json", "The body is not strict JSON: a member twice, one that differs from a known one in case, a wrong type, a number out of its range.", "`response` holds the first 2 KiB of what came. `confidence` is a number from 0 to 1."}},
 		{arena.OutcomeInvalid, entry{"empty_answer", "`answer` is missing or null.", "Always send one; a guess costs nothing."}},
 		{arena.OutcomeInvalid, entry{"bad_answer", "`answer` is an object or a list, and `output_format` is not `json`.", "Send text, a number or a boolean."}},
+		{arena.OutcomeTimeout, entry{"agora_timeout", "Two-party Agora: the body of your reply was `{\"error\": \"TIMEOUT\"}`.", "As for 408."}},
+		{arena.OutcomeRateLimited, entry{"agora_rate_limited", "The same with `RATE_LIMITED`.", "As for 429."}},
+		{arena.OutcomeUnavailable, entry{"agora_unavailable", "The same with `UNAVAILABLE`.", "As for 503."}},
+		{arena.OutcomeError, entry{"agora_error", "The same with another word, twice.", "As for 500."}},
+		{arena.OutcomeError, entry{"agora_failure", "Two-party Agora: the status of your reply was `failure`, twice.", "Errors of your own belong into the body of a `success`: `{\"error\": …}`."}},
+		{arena.OutcomeUnavailable, entry{"unsupported_protocol", "Two-party Agora: you refused the document \"Agora Arena Round\", and plain words too.", "Serve one of the two."}},
+		{arena.OutcomeError, entry{"https_required", "Two-party Agora: the endpoint begins with `http://` and is not on the arena's own machine.", "Register an `https://` endpoint."}},
+		{arena.OutcomeError, entry{"not_polling", "The agent has no endpoint and did not ask for a task within a minute. In the first round it leaves the match.", "Keep a `next` waiting while the agent is there."}},
+		{arena.OutcomeVoid, entry{"not_stored", "The arena could not keep a message.", "Nothing: no rating moves."}},
+		{arena.OutcomeVoid, entry{"not_encoded", "The arena could not make a message.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"cancelled", "The arena ended the request.", "Nothing: no rating moves."}},
 	}
 }
@@ -200,6 +210,8 @@ func TestDocs_errors_complete(t *testing.T) {
 		literals(t, filepath.Join(ours, "outcome.go"), word),
 		literals(t, filepath.Join(ours, "aap", "outcome.go"), word),
 		literals(t, filepath.Join(ours, "aap", "probe.go"), word),
+		literals(t, filepath.Join(ours, "agora", "outcome.go"), regexp.MustCompile(`^(agora|https|unsupported|bad|empty)_[a-z_]+$`)),
+		literals(t, filepath.Join(ours, "agora", "deal.go"), regexp.MustCompile(`^not_[a-z]+$`)),
 	} {
 		for _, w := range words {
 			if !strings.Contains(page, "\n| `"+w+"` |") {

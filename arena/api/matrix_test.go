@@ -71,11 +71,11 @@ func matrix() map[string]answers {
 		"get-openapi": anyone(200), "get-docs": anyone(200), "get-health": anyone(200), "get-readiness": anyone(200),
 
 		// The protocols check signatures and secrets for themselves, in their rooms.
-		"agora": anyone(200), "agora-follow-up": anyone(200), "agora-end": anyone(200), "agora-wellknown": anyone(200),
+		"agora": anyone(200), "agora-follow-up": anyone(200), "agora-end": anyone(200), "agora-wellknown": anyone(200), "agora-document": anyone(200),
 		"agora-agent": anyone(200), "agora-agent-follow-up": anyone(200), "agora-agent-end": anyone(200), "agora-agent-wellknown": anyone(200),
 		"relay-submit": anyone(200), "relay-events": anyone(200), "relay-health": anyone(200), "relay-seed": anyone(200),
 		"relay-submit-alias": anyone(200), "relay-events-alias": anyone(200), "relay-manifest": anyone(200), "relay-discover": anyone(200),
-		"agentprotocol": anyone(200), "agentprotocol-socket": anyone(200),
+		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),

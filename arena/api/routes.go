@@ -126,6 +126,7 @@ func routes() []route {
 		{post, "/agora/conversations/{id}", scopePublic, 200, "agora-follow-up", tagProtocols, "Two-party Agora: go on with a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
 		{del, "/agora/conversations/{id}", scopePublic, 200, "agora-end", tagProtocols, "Two-party Agora: end a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
 		{get, "/agora/wellknown", scopePublic, 200, "agora-wellknown", tagProtocols, "Two-party Agora: the Protocol Documents that the arena speaks", serve(speaks(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/documents/{hash}", scopePublic, 200, "agora-document", tagProtocols, "Two-party Agora: the text of one Protocol Document", serve(speaks(arena.ProtocolAgora)), nil},
 		{post, "/agora/x/{token}", scopePublic, 200, "agora-agent", tagProtocols, "The same for one agent, under its own base URL", serve(speaks(arena.ProtocolAgora)), describeJSON},
 		{post, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-follow-up", tagProtocols, "Go on with an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
 		{del, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-end", tagProtocols, "End an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
@@ -139,6 +140,7 @@ func routes() []route {
 		{post, "/relay/v1/agents", scopePublic, 200, "relay-manifest", tagProtocols, "Relay: submit a capability manifest", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
 		{get, "/relay/v1/discover", scopePublic, 200, "relay-discover", tagProtocols, "Relay: who offers an intent", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
 		{post, "/agentprotocol", scopePublic, 200, "agentprotocol", tagProtocols, "AgentProtocol: one signed message", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
+		{get, "/agentprotocol", scopePublic, 200, "agentprotocol-hello", tagProtocols, "AgentProtocol: the arena's own signed hello", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
 		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(speaks(arena.ProtocolAgentProtocol)), nil},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},

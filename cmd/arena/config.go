@@ -52,6 +52,7 @@ type Config struct {
 	EventBurst           int
 	EventMax             int // per seat and match
 	SpectatorsPerAddress int
+	AgentProtocolDir     string // "": no file exchange
 	ShutdownGrace        time.Duration
 	ArchiveAfter         time.Duration // 0: never
 	KeepEvents           time.Duration // 0: for ever

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
@@ -192,6 +195,10 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
 		Arena: s.localURL(), Leagues: demoSlugs(),
 		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.pace(), Logger: log.With("component", "demo agents"),
+		Key: func(name string) ed25519.PrivateKey { // secret, and the same at each start
+			seed := sha256.Sum256([]byte(s.adminToken + "\n" + name))
+			return ed25519.NewKeyFromSeed(seed[:])
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("demo agents: %w", err)
@@ -313,6 +320,9 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 		return "", err
 	}
 	for _, have := range found.Items {
+		if have.Name == a.Name && a.PublicKey != "" {
+			return have.ID, nil
+		}
 		if have.Name == a.Name {
 			return have.ID, admin.call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
 		}
@@ -322,12 +332,19 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 		return "", err
 	}
 	var made struct {
-		ID string `json:"agent_id"`
+		ID        string `json:"agent_id"`
+		Challenge string `json:"key_challenge"`
 	}
-	err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+	agent := map[string]any{
 		"name": a.Name, "endpoint": a.Endpoint, "version": a.Version, "description": a.Description,
 		"leagues": []string{demoTrivia, demoArithmetic, demoElimination, demoSwiss},
-	}, &made)
+	}
+	if a.PublicKey != "" {
+		agent["protocol"], agent["public_key"] = arena.ProtocolEnvelope, a.PublicKey
+	}
+	if err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
+		err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)
+	}
 	return made.ID, err
 }
 

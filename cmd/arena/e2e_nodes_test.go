@@ -176,6 +176,7 @@ func TestE2E_Nodes(t *testing.T) {
 	t.Run("freeze", func(t *testing.T) { t.Parallel(); freeze(t, server) })
 	t.Run("drain by an admin", func(t *testing.T) { t.Parallel(); adminDrain(t, server) })
 	t.Run("jobs", func(t *testing.T) { t.Parallel(); jobsOnce(t, server) })
+	t.Run("polling agents", func(t *testing.T) { t.Parallel(); pollingAgents(t, server) })
 }
 
 // Three nodes are restarted one after the other: no round is lost or asked

@@ -81,6 +81,20 @@ func rooms() []room {
 		{dir: "protocol/task", ours: words, why: "leaf of the protocols: a task and an answer, whatever carries them"},
 		{dir: "protocol/mailbox", ours: words, why: "leaf of the protocols: waiting, across nodes"},
 		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task"}, why: "what an author's endpoint is held against; signers are handed in"},
+		{
+			dir: "protocol/agora", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, outside: []string{"github.com/goccy/go-yaml"},
+			why: "adapter: two-party Agora; its Protocol Documents begin with YAML",
+		},
+		{
+			dir: "protocol/envelope", ours: []string{"arena", "protocol", "protocol/task"}, why: "adapter: signed envelopes, threads, and the driver that plays through them",
+			outside: []string{"github.com/mr-tron/base58"}, tests: []string{"github.com/gowebpki/jcs"},
+		},
+		{dir: "protocol/envelope/relay", ours: []string{"arena", "protocol/envelope"}, why: "adapter: the relay over HTTP"},
+		{
+			dir: "protocol/agentprotocol", ours: []string{"arena", "protocol", "protocol/task"},
+			why:     "adapter: the driver of signed messages and the arena's side of their three transports",
+			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
+		},
 		{dir: "protocol/*", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, why: "adapter: one driver for each protocol, on the guarded client"},
 		{dir: "web", why: "adapter: embedded pages, standard library only"},
 
@@ -89,8 +103,12 @@ func rooms() []room {
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "golang.org/x/time/rate", "github.com/coder/websocket"},
 		},
 		{
-			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with",
-			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
+			dir: "sdk/go/arenaagent/envelope", ours: []string{"sdk/go/arenaagent"}, why: "an agent that plays through the relay",
+			outside: []string{"github.com/mr-tron/base58", "github.com/gowebpki/jcs"},
+		},
+		{
+			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with, and other protocols for their agents",
+			outside: []string{"github.com/gowebpki/jcs", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
 		},
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples stand on the SDK, as a stranger's agent would"},
 
@@ -109,12 +127,13 @@ func rooms() []room {
 // sharedLibraries may stand in several rooms; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
+		"github.com/mr-tron/base58":    "a did:key is written and read on both sides, and neither may import the other",
 		"golang.org/x/time/rate":       "a token bucket is a small part that each room keeps for itself",
 		"github.com/golang-jwt/jwt/v5": "arena/token signs what the SDK verifies, and neither may import the other",
 		"github.com/MicahParks/jwkset": "the key sets of both sides",
 		"github.com/MicahParks/keyfunc/v3": "the SDK verifies with it, and the arena will verify tokens " +
 			"of an outside issuer with it",
-		"github.com/coder/websocket": "stream serves the sockets that the SDK and the spectators of chaos dial",
+		"github.com/coder/websocket": "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
 	}
 }
 

@@ -44,7 +44,7 @@ func askJudge(ctx context.Context, drivers map[string]runner.Driver, q judge.Que
 	}
 	a := arena.Attempt{
 		MatchID: q.MatchID, League: q.League, Round: q.Round, TotalRounds: 1, Task: q.Task, TimeLimit: q.Limit, RoundLimit: q.Limit,
-		Deadline: time.Now().Add(q.Limit),
+		Deadline: time.Now().Add(q.Limit), Judging: true,
 		Seat: arena.Seat{
 			AgentID: q.Agent.ID, Name: q.Agent.Name, OwnerID: q.Agent.OwnerID, Protocol: q.Agent.Protocol,
 			Endpoint: q.Agent.Endpoint, PublicKey: q.Agent.PublicKey, Version: q.Agent.Version,

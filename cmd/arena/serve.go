@@ -74,6 +74,7 @@ func (s *server) Run(ctx context.Context) error {
 	defer stopStreaming()
 	hub, matches := make(chan error, 1), make(chan error, 1)
 	go func() { hub <- s.hub.Run(streaming) }()
+	s.wg.Go(func() { _ = s.signed.Run(streaming) }) // ends with its context alone
 	go func() { matches <- s.runner.Run(running) }()
 	jobs := s.startJobs(running)
 	s.log.Info("serving", "url", s.url, "addr", s.listener.Addr().String(), "node", s.node)
@@ -107,6 +108,11 @@ func (s *server) Close() error {
 	shutdown, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var problems []error
+	for _, l := range s.protocols {
+		if l.hangUp != nil {
+			l.hangUp()
+		}
+	}
 	for _, h := range []*http.Server{s.public, s.private} {
 		if h == nil {
 			continue
@@ -121,6 +127,11 @@ func (s *server) Close() error {
 		}
 	}
 	s.wg.Wait()
+	for _, l := range s.protocols {
+		if l.wait != nil {
+			l.wait()
+		}
+	}
 	if s.client != nil {
 		s.client.Close()
 	}

@@ -29,6 +29,8 @@ import (
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/agentprotocol"
+	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
@@ -55,6 +57,10 @@ type server struct {
 	client    *protocol.Client
 	bell      *mailbox.Bell
 	protocols protocols
+	relay     *relay.Server
+	signed    *agentprotocol.Server
+	streams   *stream.Handler
+	api       http.Handler
 	hub       *stream.Hub
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
@@ -79,6 +85,7 @@ type serverOptions struct {
 	ladderPause      time.Duration // 0: the scheduler's own
 	eliminationPause time.Duration
 	rateLimitPause   time.Duration // 0: the rulebook's
+	relayDev         bool          // the relay seeds itself on demand, and every key may post
 }
 
 // connsPerHost lets two whole rounds of 128 seats run against agents that
@@ -207,8 +214,10 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.bell = s.newBell()
 	s.protocols = protocols{arena.ProtocolAAP: {driver: driver}}
+	if err = s.speakOthers(ctx); err != nil {
+		return err
+	}
 	drivers := s.protocols.drivers()
 	judges, err := s.joinJudges(drivers)
 	if err != nil {
@@ -246,7 +255,8 @@ func (s *server) joinHTTP() error {
 	if s.opts.spectators > 0 {
 		spectators = s.opts.spectators
 	}
-	streams, err := stream.NewHandler(s.hub, stream.Parts{
+	var err error
+	s.streams, err = stream.NewHandler(s.hub, stream.Parts{
 		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
 		SpectatorsPerAddress: spectators,
 		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
@@ -266,8 +276,8 @@ func (s *server) joinHTTP() error {
 	if s.bus != nil {
 		takeShared = s.bus.Take
 	}
-	handler, err := api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
+	s.api, err = api.New(api.Options{
+		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
@@ -288,7 +298,7 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
-	s.public = s.httpServer(handler)
+	s.public = s.httpServer(s.api)
 	if s.privateListener != nil {
 		s.private = s.httpServer(s.privateHandler())
 	}

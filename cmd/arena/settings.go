@@ -116,6 +116,11 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseCount(v, &c.SpectatorsPerAddress, 1_000_000) },
 		},
 		{
+			Key:   "ARENA_AGENTPROTOCOL_DIR",
+			Doc:   "Directory in which agents of AgentProtocol and the arena exchange messages as files, for leagues on one machine. Empty: none.",
+			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },
+		},
+		{
 			Key: "ARENA_SHUTDOWN_GRACE", Default: "30s",
 			Doc: "Time that open rounds have to end after SIGTERM, 0s to 10m. A second signal ends the process at once.",
 			parse: func(c *Config, v string) error {

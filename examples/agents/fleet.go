@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,9 @@ type Options struct {
 	Speed     float64 // factor on all thinking times: 1 is the pace of a show, 0 answers at once
 	Logger    *slog.Logger
 	Now       func() time.Time // by which sleepers sleep; nil: the system's clock
+	// Key gives the key of an agent that plays through the arena's relay, the
+	// same at each start; nil: all agents listen.
+	Key func(name string) ed25519.PrivateKey
 }
 
 // Info describes one agent as its owner would register it.
@@ -38,8 +42,10 @@ type Info struct {
 	Name        string
 	Persona     string
 	Description string
-	Endpoint    string
+	Endpoint    string // "" when it plays through the relay
 	Version     string
+	PublicKey   string                        // "" when it listens
+	Prove       func(challenge string) string // signs the key_challenge; nil when it listens
 }
 
 // Fleet is a set of running agents. It must be closed.
@@ -51,7 +57,7 @@ type Fleet struct {
 
 type member struct {
 	Info
-	agent *arenaagent.Agent
+	agent *arenaagent.Agent // nil when it plays through the relay
 }
 
 // Start puts o.Count agents on loopback, each on a port of its own. They run
@@ -76,7 +82,11 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	ctx, f.stop = context.WithCancel(ctx)
 	mind := newMind(o.Knowledge)
 	for i := range o.Count {
-		if err := f.add(ctx, o, newActor(i, o, mind)); err != nil {
+		a, add := newActor(i, o, mind), f.add
+		if o.Key != nil && i%relayEvery == relayFirst {
+			add = f.addPolling
+		}
+		if err := add(ctx, o, a); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("start demo agents: %w", err)
 		}
@@ -126,7 +136,9 @@ func (f *Fleet) Agents() []Info {
 func (f *Fleet) SetID(name, agentID string) error {
 	for _, m := range f.members {
 		if m.Name == name {
-			m.agent.SetAgentID(agentID)
+			if m.agent != nil {
+				m.agent.SetAgentID(agentID)
+			}
 			return nil
 		}
 	}

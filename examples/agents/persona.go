@@ -56,10 +56,11 @@ func newActor(i int, o Options, m *mind) *actor {
 	if n := i / len(names()); n > 0 {
 		name = fmt.Sprintf("%s %d", name, n+1)
 	}
-	a := &actor{
-		persona: personas()[i%len(personas())], name: name, seed: o.Seed, speed: o.Speed,
-		mind: m, now: o.Now, born: o.Now(),
-	}
+	return newNamed(name, personas()[i%len(personas())], o, m)
+}
+
+func newNamed(name string, p persona, o Options, m *mind) *actor {
+	a := &actor{persona: p, name: name, seed: o.Seed, speed: o.Speed, mind: m, now: o.Now, born: o.Now()}
 	talent := a.dice("talent").Float64()*0.2 - 0.1
 	a.skill = min(max(a.persona.skill+talent, 0.05), 0.98)
 	return a

@@ -59,6 +59,8 @@ type AgentOptions struct {
 	Health Behaviour
 	// Capabilities are the slugs that the default health lists.
 	Capabilities []string
+	// Check tells a health check that comes as a POST by its body; nil: none does.
+	Check func(body []byte) bool
 }
 
 // Agent is a fake AAP agent on 127.0.0.1. All methods may be called by many
@@ -67,6 +69,7 @@ type Agent struct {
 	server *httptest.Server
 	cancel context.CancelFunc
 	play   func(Request) Behaviour
+	check  func(body []byte) bool
 
 	mu      sync.Mutex
 	health  Behaviour
@@ -79,7 +82,7 @@ type Agent struct {
 func NewAgent(t testing.TB, o AgentOptions) *Agent {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	a := &Agent{cancel: cancel, play: o.Play, health: o.Health, grown: make(chan struct{})}
+	a := &Agent{cancel: cancel, play: o.Play, check: o.Check, health: o.Health, grown: make(chan struct{})}
 	if a.play == nil {
 		a.play = func(Request) Behaviour { return Answer("42") }
 	}
@@ -151,6 +154,10 @@ func (a *Agent) serveTask(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller hung up
+	}
+	if a.check != nil && a.check(body) {
+		a.serveHealth(w, r)
+		return
 	}
 	req := Request{At: at, Proto: r.Proto, Header: r.Header.Clone(), Body: body}
 	if json.Unmarshal(body, &req.Task) != nil {

@@ -36,6 +36,8 @@ func Fill(t *testing.T, url string) *store.Store {
 		return nil
 	})
 	f.ok(err)
+	f.ok(f.GreetPeer(ctx, ids[0], []string{"arena:round"}, start))
+	f.ok(second(f.ConnectPeer(ctx, ids[0], "websocket", start)))
 	f.ok(second(f.PutMail(ctx, arena.Mail{Box: "box", ID: "1", Body: []byte{0, 255}, CreatedAt: start}, start.Add(time.Hour))))
 	f.ok(second(f.Once(ctx, "scope", "1", [32]byte{1}, start, start.Add(time.Hour))))
 	for i := range 3 { // the first is archived, the second dropped
@@ -73,11 +75,16 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.SaveVote(ctx, arena.Vote{MatchID: "m_5", Round: 1, Voter: [32]byte{1, 255}, Choice: ids[0], Other: ids[1], At: start}, 1))
 	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", Settlement: 1, At: start, Lines: []arena.FitLine{{AgentID: ids[0], Rating: 1_500_001}}}))
 	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "league.start", Target: "trivia", After: []byte(`{}`)}))
+	f.ok(f.OpenConversation(ctx, arena.Conversation{Key: [32]byte{9, 255}, State: `{}`, CreatedAt: start, ExpiresAt: start}, 1))
+	f.ok(f.SetSecretBase(ctx, ids[0], [32]byte{8, 0, 255}, start))
 	season := must(f.StartSeason(ctx, arena.Season{
 		ID: "se_1", League: "sums", Format: arena.FormatSwiss, StartedAt: start,
 		Entrants: []arena.Entrant{{AgentID: ids[0], OwnerID: "ow_a", Round: 1}, {AgentID: ids[1], OwnerID: "ow_b", Round: 1}},
 	}))(f)
 	f.ok(f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{{Round: 1, Slot: 1, Game: 1, Agents: ids[:2], CreatedAt: start}}}))
 	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
+	f.post(envelope("msg_1", 1))
+	f.ok(f.SaveManifest(ctx, "did:key:ann", []byte(`{}`), start))
+	f.ok(second(f.Identity(ctx, "envelope", []byte{0, 255})))
 	return f.Store
 }

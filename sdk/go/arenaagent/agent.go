@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,7 +169,7 @@ func (a *Agent) work(task *Task, token string, limit time.Duration, key string, 
 	stop := context.AfterFunc(ctx, func() { events.shut.Store(true) })
 	defer stop()
 
-	answer, err := a.call(ctx, task, events)
+	answer, err := called(ctx, task, events, a.handler, a.config.Logger)
 	took := a.config.Now().Sub(began)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // nobody waits any more
@@ -186,18 +185,6 @@ func (a *Agent) work(task *Task, token string, limit time.Duration, key string, 
 	events.shut.Store(true)
 	<-a.slots // before the reply: the next task may follow it at once
 	a.flights.finish(key, f, r)
-}
-
-// call runs the handler; its panic is an error.
-func (a *Agent) call(ctx context.Context, task *Task, events *Events) (answer Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.config.Logger.Error("handler panicked", slog.String("match_id", task.MatchID), slog.Int("round", task.Round),
-				slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			err = errors.New("the handler panicked")
-		}
-	}()
-	return a.handler(ctx, task, events)
 }
 
 func (a *Agent) replyFor(answer Answer, events *Events, took time.Duration, err error) reply {

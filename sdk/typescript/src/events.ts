@@ -1,4 +1,3 @@
-import type { Link } from './link.js';
 import { maxNames } from './task.js';
 import type { Answer } from './task.js';
 import { clip } from './text.js';
@@ -7,20 +6,25 @@ import { clip } from './text.js';
 const maxEvent = 16 << 10;
 const maxText = 4 << 10;
 
+/** Where events go. @internal */
+export interface Shows {
+  push(token: string, event: string): void;
+}
+
 /**
  * Reports what an agent does on one task to the spectators (AAP, "Streaming events"). Its methods never wait and never
  * throw.
  */
 export class Events {
   #open = true;
-  readonly #link: Link | null;
+  readonly #link: Shows | null;
   readonly #token: string;
   readonly #drop: () => void;
   readonly #agents = new Set<string>();
   readonly #tools = new Set<string>();
 
   /** Without a link everything is dropped: for trying a handler without an arena. */
-  constructor(link: Link | null = null, token = '', drop: () => void = () => {}) {
+  constructor(link: Shows | null = null, token = '', drop: () => void = () => {}) {
     this.#link = link;
     this.#token = token;
     this.#drop = drop;

@@ -1,0 +1,166 @@
+package agentprotocol
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// arrival is a message from an agent for someone who waits.
+type arrival struct {
+	At   time.Time // when it came in, by the clock of the node that took it
+	Data []byte    // as it came
+	m    message
+}
+
+// correlation is what the id of a request says: which match it belongs to and
+// until when it may be answered. It carries a code by which any node knows
+// that the arena gave it to this agent.
+type correlation struct {
+	matchID string
+	until   time.Time
+}
+
+func correlationSecret(key ed25519.PrivateKey) [32]byte {
+	return sha256.Sum256(append([]byte("agentprotocol correlation\n"), key.Seed()...))
+}
+
+func (s *Server) newCorrelation(agentID string, c correlation) string {
+	text := c.matchID + "." + strconv.FormatInt(c.until.UnixMilli(), 36) + "." + rand.Text()
+	return text + "." + s.code(agentID, text)
+}
+
+func (s *Server) code(agentID, text string) string {
+	mac := hmac.New(sha256.New, s.secret[:])
+	_, _ = mac.Write([]byte(agentID + "\n" + text)) // a hash takes everything
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// readCorrelation reads an id that was given to the agent.
+func (s *Server) readCorrelation(id, agentID string) (correlation, bool) {
+	i := strings.LastIndexByte(id, '.')
+	if i < 0 || !hmac.Equal([]byte(id[i+1:]), []byte(s.code(agentID, id[:i]))) {
+		return correlation{}, false
+	}
+	part := strings.Split(id[:i], ".")
+	until, err := strconv.ParseInt(part[1], 36, 64)
+	return correlation{matchID: part[0], until: time.UnixMilli(until)}, err == nil
+}
+
+// wait registers for what arrives under a key on this node, until stop.
+func (s *Server) wait(key string) (arrivals <-chan arrival, stop func()) {
+	ch := make(chan arrival, 1)
+	s.mu.Lock()
+	s.waiting[key] = append(s.waiting[key], ch)
+	s.mu.Unlock()
+	return ch, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		left := slices.DeleteFunc(s.waiting[key], func(c chan arrival) bool { return c == ch })
+		if s.waiting[key] = left; len(left) == 0 {
+			delete(s.waiting, key)
+		}
+	}
+}
+
+// arrived hands a message to who waits for it here, or leaves it for another
+// node. conflict: there is another answer already.
+func (s *Server) arrived(ctx context.Context, key string, m message, ttl time.Duration) error {
+	a := arrival{At: s.o.Now(), Data: m.raw, m: m}
+	s.mu.Lock()
+	here := s.waiting[key]
+	delete(s.waiting, key)
+	for _, ch := range here {
+		ch <- a // there is room for one, and it gets no other
+	}
+	s.mu.Unlock()
+	if len(here) > 0 && m.Type != TypeHello { // several nodes may ask for a hello
+		return nil
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("encode arrival: %w", err)
+	}
+	id := "answer" // the first one counts
+	if m.Type == TypeHello {
+		id = m.ID
+	}
+	return s.o.Mail.Put(ctx, answerBox(key), id, body, ttl)
+}
+
+func answerBox(key string) string { return "agentprotocol from " + key }
+
+func agentBox(agentID string) string { return "agentprotocol to " + agentID }
+
+func helloOf(agentID string) string { return "hello " + agentID }
+
+// helloStays is how long a hello waits for a node that asked for it.
+const helloStays = 15 * time.Second
+
+// lastLook is how long after the end the mailbox is asked once more: what came
+// in time to another node may still be on its way.
+const lastLook = 25 * time.Millisecond
+
+// await waits until something arrives, here or at another node, and until the
+// time is over. Messages that came in before since are passed over.
+func (s *Server) await(ctx context.Context, key string, here <-chan arrival, since time.Time, limit time.Duration) (arrival, bool) {
+	waiting, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	elsewhere := make(chan arrival, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if a, ok := s.fetch(waiting, key, since); ok {
+			elsewhere <- a
+		}
+	}()
+	defer func() { stop(); <-done }()
+	select {
+	case a := <-here:
+		return a, true
+	case a := <-elsewhere:
+		return a, true
+	case <-waiting.Done():
+	}
+	<-done
+	select {
+	case a := <-here: // both were ready
+		return a, true
+	case a := <-elsewhere:
+		return a, true
+	default:
+	}
+	if ctx.Err() != nil {
+		return arrival{}, false
+	}
+	last, end := context.WithTimeout(ctx, lastLook)
+	defer end()
+	return s.fetch(last, key, since)
+}
+
+// fetch takes the first message of a key that another node left since a time.
+func (s *Server) fetch(ctx context.Context, key string, since time.Time) (arrival, bool) {
+	for after := int64(0); ; {
+		mail, err := s.o.Mail.Next(ctx, answerBox(key), after, 1)
+		if err != nil || len(mail) == 0 {
+			return arrival{}, false
+		}
+		after = mail[0].N
+		var a arrival
+		if json.Unmarshal(mail[0].Body, &a) != nil || a.At.Before(since) {
+			continue
+		}
+		if a.m, err = readMessage(a.Data); err == nil {
+			return a, true
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package agentprotocol
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/task"
+)
+
+const (
+	headBytes = 2 << 10 // of a reply that was not an answer
+	// setup is how long a request may take to be written.
+	setup = 10 * time.Second
+)
+
+// The actions of a round's request. An agent that lists exactly the plain one
+// is asked by it; every other agent by the one with the league as variant.
+const (
+	actionRound = "arena:round"
+	actionPlain = "arena.round"
+)
+
+// Driver speaks AgentProtocol in matches. It is safe for concurrent use.
+type Driver struct{ s *Server }
+
+// Driver gives the driver that waits at this Server.
+func (s *Server) Driver() *Driver { return &Driver{s} }
+
+// call is one attempt to be sent.
+type call struct {
+	a      arena.Attempt
+	key    ed25519.PublicKey
+	action string
+	params []byte
+	stale  bool // the agent has not said hello for long
+}
+
+// letter is one signed request.
+type letter struct {
+	id          string
+	correlation string
+	data        []byte
+}
+
+// Prepare makes the signed request of a round. Nothing is sent before send is
+// called; send is called at most once. An error means that the arena itself
+// could not make the request.
+func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+	where := func(err error) error {
+		return fmt.Errorf("request to %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	if a.TimeLimit <= 0 {
+		return nil, where(errors.New("no time"))
+	}
+	c := &call{a: a, action: actionRound + "/" + a.League}
+	if _, c.key, err = CheckKey(a.Seat.PublicKey); err != nil {
+		return nil, where(err)
+	}
+	if c.params, err = task.Encode(a); err != nil {
+		return nil, where(err)
+	}
+	p, err := d.s.o.Peers.Peer(ctx, a.Seat.AgentID)
+	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
+		return nil, where(err)
+	}
+	if slices.Contains(p.Capabilities, actionPlain) && !slices.ContainsFunc(p.Capabilities, func(c string) bool { return covers(c, actionRound+"/"+a.League) }) {
+		c.action = actionPlain
+	}
+	c.stale = d.s.o.Now().Sub(p.HelloAt) > d.s.timing.greet
+	first, err := d.letter(c)
+	if err != nil {
+		return nil, where(err)
+	}
+	return func(ctx context.Context) arena.Reply { return d.play(ctx, c, first) }, nil
+}
+
+func (d *Driver) letter(c *call) (l letter, err error) {
+	l.correlation = d.s.newCorrelation(c.a.Seat.AgentID, correlation{
+		matchID: c.a.MatchID, until: d.s.o.Now().Add(c.a.TimeLimit + setup),
+	})
+	l.id, l.data, err = d.s.me.seal(c.key, TypeRequest, requestPayload{
+		Action: c.action, CorrelationID: l.correlation, Params: c.params, Timeout: c.a.TimeLimit.Milliseconds(),
+	})
+	return l, err
+}
+
+// play sends the request. An agent that does not know the arena, or its
+// signature, gets a hello and the request once more, within the same limit.
+func (d *Driver) play(ctx context.Context, c *call, first letter) arena.Reply {
+	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
+	if c.stale {
+		d.shake(ctx, agent, c.key, d.s.timing.hello) // what comes of it, the request will tell
+	}
+	said := d.ask(ctx, c, first, c.a.TimeLimit)
+	if !said.stranger {
+		return said.Reply
+	}
+	left := c.a.TimeLimit - said.Elapsed
+	began := d.s.o.Now()
+	if left > 0 {
+		d.shake(ctx, agent, c.key, min(left, d.s.timing.hello))
+		left -= d.s.o.Now().Sub(began)
+	}
+	second, err := d.letter(c)
+	if left <= 0 || err != nil {
+		return said.Reply
+	}
+	again := d.ask(ctx, c, second, left)
+	if !again.SentAt.IsZero() {
+		again.Elapsed += again.SentAt.Sub(said.SentAt)
+	}
+	again.SentAt = said.SentAt
+	return again.Reply
+}
+
+// outcome is the reply to one letter. stranger: the agent says that it does
+// not know the arena or its signature.
+type outcome struct {
+	arena.Reply
+	stranger bool
+}
+
+// ask sends one letter the way that the agent has, and waits for its answer.
+func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration) outcome {
+	here, stop := d.s.wait(l.correlation)
+	defer stop()
+	o := outcome{Reply: arena.Reply{Request: l.data}}
+	if c.a.Seat.Endpoint == "" {
+		if v, sent := d.post(ctx, c, l, limit); !sent {
+			o.judge(v)
+			return o
+		}
+		o.SentAt = d.s.o.Now()
+	} else {
+		x := d.s.o.Client.Do(ctx, protocol.Request{Method: http.MethodPost, URL: c.a.Seat.Endpoint, Body: l.data, Limit: limit})
+		o.SentAt, o.Elapsed, o.Status = x.SentAt, x.Elapsed, x.Status
+		if x.Failure != "" || x.Status != http.StatusAccepted {
+			d.read(&o, c, l, x)
+			return o
+		}
+		limit -= x.Elapsed
+	}
+	began := d.s.o.Now()
+	a, ok := d.s.await(ctx, l.correlation, here, time.Time{}, limit)
+	whole := began.Sub(o.SentAt) + limit
+	o.Elapsed = d.s.o.Now().Sub(o.SentAt)
+	switch {
+	case ctx.Err() != nil:
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: string(protocol.FailCancelled), Detail: "the arena ended the request"})
+	case !ok:
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no answer came within the time limit"})
+	default:
+		o.Elapsed = min(o.Elapsed, max(0, a.At.Sub(o.SentAt)))
+		if o.Elapsed > whole {
+			o.judge(protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailLate), Detail: "the answer came after the time limit"})
+			return o
+		}
+		d.hear(&o, c, a.m)
+	}
+	return o
+}
+
+// judge takes a verdict over.
+func (o *outcome) judge(v protocol.Verdict) {
+	o.Outcome, o.Reason, o.Detail, o.Unreached, o.Retry = v.Outcome, v.Reason, v.Detail, v.Unreached, v.Retry
+}
+
+// post leaves a letter for an agent without an endpoint: at its socket, on
+// whatever node that is, or in the folder.
+func (d *Driver) post(ctx context.Context, c *call, l letter, limit time.Duration) (v protocol.Verdict, sent bool) {
+	err := d.s.deliver(ctx, c.a.Seat.AgentID, c.key, l.id, l.data, limit)
+	switch {
+	case err == nil:
+		return v, true
+	case errors.Is(err, errAway):
+		return protocol.Verdict{Outcome: arena.OutcomeError, Reason: "not_connected", Detail: err.Error(), Unreached: true, Retry: true}, false
+	case ctx.Err() != nil:
+		return protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: string(protocol.FailCancelled), Detail: "the arena ended the request"}, false
+	}
+	d.s.o.Logger.Error("cannot deliver a request", slog.String("agent_id", c.a.Seat.AgentID), slog.Any("error", err))
+	return protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: "not_delivered", Detail: "the arena could not deliver the request"}, false
+}
+
+// errAway means that an agent has no way in.
+var errAway = errors.New("the agent has no endpoint, no open WebSocket and no files")
+
+// there says whether a peer's newest connection still counts.
+func (s *Server) there(p arena.Peer) bool {
+	fresh := s.timing.fresh
+	if p.Way == wayFile {
+		fresh = s.timing.greet
+	}
+	return !p.SeenAt.IsZero() && s.o.Now().Sub(p.SeenAt) < fresh
+}
+
+// deliver hands a message to the agent's newest connection.
+func (s *Server) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
+	p, err := s.o.Peers.Peer(ctx, agentID)
+	switch {
+	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
+		return err
+	case s.there(p) && p.Way == wayWebSocket:
+		return s.o.Mail.Put(ctx, agentBox(agentID), mailID, data, ttl)
+	case s.there(p) && p.Way == wayFile && s.files != nil:
+		if strings.HasPrefix(mailID, helloMail) {
+			s.files.ask(agentID, s.o.Now())
+		}
+		return s.files.write(s.me.public, key, strings.TrimPrefix(mailID, helloMail), s.o.Now(), data)
+	}
+	return errAway
+}
+
+// read judges what an endpoint answered.
+func (d *Driver) read(o *outcome, c *call, l letter, x protocol.Exchange) {
+	defer func() {
+		if o.Answer == nil {
+			o.Head = x.Body[:min(len(x.Body), headBytes)]
+		}
+	}()
+	v, decided := protocol.Judge(x)
+	told := x.Failure == "" && x.Status >= 400 && x.Status <= 499 && v.Outcome == arena.OutcomeInvalid // it may say why
+	if decided && !told {
+		o.judge(v)
+		return
+	}
+	m, reason, err := d.s.reply(x.Body, c.key)
+	if err == nil {
+		if id, bad := answerTo(m); m.Type != TypeResponse && m.Type != TypeError || bad != nil || id != l.correlation {
+			reason, err = "wrong_correlation", errors.New("the message is not a response or error with the correlationId of the request")
+		}
+	}
+	switch {
+	case err == nil && (!decided || m.Type == TypeError):
+		d.hear(o, c, m)
+	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
+		o.stranger = true
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: v.Reason, Detail: "the agent does not know the arena, or not its signature"})
+	case decided:
+		o.judge(v)
+	default:
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeInvalid, Reason: reason, Detail: protocol.Sentence(err.Error())})
+	}
+}
+
+// reply reads a message that came in the body of a reply. The connection is
+// the arena's own, and its correlation is used once, so ids are not noted.
+func (s *Server) reply(body []byte, key ed25519.PublicKey) (m message, reason string, err error) {
+	if m, err = readMessage(body); err != nil {
+		return m, "bad_message", err
+	}
+	if refused := s.addressed(m); refused != nil {
+		return m, "bad_message", errors.New(refused.message)
+	}
+	if !names(m.From.AgentID, key) {
+		return m, "wrong_sender", errors.New("from.agentId is not the agent's registered key")
+	}
+	if err := m.verify(key); err != nil {
+		return m, "bad_signature", err
+	}
+	return m, "", nil
+}
+
+// hear puts a response or error into the words of the outcome table
+// (rulebook, section 3).
+func (d *Driver) hear(o *outcome, c *call, m message) {
+	defer func() {
+		if o.Answer == nil && o.Head == nil {
+			o.Head = m.raw[:min(len(m.raw), headBytes)]
+		}
+	}()
+	if m.Type == TypeError {
+		p, _ := readError(m.Payload) // it was read before
+		o.judge(verdictOf(p))
+		o.stranger = p.Code == UnknownAgent || p.Code == InvalidSignature
+		return
+	}
+	p, _ := readResponse(m.Payload) // it was read before
+	if p.Status != statusSuccess {
+		o.judge(protocol.Verdict{
+			Outcome: arena.OutcomeError, Retry: true, Reason: "not_success",
+			Detail: protocol.Sentence(fmt.Sprintf("status is %q, not %q", p.Status, statusSuccess)),
+		})
+		return
+	}
+	answer, reason, err := readResult(p.Result, c.a.Task.OutputFormat)
+	if err != nil {
+		o.judge(protocol.Verdict{Outcome: arena.OutcomeInvalid, Reason: reason, Detail: protocol.Sentence(err.Error())})
+		return
+	}
+	o.judge(protocol.Verdict{Outcome: arena.OutcomeAnswered})
+	o.Answer = answer
+}
+
+// readResult reads the answer in a response.
+func readResult(result json.RawMessage, outputFormat string) (_ *arena.AnswerBody, reason string, err error) {
+	answer, err := task.DecodeAnswer(result, outputFormat)
+	switch {
+	case errors.Is(err, task.ErrNoAnswer):
+		return nil, "empty_answer", err
+	case errors.Is(err, task.ErrBadAnswer):
+		return nil, "bad_answer", err
+	case err != nil:
+		return nil, "bad_json", err
+	}
+	// What was signed is a double: a longer number is another one by now.
+	var number struct {
+		Answer float64 `json:"answer"`
+	}
+	if strictjson.UnmarshalOpen(result, &number) == nil && math.Abs(number.Answer) >= 1<<53 {
+		return nil, "bad_answer", errors.New("a number of 2^53 or more is sent as a string")
+	}
+	return answer, "", nil
+}
+
+// verdictOf gives the outcome of an error message (text, "Error Codes").
+func verdictOf(p errorPayload) protocol.Verdict {
+	v := protocol.Verdict{
+		Outcome: arena.OutcomeError, Reason: "error_" + strings.ToLower(string(p.Code)),
+		Detail: protocol.Sentence(fmt.Sprintf("the agent answered with %s: %s", p.Code, p.Message)),
+	}
+	switch p.Code {
+	case Timeout:
+		v.Outcome = arena.OutcomeTimeout
+	case RateLimited:
+		v.Outcome = arena.OutcomeRateLimited
+	case CapabilityNotSupported, UnknownAgent, InvalidSignature:
+		v.Outcome = arena.OutcomeUnavailable
+	case InvalidMessage:
+	case InternalError:
+		v.Retry = true
+	default:
+		v.Reason, v.Retry = "error_other", true
+	}
+	return v
+}

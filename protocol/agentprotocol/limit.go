@@ -1,0 +1,73 @@
+package agentprotocol
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// The limits of what comes in. An agent may send its answers and a full
+// stream of events (20 a second); an address may send this many messages that
+// are refused.
+const (
+	agentRate, agentBurst     = 40, 80
+	refusedRate, refusedBurst = 2, 40
+	maxBuckets                = 16384
+	maxSocketsPerAddress      = 64
+)
+
+// limits counts by agent and by address. The zero value with a clock is ready.
+type limits struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	agents  map[string]*rate.Limiter
+	refused map[string]*rate.Limiter
+}
+
+// allow takes one message of an agent.
+func (l *limits) allow(agentID string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bucket(&l.agents, agentID, agentRate, agentBurst, l.now()).AllowN(l.now(), 1)
+}
+
+// annoy counts a refused message of an address, patient says whether another
+// one may come.
+func (l *limits) annoy(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	bucket(&l.refused, address, refusedRate, refusedBurst, l.now()).AllowN(l.now(), 1)
+}
+
+func (l *limits) patient(address string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, known := l.refused[address]
+	return !known || b.TokensAt(l.now()) >= 1
+}
+
+// bucket gives the bucket of a key. When there are too many, those that are
+// full again go; when none is, all go.
+func bucket(all *map[string]*rate.Limiter, key string, perSecond rate.Limit, burst int, now time.Time) *rate.Limiter {
+	if *all == nil {
+		*all = map[string]*rate.Limiter{}
+	}
+	b, known := (*all)[key]
+	if !known {
+		if len(*all) >= maxBuckets {
+			maps.DeleteFunc(*all, func(_ string, b *rate.Limiter) bool { return b.TokensAt(now) >= float64(burst) })
+			if len(*all) >= maxBuckets {
+				clear(*all)
+			}
+		}
+		b = rate.NewLimiter(perSecond, burst)
+		(*all)[key] = b
+	}
+	return b
+}
+
+func sortedNames(actions map[string]Action) []string { return slices.Sorted(maps.Keys(actions)) }

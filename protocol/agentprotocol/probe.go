@@ -1,0 +1,154 @@
+package agentprotocol
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// The bounds of what an agent may declare of itself.
+const (
+	maxHelloBody  = 16 << 10
+	maxConcurrent = 1000
+	skew          = 2 * time.Second // between the clocks of two nodes
+)
+
+// Probe says hello to the agent and waits five seconds for its hello. OK means
+// that it came, signed by the agent's key. The capabilities are the leagues
+// that the agent plays. It counts nothing: Failures and Successes stay 0.
+func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	h := arena.Health{CheckedAt: d.s.o.Now()}
+	fail := func(reason, detail string) arena.Health {
+		h.Reason, h.Detail = reason, detail
+		return h
+	}
+	if a.KeyProvedAt.IsZero() {
+		return fail("key_not_proved", "the owner has not proved to hold the agent's key")
+	}
+	_, key, err := CheckKey(a.PublicKey)
+	if err != nil {
+		return fail("bad_key", protocol.Sentence(err.Error()))
+	}
+	p, err := d.s.o.Peers.Peer(ctx, a.ID)
+	if p.KeyName != nameOf(key) && (err == nil || arena.CodeOf(err) == arena.CodeNotFound) {
+		err = d.s.o.Peers.NamePeer(ctx, a.ID, nameOf(key))
+	}
+	if err != nil {
+		d.s.o.Logger.Warn("cannot note an agent's key", slog.String("agent_id", a.ID), slog.Any("error", err))
+	}
+	began := d.s.o.Now()
+	said := d.shake(ctx, a, key, d.s.timing.hello)
+	h.CheckedAt = d.s.o.Now()
+	h.Latency = h.CheckedAt.Sub(began)
+	if said.reason != "" {
+		return fail(said.reason, said.detail)
+	}
+	hello, err := readHello(said.m.Payload)
+	if err != nil {
+		return fail("bad_version", protocol.Sentence(err.Error()))
+	}
+	h.OK = true
+	h.MaxConcurrent = min(max(hello.MaxConcurrent, 1), maxConcurrent)
+	h.Capabilities = leaguesOf(said.m.From.Capabilities, a.Leagues)
+	return h
+}
+
+// leaguesOf gives the leagues that an agent plays: those that it entered and
+// its capabilities cover, and those that it names.
+func leaguesOf(capabilities, entered []string) []string {
+	leagues := []string{}
+	add := func(slug string) {
+		if !slices.Contains(leagues, slug) {
+			leagues = append(leagues, slug)
+		}
+	}
+	for _, slug := range entered {
+		if slices.ContainsFunc(capabilities, func(c string) bool { return c == actionPlain || covers(c, actionRound+"/"+slug) }) {
+			add(slug)
+		}
+	}
+	for _, c := range capabilities {
+		if slug, ok := strings.CutPrefix(c, actionRound+"/"); ok && slug != "" {
+			add(slug)
+		}
+	}
+	return leagues
+}
+
+// shaken is what came of a hello; reason is "" when a hello came back.
+type shaken struct {
+	m              message
+	reason, detail string
+}
+
+// shake sends a hello and waits for the agent's.
+func (d *Driver) shake(ctx context.Context, a arena.Agent, key ed25519.PublicKey, limit time.Duration) shaken {
+	id, data, err := d.s.me.seal(key, TypeHello, d.s.hello())
+	if err != nil {
+		return shaken{reason: "internal", detail: "the arena could not make a hello"}
+	}
+	here, stop := d.s.wait(helloOf(a.ID))
+	defer stop()
+	began := d.s.o.Now()
+	if a.Endpoint == "" {
+		if err := d.s.deliver(ctx, a.ID, key, helloMail+id, data, limit); err != nil {
+			if errors.Is(err, errAway) {
+				return shaken{reason: "not_connected", detail: err.Error()}
+			}
+			d.s.o.Logger.Error("cannot deliver a hello", slog.String("agent_id", a.ID), slog.Any("error", err))
+			return shaken{reason: "internal", detail: "the arena could not deliver its hello"}
+		}
+	} else {
+		x := d.s.o.Client.Do(ctx, protocol.Request{
+			Method: http.MethodPost, URL: a.Endpoint, Body: data, Limit: limit, WholeCall: true, MaxBody: maxHelloBody,
+		})
+		if x.Failure != "" || x.Status != http.StatusAccepted {
+			return d.readHello(ctx, a.ID, key, x)
+		}
+		limit -= d.s.o.Now().Sub(began)
+	}
+	arrived, ok := d.s.await(ctx, helloOf(a.ID), here, began.Add(-skew), limit)
+	switch {
+	case ctx.Err() != nil:
+		return shaken{reason: string(protocol.FailCancelled), detail: "the arena ended the check"}
+	case !ok:
+		return shaken{reason: string(protocol.FailTimeout), detail: "no hello came back within the time limit"}
+	}
+	return shaken{m: arrived.m}
+}
+
+// readHello reads the hello in the body of a reply, and notes it.
+func (d *Driver) readHello(ctx context.Context, agentID string, key ed25519.PublicKey, x protocol.Exchange) shaken {
+	v, decided := protocol.Judge(x)
+	if decided && x.Status < 400 {
+		return shaken{reason: v.Reason, detail: v.Detail}
+	}
+	m, reason, err := d.s.reply(x.Body, key)
+	switch {
+	case err == nil && m.Type == TypeError:
+		p, err := readError(m.Payload)
+		if err != nil {
+			return shaken{reason: "bad_message", detail: protocol.Sentence(err.Error())}
+		}
+		v := verdictOf(p)
+		return shaken{reason: v.Reason, detail: v.Detail}
+	case decided:
+		return shaken{reason: v.Reason, detail: v.Detail}
+	case err != nil:
+		return shaken{reason: reason, detail: protocol.Sentence(err.Error())}
+	case m.Type != TypeHello:
+		return shaken{reason: "not_hello", detail: "the answer to a hello is a hello"}
+	}
+	if err := d.s.o.Peers.GreetPeer(ctx, agentID, m.From.Capabilities, d.s.o.Now()); err != nil {
+		d.s.o.Logger.Warn("cannot note a hello", slog.String("agent_id", agentID), slog.Any("error", err))
+	}
+	return shaken{m: m}
+}

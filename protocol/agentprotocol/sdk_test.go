@@ -1,0 +1,240 @@
+package agentprotocol
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/examples/agents"
+	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	sdk "github.com/agora-arena/arena/sdk/go/arenaagent/agentprotocol"
+)
+
+// sdkAgent is an agent written on the Go SDK, registered in the house.
+func (h *house) sdkAgent(n *node, handler arenaagent.Handler) (*fake, *sdk.Agent) {
+	h.t.Helper()
+	f := h.agent()
+	client := &http.Client{Transport: &http.Transport{}}
+	h.t.Cleanup(client.CloseIdleConnections)
+	agent, err := sdk.New(sdk.Config{Arena: n.web.URL, Key: f.key, Name: "Sdk", MaxConcurrent: 2, HTTPClient: client, Logger: discard()}, handler)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if agent.PublicKey() != rawID(f.public()) {
+		h.t.Errorf("key %s", agent.PublicKey())
+	}
+	return f, agent
+}
+
+// An agent on the Go SDK plays over HTTP and over a WebSocket, shows events
+// and has every outcome.
+func TestSDK_Go(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T, agent *sdk.Agent) string{
+		"HTTP": func(t *testing.T, agent *sdk.Agent) string {
+			t.Helper()
+			web := httptest.NewServer(agent)
+			t.Cleanup(web.Close)
+			return web.URL
+		},
+		"WebSocket": func(t *testing.T, agent *sdk.Agent) string {
+			t.Helper()
+			ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+			done := make(chan error, 1)
+			go func() { done <- agent.Run(ctx) }()
+			t.Cleanup(func() {
+				stop()
+				if err := <-done; err != nil {
+					t.Errorf("run: %v", err)
+				}
+			})
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			n := h.node()
+			var fails error
+			f, agent := h.sdkAgent(n, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+				events.Thinking("reading " + task.League)
+				events.ToolCall("map", 1)
+				return arenaagent.Answer{Value: task.Options[1], Confidence: 0.9}, fails
+			})
+			endpoint := start(t, agent)
+			a := arena.Agent{ID: f.id, Endpoint: endpoint, PublicKey: rawID(f.public()), KeyProvedAt: time.Now(), Leagues: []string{"trivia"}}
+			var health arena.Health
+			for !health.OK { // until the socket is open
+				if t.Context().Err() != nil {
+					t.Fatalf("health %+v", health)
+				}
+				health = n.driver.Probe(t.Context(), a)
+			}
+			if health.MaxConcurrent != 2 || !slices.Equal(health.Capabilities, []string{"trivia"}) {
+				t.Errorf("health %+v", health)
+			}
+			for _, c := range []struct {
+				err  error
+				want arena.Outcome
+			}{
+				{nil, arena.OutcomeAnswered},
+				{arenaagent.ErrTimeout, arena.OutcomeTimeout},
+				{arenaagent.ErrRateLimited, arena.OutcomeRateLimited},
+				{arenaagent.ErrUnavailable, arena.OutcomeUnavailable},
+				{errors.New("broken"), arena.OutcomeError},
+			} {
+				fails = c.err
+				r := n.send(t, f.attempt(endpoint, enough))
+				if r.Outcome != c.want {
+					t.Errorf("%v: %q, want %q: %s", c.err, r.Outcome, c.want, r.Detail)
+				}
+				if r.Answer != nil && (r.Answer.Answer != "Canberra" || !slices.Equal(r.Answer.ToolsUsed, []string{"map"})) {
+					t.Errorf("answer %+v", r.Answer)
+				}
+			}
+			got := n.events.all()
+			if len(got) < 2 || got[0] != "m_1 "+f.id+` {"message":"reading trivia","type":"thinking"}` {
+				t.Errorf("%d events: %v", len(got), got)
+			}
+		})
+	}
+}
+
+// A handler is called once for a request that comes again over another socket,
+// and the proof of the key is one that registration takes.
+func TestSDK_Go_reconnect(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	n, second := h.node(), h.node()
+	called, answer := make(chan struct{}, 9), make(chan struct{})
+	f, agent := h.sdkAgent(n, func(context.Context, *arenaagent.Task, *arenaagent.Events) (arenaagent.Answer, error) {
+		called <- struct{}{}
+		<-answer
+		return arenaagent.Answer{Value: "Canberra"}, nil
+	})
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- agent.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	for {
+		if p, err := h.store.Peer(t.Context(), f.id); err == nil && n.there(p) {
+			break
+		}
+	}
+	send, err := second.driver.Prepare(t.Context(), f.attempt("", enough))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies := make(chan arena.Reply, 1)
+	go func() { replies <- send(t.Context()) }()
+	<-called
+	n.mu.Lock()
+	lost := n.sockets[f.id]
+	n.mu.Unlock()
+	_ = lost.ws.CloseNow()
+	for { // it has come back
+		n.mu.Lock()
+		k := n.sockets[f.id]
+		n.mu.Unlock()
+		if k != nil && k != lost {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(answer)
+	if r := <-replies; r.Outcome != arena.OutcomeAnswered || len(called) != 0 {
+		t.Errorf("%q, %d more calls: %s", r.Outcome, len(called), r.Detail)
+	}
+	a := arena.Agent{ID: f.id, PublicKey: rawID(f.public())}
+	challenge := a.KeyChallenge("https://arena.example")
+	signature, err := base64.StdEncoding.DecodeString(sdk.SignChallenge(f.key, challenge))
+	if err != nil || !ed25519.Verify(f.public(), []byte(challenge), signature) {
+		t.Errorf("challenge: %v", err)
+	}
+}
+
+// An SDK agent answers the arena alone.
+func TestSDK_Go_strangers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	n := h.node()
+	f, agent := h.sdkAgent(n, func(context.Context, *arenaagent.Task, *arenaagent.Events) (arenaagent.Answer, error) {
+		t.Error("a stranger's task was worked on")
+		return arenaagent.Answer{}, nil
+	})
+	web := httptest.NewServer(agent)
+	t.Cleanup(web.Close)
+	request := map[string]any{"action": "arena:round/trivia", "correlationId": "1", "params": map[string]any{}}
+	stranger := &fake{t: t, key: newKey(t), arena: f.public()}
+	stranger.name = rawID(stranger.public())
+	pretender := &fake{t: t, key: newKey(t), arena: f.public(), name: rawID(f.arena)}
+	house := &fake{t: t, key: h.key, arena: f.public(), name: rawID(f.arena)}
+	for name, c := range map[string]struct {
+		data   []byte
+		status int
+	}{
+		"stranger":  {stranger.message("request", request), 401},
+		"pretender": {pretender.message("request", request), 401},
+		"old":       {house.with("request", request, set("timestamp", "2026-02-01T15:08:00Z")), 400},
+		"another's": {house.with("request", request, set("to", map[string]any{"agentId": stranger.name})), 400},
+		"garbage":   {[]byte("{"), 401},
+		"code":      {house.message("request", map[string]any{"action": "code-review", "correlationId": "1"}), 200},
+	} {
+		status, body := f.post(web.URL, c.data)
+		if status != c.status || !strings.Contains(string(body), `"type":"error"`) {
+			t.Errorf("%s: status %d, %s", name, status, body)
+		}
+	}
+}
+
+// The demo agent plays as soon as it is registered, though nothing could call
+// it.
+func TestDemoAgent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	n := h.node()
+	zeno, err := agents.StartSigned(context.WithoutCancel(t.Context()), agents.Options{
+		Arena: n.web.URL, Leagues: []string{"trivia"}, Knowledge: map[string]string{"capital?": "Canberra"}, Logger: discard(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(zeno.Close)
+	f := h.agent(func(a *arena.Agent) { a.PublicKey = zeno.PublicKey })
+	a := arena.Agent{ID: f.id, PublicKey: zeno.PublicKey, KeyProvedAt: time.Now()}
+	challenge := a.KeyChallenge(n.web.URL)
+	key, err := parseKey(zeno.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := base64.StdEncoding.DecodeString(zeno.Prove(challenge))
+	if err != nil || !ed25519.Verify(key, []byte(challenge), signature) {
+		t.Errorf("challenge: %v", err)
+	}
+	for h := n.driver.Probe(t.Context(), a); !h.OK || !slices.Equal(h.Capabilities, []string{"trivia"}); h = n.driver.Probe(t.Context(), a) {
+		if t.Context().Err() != nil {
+			t.Fatalf("health %+v", h)
+		}
+	}
+	attempt := f.attempt("", enough)
+	attempt.Seat.PublicKey = zeno.PublicKey
+	if r := n.send(t, attempt); r.Outcome != arena.OutcomeAnswered || r.Answer.Answer == "" {
+		t.Errorf("reply %+v", r)
+	}
+	if len(n.events.all()) == 0 {
+		t.Error("no events")
+	}
+}

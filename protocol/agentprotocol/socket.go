@@ -1,0 +1,333 @@
+package agentprotocol
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// The close codes of a socket: those of the stream, with the same meanings.
+const (
+	closeRestart    websocket.StatusCode = 1012 // the arena restarts: come back
+	closeBadRequest websocket.StatusCode = 4400 // not a hello, or too many messages that are refused
+	closeUnknown    websocket.StatusCode = 4401 // the hello was refused
+	closeSlow       websocket.StatusCode = 4408 // does not read, or does not answer pings
+	closeReplaced   websocket.StatusCode = 4409 // the agent has a newer connection
+	closeTooMany    websocket.StatusCode = 4429 // too many messages
+)
+
+// maxRefused is how many messages of a socket may be refused in a row.
+const maxRefused = 10
+
+const (
+	wayWebSocket = "websocket"
+	wayFile      = "file"
+)
+
+// epochMail marks mail that tells the sockets of an agent about a newer one,
+// helloMail a hello that the agent is to answer.
+const (
+	epochMail = "epoch "
+	helloMail = "hello "
+)
+
+// socket is an agent's WebSocket. One goroutine reads and answers, one brings
+// the agent's mail, one pings.
+type socket struct {
+	ws    *websocket.Conn
+	from  sender
+	epoch int64
+	asked atomic.Bool // a hello went out: the next one that comes in is its answer
+
+	open   context.Context //nolint:containedctx // ends with the socket, whoever ends it
+	stop   context.CancelFunc
+	ending atomic.Pointer[closing]
+}
+
+type closing struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// end ends the socket; the first reason counts.
+func (k *socket) end(code websocket.StatusCode, reason string) {
+	k.ending.CompareAndSwap(nil, &closing{code, reason})
+	k.stop()
+}
+
+// serveSocket takes an agent's WebSocket: a signed hello within five seconds,
+// answered by the arena's, then one message per text frame both ways.
+func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
+	address := addressOf(r)
+	if !s.limits.patient(address) || !s.openFrom(address) {
+		s.refuse(w, message{}, tooMany())
+		return
+	}
+	defer s.closeFrom(address)
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		s.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
+		return
+	}
+	ws.SetReadLimit(MaxMessage)
+	// Ending the context of a read would break the connection without a close
+	// frame, so reading ends by closing. The request's own context ends too soon.
+	ctx := context.WithoutCancel(r.Context())
+	open, stop := context.WithCancel(ctx)
+	k := &socket{ws: ws, open: open, stop: stop}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		<-open.Done()
+		if c := k.ending.Load(); c != nil {
+			_ = ws.Close(c.code, c.reason) // the peer may be gone
+		}
+		_ = ws.CloseNow()
+	}()
+	if answer, ok := s.greet(ctx, k); !ok {
+		s.limits.annoy(address)
+	} else if s.enter(ctx, k) {
+		// Who reads the arena's hello can be reached from then on.
+		if s.write(ctx, k, answer) == nil {
+			s.awake(k.open, k.from.agent)
+			s.converse(ctx, k)
+		}
+		s.leave(k)
+	}
+	stop()
+	<-closed
+}
+
+// openFrom counts a socket of an address; false: it has too many, or the
+// server is closed.
+func (s *Server) openFrom(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.open[address] >= maxSocketsPerAddress {
+		return false
+	}
+	s.open[address]++
+	s.wg.Add(1)
+	return true
+}
+
+func (s *Server) closeFrom(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[address]--; s.open[address] == 0 {
+		delete(s.open, address)
+	}
+	s.wg.Done()
+}
+
+// greet reads the first frame, which must be the hello of a known agent, and
+// gives the answer to it. A hello that was seen before opens no socket.
+func (s *Server) greet(ctx context.Context, k *socket) (answer []byte, ok bool) {
+	late := time.AfterFunc(s.timing.hello, func() { k.end(closeBadRequest, "the first message is a hello, within five seconds") })
+	defer late.Stop()
+	kind, data, err := k.ws.Read(ctx)
+	if err != nil {
+		return nil, false
+	}
+	m, from, refused := s.receive(ctx, data)
+	switch {
+	case refused != nil:
+	case kind != websocket.MessageText:
+		refused = refuse(http.StatusBadRequest, InvalidMessage, "messages are text frames")
+	case m.Type != TypeHello:
+		refused = refuse(http.StatusBadRequest, InvalidMessage, "the first message is a hello")
+	case !from.first:
+		refused = refuse(http.StatusConflict, InvalidMessage, "this hello was used before: make another one for each socket")
+	}
+	if refused == nil {
+		answer, refused = s.handle(ctx, m, from)
+	}
+	if refused == nil {
+		k.from = from
+		return answer, true
+	}
+	if answer, err = s.complaint(m, refused); err == nil {
+		_ = s.write(ctx, k, answer) // it is closed in any case
+	}
+	if refused.code == InvalidMessage {
+		k.end(closeBadRequest, "the hello was refused")
+	}
+	k.end(closeUnknown, "the hello was refused")
+	return nil, false
+}
+
+// enter makes the socket the agent's newest, on all nodes.
+func (s *Server) enter(ctx context.Context, k *socket) bool {
+	id := k.from.agent.ID
+	epoch, err := s.o.Peers.ConnectPeer(ctx, id, wayWebSocket, s.o.Now())
+	if err == nil {
+		k.epoch = epoch
+		err = s.o.Mail.Put(ctx, agentBox(id), epochMail+strconv.FormatInt(epoch, 10), []byte{}, s.timing.fresh)
+	}
+	if err != nil {
+		s.o.Logger.Error("cannot note a connection", slog.String("agent_id", id), slog.Any("error", err))
+		k.end(closeRestart, "the arena cannot take connections now")
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		k.end(closeRestart, "the arena restarts")
+		return false
+	}
+	if old := s.sockets[id]; old != nil && old.epoch < epoch {
+		old.end(closeReplaced, "the agent has a newer connection")
+	}
+	if old := s.sockets[id]; old == nil || old.epoch < epoch {
+		s.sockets[id] = k
+	}
+	return true
+}
+
+func (s *Server) leave(k *socket) {
+	s.mu.Lock()
+	if s.sockets[k.from.agent.ID] == k {
+		delete(s.sockets, k.from.agent.ID)
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), s.timing.write)
+	defer cancel()
+	if _, err := s.o.Peers.SeePeer(ctx, k.from.agent.ID, k.epoch, time.Time{}); err != nil {
+		s.o.Logger.Warn("cannot note the end of a connection", slog.String("agent_id", k.from.agent.ID), slog.Any("error", err))
+	}
+}
+
+// converse reads until the socket ends, and waits for the other two goroutines.
+func (s *Server) converse(ctx context.Context, k *socket) {
+	var others sync.WaitGroup
+	others.Go(func() { s.bringMail(k.open, k) })
+	others.Go(func() { s.beat(k.open, k) })
+	defer func() { k.stop(); others.Wait() }()
+	for refusals := 0; ; {
+		kind, data, err := k.ws.Read(ctx)
+		if err != nil {
+			if errors.Is(err, websocket.ErrMessageTooBig) {
+				k.end(websocket.StatusMessageTooBig, "a message has at most 65536 bytes")
+			}
+			return
+		}
+		refused := s.hear(ctx, k, kind, data)
+		if refused == nil {
+			refusals = 0
+			continue
+		}
+		switch refusals++; {
+		case refused.status == http.StatusTooManyRequests && refusals >= maxRefused:
+			k.end(closeTooMany, "too many messages")
+		case refusals >= maxRefused:
+			k.end(closeBadRequest, "too many messages that are refused")
+		}
+	}
+}
+
+// hear takes one frame and answers it.
+func (s *Server) hear(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
+	m, from, refused := s.receive(ctx, data)
+	var answer []byte
+	switch {
+	case refused != nil:
+	case kind != websocket.MessageText:
+		refused = refuse(http.StatusBadRequest, InvalidMessage, "messages are text frames")
+	case from.agent.ID != k.from.agent.ID:
+		refused = refuse(http.StatusForbidden, InvalidSignature, "this socket is another agent's")
+	default:
+		answer, refused = s.handle(ctx, m, from)
+		if m.Type == TypeHello && k.asked.Swap(false) {
+			answer = nil // theirs was the answer
+		}
+	}
+	if refused != nil && m.Type != TypeError { // errors are not answered by errors
+		var err error
+		if answer, err = s.complaint(m, refused); err != nil {
+			s.o.Logger.Error("cannot make an error message", slog.Any("error", err))
+		}
+	}
+	if answer != nil && s.write(ctx, k, answer) != nil {
+		k.stop()
+	}
+	return refused
+}
+
+// write writes one frame, whole unless the peer does not read: then it is
+// closed.
+func (s *Server) write(ctx context.Context, k *socket, data []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timing.write)
+	defer cancel()
+	err := k.ws.Write(ctx, websocket.MessageText, data)
+	if errors.Is(err, context.DeadlineExceeded) {
+		k.ending.CompareAndSwap(nil, &closing{closeSlow, "the agent does not read"})
+	}
+	return err
+}
+
+// bringMail writes what the arena has for the agent, from every node. What an
+// older socket may have lost is written again while it is not over: messages
+// have ids.
+func (s *Server) bringMail(ctx context.Context, k *socket) {
+	defer k.stop()
+	for after := int64(0); ; {
+		mail, err := s.o.Mail.Next(ctx, agentBox(k.from.agent.ID), after, 16)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.o.Logger.Warn("cannot read an agent's mail", slog.String("agent_id", k.from.agent.ID), slog.Any("error", err))
+			k.end(closeRestart, "the arena cannot read its mail now")
+			return
+		}
+		for _, letter := range mail {
+			after = letter.N
+			if text, ok := strings.CutPrefix(letter.ID, epochMail); ok {
+				if epoch, _ := strconv.ParseInt(text, 10, 64); epoch > k.epoch { // of our own making
+					k.end(closeReplaced, "the agent has a newer connection")
+					return
+				}
+				continue
+			}
+			if strings.HasPrefix(letter.ID, helloMail) {
+				k.asked.Store(true)
+			}
+			if s.write(ctx, k, letter.Body) != nil {
+				return
+			}
+		}
+	}
+}
+
+// beat pings, and keeps the connection noted as there.
+func (s *Server) beat(ctx context.Context, k *socket) {
+	tick := time.NewTicker(s.timing.ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		pong, cancel := context.WithTimeout(ctx, s.timing.ping)
+		err := k.ws.Ping(pong)
+		cancel()
+		if err != nil {
+			k.end(closeSlow, "the agent does not answer pings")
+			return
+		}
+		newest, err := s.o.Peers.SeePeer(ctx, k.from.agent.ID, k.epoch, s.o.Now())
+		if err == nil && !newest {
+			k.end(closeReplaced, "the agent has a newer connection")
+			return
+		}
+	}
+}

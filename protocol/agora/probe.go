@@ -1,0 +1,108 @@
+package agora
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// The limits of a health check (rulebook, section 4).
+const (
+	probeLimit = 5 * time.Second // from dialling to the last byte
+	probeBody  = 4 << 10
+
+	maxConcurrent   = 1000
+	maxLatency      = time.Hour
+	maxCapabilities = 100
+)
+
+const awayDetail = "the agent has not asked for a task within the last minute"
+
+// Probe asks an agent whether it can play, by one exchange under the document
+// "Agora Arena Health": the very request of a match with another body. An
+// agent that refuses the document speaks the protocol and is healthy; it plays
+// the leagues that it has entered. An agent without an endpoint is healthy
+// while it polls. Probe counts nothing: Failures and Successes stay 0.
+func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	h := arena.Health{CheckedAt: d.o.Now(), Capabilities: a.Leagues, MaxConcurrent: 1}
+	if a.Endpoint == "" {
+		d.probeBase(ctx, a, &h)
+	} else {
+		d.probeEndpoint(ctx, a, &h)
+	}
+	h.OK = h.Reason == ""
+	return h
+}
+
+func (d *Driver) probeBase(ctx context.Context, a arena.Agent, h *arena.Health) {
+	until, atOnce, err := d.o.Bases.AliveUntil(ctx, a.ID)
+	switch {
+	case err != nil:
+		h.Reason, h.Detail = "not_stored", "the arena could not look when the agent polled"
+	case !d.o.Now().Before(until):
+		h.Reason, h.Detail = "not_polling", awayDetail
+	default:
+		h.MaxConcurrent = max(atOnce, 1)
+	}
+}
+
+func (d *Driver) probeEndpoint(ctx context.Context, a arena.Agent, h *arena.Health) {
+	base, err := url.Parse(a.Endpoint)
+	if err != nil {
+		h.Reason, h.Detail = string(protocol.FailBlocked), "the endpoint is not a URL"
+		return
+	}
+	if d.insecure(base) {
+		v := needsTLS()
+		h.Reason, h.Detail = v.Reason, v.Detail
+		return
+	}
+	hash := d.docs.health.Hash()
+	message, err := encode(request{Hash: &hash, Sources: []string{}, Body: "{}"})
+	if err != nil {
+		h.Reason, h.Detail = "not_encoded", "the arena could not make the message"
+		return
+	}
+	x := d.o.Client.Do(ctx, protocol.Request{
+		Method: http.MethodPost, URL: base.String(), Body: message, Limit: probeLimit, WholeCall: true, MaxBody: probeBody,
+	})
+	h.Latency = x.Elapsed
+	if h.Reason, h.Detail = protocol.Unreadable(x); h.Reason != "" {
+		return
+	}
+	said, err := decodeReply(x.Body)
+	if err != nil {
+		h.Reason, h.Detail = "bad_json", protocol.Sentence(err.Error())
+		return
+	}
+	if !said.failed {
+		describe(said.body, h)
+	}
+}
+
+// describe takes over what an agent says of itself, within bounds. Words that
+// are not those of the document prove nothing more than that someone is there.
+func describe(body string, h *arena.Health) {
+	var said struct {
+		Status        *string  `json:"status"`
+		Capabilities  []string `json:"capabilities"`
+		MaxConcurrent float64  `json:"max_concurrent"`
+		AvgLatencyMS  float64  `json:"avg_latency_ms"`
+	}
+	if strictjson.UnmarshalOpen([]byte(body), &said, "status", "capabilities", "max_concurrent", "avg_latency_ms") != nil || said.Status == nil {
+		return
+	}
+	if *said.Status != "ok" {
+		h.Reason, h.Detail = "not_ok", protocol.Sentence("the agent says of itself: "+*said.Status)
+	}
+	if said.Capabilities != nil {
+		h.Capabilities = said.Capabilities[:min(len(said.Capabilities), maxCapabilities)]
+	}
+	h.MaxConcurrent = int(min(max(said.MaxConcurrent, 1), maxConcurrent))
+	h.DeclaredLatency = time.Duration(min(max(said.AvgLatencyMS, 0), float64(maxLatency.Milliseconds())) * float64(time.Millisecond))
+}

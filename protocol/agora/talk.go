@@ -1,0 +1,116 @@
+package agora
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// talk is what is known of the conversation with one agent in one match. It
+// is in memory only: a node that takes a match over opens another one.
+type talk struct {
+	id      string // "" none is open
+	expires int64  // unix seconds, 0 not told
+	plain   bool   // the agent does not know the document
+	single  bool   // the agent has no conversations
+	problem string // what was wrong with its last reply, "" nothing
+	used    time.Time
+}
+
+// talks are those that a driver has open.
+type talks struct {
+	mu     sync.Mutex
+	open   map[string]talk // by match and agent
+	ending sync.WaitGroup
+}
+
+// What is kept of talks. One that was not used for long belongs to a match
+// that ended without its last round.
+const (
+	maxTalks  = 1 << 14
+	talkLimit = time.Hour
+)
+
+func talkKey(a arena.Attempt) string {
+	return a.MatchID + " " + a.Seat.AgentID + " " + a.Seat.Endpoint
+}
+
+func (t *talks) get(a arena.Attempt) (talk, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.open[talkKey(a)]
+	return found, ok
+}
+
+func (t *talks) put(a arena.Attempt, kept talk) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.open) >= maxTalks {
+		for key, old := range t.open {
+			if kept.used.Sub(old.used) > talkLimit {
+				delete(t.open, key)
+			}
+		}
+	}
+	if len(t.open) < maxTalks {
+		t.open[talkKey(a)] = kept
+	}
+}
+
+func (t *talks) drop(a arena.Attempt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, talkKey(a))
+}
+
+// askLimit bounds the requests that are not of the match itself.
+const askLimit = time.Second
+
+// choose asks the agent at the start of a match which documents it knows
+// (standard, section 9). Plain words are chosen when it names some and not
+// ours; who has no list is told the document with its text. over: there is no
+// one to talk to.
+func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
+	x := t.d.o.Client.Do(ctx, protocol.Request{
+		Method: http.MethodGet, URL: below(t.base, "wellknown"), Limit: min(askLimit, t.a.TimeLimit/10), WholeCall: true,
+	})
+	switch x.Failure { //nolint:exhaustive // whoever answered something is asked
+	case protocol.FailBlocked, protocol.FailDNS, protocol.FailRefused, protocol.FailUnreachable, protocol.FailTLS:
+		t.exchange = x
+		return protocol.Judge(x)
+	}
+	if _, decided := protocol.Judge(x); decided {
+		return protocol.Verdict{}, false
+	}
+	hashes := decodeWellknown(x.Body)
+	t.talk.plain = len(hashes) > 0 && !hashes[t.doc().Hash()]
+	return protocol.Verdict{}, false
+}
+
+// decodeWellknown gives the hashes of a list of documents, none when it cannot
+// be read. Some servers put the list into the member protocols.
+func decodeWellknown(data []byte) map[string]bool {
+	var list map[string]json.RawMessage
+	if strictjson.UnmarshalOpen(data, &list) != nil {
+		return nil
+	}
+	if inner, ok := list["protocols"]; ok {
+		list = nil
+		if strictjson.UnmarshalOpen(inner, &list) != nil {
+			return nil
+		}
+	}
+	hashes := map[string]bool{}
+	for key := range list {
+		if hash := normalHash(key); hash != "" {
+			hashes[hash] = true
+		}
+	}
+	return hashes
+}

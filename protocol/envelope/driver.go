@@ -1,0 +1,248 @@
+package envelope
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/task"
+)
+
+const (
+	headBytes = 2 << 10          // kept of an envelope that was no answer
+	present   = 60 * time.Second // an agent that was seen within it counts as there
+	farewell  = 2 * time.Second  // for the ERROR that ends a thread
+)
+
+// DriverOptions are the parts of a Driver. All are needed.
+type DriverOptions struct {
+	Log    *Log
+	Logger *slog.Logger
+	Now    func() time.Time // must carry a monotonic reading, as time.Now does
+}
+
+// Driver plays rounds with agents that poll the relay. It is safe for
+// concurrent use.
+type Driver struct {
+	log    *Log
+	logger *slog.Logger
+	now    func() time.Time
+}
+
+// NewDriver makes a Driver.
+func NewDriver(o DriverOptions) (*Driver, error) {
+	if o.Log == nil || o.Logger == nil || o.Now == nil {
+		return nil, errors.New("envelope driver: log, logger and clock are needed")
+	}
+	return &Driver{log: o.Log, logger: o.Logger, now: o.Now}, nil
+}
+
+// Prepare makes the REQUEST of one attempt, which gets a thread of its own.
+// Nothing is visible before send is called; send is called at most once. The
+// attempt's time limit runs from the moment in which the REQUEST can be read,
+// and OFFER and ACCEPT lie within it. An error means that the arena itself
+// could not make the request.
+func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+	if a.TimeLimit <= 0 {
+		return nil, fmt.Errorf("task of %s in match %s: no time", a.Seat.AgentID, a.MatchID)
+	}
+	if _, err := ParseDID(a.Seat.PublicKey); err != nil {
+		return nil, fmt.Errorf("task of %s in match %s: public key: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	params, err := task.Encode(a)
+	if err != nil {
+		return nil, fmt.Errorf("task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	limit := float64(a.TimeLimit.Milliseconds())
+	x := &exchange{d: d, a: a, request: Request{
+		RequestID: "req_" + rand.Text(), Intent: IntentOf(a.League),
+		Title: fmt.Sprintf("Round %d of match %s", a.Round, a.MatchID), Params: params,
+		Constraints: &Constraints{MaxLatencyMS: &limit, Deadline: a.Deadline.UTC().Format(arena.TimeFormat)},
+	}, thread: "thread_" + rand.Text()}
+	return x.run, nil
+}
+
+// exchange is one attempt: a thread from its REQUEST to its end.
+type exchange struct {
+	d       *Driver
+	a       arena.Attempt
+	request Request
+	thread  string
+
+	sent     []byte
+	away     error // of the last look into the store
+	sentAt   time.Time
+	after    int64 // number of the last envelope heard
+	offered  bool  // any OFFER came
+	accepted bool
+}
+
+// run plays the thread. It returns at the latest when the time limit is over,
+// plus the time of one look into the store.
+func (x *exchange) run(ctx context.Context) arena.Reply {
+	of := arena.Envelope{MatchID: x.a.MatchID, Round: x.a.Round, AgentID: x.a.Seat.AgentID}
+	e, stored, err := x.d.log.say(ctx, x.draft(TypeRequest, x.request), of)
+	if err != nil {
+		return x.failed(ctx, err)
+	}
+	x.sent, x.sentAt, x.after = e.Body, x.d.now(), stored.No
+	limited, cancel := context.WithTimeout(ctx, x.a.TimeLimit)
+	defer cancel()
+	var r *arena.Reply
+	err = x.d.log.bell.Await(limited, BellThread(x.thread), func(ctx context.Context) (bool, error) {
+		r = x.look(ctx)
+		return r != nil, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return x.failed(ctx, context.Cause(ctx))
+	case err != nil:
+		return x.failed(ctx, err)
+	case r == nil && x.away != nil && !errors.Is(x.away, context.DeadlineExceeded):
+		return x.failed(ctx, x.away)
+	case r == nil:
+		return x.timeout(ctx)
+	}
+	return *r
+}
+
+// look hears what came since the last look. It gives the reply that ends the
+// attempt, nil while there is none.
+func (x *exchange) look(ctx context.Context) *arena.Reply {
+	came, err := x.d.log.store.EnvelopeThread(ctx, x.thread, x.after)
+	if x.away = err; err != nil {
+		return nil // the storage may come back within the time limit
+	}
+	elapsed := x.d.now().Sub(x.sentAt)
+	if elapsed >= x.a.TimeLimit { // late by our clock, whatever ts says
+		return nil
+	}
+	for _, s := range came {
+		x.after = s.No
+		if s.Sender != x.a.Seat.PublicKey {
+			continue
+		}
+		if v, answer, done := x.hear(ctx, s); done {
+			r := x.reply(v, answer, s.Body, elapsed)
+			return &r
+		}
+	}
+	return nil
+}
+
+func (x *exchange) draft(t Type, payload any) Draft {
+	return Draft{
+		Type: t, At: x.d.now(), Recipient: x.a.Seat.PublicKey, Thread: x.thread, Payload: payload,
+		TTL: x.a.TimeLimit + time.Second, // the ERROR that tells of the end comes before the relay's own timeout
+	}
+}
+
+// hear takes a message of the agent. done means that it ends the attempt.
+func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
+	e, _, _, err := parse(s.Body)
+	if err != nil {
+		return v, nil, false // the relay has let it in: it cannot be
+	}
+	facts, err := e.Facts()
+	if err != nil {
+		return v, nil, false
+	}
+	switch e.Type {
+	case TypeOffer:
+		x.offered = true
+		if !x.accepted && (facts.Until.IsZero() || x.d.now().Before(facts.Until)) {
+			x.accept(ctx)
+		}
+	case TypeResult:
+		v, answer = judgeResult(e.Payload, x.a.Task.OutputFormat)
+		return v, answer, true
+	case TypeError:
+		return judgeError(e.Payload), nil, true
+	case TypeRequest, TypeAccept, TypeCancel, TypeStatus:
+	}
+	return v, nil, false
+}
+
+// accept takes the agent's offer, at no price.
+func (x *exchange) accept(ctx context.Context) {
+	_, _, err := x.d.log.say(ctx, x.draft(TypeAccept, Accept{
+		RequestID: x.request.RequestID, AcceptedAt: x.d.now().UTC().Format(arena.TimeFormat),
+		Terms: &Terms{Deadline: x.a.Deadline.UTC().Format(arena.TimeFormat)},
+	}), arena.Envelope{})
+	if err != nil {
+		x.d.logger.Warn("offer could not be accepted", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
+		return
+	}
+	x.accepted = true
+}
+
+// timeout ends the thread and says why nothing came.
+func (x *exchange) timeout(ctx context.Context) arena.Reply {
+	x.tell(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
+	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: "timeout", Detail: "no RESULT came within the time limit"}
+	if !x.offered {
+		v.Detail = "no OFFER came within the time limit"
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		key, err := x.d.log.store.RelayKey(ctx, x.a.Seat.PublicKey)
+		if err == nil && x.d.now().Sub(seen(key)) > present {
+			v = protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: "not_polling", Detail: "the agent has not asked the relay for a minute"}
+		}
+	} else if !x.accepted {
+		v.Detail = "no OFFER that was still valid came within the time limit"
+	}
+	return x.reply(v, nil, nil, x.d.now().Sub(x.sentAt))
+}
+
+// failed is the arena's own fault, or its own end.
+func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
+	v := protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: "cancelled", Detail: "the arena ended the request"}
+	if ctx.Err() == nil {
+		v.Reason, v.Detail = "relay_failed", "the arena's relay failed"
+		x.d.logger.Error("relay failed", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
+	}
+	if x.sent != nil {
+		x.tell(ctx, Failure{Code: ErrUnavailable, Message: "the arena has ended this request"})
+	}
+	elapsed := time.Duration(0)
+	if !x.sentAt.IsZero() {
+		elapsed = x.d.now().Sub(x.sentAt)
+	}
+	return x.reply(v, nil, nil, elapsed)
+}
+
+// tell ends the thread with an ERROR. That the thread has ended meanwhile is
+// no fault.
+func (x *exchange) tell(ctx context.Context, f Failure) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	f.Details, _ = json.Marshal(map[string]string{"request_id": x.request.RequestID}) // texts always encode
+	if _, _, err := x.d.log.say(ctx, x.draft(TypeError, f), arena.Envelope{}); err != nil && arena.CodeOf(err) != arena.CodeConflict {
+		x.d.logger.Warn("thread could not be ended", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
+	}
+}
+
+func (x *exchange) reply(v protocol.Verdict, answer *arena.AnswerBody, head []byte, elapsed time.Duration) arena.Reply {
+	r := arena.Reply{
+		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Retry: v.Retry, Answer: answer,
+		SentAt: x.sentAt, Elapsed: elapsed, Request: x.sent,
+	}
+	if answer == nil {
+		r.Head = head[:min(len(head), headBytes)]
+	}
+	return r
+}
+
+// seen is when an agent was last heard of.
+func seen(k arena.RelayKey) time.Time {
+	if k.PostedAt.After(k.PolledAt) {
+		return k.PostedAt
+	}
+	return k.PolledAt
+}

@@ -1,0 +1,179 @@
+package envelope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The bounds of what one key may do.
+const (
+	PerMinute      = 1200    // envelopes: STATUS may come as often as stream events
+	BytesPerMinute = 8 << 20 // of their bodies
+	maxThread      = 64      // envelopes of one thread, STATUS left out
+)
+
+// Store is what a Log needs of the store.
+type Store interface {
+	AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error)
+	EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error)
+	EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error)
+	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
+}
+
+// Bell wakes those who wait for envelopes, on every node.
+type Bell interface {
+	Ring(key string)
+	// Await calls look until it finds something or ctx ends, each time that the
+	// key has rung.
+	Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error
+}
+
+// BellAll is the key of the bell that rings for every visible envelope.
+const BellAll = "relay/all"
+
+// BellTo rings when a key is sent something.
+func BellTo(did string) string { return "relay/to/" + did }
+
+// BellThread rings when something came in a thread, sealed or not.
+func BellThread(id string) string { return "relay/thread/" + id }
+
+// Log is the relay's list of envelopes. Both sides write to it: agents by the
+// relay, the arena by the driver. It is safe for concurrent use.
+type Log struct {
+	store Store
+	bell  Bell
+	self  *Identity
+	now   func() time.Time
+}
+
+// NewLog makes a Log. self is the arena.
+func NewLog(store Store, bell Bell, self *Identity, now func() time.Time) (*Log, error) {
+	if store == nil || bell == nil || self == nil || now == nil {
+		return nil, errors.New("envelope log: store, bell, identity and clock are needed")
+	}
+	return &Log{store: store, bell: bell, self: self, now: now}, nil
+}
+
+// Self is the arena's identity.
+func (l *Log) Self() *Identity { return l.self }
+
+// Add puts an envelope whose signature was checked at its place in its thread,
+// and wakes who waits for it. fresh is false when the same one was there. What
+// others say in a thread in which the arena puts a task is sealed until the
+// round has closed.
+func (l *Log) Add(ctx context.Context, e *Envelope) (stored arena.Envelope, fresh bool, err error) {
+	return l.add(ctx, e, arena.Envelope{})
+}
+
+// add is Add with the match, round and agent of a REQUEST of the arena's own.
+func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope) (stored arena.Envelope, fresh bool, err error) {
+	facts, err := e.Facts()
+	if err != nil {
+		return of, false, err
+	}
+	now := l.now().UTC().Truncate(time.Millisecond) // as it is stored
+	s := arena.Envelope{
+		ID: e.ID, Sender: e.Sender.ID, Recipient: e.To(), Type: string(e.Type), Thread: e.ThreadID(), RequestID: facts.RequestID,
+		At: e.TS, ReceivedAt: now, ExpiresAt: now.Add(e.TTL()), Digest: e.Digest, Body: e.Body,
+		MatchID: of.MatchID, Round: of.Round, AgentID: of.AgentID,
+	}
+	if s.Thread == "" && e.Type == TypeRequest {
+		s.Thread = "request:" + s.Sender + ":" + s.RequestID
+	}
+	ours := s.Sender == l.self.DID()
+	rules := arena.EnvelopeRules{PerMinute: PerMinute, BytesPerMinute: BytesPerMinute, Admit: l.admit(e, facts)}
+	if ours {
+		rules.PerMinute, rules.BytesPerMinute, rules.Rising = 0, 0, true
+	}
+	stored, fresh, err = l.store.AddEnvelope(ctx, s, rules)
+	if err != nil {
+		return stored, false, fmt.Errorf("post %s: %w", e.Type, err)
+	}
+	if fresh {
+		l.Ring(stored)
+	}
+	return stored, fresh, nil
+}
+
+// Ring wakes who waits for an envelope.
+func (l *Log) Ring(e arena.Envelope) {
+	if e.Thread != "" {
+		l.bell.Ring(BellThread(e.Thread))
+	}
+	if e.Seq == 0 {
+		return
+	}
+	if e.Recipient != "" {
+		l.bell.Ring(BellTo(e.Recipient))
+	}
+	l.bell.Ring(BellAll)
+}
+
+// admit decides by the thread so far. It runs inside the store's transaction.
+func (l *Log) admit(e *Envelope, facts Facts) func([]arena.Envelope, *arena.Envelope) error {
+	return func(thread []arena.Envelope, s *arena.Envelope) error {
+		if e.Type == TypeStatus && e.Thread == nil && s.Thread == "" {
+			if _, ok, err := e.ManifestOf(); !ok && err == nil {
+				return arena.Errorf(arena.CodeNotFound, "a STATUS belongs to a thread, or publishes a manifest")
+			} else if err != nil {
+				return err
+			}
+			return nil
+		}
+		c, err := Replay(thread)
+		if err != nil {
+			return arena.Errorf(arena.CodeNotFound, "the beginning of the thread is not kept any more")
+		}
+		if err := c.Apply(e, facts, s.ReceivedAt); err != nil {
+			return err
+		}
+		if len(thread) >= maxThread {
+			return arena.Errorf(arena.CodeConflict, "a thread has at most %d messages", maxThread)
+		}
+		if len(thread) == 0 || thread[0].MatchID == "" {
+			return nil
+		}
+		s.MatchID, s.Round, s.AgentID = thread[0].MatchID, thread[0].Round, thread[0].AgentID
+		if s.Sender == l.self.DID() {
+			return nil
+		}
+		if s.Recipient != "" && s.Recipient != l.self.DID() {
+			return arena.Errorf(arena.CodeForbidden, "what is said in a thread of the arena goes to the arena alone")
+		}
+		s.Seq = -1 // nobody reads it before the round has closed
+		return nil
+	}
+}
+
+// say signs and adds an envelope of the arena's own. Its times rise for each
+// recipient, so that a reader who goes on after the last one misses none.
+func (l *Log) say(ctx context.Context, d Draft, of arena.Envelope) (*Envelope, arena.Envelope, error) {
+	var err error
+	for try := range 50 { // others may have taken the same millisecond, or many of them on purpose
+		d.At = l.now().Truncate(time.Millisecond)
+		last, readErr := l.store.EnvelopeTime(ctx, l.self.DID(), d.Recipient)
+		if readErr != nil {
+			return nil, arena.Envelope{}, fmt.Errorf("post %s: %w", d.Type, readErr)
+		}
+		if !d.At.After(last) {
+			d.At = last.Add(time.Millisecond)
+		}
+		d.At = d.At.Add(time.Duration(try*try) * time.Millisecond)
+		var e *Envelope
+		if e, err = l.self.Sign(d); err != nil {
+			return nil, arena.Envelope{}, fmt.Errorf("sign %s: %w", d.Type, err)
+		}
+		var stored arena.Envelope
+		if stored, _, err = l.add(ctx, e, of); err == nil {
+			return e, stored, nil
+		}
+		if arena.CodeOf(err) != arena.CodeNameTaken {
+			break
+		}
+	}
+	return nil, arena.Envelope{}, err
+}

@@ -1,0 +1,39 @@
+package envelope
+
+import (
+	"context"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// Probe tells an agent's health from what it did at the relay: it is well when
+// it has polled or posted within the last minute. Its capabilities are the
+// leagues that its manifest names, or without a manifest those that it has
+// entered. It counts nothing: Failures and Successes stay 0. That the agent has
+// proved its key is the caller's to know.
+func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	h := arena.Health{CheckedAt: d.now(), MaxConcurrent: 1, Capabilities: a.Leagues}
+	key, err := d.log.store.RelayKey(ctx, a.PublicKey)
+	if err != nil {
+		h.Reason, h.Detail = "relay_failed", "the arena's relay could not be asked"
+		return h
+	}
+	if key.Manifest != nil {
+		m, err := DecodeManifest(key.Manifest, a.PublicKey)
+		if err != nil {
+			h.Reason, h.Detail = "bad_manifest", protocol.Sentence(err.Error())
+			return h
+		}
+		h.Capabilities, h.MaxConcurrent = m.Leagues(a.Leagues), max(m.MaxConcurrent, 1)
+	}
+	switch at := seen(key); {
+	case at.IsZero():
+		h.Reason, h.Detail = "not_polling", "the agent has never asked the relay"
+	case h.CheckedAt.Sub(at) > present:
+		h.Reason, h.Detail = "not_polling", "the agent has not asked the relay for a minute"
+	default:
+		h.OK = true
+	}
+	return h
+}

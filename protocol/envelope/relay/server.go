@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol/envelope"
+)
+
+// version is what /health says: that of the protocol's relay.
+const version = "1.0.0"
+
+// Store is what the relay needs of the store beside the log.
+type Store interface {
+	Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error)
+	EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error)
+	LastEnvelope(ctx context.Context) (int64, error)
+	ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error)
+	SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error)
+	PolledRelay(ctx context.Context, key string, at time.Time) error
+	SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error
+	// AgentByKey gives the agent whose owner proved to hold a key.
+	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
+	RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error)
+}
+
+// Events takes what an agent tells spectators: one event of AAP, as JSON.
+type Events interface {
+	Accept(ctx context.Context, matchID, agentID string, event []byte) error
+}
+
+// Options are the parts of a Server. Those without a default are needed.
+type Options struct {
+	Log    *envelope.Log
+	Bell   envelope.Bell
+	Store  Store
+	Events Events
+	// Awake hears that an agent asked which health had given up, so that it need
+	// not wait for the next check. nil: nobody.
+	Awake  func(ctx context.Context, agentID string)
+	Dev    bool // offers POST /seed and lets every key post, not only those of registered agents
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	PollsPerAddress int           // parked at once, default 1,000
+	Polls           int           // parked at once in all, default 20,000
+	Keep            time.Duration // how long envelopes are kept, default 24 h, at least 15 min
+	KeepPerKey      int           // newest envelopes of one key that are kept, default 5,000
+	KeepAll         int           // newest envelopes that are kept, default 200,000
+}
+
+// Server is the relay. It answers under any prefix that ends in /relay. It is
+// safe for concurrent use.
+type Server struct {
+	o     Options
+	mux   *http.ServeMux
+	open  context.Context //nolint:containedctx // ends with Close: polls end with it
+	close context.CancelFunc
+
+	mu     sync.Mutex
+	parked map[string]int // polls by address
+	total  int
+	polled map[string]time.Time // when a key's poll was last noted
+}
+
+// NewServer makes a Server.
+func NewServer(o Options) (*Server, error) {
+	if o.Log == nil || o.Bell == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("relay: log, bell, store, events, clock and logger are needed")
+	}
+	o.PollsPerAddress = cmp.Or(o.PollsPerAddress, 1000)
+	o.Polls = cmp.Or(o.Polls, 20_000)
+	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)
+	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
+	o.KeepAll = cmp.Or(o.KeepAll, 200_000)
+	s := &Server{o: o, mux: http.NewServeMux(), parked: map[string]int{}, polled: map[string]time.Time{}}
+	s.open, s.close = context.WithCancel(context.Background())
+	for pattern, handle := range map[string]http.HandlerFunc{
+		"POST /events": s.post, "GET /events": s.poll, "GET /health": s.health, "GET /v1/discover": s.discover,
+		// The names under which the high-level SDK looks for the same things.
+		"POST /v1/messages": s.post, "GET /v1/messages": s.poll, "POST /v1/agents": s.announce,
+	} {
+		s.mux.HandleFunc(pattern, handle)
+	}
+	if o.Dev {
+		s.mux.HandleFunc("POST /seed", s.seed)
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
+	})
+	return s, nil
+}
+
+// Close ends all parked polls with what they have: nothing.
+func (s *Server) Close() { s.close() }
+
+// ServeHTTP serves the relay.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, path, ok := strings.Cut(r.URL.Path, "/relay"); ok && (path == "" || path[0] == '/') {
+		u := *r.URL
+		u.Path, u.RawPath = cmp.Or(path, "/"), ""
+		c := *r
+		c.URL = &u
+		r = &c
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	s.mux.ServeHTTP(w, r)
+}
+
+// health is also where the arena's own key is published.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, struct {
+		OK      bool   `json:"ok"`
+		Version string `json:"version"`
+		DID     string `json:"did"`
+		Time    string `json:"time"`
+	}{true, version, s.o.Log.Self().DID(), s.o.Now().UTC().Format(arena.TimeFormat)})
+}
+
+// address is that of the caller.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

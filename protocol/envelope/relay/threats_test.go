@@ -1,0 +1,322 @@
+package relay_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol/envelope"
+	"github.com/agora-arena/arena/protocol/envelope/relay"
+	"github.com/agora-arena/arena/protocol/mailbox"
+)
+
+// Threat L1: what is not signed by its sender, or could be read in two ways,
+// is refused before anything is stored. What is refused, and why, is the table
+// of badEnvelopes one room up.
+func TestThreatL1_nothing_unsigned_is_stored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := w.request("ann", "a", "bob")
+	for name, c := range map[string]struct {
+		body   []byte
+		status int
+		word   string
+	}{
+		"no signature":       {[]byte(`{"id":"msg_1"}`), http.StatusUnauthorized, "BAD_SIGNATURE"},
+		"another's":          {bytes.ReplaceAll(good, []byte(identityOf("ann").DID()), []byte(identityOf("eve").DID())), http.StatusUnauthorized, "BAD_SIGNATURE"},
+		"changed":            {bytes.Replace(good, []byte("en_zh"), []byte("en_de"), 1), http.StatusUnauthorized, "BAD_SIGNATURE"},
+		"doubled member":     {bytes.Replace(good, []byte(`"id":"a"`), []byte(`"id":"b","id":"a"`), 1), http.StatusBadRequest, "INVALID_REQUEST"},
+		"case of a member":   {bytes.Replace(good, []byte(`"type":`), []byte(`"Type":"OFFER","type":`), 1), http.StatusBadRequest, "INVALID_REQUEST"},
+		"inexact number":     {bytes.Replace(good, []byte(`"id":"a"`), []byte(`"n":9007199254740993,"id":"a"`), 1), http.StatusBadRequest, "INVALID_REQUEST"},
+		"not JSON":           {[]byte(`{"id":`), http.StatusBadRequest, "INVALID_REQUEST"},
+		"a stranger's":       {w.request("stranger", "a", "bob"), http.StatusForbidden, "FORBIDDEN"},
+		"inside {envelope}":  {[]byte(`{"envelope":{"id":"msg_1"}}`), http.StatusUnauthorized, "BAD_SIGNATURE"},
+		"batch of envelopes": {append(append([]byte("["), good...), ']'), http.StatusBadRequest, "INVALID_REQUEST"},
+	} {
+		t.Log(name)
+		w.refused(c.status, c.word, w.post(c.body))
+	}
+	if kept, err := w.store.LastEnvelope(t.Context()); err != nil || kept != 0 {
+		t.Errorf("%d were stored, %v", kept, err)
+	}
+	w.mustPost(good)
+}
+
+// Threat L2: a copy counts once, an id says one thing, and ts is of today.
+func TestThreatL2_replays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := w.request("ann", "a", "bob")
+	first := w.mustPost(body)
+	if again := w.mustPost(body); again.Seq != first.Seq || again.ID != first.ID {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+	if again := w.mustPost(bytes.Replace(body, []byte(`{"id"`), []byte(`{ "id"`), 1)); again.Seq != first.Seq {
+		t.Errorf("spelled otherwise: %s", again.body)
+	}
+	same(t, w.get().ids(), "a")
+	w.refused(http.StatusConflict, "CONFLICT", w.post(w.request("ann", "a", "eve")))
+	w.mustPost(w.request("eve", "a", "bob", func(d *envelope.Draft) { d.Thread = "thread_eve" })) // the id is its own sender's
+
+	for _, off := range []time.Duration{-6 * 365 * 24 * time.Hour, -envelope.Window, envelope.Window + time.Second, time.Hour} {
+		w.refused(http.StatusUnprocessableEntity, "REFUSED", w.post(w.request("ann", "b", "bob", func(d *envelope.Draft) { d.At = w.now().Add(off) })))
+	}
+	w.refused(http.StatusUnprocessableEntity, "REFUSED", w.post(w.request("ann", "b", "bob", func(d *envelope.Draft) {
+		d.At = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	})))
+	for i, off := range []time.Duration{-envelope.Window + time.Second, envelope.Window - time.Second} {
+		w.mustPost(w.request("ann", fmt.Sprint("near", i), "bob", func(d *envelope.Draft) { d.At = w.now().Add(off) }))
+	}
+	// Ids outlive the window, whatever is swept and restarted meanwhile.
+	w.ahead.Add(int64(envelope.Window - 5*time.Second))
+	if err := w.relay.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.serve(mailbox.NewBell(nil))
+	if again := w.mustPost(body); again.Seq != first.Seq {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+	w.ahead.Add(int64(10 * time.Second))
+	w.refused(http.StatusUnprocessableEntity, "REFUSED", w.post(body))
+}
+
+// Threat L3: a reader's place is that of the server. No time that a sender
+// writes into an envelope hides a later one.
+func TestThreatL3_poisoned_times(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bob := identityOf("bob").DID()
+	since := w.now().Add(-time.Second).Format(arena.TimeFormat)
+	next := func(want ...string) {
+		t.Helper()
+		a := w.get("recipient", bob, "since", since)
+		same(t, a.ids(), want...)
+		if len(a.Events) > 0 {
+			since = a.Events[len(a.Events)-1].TS
+		}
+	}
+	w.mustPost(w.request("ann", "a", "bob"))
+	next("a")
+	// From the future: what comes later has an earlier ts.
+	future := w.now().Add(envelope.Window - 10*time.Second)
+	w.mustPost(w.request("eve", "poison", "bob", func(d *envelope.Draft) { d.At = future }))
+	next("poison")
+	w.mustPost(w.request("ann", "b", "bob"))
+	next("b")
+	next()
+	// From the past: it came later, and is not lost either.
+	w.mustPost(w.request("ann", "late", "bob", func(d *envelope.Draft) { d.At = w.now().Add(-4 * time.Minute) }))
+	next("late")
+	// A second one with the time of the last: the reader could not tell them apart.
+	w.mustPost(w.request("ann", "c", "bob"))
+	next("c")
+	twin, err := time.Parse(time.RFC3339Nano, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.refused(http.StatusConflict, "CONFLICT", w.post(w.request("eve", "twin", "bob", func(d *envelope.Draft) { d.At = twin })))
+	w.mustPost(w.request("eve", "twin", "ann", func(d *envelope.Draft) { d.At = twin })) // another reader's
+	w.mustPost(w.request("ann", "d", "bob"))
+	next("d")
+	// A reader whose clock is ahead loses nothing.
+	since = w.now().Add(time.Minute).Format(arena.TimeFormat)
+	w.mustPost(w.request("ann", "e", "bob"))
+	if a := w.get("recipient", bob, "since", since); !strings.HasSuffix(strings.Join(a.ids(), " "), "d e") {
+		t.Errorf("%v", a.ids())
+	}
+
+	for _, bad := range []string{
+		"seq:99999999", "seq:-1", "seq:01", "seq:+1", "seq:1.5", "seq:", "seq:9223372036854775808", "17", "-1", "now", "2026-13-01T00:00:00Z", "2026-01-01",
+		"9999-12-31T23:59:59Z", w.now().Add(time.Hour).Format(arena.TimeFormat), "' OR 1=1 --", strings.Repeat("9", 300),
+	} {
+		w.refused(http.StatusBadRequest, "INVALID_REQUEST", w.get("since", bad))
+	}
+	for _, bad := range [][]string{
+		{"timeout", "x"},
+		{"timeout", "-1"},
+		{"timeout", "NaN"},
+		{"type", "HELLO"},
+		{"type", "request"},
+		{"recipient", "bob"},
+		{"sender", "*"},
+		{"thread", strings.Repeat("t", 300)},
+	} {
+		w.refused(http.StatusBadRequest, "INVALID_REQUEST", w.get(bad...))
+	}
+	if a, err := w.do(t.Context(), http.MethodGet, "/events?timeout=0&since=seq:0&since=seq:1", nil); err != nil || a.Status != http.StatusBadRequest {
+		t.Errorf("%s, %v", a.body, err)
+	}
+}
+
+// Threat L4: bodies, senders and what is kept have bounds.
+func TestThreatL4_bounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *relay.Options) { o.Keep, o.KeepPerKey, o.KeepAll = time.Hour, 3, 5 })
+	pad := func(n int) func(*envelope.Draft) {
+		return func(d *envelope.Draft) {
+			d.Payload = envelope.Request{RequestID: "req_fat", Intent: "a.b", Title: strings.Repeat("x", n)}
+		}
+	}
+	w.mustPost(w.request("ann", "a", "bob", pad(30<<10)))
+	w.refused(http.StatusRequestEntityTooLarge, "TOO_LARGE", w.post(bytes.Repeat([]byte(" "), 1<<20)))
+	fat := bytes.Replace(w.request("ann", "fat", "bob"), []byte(`{"id"`), []byte(`{`+strings.Repeat(" ", envelope.MaxBody)+`"id"`), 1)
+	w.refused(http.StatusRequestEntityTooLarge, "TOO_LARGE", w.post(fat))
+
+	// One key has had its share of the minute.
+	body := make([]byte, 63<<10)
+	for i := range envelope.BytesPerMinute / len(body) {
+		_, _, err := w.store.AddEnvelope(t.Context(), arena.Envelope{
+			ID: fmt.Sprint("old", i), Sender: identityOf("eve").DID(), Type: "STATUS", At: w.now(), ReceivedAt: w.now(), ExpiresAt: w.now(),
+			Digest: sha256.Sum256([]byte{byte(i)}), Body: body,
+		}, arena.EnvelopeRules{Admit: func([]arena.Envelope, *arena.Envelope) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := w.post(w.request("eve", "more", "bob", pad(20<<10)))
+	w.refused(http.StatusTooManyRequests, "RATE_LIMITED", a)
+	w.mustPost(w.request("ann", "b", "bob")) // the others are not hindered
+
+	// By number once replays are over, and by age.
+	sweep := func(want int) {
+		t.Helper()
+		if err := w.relay.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		left, err := w.store.Envelopes(t.Context(), arena.EnvelopeQuery{Limit: 1000})
+		if err != nil || len(left) != want {
+			t.Errorf("%d are left, %v; want %d", len(left), err, want)
+		}
+	}
+	total := envelope.BytesPerMinute/len(body) + 2
+	sweep(total)
+	w.ahead.Add(int64(16 * time.Minute))
+	sweep(4) // three of eve's newest lie among the five newest of all, and ann's two
+	w.ahead.Add(int64(time.Hour))
+	sweep(0)
+}
+
+// direct asks the relay without a network.
+func (w *world) direct(ctx context.Context, from, parameters string) answer {
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/relay/events?"+parameters, nil)
+	r.RemoteAddr = from + ":1234"
+	rec := httptest.NewRecorder()
+	w.relay.ServeHTTP(rec, r)
+	a := answer{Status: rec.Code, body: rec.Body.Bytes()}
+	if err := json.Unmarshal(a.body, &a); err != nil {
+		w.t.Errorf("%s: %v", a.body, err)
+	}
+	return a
+}
+
+// Threat L4: a thousand polls wait, the next of that address does not, and one
+// envelope wakes them all.
+func TestThreatL4_thousand_polls(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	w := newWorld(t, func(o *relay.Options) { o.Polls = n + 1 })
+	var polls sync.WaitGroup
+	got := make([]answer, n+1)
+	park := func(i int, from string) {
+		polls.Go(func() { got[i] = w.direct(t.Context(), from, "timeout=60&type=REQUEST") })
+	}
+	for i := range n {
+		park(i, "192.0.2.1")
+	}
+	w.waitParked(n)
+	w.refused(http.StatusTooManyRequests, "RATE_LIMITED", w.direct(t.Context(), "192.0.2.1", "timeout=60"))
+	if a := w.direct(t.Context(), "192.0.2.1", "timeout=0"); !a.OK { // a look is no wait
+		t.Errorf("%s", a.body)
+	}
+	park(n, "192.0.2.2")
+	w.waitParked(n + 1)
+	w.refused(http.StatusTooManyRequests, "RATE_LIMITED", w.direct(t.Context(), "192.0.2.3", "timeout=60"))
+	w.mustPost(w.request("ann", "a", ""))
+	polls.Wait()
+	for i, a := range got {
+		if len(a.Events) != 1 {
+			t.Fatalf("poll %d: %d %s", i, a.Status, a.body)
+		}
+	}
+	if w.relay.Parked() != 0 {
+		t.Errorf("%d polls still count", w.relay.Parked())
+	}
+}
+
+// untimed is a bell that nobody looks up by himself: a lost ring would be lost
+// for good.
+type untimed struct{ *mailbox.Bell }
+
+func (b untimed) Await(ctx context.Context, key string, look func(context.Context) (bool, error)) error {
+	rung, stop := b.Listen(key)
+	defer stop()
+	for {
+		if found, err := look(ctx); found || err != nil {
+			return err
+		}
+		select {
+		case <-rung:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Threat L4: no wake-up is lost between the look and the wait: ten thousand
+// envelopes that come just then.
+func TestThreatL4_publish_in_the_gap(t *testing.T) {
+	t.Parallel()
+	const readers = 100
+	each := 100
+	if testing.Short() {
+		each = 10
+	}
+	bell := untimed{mailbox.NewBell(nil)}
+	w := newWorld(t, func(o *relay.Options) { o.Bell = bell })
+	log, err := envelope.NewLog(w.store, bell, w.self, w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for n := range readers {
+		all.Go(func() {
+			to := identityOf(fmt.Sprint("reader", n)).DID()
+			sender := identityOf(fmt.Sprint("sender", n))
+			cursor := "seq:0"
+			for i := range each {
+				id := fmt.Sprintf("%d_%d", n, i)
+				got := make(chan answer, 1)
+				go func() {
+					got <- w.direct(t.Context(), "192.0.2.1", "timeout=60&recipient="+to+"&since="+cursor)
+				}()
+				e, err := sender.Sign(envelope.Draft{
+					Type: envelope.TypeRequest, ID: id, At: w.now().Add(time.Duration(i) * time.Millisecond), Recipient: to, Thread: "t" + id,
+					Payload: envelope.Request{RequestID: id, Intent: "a.b"},
+				})
+				if err == nil {
+					_, _, err = log.Add(t.Context(), e)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				a := <-got
+				if len(a.Events) != 1 || a.Events[0].ID != id {
+					t.Errorf("reader %d, envelope %d: %s", n, i, a.body)
+					return
+				}
+				cursor = a.Cursor
+			}
+		})
+	}
+	all.Wait()
+}

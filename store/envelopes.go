@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// relayLock is the key of writes to envelopes. Their numbers come from one
+// counter whose row a transaction holds until it commits, so that they stand in
+// commit order: a reader who has seen a number misses none below it.
+const relayLock = "envelopes"
+
+const envelopeRows = `SELECT no, seq, id, sender, recipient, type, thread, request_id, ts, received_at, expires_at,
+	digest, body, match_id, round, agent_id FROM envelopes`
+
+func scanEnvelope(r scanner) (e arena.Envelope, err error) {
+	var digest []byte
+	err = r.Scan(&e.No, &e.Seq, &e.ID, &e.Sender, &e.Recipient, &e.Type, &e.Thread, &e.RequestID, timeInto{&e.At},
+		timeInto{&e.ReceivedAt}, timeInto{&e.ExpiresAt}, &digest, &e.Body, &e.MatchID, &e.Round, &e.AgentID)
+	copy(e.Digest[:], digest)
+	return e, err
+}
+
+func nextEnvelope(ctx context.Context, tx *transaction) (int64, error) {
+	return one(ctx, tx, scanInt, `INSERT INTO counters (name, value) VALUES ('envelopes', 1)
+		ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`)
+}
+
+// AddEnvelope adds e to its thread, in which STATUS counts for nothing, under the rules r and gives it as stored;
+// fresh is false when the same envelope was stored before. An envelope without
+// a thread joins that of its request. conflict: the sender has used the id for
+// something else; name_taken: another envelope to the recipient has that very
+// time; rate_limited: the sender's bounds; anything that Admit says.
+func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error) {
+	err = s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+		stored, fresh = e, false
+		var err error
+		if stored.No, err = nextEnvelope(ctx, tx); err != nil {
+			return err
+		}
+		before, err := one(ctx, tx, scanEnvelope, envelopeRows+` WHERE sender = $1 AND id = $2`, e.Sender, e.ID)
+		switch {
+		case err == nil && before.Digest == e.Digest:
+			stored = before
+			return nil
+		case err == nil:
+			return arena.Errorf(arena.CodeConflict, "the id %q stands in another envelope of the same sender", e.ID)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		if err := admitEnvelope(ctx, tx, &stored, r); err != nil {
+			return err
+		}
+		fresh = true
+		return insertEnvelope(ctx, tx, &stored)
+	})
+	return stored, fresh && err == nil, s.wrap(err, "add envelope %s", e.ID)
+}
+
+func admitEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope, r arena.EnvelopeRules) error {
+	if r.PerMinute > 0 {
+		type sum struct{ n, bytes int64 }
+		minute, err := one(ctx, tx, func(r scanner) (x sum, err error) { return x, r.Scan(&x.n, &x.bytes) },
+			`SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM envelopes WHERE sender = $1 AND received_at > $2`,
+			e.Sender, ms(e.ReceivedAt.Add(-time.Minute)))
+		if err != nil {
+			return err
+		}
+		if minute.n >= int64(r.PerMinute) || minute.bytes+int64(len(e.Body)) > int64(r.BytesPerMinute) {
+			return arena.Errorf(arena.CodeRateLimited, "one key may post %d envelopes and %d bytes in a minute", r.PerMinute, r.BytesPerMinute)
+		}
+	}
+	if e.Thread == "" && e.RequestID != "" {
+		// Of the requests with this id, the newest that has to do with the sender.
+		thread, err := one(ctx, tx, scanText, `SELECT thread FROM envelopes WHERE type = 'REQUEST' AND request_id = $1
+			AND (sender = $2 OR recipient = $2 OR recipient = '') ORDER BY no DESC LIMIT 1`, e.RequestID, e.Sender)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		e.Thread = thread
+	}
+	var thread []arena.Envelope
+	if e.Thread != "" {
+		var err error
+		if thread, err = all(ctx, tx, scanEnvelope, envelopeRows+` WHERE thread = $1 AND type <> 'STATUS' ORDER BY no`, e.Thread); err != nil {
+			return err
+		}
+	}
+	if err := r.Admit(thread, e); err != nil {
+		return err
+	}
+	return distinctTime(ctx, tx, e, r.Rising)
+}
+
+// distinctTime keeps the times of what one recipient gets apart: those who
+// poll name the last time that they have seen. What arrives sealed is read by
+// the arena alone, which does not go by times.
+func distinctTime(ctx context.Context, tx *transaction, e *arena.Envelope, rising bool) error {
+	if e.Recipient == "" || e.Seq < 0 {
+		return nil
+	}
+	condition, args := `ts = $2`, []any{e.Recipient, ms(e.At)}
+	if rising {
+		condition, args = `(ts = $2 OR ts > $2 AND sender = $3)`, append(args, e.Sender)
+	}
+	taken, err := one(ctx, tx, scanInt, `SELECT count(*) FROM envelopes WHERE recipient = $1 AND `+condition, args...)
+	if err == nil && taken > 0 {
+		return arena.Errorf(arena.CodeNameTaken, "another envelope to this recipient has that ts: sign it again with a later one")
+	}
+	return err
+}
+
+// insertEnvelope stores e; a Seq below 0 means that it is sealed.
+func insertEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope) error {
+	var shown int64
+	if e.Seq < 0 {
+		e.Seq = 0
+	} else {
+		e.Seq = e.No
+		var err error
+		if shown, err = showTime(ctx, tx, e.ReceivedAt); err != nil {
+			return err
+		}
+	}
+	_, err := exec(ctx, tx, `INSERT INTO envelopes (no, seq, id, sender, recipient, type, thread, request_id, ts, received_at,
+		shown_at, expires_at, digest, body, match_id, round, agent_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		e.No, e.Seq, e.ID, e.Sender, e.Recipient, e.Type, e.Thread, e.RequestID, ms(e.At), ms(e.ReceivedAt),
+		shown, ms(e.ExpiresAt), e.Digest[:], e.Body, e.MatchID, e.Round, e.AgentID)
+	return err
+}
+
+// showTime is now, or the time of the last one when this node's clock is behind.
+func showTime(ctx context.Context, tx *transaction, now time.Time) (int64, error) {
+	last, err := one(ctx, tx, scanInt, `SELECT shown_at FROM envelopes ORDER BY seq DESC LIMIT 1`)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	return max(last, ms(now)), nil
+}
+
+// chosen adds the filters of q.
+func chosen(c *clauses, q arena.EnvelopeQuery) {
+	for _, f := range []struct{ column, value string }{
+		{"recipient", q.Recipient}, {"sender", q.Sender}, {"type", q.Type}, {"thread", q.Thread},
+	} {
+		if f.value != "" {
+			c.and(f.column+" = ?", f.value)
+		}
+	}
+}
+
+// Envelopes gives visible envelopes in the order of Seq.
+func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
+	var c clauses
+	c.and("seq > ?", max(q.After, 0))
+	c.and("expires_at > ?", ms(q.Now))
+	chosen(&c, q)
+	es, err := all(ctx, s.reader, scanEnvelope, envelopeRows+c.where()+` ORDER BY seq LIMIT `+c.arg(q.Limit), c.args...)
+	return es, s.wrap(err, "read envelopes")
+}
+
+// EnvelopeAfter gives the Seq after which a reader goes on who names a time:
+// that of the envelope among those of q which has exactly this time, else of
+// the last one that was visible before it.
+func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
+	err = s.view(ctx, func(tx querier) error {
+		var c clauses
+		c.and("ts = ?", ms(since))
+		c.and("seq > 0")
+		chosen(&c, q)
+		var err error
+		after, err = one(ctx, tx, scanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`+c.where(), c.args...)
+		if exact = after > 0; exact || err != nil {
+			return err
+		}
+		after, err = one(ctx, tx, scanInt, `SELECT seq - 1 FROM envelopes WHERE shown_at >= $1 AND seq > 0 ORDER BY shown_at, seq LIMIT 1`, ms(since))
+		if errors.Is(err, sql.ErrNoRows) {
+			after, err = lastEnvelope(ctx, tx)
+		}
+		return err
+	})
+	return after, exact, s.wrap(err, "find the time %s among envelopes", since.Format(arena.TimeFormat))
+}
+
+func lastEnvelope(ctx context.Context, q querier) (int64, error) {
+	return one(ctx, q, scanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`)
+}
+
+// LastEnvelope gives the highest Seq, 0 when there is none.
+func (s *Store) LastEnvelope(ctx context.Context) (int64, error) {
+	n, err := lastEnvelope(ctx, s.reader)
+	return n, s.wrap(err, "read the last envelope")
+}
+
+// EnvelopeTime gives the latest ts of a sender's envelopes to a recipient.
+func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
+	at, err := one(ctx, s.reader, func(r scanner) (at time.Time, err error) { return at, r.Scan(timeInto{&at}) },
+		`SELECT coalesce(max(ts), 0) FROM envelopes WHERE recipient = $1 AND sender = $2`, recipient, sender)
+	return at, s.wrap(err, "read the time of the last envelope")
+}
+
+// EnvelopeThread gives what came in a thread after number no, sealed or not,
+// in the order of arrival.
+func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
+	es, err := all(ctx, s.reader, scanEnvelope, envelopeRows+` WHERE thread = $1 AND no > $2 ORDER BY no`, thread, no)
+	return es, s.wrap(err, "read thread %s", thread)
+}
+
+// ShowEnvelopes makes visible what was sealed for rounds that have closed, as
+// if it had come now, at most limit at once, and gives it.
+func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
+	var shown []arena.Envelope
+	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+		shown = nil
+		seq, err := nextEnvelope(ctx, tx) // before reading: nobody else shows them meanwhile
+		if err != nil {
+			return err
+		}
+		due, err := all(ctx, tx, scanEnvelope, envelopeRows+` e WHERE seq = 0 AND EXISTS (SELECT 1 FROM rounds r
+			WHERE r.match_id = e.match_id AND r.no = e.round AND r.closed_at <> 0) ORDER BY no LIMIT $1`, limit)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		at, err := showTime(ctx, tx, now)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			e := &due[i]
+			if i > 0 {
+				if seq, err = nextEnvelope(ctx, tx); err != nil {
+					return err
+				}
+			}
+			e.Seq, e.ExpiresAt = seq, fromMS(at).Add(e.ExpiresAt.Sub(e.ReceivedAt))
+			if _, err := exec(ctx, tx, `UPDATE envelopes SET seq = $1, shown_at = $2, expires_at = $3 WHERE no = $4`,
+				seq, at, ms(e.ExpiresAt), e.No); err != nil {
+				return err
+			}
+		}
+		shown = due
+		return nil
+	})
+	return shown, s.wrap(err, "show envelopes of closed rounds")
+}
+
+// SweepEnvelopes deletes what k does not keep and tells how much.
+func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error) {
+	var gone int64
+	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+		gone = 0
+		for _, part := range []struct {
+			query string
+			args  []any
+		}{
+			{`DELETE FROM envelopes WHERE received_at < $1`, []any{ms(k.Since)}},
+			{
+				`DELETE FROM envelopes WHERE received_at < $1 AND no <= (SELECT no FROM envelopes ORDER BY no DESC LIMIT 1 OFFSET $2)`,
+				[]any{ms(k.Young), k.All},
+			},
+			{
+				`DELETE FROM envelopes WHERE no IN (SELECT no FROM (SELECT no, received_at,
+				row_number() OVER (PARTITION BY sender ORDER BY no DESC) AS place FROM envelopes) p WHERE place > $1 AND received_at < $2)`,
+				[]any{k.PerSender, ms(k.Young)},
+			},
+		} {
+			n, err := exec(ctx, tx, part.query, part.args...)
+			if err != nil {
+				return err
+			}
+			gone += n
+		}
+		return nil
+	})
+	return gone, s.wrap(err, "sweep envelopes")
+}
