@@ -74,10 +74,17 @@ test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of te
 race: test-go ## The same
 
 FUZZTIME ?= 60s
+FUZZTOTAL ?=
 
 .PHONY: fuzz
-fuzz: ## Every fuzz target for its part of FUZZTIME=60s
-	FUZZTIME=$(FUZZTIME) scripts/fuzz.sh
+fuzz: ## Every fuzz target for FUZZTIME=60s; with FUZZTOTAL=60s all of them together for that long
+	FUZZTIME=$(FUZZTIME) FUZZTOTAL=$(FUZZTOTAL) scripts/fuzz.sh
+
+SOAK ?= 5m
+
+.PHONY: soak
+soak: build ## 10,000 spectators, 300 hostile and 50 honest agents for SOAK=5m: what the honest ones notice
+	bin/arena bench soak --duration $(SOAK)
 
 .PHONY: test-web
 test-web: web/node_modules/.package-lock.json ## The unit tests and types of the pages

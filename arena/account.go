@@ -23,6 +23,16 @@ type Token struct {
 	RevokedAt  time.Time
 }
 
+// Outsider is somebody as an outside issuer of tokens knows them (OpenID
+// Connect). Issuer and Subject together are one person for ever.
+type Outsider struct {
+	Issuer  string
+	Subject string // 1 to 255 bytes
+	Name    string // "" unknown; theirs to choose
+	Email   string // "" unless the issuer has verified it
+	Admin   bool
+}
+
 // SigningKey is a key pair for task tokens. A new key is published before it
 // signs and an old one stays published while its tokens live.
 type SigningKey struct {

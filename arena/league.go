@@ -100,6 +100,7 @@ type Settings struct {
 	Visibility Visibility     `json:"visibility"`
 	ScoreMode  string         `json:"score_mode"` // "match" (default): points summed over common rounds; "rounds"
 	Options    FormatOptions  `json:"format_options,omitzero"`
+	Canary     int            `json:"canary,omitempty"` // one round in so many asks a canary, 0 none; see CanarySource
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
 }
 

@@ -117,6 +117,9 @@ func CheckSettings(s arena.Settings) []arena.FieldError {
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility == arena.VisibilityLive || s.Visibility == arena.VisibilitySealed,
 		"visibility", "must be live or sealed, not %q", s.Visibility)
+	c.between("canary", s.Canary, 0, pack.MaxCanary, " (0: none)")
+	c.require(s.Canary == 0 || s.Debate == nil && (s.Judge.Kind == arena.JudgeExact || s.Judge.Kind == arena.JudgeChoice),
+		"canary", "must be 0 unless the judge is exact or choice: the answer to a canary is a text among options")
 	c.wrong = append(c.wrong, format.Check(s)...)
 	c.asking(s)
 	c.require(s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,

@@ -37,7 +37,8 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 // Pick gives the task of a round, from 1 on. Generated tasks follow from the
 // match's seed. From a pack comes the first task, in an order drawn from the
 // seed, that none of the agents has had lately, or when they have had all, the
-// one that was put longest ago. A debate has one motion for all its rounds. A
+// one that was put longest ago. Where the league asks canaries, some rounds are
+// one. A debate has one motion for all its rounds. A
 // pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
@@ -54,6 +55,9 @@ func (t *Tasks) Pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task, error) {
 	if round < 1 {
 		return arena.Task{}, errors.New("rounds begin with 1")
+	}
+	if pack.IsCanary(m.Settings.Canary, m.Seed, round) {
+		return pack.Canary(m.Seed, round), nil
 	}
 	if m.Settings.Generator != nil {
 		return pack.Generate(*m.Settings.Generator, m.Seed, round)

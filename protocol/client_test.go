@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -85,6 +86,29 @@ func TestClient_Do_blocked(t *testing.T) {
 	}
 	if n := server.Conns(); n != 0 {
 		t.Errorf("%d connections came through", n)
+	}
+}
+
+// Threat S4: no status and no method makes the client go somewhere else.
+func TestClient_Do_no_redirect(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, loopback(), protocol.ClientOptions{})
+	elsewhere := protocoltest.NewRaw(t, func(net.Conn) {})
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		agent := protocoltest.NewRaw(t, func(conn net.Conn) {
+			_, _ = http.ReadRequest(bufio.NewReader(conn)) // whatever it is
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.URL())
+		})
+		task, check := post(agent.URL()), post(agent.URL())
+		check.Method, check.Body, check.Token = http.MethodGet, nil, ""
+		for _, r := range []protocol.Request{task, check} {
+			if x := c.Do(t.Context(), r); x.Status != status || x.Failure != "" {
+				t.Errorf("%s, %d: %+v", r.Method, status, x)
+			}
+		}
+	}
+	if n := elsewhere.Conns(); n != 0 {
+		t.Errorf("%d connections elsewhere", n)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 // their ids: two may have one name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *transaction) error {
-		if _, err := exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`,
-			o.ID, o.Name, o.Email, ms(o.CreatedAt)); err != nil {
+		if err := insertOwner(ctx, tx, o); err != nil {
 			return err
 		}
 		return insertToken(ctx, tx, t)
@@ -32,6 +31,39 @@ func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 		err = notFound("owner", id)
 	}
 	return o, s.wrap(err, "read owner %s", id)
+}
+
+// OwnerOf gives the owner that somebody of an outside issuer is. not_found:
+// never seen here.
+func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
+	ownerID, err = one(ctx, s.reader, scanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", arena.Errorf(arena.CodeNotFound, "nobody of this issuer is called so")
+	}
+	return ownerID, s.wrap(err, "read identity")
+}
+
+// AdoptOwner stores an owner without a token, and that it is who the outside
+// issuer calls subject. It gives the id of the owner that this person is: the
+// one that is there already wins.
+func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error) {
+	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *transaction) error {
+		if err := insertOwner(ctx, tx, o); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
+			issuer, subject, o.ID, ms(o.CreatedAt))
+		return err
+	})
+	if err = s.wrap(err, "adopt owner %s", o.ID); arena.CodeOf(err) == arena.CodeConflict {
+		return s.OwnerOf(ctx, issuer, subject)
+	}
+	return o.ID, err
+}
+
+func insertOwner(ctx context.Context, tx *transaction, o arena.Owner) error {
+	_, err := exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`, o.ID, o.Name, o.Email, ms(o.CreatedAt))
+	return err
 }
 
 // CreateToken stores a token.

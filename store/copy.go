@@ -26,6 +26,7 @@ type table struct {
 var tables = []table{
 	{"owners", []string{"id"}, 512},
 	{"tokens", []string{"id"}, 512},
+	{"identities", []string{"issuer", "subject"}, 512},
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
 	{"uptime", []string{"agent_id", "day"}, 1024},

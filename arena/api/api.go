@@ -75,6 +75,8 @@ type Options struct {
 	Laid func(m arena.Match, answers []arena.Answer, round int) arena.Judging
 	// JudgeHealth measures a judge by its verdicts, newest first.
 	JudgeHealth func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
+	// Anomalies finds in the evidence what chance hardly does.
+	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
 	// VoteSecret signs the names of voters' browsers; the same on all nodes.
 	VoteSecret []byte
 	// CheckSchedule refuses a text that is not a cron expression.
@@ -87,6 +89,9 @@ type Options struct {
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// NewSecret makes an owner's bearer secret and its hash.
 	NewSecret func() (secret string, hash [32]byte)
+	// Outside says whose token of an outside issuer it is; nil: none is taken.
+	// Its errors have the codes unauthorized and unavailable.
+	Outside func(ctx context.Context, token string) (arena.Outsider, error)
 	// HashSecret gives the hash under which a bearer secret is looked up.
 	HashSecret func(secret string) [32]byte
 
@@ -146,6 +151,7 @@ func (o Options) validate() error {
 		{"Laid", o.Laid == nil},
 		{"JudgeHealth", o.JudgeHealth == nil},
 		{"Calibrate", o.Calibrate == nil},
+		{"Anomalies", o.Anomalies == nil},
 		{"VoteSecret", len(o.VoteSecret) == 0},
 		{"CheckSchedule", o.CheckSchedule == nil},
 		{"ParsePack", o.ParsePack == nil},

@@ -32,7 +32,8 @@ const (
 	actKey
 )
 
-// caller is who asks: the holder of a stored token, or nobody.
+// caller is who asks: the holder of a token, stored or of the outside issuer,
+// or nobody.
 type caller struct {
 	token arena.Token
 	known bool
@@ -57,14 +58,9 @@ func (c caller) owns(ownerID string) bool {
 func (a *API) identify(c *gin.Context, s scope) (caller, error) {
 	secret, given := bearer(c.GetHeader("Authorization"))
 	var who caller
+	var problem error
 	if given {
-		t, err := a.Store.TokenByHash(c.Request.Context(), a.HashSecret(secret))
-		switch {
-		case err == nil:
-			who = caller{token: t, known: true}
-		case !errors.Is(err, &arena.Error{Code: arena.CodeNotFound}):
-			return caller{}, err
-		}
+		who, problem = a.holderOf(c.Request.Context(), secret)
 	}
 	if who.known {
 		if wait, ok := a.limiters.token.take(who.token.ID, a.Now()); !ok {
@@ -72,6 +68,9 @@ func (a *API) identify(c *gin.Context, s scope) (caller, error) {
 		}
 	} else if wait, ok := a.limiters.address.take(addressKey(c.ClientIP()), a.Now()); !ok {
 		return caller{}, tooMany(wait, "too many requests from this address")
+	}
+	if problem != nil {
+		return caller{}, problem
 	}
 	if given && !who.known {
 		// Who guesses tokens may not do so on each node anew.
@@ -82,6 +81,57 @@ func (a *API) identify(c *gin.Context, s scope) (caller, error) {
 		return caller{}, unauthorized()
 	}
 	return who, permit(who, s)
+}
+
+// holderOf finds the holder of a bearer token: one of ours, else one of the
+// outside issuer. Nobody holds a bad one.
+func (a *API) holderOf(ctx context.Context, secret string) (caller, error) {
+	t, err := a.Store.TokenByHash(ctx, a.HashSecret(secret))
+	switch {
+	case err == nil:
+		return caller{token: t, known: true}, nil
+	case !errors.Is(err, &arena.Error{Code: arena.CodeNotFound}):
+		return caller{}, err
+	case a.Outside == nil || strings.Count(secret, ".") != 2:
+		return caller{}, nil
+	}
+	who, err := a.Outside(ctx, secret)
+	switch {
+	case arena.CodeOf(err) == arena.CodeUnauthorized:
+		return caller{}, nil
+	case err != nil:
+		return caller{}, err
+	}
+	t = arena.Token{ID: outsideTokenPrefix + who.Subject, Scope: arena.ScopeAdmin, Name: who.Name}
+	if !who.Admin {
+		t.Scope = arena.ScopeOwner
+		if t.OwnerID, err = a.ownerOf(ctx, who); err != nil {
+			return caller{}, err
+		}
+	}
+	return caller{token: t, known: true}, nil
+}
+
+// outsideTokenPrefix begins what stands for the id of an outside token, in
+// the audit log and where requests are counted. The subject comes after it.
+const outsideTokenPrefix = "oidc:"
+
+// ownerOf gives the owner that somebody from outside is. At first sight they
+// become one, unless nobody may.
+func (a *API) ownerOf(ctx context.Context, who arena.Outsider) (string, error) {
+	id, err := a.Store.OwnerOf(ctx, who.Issuer, who.Subject)
+	if arena.CodeOf(err) != arena.CodeNotFound {
+		return id, err
+	}
+	if a.SignupMode == SignupClosed {
+		return "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
+	}
+	now := a.now()
+	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: ownerName(who.Name), CreatedAt: now}
+	if len(who.Email) <= maxEmail {
+		o.Email = who.Email
+	}
+	return a.Store.AdoptOwner(ctx, o, who.Issuer, who.Subject)
 }
 
 // permit compares a caller with a scope.

@@ -18,7 +18,7 @@ import (
 
 func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
-	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Limits": true, "Events": true, "TakeShared": true}
+	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Limits": true, "Events": true, "TakeShared": true, "Outside": true}
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name

@@ -65,6 +65,7 @@ type leagueBody struct {
 	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
 	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
+	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in so many asks what nobody can know, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
@@ -75,7 +76,7 @@ func (b *leagueBody) settings() arena.Settings {
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
 		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
-		Options: b.FormatOptions.options(), Debate: b.Debate.spec(),
+		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Canary: b.Canary,
 	}
 }
 
@@ -108,6 +109,7 @@ type updateLeagueBody struct {
 	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds"`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty" doc:"Replaces all of them, from the next season on."`
 	Debate           *debateBody    `json:"debate,omitempty"`
+	Canary           *int           `json:"canary,omitempty" minimum:"0" maximum:"1000"`
 }
 
 // apply changes what the patch names.
@@ -151,6 +153,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s.Rated = orElse(b.Rated, s.Rated)
 	s.Visibility = arena.Visibility(orElse(b.Visibility, string(s.Visibility)))
 	s.ScoreMode = orElse(b.ScoreMode, s.ScoreMode)
+	s.Canary = orElse(b.Canary, s.Canary)
 }
 
 // leagueView is a league as everyone sees it.
@@ -177,6 +180,7 @@ type leagueView struct {
 	Entry            entryBody          `json:"entry"`
 	FormatOptions    *optionsBody       `json:"format_options,omitempty"`
 	Debate           *debateBody        `json:"debate,omitempty"`
+	Canary           int                `json:"canary,omitempty" doc:"One round in so many asks a canary."`
 	Agents           int                `json:"agents" doc:"Entered and not withdrawn."`
 	Drift            arena.Melo         `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
 	CreatedAt        jsonTime           `json:"created_at"`
@@ -191,7 +195,7 @@ func viewLeague(l arena.League) leagueView {
 		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
 		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens, Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
-		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Agents: l.Agents, Drift: l.Drift,
+		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,
 	}
 	if g := s.Generator; g != nil {

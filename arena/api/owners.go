@@ -9,8 +9,11 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// maxTokens is how many tokens an owner may hold at once.
-const maxTokens = 50
+const (
+	maxTokens    = 50  // that an owner may hold at once
+	maxOwnerName = 40  // characters
+	maxEmail     = 254 // bytes (RFC 5321, section 4.5.3.1.3)
+)
 
 type signUpInput struct {
 	Body struct {
@@ -63,7 +66,7 @@ func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t ar
 
 type meView struct {
 	Scope   arena.Scope `json:"scope" enum:"owner,admin"`
-	TokenID string      `json:"token_id"`
+	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
 	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for an admin."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`

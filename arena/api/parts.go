@@ -20,6 +20,8 @@ type Store interface {
 type accountStore interface {
 	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error
 	Owner(ctx context.Context, id string) (arena.Owner, error)
+	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
+	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
 	CreateToken(ctx context.Context, t arena.Token) error
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
 	RevokeToken(ctx context.Context, ownerID, id string) error
@@ -52,6 +54,7 @@ type leagueStore interface {
 	Withdraw(ctx context.Context, league, agentID string, at time.Time) error
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	Fit(ctx context.Context, league string) (arena.Fit, error)
+	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	Seasons(ctx context.Context, league string) ([]arena.Season, error)
 	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error

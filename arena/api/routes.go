@@ -145,6 +145,7 @@ func routes() []route {
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
+		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handle((*API).listAnomalies), nil},
 		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handle((*API).verifyRatings), nil},
 		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Compute a league's ratings anew from its answers", handle((*API).rebuildRatings), nil},
 		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handle((*API).drainNode), nil},

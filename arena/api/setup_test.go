@@ -59,7 +59,7 @@ func says(name string) http.Handler {
 }
 
 // testOptions are complete but for a store that answers.
-func testOptions(t *testing.T) Options {
+func testOptions(t testing.TB) Options {
 	t.Helper()
 	var secrets atomic.Int64
 	return Options{
@@ -97,6 +97,12 @@ func testOptions(t *testing.T) Options {
 		},
 		RescoreLeague: func(context.Context, string) (arena.RescoreReport, error) {
 			return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
+		},
+		Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
+			return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
+				Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
+				Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
+			}}}, nil
 		},
 		Calibrate: func(claims []arena.Claim) arena.Calibration {
 			c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
@@ -150,7 +156,7 @@ func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 	return j
 }
 
-func newAPI(t *testing.T, o Options) *API {
+func newAPI(t testing.TB, o Options) *API {
 	t.Helper()
 	a, err := New(o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -31,4 +32,17 @@ func checkRunes(field, s, allowed string) error {
 		}
 	}
 	return nil
+}
+
+// ownerName makes a name that an outside issuer gives fit to be an owner's:
+// without the characters that checkLine refuses, and cut.
+func ownerName(s string) string {
+	var name []rune
+	for _, r := range strings.ToValidUTF8(s, "") {
+		if checkRunes("name", string(r), "") == nil {
+			name = append(name, r)
+		}
+	}
+	name = name[:min(len(name), maxOwnerName)]
+	return cmp.Or(strings.TrimSpace(string(name)), "owner")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // keySet is the published key set, as anyone gets it.
-func keySet(t *testing.T, keys *token.Keys) []byte {
+func keySet(t testing.TB, keys *token.Keys) []byte {
 	t.Helper()
 	w := httptest.NewRecorder()
 	keys.JWKS().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/.well-known/jwks.json", nil))

@@ -35,7 +35,7 @@ func (r *keyRows) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]ar
 
 var start = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
-func newKeys(t *testing.T, alg string) (*token.Keys, []byte) {
+func newKeys(t testing.TB, alg string) (*token.Keys, []byte) {
 	t.Helper()
 	keys, err := token.New(t.Context(), token.Options{
 		Store: &keyRows{}, Issuer: "https://arena.example", Alg: alg, Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler),
@@ -54,7 +54,7 @@ type game struct {
 	log     []arena.Event
 }
 
-func (g *game) add(t *testing.T, kind arena.EventType, agentID string, round int, body any) arena.Event {
+func (g *game) add(t testing.TB, kind arena.EventType, agentID string, round int, body any) arena.Event {
 	t.Helper()
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *game) add(t *testing.T, kind arena.EventType, agentID string, round int
 	return e
 }
 
-func played(t *testing.T) *game {
+func played(t testing.TB) *game {
 	t.Helper()
 	up, down := arena.Melo(20_000), arena.Melo(-20_000)
 	g := &game{m: arena.Match{
@@ -126,7 +126,7 @@ func played(t *testing.T) *game {
 }
 
 // record makes the record after a change of its parts.
-func (g *game) record(t *testing.T, keys *token.Keys, change func(*record.Record)) []byte {
+func (g *game) record(t testing.TB, keys *token.Keys, change func(*record.Record)) []byte {
 	t.Helper()
 	r, err := record.New("https://arena.example", g.m, g.rounds, g.answers, g.log)
 	if err != nil {

@@ -77,6 +77,17 @@ func TestUnmarshalOpen(t *testing.T) {
 	}
 }
 
+// Threat R5: a text of 32 levels is the deepest, whatever takes it.
+func TestUnmarshal_Refuses_depth(t *testing.T) {
+	t.Parallel()
+	for levels, ok := range map[int]bool{strictjson.MaxDepth: true, strictjson.MaxDepth + 1: false} {
+		var v any
+		if err := strictjson.Unmarshal([]byte(deep(levels)), &v); (err == nil) != ok {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+	}
+}
+
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 // The rows are from RFC 8785, section 3.2 and appendix B.

@@ -3,11 +3,12 @@
 // agent's side of the stream.
 //
 // It owns the signing keys (made at first start, rotated with an overlap,
-// published as a JWK set), the claims and their check, and the making and
-// hashing of bearer secrets for owners and admins. It leaves the keys' rows to
-// store, who may do what to arena/api, and the life of an open stream to
-// stream. Agents check tokens with sdk/go or any JWT library.
+// published as a JWK set), the claims and their check, the making and hashing
+// of bearer secrets for owners and admins, and the check of tokens of an
+// outside issuer, whose keys it finds by OpenID Connect Discovery. It leaves
+// the keys' rows to store, who may do what to arena/api, and the life of an
+// open stream to stream. Agents check tokens with sdk/go or any JWT library.
 //
-// It imports arena, arena/strictjson, golang-jwt and jwkset; only cmd/arena
-// imports it.
+// It imports arena, arena/strictjson, golang-jwt, jwkset and keyfunc; only
+// cmd/arena imports it.
 package token

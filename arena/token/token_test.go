@@ -79,7 +79,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-func open(t *testing.T, s *rows, c *clock, alg string) *Keys {
+func open(t testing.TB, s *rows, c *clock, alg string) *Keys {
 	t.Helper()
 	k, err := New(t.Context(), Options{Store: s, Issuer: issuer + "/", Alg: alg, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
@@ -95,7 +95,7 @@ func task(c *clock) arena.TaskClaims {
 	}
 }
 
-func sign(t *testing.T, k *Keys, c *clock) string {
+func sign(t testing.TB, k *Keys, c *clock) string {
 	t.Helper()
 	s, err := k.Sign(task(c))
 	if err != nil {

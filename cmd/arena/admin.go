@@ -15,16 +15,17 @@ import (
 // AdminCmd is `arena admin`: the API from the command line. Everything it does
 // can be done with any HTTP client.
 type AdminCmd struct {
-	URL     string          `placeholder:"URL" help:"The arena; ARENA_URL when left out, else http://127.0.0.1:8080."`
-	Token   string          `placeholder:"TOKEN" help:"Admin token; ARENA_ADMIN_TOKEN when left out, or the content of ARENA_ADMIN_TOKEN_FILE."`
-	League  AdminLeagueCmd  `cmd:"" help:"List, show, make, change and run leagues."`
-	Match   AdminMatchCmd   `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
-	Agent   AdminAgentCmd   `cmd:"" help:"List, show, check, pause and resume agents."`
-	Pack    AdminPackCmd    `cmd:"" help:"List and upload task packs."`
-	Ratings AdminRatingsCmd `cmd:"" help:"Verify or rebuild ratings."`
-	Audit   AdminAuditCmd   `cmd:"" help:"Show who did what, newest first."`
-	Status  AdminStatusCmd  `cmd:"" help:"Show sizes, nodes and version."`
-	Drain   AdminDrainCmd   `cmd:"" help:"Make the node that answers give its matches to others."`
+	URL       string            `placeholder:"URL" help:"The arena; ARENA_URL when left out, else http://127.0.0.1:8080."`
+	Token     string            `placeholder:"TOKEN" help:"Admin token; ARENA_ADMIN_TOKEN when left out, or the content of ARENA_ADMIN_TOKEN_FILE."`
+	League    AdminLeagueCmd    `cmd:"" help:"List, show, make, change and run leagues."`
+	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
+	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
+	Pack      AdminPackCmd      `cmd:"" help:"List and upload task packs."`
+	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
+	Audit     AdminAuditCmd     `cmd:"" help:"Show who did what, newest first."`
+	Anomalies AdminAnomaliesCmd `cmd:"" help:"Show what chance hardly does in a league: copied answers, traded wins."`
+	Status    AdminStatusCmd    `cmd:"" help:"Show sizes, nodes and version."`
+	Drain     AdminDrainCmd     `cmd:"" help:"Make the node that answers give its matches to others."`
 }
 
 // Help says where the token comes from.
@@ -264,6 +265,18 @@ type AdminAuditCmd struct{ listCmd }
 // Run prints one page of the audit log.
 func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
 	return admin.call(app, http.MethodGet, "/v1/admin/audit"+c.query(), nil)
+}
+
+// AdminAnomaliesCmd is `arena admin anomalies`.
+type AdminAnomaliesCmd struct {
+	League  string `arg:"" help:"Slug."`
+	Matches int    `default:"1000" help:"How many of its newest matches are looked at, 1 to 2000."`
+}
+
+// Run prints the report.
+func (c *AdminAnomaliesCmd) Run(app *App, admin *AdminCmd) error {
+	q := url.Values{"league": {c.League}, "matches": {fmt.Sprint(c.Matches)}}
+	return admin.call(app, http.MethodGet, "/v1/admin/anomalies?"+q.Encode(), nil)
 }
 
 // AdminStatusCmd is `arena admin status`.

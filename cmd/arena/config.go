@@ -65,9 +65,10 @@ type Config struct {
 	JudgeModel string
 	JudgeKey   string
 
-	// Read and shown, without effect yet.
-	OIDCIssuer   *url.URL
-	OIDCAudience string
+	OIDCIssuer     *url.URL // nil: no outside tokens
+	OIDCAudience   string
+	OIDCAdminClaim string
+	OIDCAdminValue string // "": nobody from outside is an admin
 
 	values map[string]value // by key, as they were given
 }
@@ -167,18 +168,13 @@ func (c Config) Validate() error {
 	if c.JudgeURL == nil && c.values["ARENA_JUDGE_URL"].text == "" && c.JudgeModel+c.JudgeKey != "" {
 		problems = append(problems, errors.New("ARENA_JUDGE_URL: must be set with ARENA_JUDGE_MODEL and ARENA_JUDGE_KEY"))
 	}
-	return errors.Join(problems...)
-}
-
-// Unused names the settings that were given a value and have no effect yet.
-func (c Config) Unused() []string {
-	var keys []string
-	for _, s := range settings() {
-		if s.Later && c.values[s.Key].text != "" {
-			keys = append(keys, s.Key)
-		}
+	if c.OIDCIssuer != nil && c.OIDCAudience == "" {
+		problems = append(problems, errors.New("ARENA_OIDC_AUDIENCE: must say which tokens of ARENA_OIDC_ISSUER are for this arena"))
 	}
-	return keys
+	if c.OIDCIssuer == nil && c.values["ARENA_OIDC_ISSUER"].text == "" && c.OIDCAudience != "" {
+		problems = append(problems, errors.New("ARENA_OIDC_ISSUER: must be set with ARENA_OIDC_AUDIENCE"))
+	}
+	return errors.Join(problems...)
 }
 
 // Listening puts the port that the listener was given into a public URL that

@@ -45,6 +45,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64,
 		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo,
+		OIDCAdminClaim: "roles", OIDCAdminValue: "arena-admin",
 	}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(Config{}), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
 		t.Error(diff)
@@ -80,7 +81,7 @@ func TestLoad_Values(t *testing.T) {
 	t.Parallel()
 	c := load(t,
 		"ARENA_PUBLIC_URL=https://Arena.example/", "ARENA_METRICS_ADDR=", "ARENA_LOG_LEVEL=warn",
-		"ARENA_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "ARENA_OIDC_AUDIENCE=m",
+		"ARENA_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "ARENA_OIDC_ISSUER=https://a.example/t/", "ARENA_OIDC_AUDIENCE=m",
 		"ARENA_DATABASE_URL=postgresql:///arena?host=/run/postgresql",
 	)
 	if got, want := c.PublicURL.String(), "https://arena.example"; got != want {
@@ -99,8 +100,8 @@ func TestLoad_Values(t *testing.T) {
 	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"}, proxies); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"ARENA_OIDC_AUDIENCE"}, c.Unused()); diff != "" {
-		t.Error("Unused:", diff)
+	if got := c.OIDCIssuer.String(); got != "https://a.example/t/" {
+		t.Errorf("OIDCIssuer = %s, not as it was given", got)
 	}
 }
 
@@ -163,6 +164,10 @@ func TestLoad_Problems(t *testing.T) {
 		{"ARENA_REDIS_URL=redis://one,two/3", "ARENA_REDIS_URL: names a database, but a cluster has only database 0"},
 		{"ARENA_REDIS_URL=redis://one?pool=3", "ARENA_REDIS_URL: cannot be used: redis: unexpected option: pool"},
 		{"ARENA_OIDC_ISSUER=localhost", "ARENA_OIDC_ISSUER: needs the form"},
+		{"ARENA_OIDC_ISSUER=http://accounts.example", "ARENA_OIDC_ISSUER: needs https"},
+		{"ARENA_OIDC_ISSUER=https://u:p@accounts.example", "ARENA_OIDC_ISSUER: may hold a scheme"},
+		{"ARENA_OIDC_ISSUER=https://accounts.example", "ARENA_OIDC_AUDIENCE: must say"},
+		{"ARENA_OIDC_AUDIENCE=arena", "ARENA_OIDC_ISSUER: must be set"},
 		{"ARENA_JUDGE_URL=:", "ARENA_JUDGE_URL: not a URL"},
 		{"ARENA_JUDGE_URL=https://llm.example/v1", "ARENA_JUDGE_MODEL: must name"},
 		{"ARENA_JUDGE_KEY=k", "ARENA_JUDGE_URL: must be set"},

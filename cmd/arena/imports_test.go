@@ -127,13 +127,12 @@ func rooms() []room {
 // sharedLibraries may stand in several rooms; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
-		"github.com/mr-tron/base58":    "a did:key is written and read on both sides, and neither may import the other",
-		"golang.org/x/time/rate":       "a token bucket is a small part that each room keeps for itself",
-		"github.com/golang-jwt/jwt/v5": "arena/token signs what the SDK verifies, and neither may import the other",
-		"github.com/MicahParks/jwkset": "the key sets of both sides",
-		"github.com/MicahParks/keyfunc/v3": "the SDK verifies with it, and the arena will verify tokens " +
-			"of an outside issuer with it",
-		"github.com/coder/websocket": "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
+		"golang.org/x/time/rate":           "a token bucket is a small part that each room keeps for itself",
+		"github.com/golang-jwt/jwt/v5":     "arena/token signs what the SDK verifies, and neither may import the other",
+		"github.com/MicahParks/jwkset":     "the key sets of both sides",
+		"github.com/MicahParks/keyfunc/v3": "the SDK verifies task tokens with it, and arena/token those of an outside issuer",
+		"github.com/coder/websocket":       "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
+		"github.com/mr-tron/base58":        "a did:key is written and read on both sides, and neither may import the other",
 	}
 }
 

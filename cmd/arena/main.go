@@ -57,6 +57,8 @@ type BenchCmd struct {
 	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
 	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
 	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
+	Soak    BenchSoakCmd    `cmd:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
+	Hostile BenchHostileCmd `cmd:"" hidden:"" help:"The agents of bench soak, in a process of their own."`
 	Ratings BenchRatingsCmd `cmd:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 

@@ -124,9 +124,6 @@ func (c Config) print(w io.Writer) error {
 		case s.Key == "ARENA_PUBLIC_URL" && shown == "" && c.PublicURL != nil:
 			shown, from = c.PublicURL.String(), "ARENA_ADDR"
 		}
-		if s.Later && v.text != "" {
-			from += ", not used yet"
-		}
 		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, cmp.Or(shown, "-"), from)
 	}
 	return t.Flush()

@@ -59,6 +59,23 @@ func parseURL(v string, to **url.URL, schemes ...string) error {
 	return nil
 }
 
+// parseIssuer takes plain http on this machine only: whoever is in between
+// could put keys of their own in the issuer's place.
+func parseIssuer(v string, to **url.URL) error {
+	var u *url.URL
+	if err := parseURL(v, &u, "https", "http"); err != nil || u == nil {
+		return err
+	}
+	switch {
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.String() != v:
+		return errors.New("may hold a scheme, a host, a port and a path only")
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return errors.New("needs https, unless it is on this machine")
+	}
+	*to = u
+	return nil
+}
+
 func parsePublicURL(v string, to **url.URL) error {
 	var u *url.URL
 	if err := parseURL(v, &u, "https", "http"); err != nil || u == nil {

@@ -102,9 +102,6 @@ func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOpt
 			_ = s.Close() // the first error is the one to tell
 		}
 	}()
-	for _, key := range cfg.Unused() {
-		log.Warn("this setting has no effect yet", "key", key)
-	}
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
 		return nil, err
 	}
@@ -276,6 +273,10 @@ func (s *server) joinHTTP() error {
 	if s.bus != nil {
 		takeShared = s.bus.Take
 	}
+	outside, err := s.joinOutside()
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
 		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
@@ -283,7 +284,7 @@ func (s *server) joinHTTP() error {
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		CheckSchedule: checkSchedule, Rehearse: s.stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
@@ -291,7 +292,7 @@ func (s *server) joinHTTP() error {
 		},
 		Record:     s.record,
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		HashSecret: token.Hash, Ready: s.ready, Drain: s.drain,
+		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
 		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
 	})

@@ -19,7 +19,6 @@ type setting struct {
 	Default string
 	Doc     string // one or two sentences, with the values allowed
 	Secret  bool   // printed only in part, no flag, may come from the file that KEY_FILE names
-	Later   bool   // read, checked and shown, but this version does nothing with it yet
 	parse   func(c *Config, value string) error
 }
 
@@ -153,14 +152,24 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseLevel(v, &c.LogLevel) },
 		},
 		{
-			Key: "ARENA_OIDC_ISSUER", Later: true,
-			Doc:   "Issuer of outside tokens with the scope admin, an https URL.",
-			parse: func(c *Config, v string) error { return parseURL(v, &c.OIDCIssuer, "https", "http") },
+			Key:   "ARENA_OIDC_ISSUER",
+			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, to the letter as it stands in iss. Empty: none.",
+			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },
 		},
 		{
-			Key: "ARENA_OIDC_AUDIENCE", Later: true,
-			Doc:   "Audience that those tokens must name.",
+			Key:   "ARENA_OIDC_AUDIENCE",
+			Doc:   "Audience (aud) that those tokens must name.",
 			parse: func(c *Config, v string) error { c.OIDCAudience = v; return nil },
+		},
+		{
+			Key: "ARENA_OIDC_ADMIN_CLAIM", Default: "roles",
+			Doc:   "Claim that makes the holder of such a token an admin when it is, or lists, ARENA_OIDC_ADMIN_VALUE. Dots lead into objects: realm_access.roles.",
+			parse: func(c *Config, v string) error { c.OIDCAdminClaim = v; return nil },
+		},
+		{
+			Key: "ARENA_OIDC_ADMIN_VALUE", Default: "arena-admin",
+			Doc:   "That value. Empty: nobody is an admin by an outside token.",
+			parse: func(c *Config, v string) error { c.OIDCAdminValue = v; return nil },
 		},
 		{
 			Key:   "ARENA_JUDGE_URL",
@@ -189,7 +198,7 @@ const (
 
 // flag gives the name of the setting's flag, "" when it has none.
 func (s setting) flag() string {
-	if s.Secret || s.Later {
+	if s.Secret {
 		return ""
 	}
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Key, "ARENA_")), "_", "-")
@@ -263,9 +272,6 @@ func writeMarkdown(w io.Writer) error {
 		}
 		if s.Secret {
 			doc += " Secret."
-		}
-		if s.Later {
-			doc += " *Not used yet.*"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Key, def, strings.ReplaceAll(doc, "|", `\|`))
 	}

@@ -23,6 +23,28 @@ func createOwner(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 }
 
+// Threat A1: issuer and subject together are one person, and one alone nobody.
+func identities(f *fixture) {
+	ctx := f.t.Context()
+	_, err := f.OwnerOf(ctx, "https://a.example", "1")
+	f.fails(arena.CodeNotFound, err)
+
+	kim := arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}
+	f.equal("ow_kim", must(f.AdoptOwner(ctx, kim, "https://a.example", "1"))(f))
+	f.equal(kim, must(f.Owner(ctx, "ow_kim"))(f))
+	lee := arena.Owner{ID: "ow_lee", Name: "Lee", CreatedAt: start}
+	f.equal("ow_kim", must(f.AdoptOwner(ctx, lee, "https://a.example", "1"))(f))
+	_, err = f.Owner(ctx, "ow_lee") // the loser leaves nothing behind
+	f.fails(arena.CodeNotFound, err)
+	f.equal("ow_lee", must(f.AdoptOwner(ctx, lee, "https://b.example", "1"))(f))
+	f.equal("ow_kim", must(f.OwnerOf(ctx, "https://a.example", "1"))(f))
+	f.equal("ow_lee", must(f.OwnerOf(ctx, "https://b.example", "1"))(f))
+	for _, other := range []string{"", "2", "1 ", "A"} {
+		_, err = f.OwnerOf(ctx, "https://a.example", other)
+		f.fails(arena.CodeNotFound, err)
+	}
+}
+
 func tokens(f *fixture) {
 	ctx := f.t.Context()
 	f.owner("a")

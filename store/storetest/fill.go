@@ -19,6 +19,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.league("trivia")
 	f.league("sums")
 	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Name: "admin", Hash: [32]byte{7}, CreatedAt: start}))
+	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}, "https://a.example", "1")))
 	f.ok(second(f.FirstSigningKey(ctx, arena.SigningKey{KID: "key_1", Alg: "ES256", Private: []byte{0, 1, 255}, CreatedAt: start, SignsFrom: start})))
 	tasks := make([]arena.Task, 1_300)
 	for i := range tasks {

@@ -8,6 +8,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 	t.Helper()
 	for name, test := range map[string]func(*fixture){
 		"CreateOwner":                          createOwner,
+		"Identities":                           identities,
 		"Tokens":                               tokens,
 		"TokenByHash":                          tokenByHash,
 		"SigningKeys":                          signingKeys,
@@ -43,6 +44,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"RelayKeys":                            relayKeys,
 		"Identity/nodes_agree":                 identities,
 		"AuditLog":                             auditLog,
+		"Evidence":                             evidence,
 		"Fit":                                  fits,
 		"RecentTasks":                          recentTasks,
 		"Tell":                                 tell,

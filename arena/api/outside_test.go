@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// issuer stands in for the check of outside tokens: "who.is.kim" is Kim's.
+func issuer(_ context.Context, token string) (arena.Outsider, error) {
+	who := arena.Outsider{Issuer: "https://issuer.example", Subject: token, Name: " Kim\u202e\n of " + strings.Repeat("é", 60)}
+	switch {
+	case strings.HasPrefix(token, "admin."):
+		who.Admin = true
+	case strings.HasPrefix(token, "away."):
+		return arena.Outsider{}, arena.Errorf(arena.CodeUnavailable, "the issuer of this token cannot be asked now")
+	case !strings.HasPrefix(token, "who."):
+		return arena.Outsider{}, arena.Errorf(arena.CodeUnauthorized, "the token is not valid")
+	}
+	return who, nil
+}
+
+// Threat A1: who comes from outside is an owner or an admin as others are, and
+// sees nothing of other owners.
+func TestAPI_outside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.Outside = issuer })
+	kim := w.do("GET", "/v1/me", "who.is.kim", nil).is(200)
+	if kim.str("scope") != "owner" || kim.str("token_id") != "oidc:who.is.kim" || !strings.HasPrefix(kim.str("name"), "Kim of é") || len([]rune(kim.str("name"))) > maxOwnerName {
+		t.Errorf("%s", kim.body)
+	}
+	if again := w.do("GET", "/v1/me", "who.is.kim", nil).is(200); again.str("owner_id") != kim.str("owner_id") {
+		t.Errorf("%s, then %s", kim.body, again.body)
+	}
+	if lee := w.do("GET", "/v1/me", "who.is.lee", nil).is(200); lee.str("owner_id") == kim.str("owner_id") {
+		t.Error("two people are one owner")
+	}
+	mine := w.agent("who.is.kim", "a")
+	w.do("PATCH", "/v1/agents/"+mine, "who.is.lee", object{"description": "x"}).is(404)
+	w.do("PATCH", "/v1/agents/"+mine, "who.is.kim", object{"description": "x"}).is(200)
+	own := w.do("POST", "/v1/me/tokens", "who.is.kim", object{"name": "cli"}).is(201)
+	if me := w.do("GET", "/v1/me", own.str("token"), nil).is(200); me.str("owner_id") != kim.str("owner_id") {
+		t.Errorf("the token made is of %s", me.body)
+	}
+	w.do("GET", "/v1/admin/status", "who.is.kim", nil).is(403)
+
+	if me := w.do("GET", "/v1/me", "admin.is.ann", nil).is(200); me.str("scope") != "admin" {
+		t.Errorf("%s", me.body)
+	}
+	w.league("quiz", nil)
+	w.now.Add(1) // the log tells its entries apart by time
+	w.do("PATCH", "/v1/leagues/quiz", "admin.is.ann", object{"title": "Another"}).is(200)
+	if log := w.do("GET", "/v1/admin/audit?limit=1", "admin.is.ann", nil).is(200); log.str("items.0.token") != "oidc:admin.is.ann" {
+		t.Errorf("%s", log.body)
+	}
+	w.do("POST", "/v1/me/tokens", "admin.is.ann", object{"name": "x"}).is(403)
+
+	w.do("GET", "/v1/agents", "bad.is.bad", nil).is(401)
+	w.do("GET", "/v1/agents", "away.is.away", nil).is(503)
+	w.do("GET", "/v1/agents", "who.is", nil).is(401) // no JWT: the issuer is not asked
+}
+
+func TestAPI_outside_modes(t *testing.T) {
+	t.Parallel()
+	for mode, status := range map[string]int{SignupOpen: 200, SignupInvite: 200, SignupClosed: 403} {
+		w := newWorld(t, func(o *Options) { o.Outside, o.SignupMode = issuer, mode })
+		w.do("GET", "/v1/me", "who.is.kim", nil).is(status)
+		if _, err := w.store.AdoptOwner(t.Context(), arena.Owner{ID: "ow_old", CreatedAt: testNow}, "https://issuer.example", "who.was.here"); err != nil {
+			t.Fatal(err)
+		}
+		if me := w.do("GET", "/v1/me", "who.was.here", nil).is(200); me.str("owner_id") != "ow_old" {
+			t.Errorf("%s: %s", mode, me.body)
+		}
+	}
+	w := newWorld(t)
+	w.do("GET", "/v1/me", "who.is.kim", nil).is(401) // no issuer is set
+}
+
+// Threat A4: guessed outside tokens count against the address, whatever the
+// issuer says of them.
+func TestAPI_outside_limits(t *testing.T) {
+	t.Parallel()
+	for _, token := range []string{"bad.is.bad", "away.is.away"} {
+		w := newWorld(t, func(o *Options) { o.Outside, o.Limits = issuer, Limits{AddressPerMinute: 5} })
+		statuses := map[int]int{}
+		for range 8 {
+			statuses[w.do("GET", "/v1/agents", token, nil).status]++
+		}
+		if statuses[429] != 3 {
+			t.Errorf("%s: %v", token, statuses)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package token
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+const (
+	outsideLeeway   = 30 * time.Second     // for an issuer whose clock differs
+	outsideLongest  = 366 * 24 * time.Hour // of a token that is still to live
+	maxOutsideToken = 8 << 10              // bytes
+	maxSubject      = 255                  // bytes (OpenID Connect Core 1.0, section 2)
+)
+
+// OutsideOptions are the parts of Outside.
+type OutsideOptions struct {
+	Issuer   string // iss, to the letter; an http(s) URL
+	Audience string // one of aud
+	// AdminClaim names the claim that makes an admin when it is, or lists,
+	// AdminValue. Where there is no claim of that name, its dots lead into
+	// objects: realm_access.roles. With an empty AdminValue nobody is one.
+	AdminClaim, AdminValue string
+	// HTTP calls the issuer, whom the operator has named. It must not follow
+	// redirects.
+	HTTP interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Outside checks tokens of an outside issuer (OpenID Connect Core 1.0; RFC
+// 9068 for access tokens). It has no goroutine: keys are fetched by whoever
+// needs them. It is safe for concurrent use.
+type Outside struct {
+	o    OutsideOptions
+	keys issuerKeys
+}
+
+// NewOutside makes an Outside. It does not call the issuer yet, so that an
+// arena starts without it.
+func NewOutside(o OutsideOptions) (*Outside, error) {
+	u, err := url.Parse(o.Issuer)
+	switch {
+	case o.HTTP == nil || o.Now == nil || o.Logger == nil:
+		return nil, errors.New("outside tokens: HTTP client, clock and logger are needed")
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, errors.New("outside tokens: the issuer is not an http(s) URL")
+	case o.Audience == "":
+		return nil, errors.New("outside tokens: an audience is needed")
+	}
+	return &Outside{o: o, keys: issuerKeys{issuer: o.Issuer, http: o.HTTP, now: o.Now, log: o.Logger}}, nil
+}
+
+// Verify checks a token and says whose it is. The code of an error is
+// arena.CodeUnauthorized, with one message for every reason, or
+// arena.CodeUnavailable when the token's key is not known and the issuer,
+// who might know it, cannot be asked.
+func (v *Outside) Verify(ctx context.Context, token string) (arena.Outsider, error) {
+	who, err := v.verify(ctx, token)
+	if err == nil {
+		return who, nil
+	}
+	v.o.Logger.DebugContext(ctx, "outside token refused", "reason", err)
+	if errors.Is(err, errIssuerAway) {
+		return arena.Outsider{}, &arena.Error{Code: arena.CodeUnavailable, Message: "the issuer of this token cannot be asked now", Err: err}
+	}
+	return arena.Outsider{}, &arena.Error{Code: arena.CodeUnauthorized, Message: "the token is not valid", Err: err}
+}
+
+func (v *Outside) verify(ctx context.Context, token string) (arena.Outsider, error) {
+	if len(token) > maxOutsideToken {
+		return arena.Outsider{}, fmt.Errorf("longer than %d bytes", maxOutsideToken)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return !inToken(r) }) {
+		return arena.Outsider{}, errors.New("a character that no token has")
+	}
+	parser := jwt.NewParser(
+		jwt.WithValidMethods(outsideMethods()), jwt.WithIssuer(v.o.Issuer), jwt.WithAudience(v.o.Audience), jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(), jwt.WithLeeway(outsideLeeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(v.o.Now),
+	)
+	var c outsideClaims
+	if _, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+		if c.Issuer != v.o.Issuer {
+			return nil, errors.New("iss is another issuer") // who is not asked for its keys
+		}
+		return v.keyFor(ctx, t)
+	}); err != nil {
+		return arena.Outsider{}, err
+	}
+	switch {
+	case c.Subject == "" || len(c.Subject) > maxSubject:
+		return arena.Outsider{}, fmt.Errorf("sub has %d bytes; 1 to %d are allowed", len(c.Subject), maxSubject)
+	case c.ExpiresAt.After(v.o.Now().Add(outsideLongest)):
+		return arena.Outsider{}, errors.New("exp lies more than a year ahead")
+	}
+	who := arena.Outsider{
+		Issuer: c.Issuer, Subject: c.Subject, Name: cmp.Or(c.text("name"), c.text("preferred_username")),
+		Admin: v.o.AdminValue != "" && slices.Contains(c.list(v.o.AdminClaim), v.o.AdminValue),
+	}
+	if string(c.all["email_verified"]) == "true" {
+		who.Email = c.text("email")
+	}
+	return who, nil
+}
+
+// keyFor gives the key that the token's header names, if the issuer publishes
+// it. Keys that a token brings along (jwk, jku, x5c) are not looked at.
+func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
+	segment, _, _ := strings.Cut(t.Raw, ".")
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(segment)
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	var header struct {
+		Alg  string          `json:"alg"`
+		KID  string          `json:"kid"`
+		Typ  string          `json:"typ"`
+		Crit json.RawMessage `json:"crit"`
+	}
+	if err := strictjson.UnmarshalOpen(raw, &header, "alg", "kid", "typ", "crit"); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	switch typ := strings.TrimPrefix(strings.ToLower(header.Typ), "application/"); {
+	case header.KID == "":
+		return nil, errors.New("kid is needed")
+	case header.Crit != nil:
+		return nil, errors.New("crit demands what is not known here")
+	case typ != "" && typ != "jwt" && typ != "at+jwt":
+		return nil, errors.New("typ is that of another kind of token")
+	}
+	keys, err := v.keys.with(ctx, header.KID)
+	if err != nil {
+		return nil, err
+	}
+	return keys.KeyfuncCtx(ctx)(t)
+}
+
+// outsideClaims are the claims that the library checks, and all by name.
+type outsideClaims struct {
+	jwt.RegisteredClaims
+	all map[string]json.RawMessage
+}
+
+// UnmarshalJSON refuses what two readers would take for two things.
+func (c *outsideClaims) UnmarshalJSON(data []byte) error {
+	if err := strictjson.UnmarshalOpen(data, &c.RegisteredClaims, "iss", "sub", "aud", "exp", "nbf", "iat", "jti"); err != nil {
+		return err
+	}
+	return strictjson.Unmarshal(data, &c.all)
+}
+
+// text gives a claim that is text, "" when it is none.
+func (c *outsideClaims) text(name string) string {
+	var s string
+	if strictjson.Unmarshal(c.all[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// list gives a claim that is text or a list of texts.
+func (c *outsideClaims) list(name string) []string {
+	raw, ok := c.all[name]
+	for in := c.all; !ok && in != nil; {
+		head, rest, more := strings.Cut(name, ".")
+		if raw, ok = in[head]; !ok || !more {
+			break
+		}
+		in = nil
+		if ok = false; strictjson.Unmarshal(raw, &in) != nil {
+			return nil
+		}
+		name = rest
+	}
+	var one string
+	if strictjson.Unmarshal(raw, &one) == nil {
+		return []string{one}
+	}
+	var several []string
+	if strictjson.Unmarshal(raw, &several) != nil {
+		return nil
+	}
+	return several
+}
+
+// outsideMethods are the signatures that are taken from outside: none with a
+// shared secret, and none at all is no signature.
+func outsideMethods() []string { return []string{RS256, "PS256", ES256, EdDSA} }

@@ -1,0 +1,133 @@
+package scoring
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The thresholds of the report on anomalies.
+const (
+	// AnomalyChance is the largest chance of an anomaly that is reported. It is
+	// that of any pair of the league, so that honest leagues are seldom in it.
+	AnomalyChance = 0.001
+
+	minAgreements = 8   // wrong answers that agree
+	minOthers     = 3   // who had the task wrong too
+	minOneSided   = 8   // duels of two owners
+	oneSidedShare = 0.9 // of them won by one
+	minArranged   = 10  // duels with a winner
+	minArrangedBy = 4   // of them won by either
+	maxPlaces     = 5   // that are shown of an anomaly
+	maxRefits     = 50  // fits without the duels of one pair
+)
+
+// Anomalies looks for what chance hardly does. Each kind is a test of all
+// pairs of agents of different owners; the chance of each is multiplied by
+// their number (Bonferroni). For counts it is Hoeffding's bound: k or more of
+// n events of mean probability p happen with a chance of at most
+// exp(-n (x ln(x/p) + (1-x) ln((1-x)/(1-p)))), x = k/n.
+func Anomalies(e arena.Evidence) (arena.AnomalyReport, error) {
+	r := arena.AnomalyReport{Matches: e.Matches, Answers: len(e.Answers), Duels: len(e.Duels)}
+	copied, pairs := copies(e.Answers)
+	r.Pairs = pairs
+	traded, err := trades(e.Duels)
+	if err != nil {
+		return r, err
+	}
+	r.Found = slices.Concat(foreignMarks(e.Answers), copied, traded)
+	slices.SortStableFunc(r.Found, func(a, b arena.Anomaly) int {
+		return cmp.Or(cmp.Compare(a.Chance, b.Chance), cmp.Compare(b.Observed, a.Observed), slices.Compare(a.AgentIDs, b.AgentIDs))
+	})
+	return r, nil
+}
+
+// atLeast bounds the chance of k or more of n events whose probabilities have
+// the given sum.
+func atLeast(k, n int, sum float64) float64 {
+	if n == 0 || float64(k) <= sum {
+		return 1
+	}
+	x, p := float64(k)/float64(n), sum/float64(n)
+	d := x * math.Log(x/p)
+	if x < 1 {
+		d += (1 - x) * math.Log((1-x)/(1-p))
+	}
+	return math.Exp(-float64(n) * d)
+}
+
+// said is what an answer says, for comparing: of a task with options the
+// option it names, if any (own).
+func said(options []string, answer string) (says string, own bool) {
+	texts := make([]text, len(options))
+	for i, o := range options {
+		texts[i] = newText(o)
+	}
+	given := newText(answer)
+	if option, found := find(texts, given); found == 1 {
+		return texts[option].close, true
+	}
+	if letter, rest := cutLetter(answer); letter >= 0 && letter < len(options) && rest == "" {
+		return texts[letter].close, true
+	}
+	return given.key(), false
+}
+
+// key is one form for all spellings that say the same, but for articles.
+func (t text) key() string { return cmp.Or(t.loose, t.close) }
+
+// isCanary reports whether the answer is one to a canary.
+func isCanary(a arena.GivenAnswer) bool { return strings.HasPrefix(a.Source, arena.CanarySource) }
+
+// foreignMarks finds answers to canaries that were options in another match
+// and none in their own. The options of a canary are drawn anew for each match
+// out of more than 10^9, so that one is enough.
+func foreignMarks(answers []arena.GivenAnswer) []arena.Anomaly {
+	marks := map[string]map[string]bool{} // what the options say, and the matches that have them
+	for _, a := range answers {
+		for _, o := range a.Options {
+			if isCanary(a) {
+				mark := newText(o).key()
+				if marks[mark] == nil {
+					marks[mark] = map[string]bool{}
+				}
+				marks[mark][a.MatchID] = true
+			}
+		}
+	}
+	asked, caught := map[string]int{}, map[string]*arena.Anomaly{}
+	for _, a := range answers {
+		if !isCanary(a) {
+			continue
+		}
+		asked[a.AgentID]++
+		says, own := said(a.Options, a.Text)
+		if from := marks[says]; own || len(from) == 0 || from[a.MatchID] {
+			continue
+		}
+		c := caught[a.AgentID]
+		if c == nil {
+			c = &arena.Anomaly{Kind: arena.AnomalyForeignMark, AgentIDs: []string{a.AgentID}}
+			caught[a.AgentID] = c
+		}
+		c.Observed++
+		c.Places = place(c.Places, a.MatchID, a.Round)
+	}
+	var found []arena.Anomaly
+	for _, id := range slices.Sorted(maps.Keys(caught)) {
+		caught[id].Trials = asked[id]
+		found = append(found, *caught[id])
+	}
+	return found
+}
+
+func place(places []arena.AnomalyPlace, match string, round int) []arena.AnomalyPlace {
+	if len(places) == maxPlaces {
+		return places
+	}
+	return append(places, arena.AnomalyPlace{MatchID: match, Round: round})
+}

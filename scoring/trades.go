@@ -1,0 +1,191 @@
+package scoring
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// rivalry is the duels of two owners' agents, oldest first.
+type rivalry struct {
+	duels []int  // in all duels
+	won   []bool // with a winner: by the first owner's agent
+	wins  int    // of the first owner
+	loss  int
+}
+
+// trades finds duels whose results look agreed upon:
+//
+//   - one_sided: one owner's agents win nine of ten against the other's, at
+//     least 8 duels, though all other results of both say that they should not.
+//     The expectation comes from a fit of all duels but these (see Fit), from the
+//     upper end of the winner's interval and the lower end of the loser's. So a
+//     strong agent that beats everybody is none, nor one that little is known of.
+//   - arranged: wins come in blocks, or in turns, as the order of independent
+//     duels does not. Of at least 10 duels with a winner, 4 to either, the number
+//     of runs is compared with all orders of the same wins (Wald and Wolfowitz,
+//     two-sided).
+func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
+	rivals := map[[2]string]*rivalry{}
+	for i, d := range duels {
+		if len(d.Seats) != 2 {
+			return nil, fmt.Errorf("anomalies: match %s has %d rated seats, not two", d.MatchID, len(d.Seats))
+		}
+		first, second := d.Seats[0], d.Seats[1]
+		if first.OwnerID == second.OwnerID {
+			continue
+		}
+		if first.OwnerID > second.OwnerID {
+			first, second = second, first
+		}
+		key := [2]string{first.OwnerID, second.OwnerID}
+		r := rivals[key]
+		if r == nil {
+			r = &rivalry{}
+			rivals[key] = r
+		}
+		r.duels = append(r.duels, i)
+		switch {
+		case first.Place < second.Place:
+			r.wins++
+			r.won = append(r.won, true)
+		case first.Place > second.Place:
+			r.loss++
+			r.won = append(r.won, false)
+		}
+	}
+	keys := make([][2]string, 0, len(rivals))
+	for key := range rivals {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	var found []arena.Anomaly
+	refits := 0
+	for _, key := range keys {
+		r := rivals[key]
+		if r.lopsided() && refits < maxRefits {
+			refits++
+			a, err := r.oneSided(duels, key[0], len(rivals))
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, a...)
+		}
+		found = append(found, r.arranged(duels, key[0], len(rivals))...)
+	}
+	return found, nil
+}
+
+func (r *rivalry) lopsided() bool {
+	n := len(r.duels)
+	return n >= minOneSided && float64(max(r.wins, r.loss)) >= oneSidedShare*float64(n)
+}
+
+// oneSided compares the winner's wins with what all other duels let expect.
+func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals int) ([]arena.Anomaly, error) {
+	f, mine := NewRefit(), map[int]bool{}
+	for _, i := range r.duels {
+		mine[i] = true
+	}
+	for i, d := range duels {
+		if !mine[i] {
+			f.Add(d)
+		}
+	}
+	lines, err := f.Lines()
+	if err != nil {
+		return nil, fmt.Errorf("anomalies: %w", err)
+	}
+	known := map[string]arena.FitLine{}
+	for _, l := range lines {
+		known[l.AgentID] = l
+	}
+	firstWins := r.wins > r.loss
+	sum := 0.0
+	a := arena.Anomaly{Kind: arena.AnomalyOneSided, Trials: len(r.duels), Observed: max(r.wins, r.loss)}
+	for _, i := range r.duels {
+		winner, loser := duels[i].Seats[0], duels[i].Seats[1]
+		if (winner.OwnerID == firstOwner) != firstWins {
+			winner, loser = loser, winner
+		}
+		best, ok := known[winner.AgentID]
+		worst, too := known[loser.AgentID]
+		if !ok || !too {
+			return nil, nil // their duels are all that is known of one of them
+		}
+		if gap := best.High - worst.Low; gap >= 0 {
+			sum += 1 - expected(gap)
+		} else {
+			sum += expected(-gap)
+		}
+		a.AgentIDs = []string{winner.AgentID, loser.AgentID} // the newest
+		a.Places = place(a.Places, duels[i].MatchID, 0)
+	}
+	a.Expected = sum
+	if a.Chance = min(1, float64(2*rivals)*atLeast(a.Observed, a.Trials, sum)); a.Chance > AnomalyChance {
+		return nil, nil
+	}
+	return []arena.Anomaly{a}, nil
+}
+
+// arranged looks at the order of wins.
+func (r *rivalry) arranged(duels []arena.RatedResult, firstOwner string, rivals int) []arena.Anomaly {
+	if len(r.won) < minArranged || min(r.wins, r.loss) < minArrangedBy {
+		return nil
+	}
+	runs := 1
+	for i := 1; i < len(r.won); i++ {
+		if r.won[i] != r.won[i-1] {
+			runs++
+		}
+	}
+	low, high, mean := runChances(r.wins, r.loss, runs)
+	chance := min(1, float64(rivals)*2*min(low, high))
+	if chance > AnomalyChance {
+		return nil
+	}
+	a := arena.Anomaly{Kind: arena.AnomalyArranged, Trials: len(r.won), Observed: runs, Expected: mean, Chance: chance}
+	for _, i := range r.duels {
+		a.Places = place(a.Places, duels[i].MatchID, 0)
+		first, second := duels[i].Seats[0], duels[i].Seats[1]
+		if first.OwnerID != firstOwner {
+			first, second = second, first
+		}
+		a.AgentIDs = []string{first.AgentID, second.AgentID}
+	}
+	return []arena.Anomaly{a}
+}
+
+// runChances gives the chances of at most and of at least so many runs among
+// all orders of a and b things, and the mean number.
+func runChances(a, b, runs int) (low, high, mean float64) {
+	all := logChoose(a+b, a)
+	for r := 2; r <= 2*min(a, b)+1; r++ {
+		k := r / 2
+		var p float64
+		if r%2 == 0 {
+			p = 2 * math.Exp(logChoose(a-1, k-1)+logChoose(b-1, k-1)-all)
+		} else {
+			p = math.Exp(logChoose(a-1, k)+logChoose(b-1, k-1)-all) + math.Exp(logChoose(a-1, k-1)+logChoose(b-1, k)-all)
+		}
+		mean += float64(r) * p
+		if r <= runs {
+			low += p
+		}
+		if r >= runs {
+			high += p
+		}
+	}
+	return low, high, mean
+}
+
+// logChoose is the logarithm of n over k; minus infinity where that is 0.
+func logChoose(n, k int) float64 {
+	if k < 0 || k > n {
+		return math.Inf(-1)
+	}
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	return lg(n) - lg(k) - lg(n-k)
+}
