@@ -130,8 +130,10 @@ type Answer struct {
 	Body     *AnswerBody // nil unless answered
 	Elapsed  time.Duration
 	Attempts int
-	Points   Points // set when the round is closed
-	Judged   bool
+	// ArrivedAt is when the arena had the outcome: the time of seat_outcome.
+	ArrivedAt time.Time
+	Points    Points // set when the round is closed
+	Judged    bool
 }
 
 // Result is the end of a finished match, before ratings.

@@ -10,13 +10,14 @@ const (
 	FaultDuplicateDelivery Fault = "duplicate_delivery" // the same task twice
 	FaultExpiredToken      Fault = "expired_token"      // a token whose time is over
 	FaultSlowNetwork       Fault = "slow_network"       // both ways take long
+	FaultTrickle           Fault = "trickle"            // the request comes a few bytes at a time
 	FaultHugeTask          Fault = "huge_task"          // the longest description that a pack may hold
 	FaultHostileOpponent   Fault = "hostile_opponent"   // an opponent's text that gives orders
 )
 
 // Faults lists all faults.
 func Faults() []Fault {
-	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultHugeTask, FaultHostileOpponent}
+	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultTrickle, FaultHugeTask, FaultHostileOpponent}
 }
 
 // Rehearsal asks for an unrated, private run of one agent: no match is stored,

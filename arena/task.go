@@ -85,6 +85,13 @@ type PreviousRound struct {
 	Correct  string
 	Points   Points
 	Measured time.Duration
+	Receipt  *Receipt // nil unless answered
+}
+
+// Receipt says what the arena had from an agent, and since when.
+type Receipt struct {
+	SHA256    string // of the AnswerBody in the form of RFC 8785, lower-case hexadecimal
+	ArrivedAt time.Time
 }
 
 // Reply is what came of one attempt, in the words of the outcome table
@@ -132,4 +139,8 @@ type Delivery struct {
 	Elapsed  time.Duration
 	Request  []byte
 	Response []byte // first 2 KiB of a reply that was not an answer
+	// Answer is what the arena made of a reply that was one, and AnsweredAt when
+	// it had it. Only a read fills them.
+	Answer     *AnswerBody
+	AnsweredAt time.Time
 }

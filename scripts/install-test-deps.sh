@@ -42,7 +42,7 @@ python="$(dirname "$0")/python.sh"
 has cargo || need cargo "Rust 1.63 or newer, for the Rust SDK"
 # Elsewhere cargo brings the crates itself.
 if has apt-get; then
-  for crate in ring serde-json tiny-http ureq; do
+  for crate in httparse ring serde-json ureq; do
     compgen -G "/usr/share/cargo/registry/${crate//-/[-_]}-[0-9]*" >/dev/null || need "librust-$crate-dev" "the crate $crate"
   done
 fi

@@ -314,22 +314,27 @@ func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.
 	}
 	var c clauses
 	if f.AgentID != "" {
-		c.and("agent_id = ?", f.AgentID)
+		c.and("d.agent_id = ?", f.AgentID)
 	}
 	if f.MatchID != "" {
-		c.and("match_id = ?", f.MatchID)
+		c.and("d.match_id = ?", f.MatchID)
 	}
 	if f.Outcome != "" {
-		c.and("outcome = ?", string(f.Outcome))
+		c.and("d.outcome = ?", string(f.Outcome))
 	}
 	if after != "" {
-		c.and("id < ?", after)
+		c.and("d.id < ?", after)
 	}
 	items, err := all(ctx, s.reader, func(r scanner) (d arena.Delivery, err error) {
-		return d, r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
-			&d.Outcome, &d.Reason, &d.Detail, timeInto{&d.SentAt}, &d.Elapsed, &d.Request, &d.Response)
-	}, `SELECT id, match_id, league, agent_id, round, task_id, attempt, status, outcome, reason, detail, sent_at,
-		elapsed_ns, request, response FROM deliveries`+c.where()+` ORDER BY id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+		var answer *answerDoc
+		err = r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
+			&d.Outcome, &d.Reason, &d.Detail, timeInto{&d.SentAt}, &d.Elapsed, &d.Request, &d.Response, jsonInto{&answer}, timeInto{&d.AnsweredAt})
+		d.Answer = (*arena.AnswerBody)(answer)
+		return d, err
+	}, `SELECT d.id, d.match_id, d.league, d.agent_id, d.round, d.task_id, d.attempt, d.status, d.outcome, d.reason, d.detail, d.sent_at,
+		d.elapsed_ns, d.request, d.response, a.body, coalesce(a.arrived_at, 0)
+		FROM deliveries d LEFT JOIN answers a ON d.outcome = 'answered' AND a.match_id = d.match_id AND a.round = d.round AND a.agent_id = d.agent_id`+
+		c.where()+` ORDER BY d.id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list deliveries")
 	}

@@ -30,6 +30,7 @@ var tables = []table{
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
 	{"uptime", []string{"agent_id", "day"}, 1024},
+	{"conformance", []string{"agent_id", "version"}, 64}, // some 20 KiB each
 	{"packs", []string{"id"}, 512},
 	{"tasks", []string{"pack_id", "n"}, 512},
 	{"leagues", []string{"slug"}, 512},

@@ -172,7 +172,7 @@ func roundClosed(matchID string, round int) error {
 	return arena.Errorf(arena.CodeRoundClosed, "round %d of match %q is not open", round, matchID)
 }
 
-const insertAnswers = `INSERT INTO answers (match_id, round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged)`
+const insertAnswers = `INSERT INTO answers (match_id, round, agent_id, outcome, reason, body, elapsed_ns, attempts, arrived_at, points, judged)`
 
 func answerArgs(a arena.Answer) ([]any, error) {
 	var body sql.NullString
@@ -184,7 +184,7 @@ func answerArgs(a arena.Answer) ([]any, error) {
 		body = sql.NullString{String: text, Valid: true}
 	}
 	return []any{
-		a.MatchID, a.Round, a.AgentID, string(a.Outcome), storable(a.Reason), body, int64(a.Elapsed), a.Attempts,
+		a.MatchID, a.Round, a.AgentID, string(a.Outcome), storable(a.Reason), body, int64(a.Elapsed), a.Attempts, ms(a.ArrivedAt),
 		int64(a.Points), flag(a.Judged),
 	}, nil
 }
@@ -286,13 +286,13 @@ func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, er
 	return answers, s.wrap(err, "read answers of match %s", matchID)
 }
 
-const answerRows = `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, points, judged FROM answers`
+const answerRows = `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, arrived_at, points, judged FROM answers`
 
 func scanAnswer(matchID string) func(scanner) (arena.Answer, error) {
 	return func(r scanner) (arena.Answer, error) {
 		a := arena.Answer{MatchID: matchID}
 		var body *answerDoc
-		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, &a.Points, &a.Judged)
+		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, timeInto{&a.ArrivedAt}, &a.Points, &a.Judged)
 		a.Body = (*arena.AnswerBody)(body)
 		return a, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 )
 
 type listAgentsInput struct {
@@ -220,6 +221,12 @@ type deliveryView struct {
 	ElapsedMS  float64       `json:"elapsed_ms"`
 	Request    string        `json:"request" doc:"The body that was sent."`
 	Response   string        `json:"response,omitempty" doc:"The first 2 KiB of a reply that was not an answer."`
+	Receipt    *receiptView  `json:"receipt,omitempty" doc:"Of an answer; the same as in the next task and in the match's record."`
+}
+
+type receiptView struct {
+	SHA256    string   `json:"sha256" doc:"Of the answer as the arena took it, in the form of RFC 8785."`
+	ArrivedAt jsonTime `json:"arrived_at"`
 }
 
 // listDeliveries is for the agent's owner and admins: it shows what the agent
@@ -236,12 +243,20 @@ func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*output[
 	}
 	var items []deliveryView
 	for _, d := range list {
-		items = append(items, deliveryView{
+		v := deliveryView{
 			DeliveryID: d.ID, MatchID: d.MatchID, League: d.League, AgentID: d.AgentID, Round: d.Round,
 			TaskID: d.TaskID, Attempt: d.Attempt, Status: d.Status, Outcome: d.Outcome, Reason: d.Reason, Detail: d.Detail,
 			SentAt: jsonTime(d.SentAt), ElapsedMS: milliseconds(d.Elapsed),
 			Request: strings.ToValidUTF8(string(d.Request), "\uFFFD"), Response: strings.ToValidUTF8(string(d.Response), "\uFFFD"),
-		})
+		}
+		if d.Answer != nil && !d.AnsweredAt.IsZero() {
+			receipt, err := record.ReceiptOf(*d.Answer, d.AnsweredAt)
+			if err != nil {
+				return nil, err
+			}
+			v.Receipt = &receiptView{receipt.SHA256, jsonTime(receipt.ArrivedAt)}
+		}
+		items = append(items, v)
 	}
 	return answerList(items, next)
 }

@@ -29,6 +29,7 @@ type agentView struct {
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds by outcome; only in the answer for one agent."`
 	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it got out of without a loss, in its last 20 matches of each league; only in the answer for one agent."`
+	Conformance *conformanceView           `json:"conformance,omitempty" doc:"Its last full check. Absent: there was none."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
 	CreatedAt   jsonTime                   `json:"created_at"`
 	RetiredAt   *jsonTime                  `json:"retired_at,omitempty"`
@@ -76,6 +77,10 @@ func (a *API) agentViews(ctx context.Context, agents []arena.Agent) ([]agentView
 	if err != nil {
 		return nil, err
 	}
+	conformance, err := a.Store.Conformances(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	leagues := map[string]map[string]int{} // slug -> agent -> rank
 	for _, list := range ratings {
 		for _, r := range list {
@@ -90,6 +95,9 @@ func (a *API) agentViews(ctx context.Context, agents []arena.Agent) ([]agentView
 	views := make([]agentView, len(agents))
 	for i, g := range agents {
 		views[i] = a.agentView(ctx, g)
+		if c, ok := conformance[g.ID]; ok {
+			views[i].Conformance = viewConformance(c)
+		}
 		for _, r := range ratings[g.ID] {
 			v := ratingView(r)
 			v.Rank = leagues[r.League][g.ID]

@@ -47,9 +47,9 @@ type Options struct {
 	// CheckAgent probes an agent's endpoint now, stores what it found and
 	// gives the agent after it. An unhealthy endpoint is not an error.
 	CheckAgent func(ctx context.Context, agentID string) (arena.Agent, error)
-	// FullCheck runs the conformance kit over an agent's endpoint and gives its
-	// report, whatever it found. It keeps to the time that ctx has.
-	FullCheck func(ctx context.Context, g arena.Agent) (report any, err error)
+	// FullCheck runs the conformance kit over an agent's endpoint, stores what it
+	// found and gives it. It keeps to the time that ctx has.
+	FullCheck func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	// Defaults fills the members of a league's settings that were left out.

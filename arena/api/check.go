@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 const (
@@ -22,7 +25,7 @@ type AgentView = agentView
 // checkedView is an agent after a check.
 type checkedView struct {
 	AgentView
-	Report any `json:"report,omitempty" doc:"With full=true: what arena check --json prints."`
+	Report json.RawMessage `json:"report,omitempty" doc:"With full=true: what arena check --json prints."`
 }
 
 func (a *API) checkAgent(ctx context.Context, in *checkAgentInput) (*output[checkedView], error) {
@@ -32,6 +35,9 @@ func (a *API) checkAgent(ctx context.Context, in *checkAgentInput) (*output[chec
 	}
 	if !g.RetiredAt.IsZero() {
 		return nil, errRetired(g.ID)
+	}
+	if in.Full && g.Protocol != arena.ProtocolAAP {
+		return nil, arena.Invalid("full", "the conformance kit speaks aap, and the agent %s", g.Protocol)
 	}
 	cost := 1
 	if in.Full {
@@ -46,15 +52,18 @@ func (a *API) checkAgent(ctx context.Context, in *checkAgentInput) (*output[chec
 	if err != nil {
 		return nil, err
 	}
+	var made checkedView
+	if in.Full {
+		found, err := a.FullCheck(ctx, checked)
+		if err != nil {
+			return nil, err
+		}
+		made.Report = found.Report
+	}
 	view, err := a.oneAgent(ctx, checked)
 	if err != nil {
 		return nil, err
 	}
-	made := checkedView{AgentView: view.Body}
-	if in.Full {
-		if made.Report, err = a.FullCheck(ctx, checked); err != nil {
-			return nil, err
-		}
-	}
+	made.AgentView = view.Body
 	return answer(made)
 }

@@ -48,6 +48,7 @@ func matrix() map[string]answers {
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401},
 
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
+		"get-agent-conformance": open(404), "get-agent-badge": open(200),
 		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200), "rehearse": mine(200),
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mine(200),

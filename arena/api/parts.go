@@ -37,6 +37,8 @@ type agentStore interface {
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
+	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
+	Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error)
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
 	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
 	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)

@@ -26,7 +26,7 @@ type rehearseInput struct {
 	IDParam
 	Body struct {
 		League string   `json:"league" minLength:"1" maxLength:"40" doc:"Its time limit, rules, judge and generator are used; tasks of a pack are not."`
-		Faults []string `json:"faults,omitempty" uniqueItems:"true" enum:"duplicate_delivery,expired_token,slow_network,huge_task,hostile_opponent" doc:"In this order; left out: all of them."`
+		Faults []string `json:"faults,omitempty" uniqueItems:"true" enum:"duplicate_delivery,expired_token,slow_network,trickle,huge_task,hostile_opponent" doc:"In this order; left out: all of them."`
 		Rounds int      `json:"rounds,omitempty" minimum:"1" maximum:"10" doc:"Left out: one without a fault, and one for each fault. More: the faults again."`
 	} `nameHint:"RehearseBody"`
 }
@@ -43,7 +43,7 @@ type rehearsalView struct {
 
 type rehearsedRoundView struct {
 	Round            int                    `json:"round"`
-	Fault            arena.Fault            `json:"fault,omitempty" enum:"duplicate_delivery,expired_token,slow_network,huge_task,hostile_opponent" doc:"Absent: a round without one."`
+	Fault            arena.Fault            `json:"fault,omitempty" enum:"duplicate_delivery,expired_token,slow_network,trickle,huge_task,hostile_opponent" doc:"Absent: a round without one."`
 	Verdict          arena.RehearsalVerdict `json:"verdict" enum:"passed,failed,not_played"`
 	Sent             string                 `json:"sent" doc:"What was sent, in words."`
 	Expected         string                 `json:"expected" doc:"What should have happened."`

@@ -70,6 +70,8 @@ func routes() []route {
 		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handle((*API).retireAgent), nil},
 		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", handle((*API).checkAgent), nil},
 		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", handle((*API).proveKey), nil},
+		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", handle((*API).getConformance), nil},
+		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", handle((*API).getBadge), describeText("image/svg+xml")},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handle((*API).rehearse), nil},
 		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", handle((*API).pauseAgent), nil},
 		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", handle((*API).resumeAgent), nil},

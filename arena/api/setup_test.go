@@ -126,8 +126,8 @@ func testOptions(t testing.TB) Options {
 		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
 		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
 		ParsePack:      parsePack,
-		FullCheck: func(_ context.Context, g arena.Agent) (any, error) {
-			return map[string]any{"agent_id": g.ID, "passed": true}, nil
+		FullCheck: func(context.Context, arena.Agent) (arena.Conformance, error) {
+			return arena.Conformance{}, errors.New("no store")
 		},
 		Record: signRecord,
 		NewSecret: func() (string, [32]byte) {

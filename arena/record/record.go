@@ -207,6 +207,16 @@ func roundOf(round arena.Round, answers []arena.Answer, arrived map[turn]string)
 	return made, nil
 }
 
+// ReceiptOf is the receipt for an answer that the arena had at a time. It is
+// the same as in the record of the match.
+func ReceiptOf(answer arena.AnswerBody, at time.Time) (arena.Receipt, error) {
+	data, err := strictjson.CanonicalOf(answer)
+	if err != nil {
+		return arena.Receipt{}, fmt.Errorf("receipt: %w", err)
+	}
+	return arena.Receipt{SHA256: sum(data), ArrivedAt: at}, nil
+}
+
 // Signature is the arena's, over the exact bytes of a record.
 type Signature struct {
 	Alg   string `json:"alg"`

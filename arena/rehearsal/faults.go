@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 )
 
 // act plays the round with its fault and gives the verdict.
@@ -19,22 +20,25 @@ func (p *play) act(ctx context.Context, r *arena.RehearsedRound) error {
 		return p.expired(ctx, r)
 	case arena.FaultSlowNetwork:
 		return p.slow(ctx, r)
+	case arena.FaultTrickle:
+		r.Sent = "a task whose request came a few bytes at a time"
+		return p.plain(ctx, r, p.o.Trickling[p.r.Agent.Protocol])
 	case arena.FaultHugeTask:
 		r.Task.Description = huge(r.Task.Description)
 		r.Sent = fmt.Sprintf("a task whose description has %d bytes", len(r.Task.Description))
-		return p.plain(ctx, r)
+		return p.plain(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
 	case arena.FaultHostileOpponent:
 		return p.hostile(ctx, r)
 	default:
 		r.Sent = "a task as in any match"
-		return p.plain(ctx, r)
+		return p.plain(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
 	}
 }
 
 // plain is a round in which an answer in time is all that is wanted.
-func (p *play) plain(ctx context.Context, r *arena.RehearsedRound) error {
+func (p *play) plain(ctx context.Context, r *arena.RehearsedRound, d Driver) error {
 	r.Expected = "an answer within the time limit"
-	reply, err := p.askTwice(ctx, r)
+	reply, err := p.askTwice(ctx, r, d)
 	if err != nil {
 		return err
 	}
@@ -141,9 +145,12 @@ func (p *play) hostile(ctx context.Context, r *arena.RehearsedRound) error {
 	r.Sent = "a task that quotes an opponent; the quoted text gives orders, and holds markup and control characters"
 	r.Expected = "an answer to the question, not to the quoted text"
 	r.Task.Description += "\n\nThe opponent's last answer, as it was given: \"" + text + "\""
-	previous := arena.PreviousRound{Outcome: arena.OutcomeAnswered, Correct: text}
-	p.previous = &previous
-	reply, err := p.askTwice(ctx, r)
+	receipt, err := record.ReceiptOf(arena.AnswerBody{Answer: text}, p.o.Now())
+	if err != nil {
+		return err
+	}
+	p.previous = &arena.PreviousRound{Outcome: arena.OutcomeAnswered, Correct: text, Receipt: &receipt}
+	reply, err := p.askTwice(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 )
 
 // Driver is what a rehearsal asks of a protocol: the same as a match does.
@@ -20,6 +21,8 @@ type Options struct {
 	Drivers map[string]Driver // by protocol
 	// Expired are the same drivers with tokens whose time is over.
 	Expired map[string]Driver
+	// Trickling are the same drivers over a network that passes few bytes at a time.
+	Trickling map[string]Driver
 	// Generate makes a task of a league that has a generator.
 	Generate func(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, error)
 	Judge    func(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points
@@ -33,7 +36,7 @@ type Stage struct{ o Options }
 
 // New makes a Stage.
 func New(o Options) (*Stage, error) {
-	if len(o.Drivers) == 0 || len(o.Expired) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
+	if len(o.Drivers) == 0 || len(o.Expired) == 0 || len(o.Trickling) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
 		return nil, errors.New("rehearsal: a part is missing")
 	}
 	return &Stage{o}, nil
@@ -51,6 +54,7 @@ type play struct {
 	rounds   []arena.RehearsedRound
 	deadline time.Time
 	previous *arena.PreviousRound
+	receipt  *arena.Receipt // for the answer of the round that is played; nil without one
 }
 
 // Play plays the rehearsal and reports. It ends soon after the stage's limit,
@@ -58,7 +62,7 @@ type play struct {
 // An error means that nothing could be played: code invalid for a protocol
 // without a driver, or the arena's own fault.
 func (s *Stage) Play(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error) {
-	if s.o.Drivers[r.Agent.Protocol] == nil || s.o.Expired[r.Agent.Protocol] == nil {
+	if s.o.Drivers[r.Agent.Protocol] == nil || s.o.Expired[r.Agent.Protocol] == nil || s.o.Trickling[r.Agent.Protocol] == nil {
 		return arena.RehearsalReport{}, arena.Invalid("protocol", "no rehearsal speaks %q", r.Agent.Protocol)
 	}
 	start := s.o.Now()
@@ -126,7 +130,7 @@ func (p *play) round(ctx context.Context, r *arena.RehearsedRound) error {
 	if r.Elapsed == 0 {
 		r.Elapsed = p.o.Now().Sub(begin)
 	}
-	p.previous = &arena.PreviousRound{Outcome: r.Outcome, Correct: task.Correct(), Points: r.Points, Measured: r.Elapsed}
+	p.previous = &arena.PreviousRound{Outcome: r.Outcome, Correct: task.Correct(), Points: r.Points, Measured: r.Elapsed, Receipt: p.receipt}
 	return nil
 }
 
@@ -165,8 +169,7 @@ func (p *play) ask(ctx context.Context, r *arena.RehearsedRound, no int, send fu
 
 // askTwice is a seat's round as a match plays it: once more within the same
 // time limit where the outcome table says so (rulebook, section 3).
-func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound) (arena.Reply, error) {
-	d := p.o.Drivers[p.r.Agent.Protocol]
+func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound, d Driver) (arena.Reply, error) {
 	send, err := p.attempt(ctx, d, r, 1, r.TimeLimit)
 	if err != nil {
 		return arena.Reply{}, err
@@ -186,12 +189,15 @@ func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound) (arena.Rep
 
 // settle writes what a reply means into the round.
 func (p *play) settle(r *arena.RehearsedRound, reply arena.Reply) {
-	r.Outcome, r.Elapsed = reply.Outcome, reply.Elapsed
+	r.Outcome, r.Elapsed, p.receipt = reply.Outcome, reply.Elapsed, nil
 	if reply.Unreached && r.No == 1 {
 		r.Outcome = arena.OutcomeUnavailable
 	}
 	if reply.Answer != nil {
 		r.Answer = &reply.Answer.Answer
 		r.Points = p.o.Judge(judgeOf(p.r.League), r.Task, reply.Answer.Answer)
+		if receipt, err := record.ReceiptOf(*reply.Answer, p.o.Now()); err == nil { // what was decoded always encodes
+			p.receipt = &receipt
+		}
 	}
 }

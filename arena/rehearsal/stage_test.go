@@ -47,7 +47,7 @@ func stage(t *testing.T, edit ...func(*rehearsal.Options)) *rehearsal.Stage {
 	}
 	o := rehearsal.Options{
 		Drivers: map[string]rehearsal.Driver{"aap": driver(good)}, Expired: map[string]rehearsal.Driver{"aap": driver(old)},
-		Generate: pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 50 * time.Second,
+		Trickling: map[string]rehearsal.Driver{"aap": driver(good)}, Generate: pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 50 * time.Second,
 	}
 	for _, e := range edit {
 		e(&o)
@@ -114,7 +114,7 @@ func verdicts(r arena.RehearsalReport) map[arena.Fault]arena.RehearsalVerdict {
 func TestStage_Play_goodAgent(t *testing.T) {
 	t.Parallel()
 	report := play(t, stage(t), func(protocoltest.Request) protocoltest.Behaviour { return nil })
-	if len(report.Rounds) != 6 || report.Count(arena.RehearsalPassed) != 6 {
+	if len(report.Rounds) != 7 || report.Count(arena.RehearsalPassed) != 7 {
 		t.Fatalf("%+v", report.Rounds)
 	}
 	for i, r := range report.Rounds {
@@ -233,7 +233,7 @@ func TestStage_Play_outcomes(t *testing.T) {
 	agent := protocoltest.NewAgent(t, protocoltest.AgentOptions{})
 	agent.Close()
 	report, err := stage(t).Play(t.Context(), request(agent.Endpoint()))
-	if err != nil || report.Rounds[0].Outcome != arena.OutcomeUnavailable || len(report.Rounds[0].Attempts) != 1 || report.Count(arena.RehearsalFailed) != 6 {
+	if err != nil || report.Rounds[0].Outcome != arena.OutcomeUnavailable || len(report.Rounds[0].Attempts) != 1 || report.Count(arena.RehearsalFailed) != 7 {
 		t.Errorf("%v, %+v", err, report.Rounds)
 	}
 	if _, err := stage(t).Play(t.Context(), arena.Rehearsal{Agent: arena.Agent{Protocol: "pigeon"}}); arena.CodeOf(err) != arena.CodeInvalid {
@@ -276,6 +276,29 @@ func TestStage_Play_tasks(t *testing.T) {
 	}
 }
 
+// giddy gives up on a request that does not come at once.
+type giddy struct{}
+
+func (giddy) Prepare(context.Context, arena.Attempt) (func(context.Context) arena.Reply, error) {
+	return func(context.Context) arena.Reply {
+		return arena.Reply{Outcome: arena.OutcomeInvalid, Reason: "status_400", Detail: "the endpoint answered with status 400", Status: 400}
+	}, nil
+}
+
+func TestStage_Play_trickle(t *testing.T) {
+	t.Parallel()
+	s := stage(t, func(o *rehearsal.Options) { o.Trickling = map[string]rehearsal.Driver{"aap": giddy{}} })
+	for _, r := range play(t, s, func(protocoltest.Request) protocoltest.Behaviour { return nil }).Rounds {
+		want := arena.RehearsalPassed
+		if r.Fault == arena.FaultTrickle {
+			want = arena.RehearsalFailed
+		}
+		if r.Verdict != want {
+			t.Errorf("round %d with %q %s: %s", r.No, r.Fault, r.Verdict, r.Explanation)
+		}
+	}
+}
+
 // dawdler uses up every time limit.
 type dawdler struct{ told []time.Duration }
 
@@ -301,7 +324,8 @@ func TestStage_Play_limit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdler{}
 		s := stage(t, func(o *rehearsal.Options) {
-			o.Drivers, o.Expired = map[string]rehearsal.Driver{"aap": d}, map[string]rehearsal.Driver{"aap": d}
+			all := map[string]rehearsal.Driver{"aap": d}
+			o.Drivers, o.Expired, o.Trickling = all, all, all
 		})
 		r := request("http://agent.example")
 		r.League.Settings.TimeLimit, r.Rounds = 10*time.Minute, rehearsal.MaxRounds

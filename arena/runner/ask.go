@@ -49,6 +49,10 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 	if !ok {
 		return nil, fmt.Errorf("no driver speaks %q", a.seat.Protocol)
 	}
+	previous, err := a.p.previous(a.seat.AgentID, a.round.No)
+	if err != nil {
+		return nil, err
+	}
 	s, t := a.p.m.Settings, a.p.brief(a.round, a.seat.No)
 	maxTokens := s.MaxTokens
 	if t.MaxTokens > 0 {
@@ -57,7 +61,7 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: a.p.m.ID, League: a.p.m.League, Round: a.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
 		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
-		Opponents: a.opponents, Deadline: a.deadline, Previous: a.p.previous(a.seat.AgentID, a.round.No), Seat: *a.seat,
+		Opponents: a.opponents, Deadline: a.deadline, Previous: previous, Seat: *a.seat,
 	})
 }
 
@@ -78,6 +82,7 @@ func (a *ask) play(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("seat outcome: %w", err)
 	}
+	a.answer.ArrivedAt = e.At
 	a.events = append([]arena.Event{e}, a.events...)
 	if err := a.p.commit(ctx, "save answer of "+a.seat.AgentID, func() ([]arena.Event, error) {
 		return a.p.r.o.Store.SaveAnswer(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/seal"
 	"github.com/agora-arena/arena/scoring"
 )
@@ -235,14 +236,21 @@ func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	return seal.Event(e)
 }
 
-// previous tells a seat how its last closed round went.
-func (p *play) previous(agentID string, before int) *arena.PreviousRound {
+// previous tells a seat how its last closed round went, with a receipt for its
+// answer. The token of the task covers both.
+func (p *play) previous(agentID string, before int) (*arena.PreviousRound, error) {
 	for _, a := range slices.Backward(p.answers) {
 		if a.AgentID == agentID && a.Round < before && a.Judged {
-			return &arena.PreviousRound{
+			previous := &arena.PreviousRound{
 				Outcome: a.Outcome, Correct: p.correct[a.Round], Points: a.Points, Measured: a.Elapsed,
 			}
+			if a.Body == nil || a.ArrivedAt.IsZero() {
+				return previous, nil
+			}
+			receipt, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
+			previous.Receipt = &receipt
+			return previous, err
 		}
 	}
-	return nil
+	return nil, nil
 }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/store"
 )
@@ -296,8 +297,27 @@ func TestRunner_PlaysADuel(t *testing.T) {
 			t.Errorf("event %d shows an answer of the open round: %s", e.Seq, e.Body)
 		}
 	}
-	if last := b.asked[len(b.asked)-1].Previous; last == nil || last.Correct != "right 2" {
-		t.Errorf("the last request says of the round before: %+v", last)
+	request := b.asked[len(b.asked)-1]
+	last := request.Previous
+	if last == nil || last.Correct != "right 2" || last.Receipt == nil {
+		t.Fatalf("the last request says of the round before: %+v", last)
+	}
+	// The receipt is for what is stored, and dated as in the log.
+	answers, err := b.store.Answers(t.Context(), m.ID)
+	b.ok(err)
+	for _, a := range answers {
+		if a.AgentID == request.Seat.AgentID && a.Round == 2 {
+			want, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
+			b.ok(err)
+			if want.SHA256 != last.Receipt.SHA256 || last.Receipt.ArrivedAt.UnixMilli() != want.ArrivedAt.UnixMilli() {
+				t.Errorf("the receipt is %+v, want %+v", last.Receipt, want)
+			}
+		}
+	}
+	for _, e := range events {
+		if e.Type == arena.EventSeatOutcome && e.Round == 2 && e.AgentID == request.Seat.AgentID && e.At.UnixMilli() != last.Receipt.ArrivedAt.UnixMilli() {
+			t.Errorf("the log says %v, the receipt %v", e.At, last.Receipt.ArrivedAt)
+		}
 	}
 }
 

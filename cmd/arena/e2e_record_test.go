@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -60,6 +62,7 @@ func TestE2E_Record(t *testing.T) {
 		t.Errorf("packed: exit code %d, %q", code, errs)
 	}
 	checkChangedBytes(t, before, keys)
+	checkReceipts(p, bob, id, before)
 
 	next := time.Now().Add(time.Hour)
 	var m struct {
@@ -70,6 +73,64 @@ func TestE2E_Record(t *testing.T) {
 	p.call(p.admin, http.MethodPost, "/v1/matches/"+m.ID+"/cancel", nil, nil)
 	p.refused(p.admin.as(""), http.MethodGet, "/v1/matches/"+m.ID+"/record", nil, http.StatusConflict, "conflict")
 	p.refused(p.admin.as(""), http.MethodGet, "/v1/matches/m_none/record", nil, http.StatusNotFound, "not_found")
+}
+
+// checkReceipts checks that a receipt is one and the same in the record, in
+// the task that follows the answer, and in the list of deliveries.
+func checkReceipts(p *process, c *contestant, match string, file []byte) {
+	p.t.Helper()
+	type receipt struct {
+		SHA256    string `json:"sha256"`
+		ArrivedAt string `json:"arrived_at"`
+	}
+	var signed struct {
+		Record struct {
+			Rounds []struct {
+				Answers []struct {
+					AgentID string `json:"agent_id"`
+					Receipt receipt
+				}
+			}
+		}
+	}
+	must(p.t, json.Unmarshal(file, &signed))
+	want := map[int]receipt{}
+	for i, round := range signed.Record.Rounds {
+		for _, a := range round.Answers {
+			if a.AgentID == c.id {
+				want[i+1] = a.Receipt
+			}
+		}
+	}
+	told, listed := map[int]receipt{}, map[int]receipt{}
+	for _, r := range c.Requests() {
+		var task struct {
+			MatchID  string `json:"match_id"`
+			Round    int
+			Previous *struct{ Receipt receipt }
+		}
+		must(p.t, json.Unmarshal(r.Body, &task))
+		if task.Previous != nil && task.MatchID == match {
+			told[task.Round-1] = task.Previous.Receipt
+		}
+	}
+	var deliveries struct {
+		Items []struct {
+			Round   int
+			Receipt receipt
+		}
+	}
+	p.call(c.owner, http.MethodGet, "/v1/agents/"+c.id+"/deliveries?match="+match, nil, &deliveries)
+	for _, d := range deliveries.Items {
+		listed[d.Round] = d.Receipt
+	}
+	if len(want) < 2 || !maps.Equal(listed, want) {
+		p.t.Errorf("the deliveries list %v, the record %v", listed, want)
+	}
+	delete(want, len(want)) // no task follows the last answer
+	if !maps.Equal(told, want) {
+		p.t.Errorf("the tasks say %v, the record %v", told, want)
+	}
 }
 
 // checkChangedBytes changes one byte of the file at a time.

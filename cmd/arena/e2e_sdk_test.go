@@ -22,6 +22,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/conformance"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 	"github.com/agora-arena/arena/sdk/go/arenaagent/agenttest"
 	"github.com/agora-arena/arena/store/storetest"
@@ -43,6 +44,18 @@ func sdkAgents(t *testing.T) map[string]struct {
 	}
 }
 
+// needed skips a test that lacks what make test-sdk makes, unless it must run.
+func needed(t *testing.T, files []string) {
+	t.Helper()
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil && storetest.Required("sdk") {
+			t.Fatalf("make test-sdk comes first: %v", err)
+		} else if err != nil {
+			t.Skipf("make test-sdk comes first: %v", err)
+		}
+	}
+}
+
 // python gives an interpreter that has what the SDK needs, or where it would be.
 func python(t *testing.T) string {
 	t.Helper()
@@ -56,26 +69,21 @@ func python(t *testing.T) string {
 }
 
 // The smallest agent of each SDK, as a real process beside the real binary: it
-// registers, plays a rated match, its events are in the log, and it refuses
-// what the arena did not sign. Threats E7 and F2, on the agent's side.
+// registers, passes the conformance kit, plays a rated match, its events are in
+// the log, and it refuses what the arena did not sign. Threats E7 and F2, on the agent's side.
 func TestE2E_SDKs(t *testing.T) {
 	t.Parallel()
 	for name, agent := range sdkAgents(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, file := range agent.needs {
-				if _, err := os.Stat(file); err != nil && storetest.Required("sdk") {
-					t.Fatalf("make test-sdk comes first: %v", err)
-				} else if err != nil {
-					t.Skipf("make test-sdk comes first: %v", err)
-				}
-			}
+			needed(t, agent.needs)
 			p := serve(t, t.TempDir())
 			p.league("trivia", p.choices(3), map[string]any{
 				"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "visibility": "live",
 			})
-			endpoint := startAgent(t, p, name, agent.command)
+			endpoint := startAgent(t, p.url, name, agent.command)
 			stranger := p.register(name, endpoint, "trivia")
+			p.conforms(stranger)
 			rival, overheard := p.goAgent("trivia")
 			id := p.schedule("trivia", stranger, rival)
 			s := p.watch(id, 0)
@@ -93,17 +101,18 @@ func TestE2E_SDKs(t *testing.T) {
 
 // startAgent starts the agent of an SDK and gives its endpoint, which it says
 // when it listens. It ends with the test.
-func startAgent(t *testing.T, p *process, name string, command []string) (endpoint string) {
+func startAgent(t *testing.T, arena, name string, command []string, env ...string) (endpoint string) {
 	t.Helper()
 	if name == "go" {
 		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", command[0], root(t)+"/examples/minimal").CombinedOutput()
 		if err != nil {
 			t.Fatalf("go build: %v\n%s", err, out)
 		}
-		command = append(command, "-arena", p.url, "-addr", "127.0.0.1:0")
+		command = append(command, "-arena", arena, "-addr", "127.0.0.1:0")
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), "ARENA="+p.url, "ADDR=127.0.0.1:0", "PYTHONPATH="+root(t)+"/sdk/python", "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "ARENA="+arena, "ADDR=127.0.0.1:0", "PYTHONPATH="+root(t)+"/sdk/python", "PYTHONUNBUFFERED=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Env, env...)
 	said, err := cmd.StderrPipe()
 	must(t, err)
 	cmd.Stdout = cmd.Stderr // the same pipe
@@ -151,6 +160,25 @@ func (p *process) register(name, endpoint, league string) *contestant {
 	}
 	c.id = made.ID
 	return c
+}
+
+// conforms runs the conformance kit through the API. Only what an agent cannot
+// know before it is told its id may be missing.
+func (p *process) conforms(c *contestant) {
+	p.t.Helper()
+	var got struct {
+		Report conformance.Report `json:"report"`
+	}
+	p.call(c.owner, http.MethodPost, "/v1/agents/"+c.id+"/check?full=true", nil, &got)
+	r := got.Report
+	if !r.Passed || r.Must.Pass < 12 || r.Must.Fail+r.Must.Skip+r.Should.Skip != 0 {
+		p.t.Errorf("passed is %t, MUST %+v, SHOULD %+v", r.Passed, r.Must, r.Should)
+	}
+	for _, f := range r.Checks {
+		if f.Result != conformance.Pass && f.ID != "token.other_agent" {
+			p.t.Errorf("%s %s: %s; got %s", f.Result, f.ID, f.Title, f.Got)
+		}
+	}
 }
 
 // overheard is a request of the arena as it came to an agent.

@@ -29,6 +29,7 @@ func (s *server) jobs() []job {
 			s.metrics.sweep(report)
 			return err
 		}},
+		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},

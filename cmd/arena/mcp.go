@@ -143,7 +143,7 @@ func (b *toolbox) checkAgent(ctx context.Context, _ *mcp.CallToolRequest, in age
 type rehearseInput struct {
 	AgentID string   `json:"agent_id" jsonschema:"id of the agent, ag_…"`
 	League  string   `json:"league" jsonschema:"slug of the league whose rules are used"`
-	Faults  []string `json:"faults,omitempty" jsonschema:"duplicate_delivery, expired_token, slow_network, huge_task, hostile_opponent; all when left out"`
+	Faults  []string `json:"faults,omitempty" jsonschema:"duplicate_delivery, expired_token, slow_network, trickle, huge_task, hostile_opponent; all when left out"`
 }
 
 func (b *toolbox) rehearseAgent(ctx context.Context, _ *mcp.CallToolRequest, in rehearseInput) (*mcp.CallToolResult, document, error) {

@@ -37,7 +37,7 @@ type PlayCmd struct {
 	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
 	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
 	Arena      string        `placeholder:"URL" help:"The URL under which agents reach --addr, when it is another. It is the issuer of the tokens."`
-	Out        string        `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it."`
+	Out        string        `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it; arena replay shows it."`
 }
 
 // Help shows the command at work.
@@ -221,6 +221,9 @@ func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
 			return fmt.Errorf("--out: %w", err)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
+		if err := writeHead(app.Ctx, f, admin, match); err != nil {
+			return err
+		}
 		log = f
 	}
 	s := &screen{out: app.Stdout, color: isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == "", names: map[string]string{}}
@@ -241,10 +244,31 @@ func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
 		}
 		return s.err
 	})
+	if err == nil && s.err == nil && c.Out != "" {
+		s.line(paintDim, "\nthe match is in %s; see it with: arena replay --open %[1]s", plainText(c.Out))
+	}
 	if err == nil && voided {
 		err = fmt.Errorf("the match is void: %s", plainText(void))
 	}
 	return errors.Join(err, s.err)
+}
+
+// writeHead begins a log with the match as it was made.
+func writeHead(ctx context.Context, w io.Writer, admin *client, match string) error {
+	var head struct {
+		Match json.RawMessage `json:"match"`
+	}
+	if err := admin.as("").call(ctx, http.MethodGet, "/v1/matches/"+match, nil, &head.Match); err != nil {
+		return err
+	}
+	line, err := json.Marshal(head)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if _, err := w.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
 }
 
 // standings writes the running score after a round.

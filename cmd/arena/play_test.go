@@ -43,6 +43,17 @@ func TestPlay_duel(t *testing.T) {
 	data, err := os.ReadFile(log)
 	must(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	var head struct {
+		Match struct {
+			ID     string `json:"match_id"`
+			League string
+		}
+	}
+	must(t, json.Unmarshal([]byte(lines[0]), &head))
+	if head.Match.ID == "" || head.Match.League != "quiz" || !strings.Contains(out, "arena replay --open "+log) {
+		t.Errorf("the log begins with %s; the command ends with\n%s", lines[0], out[max(0, len(out)-200):])
+	}
+	lines = lines[1:]
 	last := ""
 	for i, line := range lines {
 		var e struct {

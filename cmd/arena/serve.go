@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/agora-arena/arena/protocol"
 )
 
 // ServeCmd is `arena serve`.
@@ -132,8 +134,10 @@ func (s *server) Close() error {
 			l.wait()
 		}
 	}
-	if s.client != nil {
-		s.client.Close()
+	for _, c := range []*protocol.Client{s.client, s.crawler} {
+		if c != nil {
+			c.Close()
+		}
 	}
 	if s.bus != nil {
 		problems = append(problems, s.bus.Close())

@@ -55,6 +55,7 @@ type server struct {
 	keys      *token.Keys
 	guard     *protocol.Guard
 	client    *protocol.Client
+	crawler   *protocol.Client // of rehearsals
 	bell      *mailbox.Bell
 	protocols protocols
 	relay     *relay.Server

@@ -77,6 +77,7 @@ func fullAttempt(endpoint string) arena.Attempt {
 	a.Rules, a.Task.Rules, a.Task.MaxTokens = []string{"only_one_answer"}, []string{"no_external_search", "only_one_answer"}, 300
 	a.Deadline = time.Date(2026, 11, 21, 12, 0, 30, 250e6, time.FixedZone("CET", 3600))
 	a.Previous = &arena.PreviousRound{Outcome: arena.OutcomeAnswered, Correct: "a < b & \"c\"", Points: 500, Measured: 340 * time.Millisecond}
+	a.Previous.Receipt = &arena.Receipt{SHA256: strings.Repeat("0f", 32), ArrivedAt: a.Deadline.Add(-time.Minute)}
 	return a
 }
 

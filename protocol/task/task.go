@@ -52,6 +52,13 @@ type previous struct {
 	Correct    string        `json:"correct"`
 	Points     arena.Points  `json:"points"`
 	MeasuredMS int64         `json:"measured_ms"`
+	Receipt    *receipt      `json:"receipt,omitempty"` // only of an answer
+}
+
+// receipt has the members of that in a record.
+type receipt struct {
+	SHA256    string `json:"sha256"`
+	ArrivedAt string `json:"arrived_at"`
 }
 
 // Encode makes the body of the task POST. time_limit_seconds is the
@@ -83,6 +90,9 @@ func Encode(a arena.Attempt) ([]byte, error) {
 	}
 	if p := a.Previous; p != nil {
 		r.Previous = &previous{Outcome: p.Outcome, Correct: p.Correct, Points: p.Points, MeasuredMS: p.Measured.Milliseconds()}
+		if p.Receipt != nil {
+			r.Previous.Receipt = &receipt{p.Receipt.SHA256, p.Receipt.ArrivedAt.UTC().Format(arena.TimeFormat)}
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -267,7 +267,7 @@ func relayKeys(f *fixture) {
 	f.equal(1, len(must(f.RelayManifests(ctx, 1))(f)))
 }
 
-func identities(f *fixture) {
+func ownKeys(f *fixture) {
 	ctx := f.t.Context()
 	first := must(f.Identity(ctx, "envelope", []byte("one")))(f)
 	if other := must(f.another().Identity(ctx, "envelope", []byte("two")))(f); !bytes.Equal(first, other) {

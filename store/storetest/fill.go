@@ -31,6 +31,7 @@ func Fill(t *testing.T, url string) *store.Store {
 		f.ok(f.Enter(ctx, "trivia", id, start.Add(time.Duration(i)*time.Second)))
 		_, _, err := f.RecordProbe(ctx, id, start, i != 2, func(*arena.Agent) error { return nil })
 		f.ok(err)
+		f.ok(f.SaveConformance(ctx, arena.Conformance{AgentID: id, CheckedAt: start, Passed: true, Report: []byte(`{"é":1}`)}))
 	}
 	_, _, err := f.UpdateAgent(ctx, ids[3], func(a *arena.Agent) error {
 		a.Pauses = []arena.Pause{{Reason: arena.PauseOwner, Since: start}}

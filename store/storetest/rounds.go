@@ -80,7 +80,7 @@ func openRound(f *fixture) {
 
 func fullAnswer(agent string) arena.Answer {
 	return arena.Answer{
-		MatchID: "m_1", Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Elapsed: 4_200_000_001, Attempts: 2,
+		MatchID: "m_1", Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Elapsed: 4_200_000_001, Attempts: 2, ArrivedAt: start.Add(time.Second),
 		Body: &arena.AnswerBody{
 			Answer: "four \u2028<b>\x00", Confidence: new(math.Nextafter(0.1, 1)), Reasoning: "2+2", SubagentsUsed: []string{},
 			ToolsUsed: []string{"calc"}, Tokens: new(int64(1 << 60)), LatencyMS: new(1e-300),
@@ -134,7 +134,8 @@ func deliveries(f *fixture) {
 		Request: bytes.Repeat([]byte{0, 255}, 40_000), Response: bytes.Repeat([]byte("x"), 3000),
 	}
 	unnamed := arena.Delivery{AgentID: ids[0], Outcome: arena.OutcomeTimeout, SentAt: start}
-	f.ok(second(f.SaveAnswer(ctx, m.Lease, fullAnswer(ids[0]), []arena.Delivery{d, unnamed}, nil)))
+	good := arena.Delivery{ID: "dl_3", AgentID: ids[0], Round: 1, Attempt: 2, Outcome: arena.OutcomeAnswered, SentAt: start}
+	f.ok(second(f.SaveAnswer(ctx, m.Lease, fullAnswer(ids[0]), []arena.Delivery{d, unnamed, good}, nil)))
 
 	items, _, err := f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0], MatchID: "m_1", Outcome: arena.OutcomeError}, arena.Page{Limit: 10})
 	f.ok(err)
@@ -142,8 +143,16 @@ func deliveries(f *fixture) {
 	f.equal([]arena.Delivery{d}, items)
 	items, _, err = f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[0]}, arena.Page{Limit: 10})
 	f.ok(err)
-	f.equal(2, len(items))
+	f.equal(3, len(items))
 	f.equal(true, strings.HasPrefix(items[1].ID, arena.DeliveryPrefix))
+	for _, item := range items { // what is known of the answer belongs to the delivery that brought it
+		want := arena.Answer{}
+		if item.ID == good.ID {
+			want = fullAnswer(ids[0])
+		}
+		f.equal(want.Body, item.Answer)
+		f.equal(want.ArrivedAt, item.AnsweredAt)
+	}
 	items, _, err = f.Deliveries(ctx, arena.DeliveryFilter{AgentID: ids[1]}, arena.Page{Limit: 10})
 	f.ok(err)
 	f.equal(0, len(items))

@@ -41,6 +41,14 @@ type Previous struct {
 	Correct  string        // the accepted answer; "" when it is not told
 	Points   float64       // 0..1
 	Measured time.Duration // by the arena's clock
+	Receipt  *Receipt      // for the answer; nil without one
+}
+
+// Receipt is the arena's word that it had an answer. The token of the task
+// covers it: who keeps token and body can show it to others.
+type Receipt struct {
+	SHA256    string    // of the answer as the match's record shows it, hexadecimal
+	ArrivedAt time.Time // by the arena's clock
 }
 
 // taskWire is the body of the task POST.
@@ -68,6 +76,10 @@ type taskWire struct {
 		Correct    any     `json:"correct"`
 		Points     float64 `json:"points"`
 		MeasuredMS float64 `json:"measured_ms"`
+		Receipt    *struct {
+			SHA256    string    `json:"sha256"`
+			ArrivedAt time.Time `json:"arrived_at"`
+		} `json:"receipt"`
 	} `json:"previous"`
 }
 
@@ -100,6 +112,7 @@ func decodeTask(body []byte) (*Task, error) {
 	if p := w.Previous; p != nil {
 		t.Previous = &Previous{Outcome: p.Outcome, Points: p.Points, Measured: time.Duration(p.MeasuredMS * float64(time.Millisecond))}
 		t.Previous.Correct, _ = p.Correct.(string)
+		t.Previous.Receipt = (*Receipt)(p.Receipt)
 	}
 	return t, nil
 }

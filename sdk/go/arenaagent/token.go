@@ -27,6 +27,8 @@ const (
 	keysRefresh   = 5 * time.Minute // as long as the arena lets its keys be cached: a new one is known before it signs
 	keysTimeout   = 5 * time.Second
 	maxKeySetSize = 64 << 10
+	looksAtOnce   = 4               // for unknown kids, one after the other
+	looksPause    = 5 * time.Second // until there may be one more
 )
 
 var (
@@ -80,6 +82,8 @@ type verifier struct {
 	keys    keyfunc.Keyfunc // refreshes itself until the agent is closed
 	storage jwkset.Storage
 	looking chan struct{} // holds one: a single look for an unknown kid at a time
+	looks   *rate.Limiter // for unknown kids
+	issuer  string
 }
 
 func newVerifier(c Config) *verifier {
@@ -90,6 +94,7 @@ func newVerifier(c Config) *verifier {
 			jwt.WithLeeway(c.Leeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Now),
 		),
 		loaded: make(chan struct{}), looking: make(chan struct{}, 1),
+		looks: rate.NewLimiter(rate.Every(looksPause), looksAtOnce), issuer: c.Issuer,
 	}
 	v.agentID.Store(&c.AgentID)
 	return v
@@ -102,7 +107,7 @@ func (v *verifier) load(ctx context.Context, c Config, client *http.Client) erro
 	capped.Transport = cappedTransport{base: client.Transport, limit: maxKeySetSize}
 	loaded, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{c.Arena + "/.well-known/jwks.json"}, keyfunc.Override{
 		Client: &capped, HTTPTimeout: keysTimeout, RateLimitWaitMax: keysTimeout, RefreshInterval: keysRefresh,
-		RefreshUnknownKID: rate.NewLimiter(rate.Every(5*time.Second), 2),
+		RefreshUnknownKID: rate.NewLimiter(rate.Inf, 0), // key bounds the rate: here a task would wait for its turn
 		RefreshErrorHandlerFunc: func(url string) func(context.Context, error) {
 			return func(ctx context.Context, err error) {
 				if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -181,13 +186,19 @@ func (v *verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 		return nil, errors.New("no kid")
 	}
 	if !v.knows(ctx, kid) {
-		// Reading an unknown kid makes keyfunc ask the arena, at a bounded
-		// rate. One asks, the others wait and find what it brought.
+		if c, ok := t.Claims.(*tokenClaims); !ok || c.Issuer != v.issuer {
+			return nil, errors.New("another issuer")
+		}
+		// Reading an unknown kid makes keyfunc ask the arena, at once. One asks,
+		// the others wait and find what it brought.
 		select {
 		case v.looking <- struct{}{}:
 			defer func() { <-v.looking }()
 		case <-ctx.Done():
 			return nil, errNoKeys
+		}
+		if !v.knows(ctx, kid) && !v.looks.Allow() {
+			return nil, errors.New("kid is not known")
 		}
 	}
 	key, err := v.keys.KeyfuncCtx(ctx)(t)

@@ -66,7 +66,10 @@ func vectorTask(t *testing.T, change object) string {
 		},
 		"time_limit_seconds": 30, "max_tokens": 500, "rules": []string{"only_one_answer", "no_external_search"}, "opponent_count": 99,
 		"task_id": "tk_vector", "attempt": 1, "deadline": "2026-11-18T11:07:10.000Z",
-		"previous": object{"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340},
+		"previous": object{
+			"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340,
+			"receipt": object{"sha256": "c2f0b1a4e5d6978899aabbccddeeff00112233445566778899aabbccddeeff00", "arrived_at": "2026-11-18T11:06:40.000Z"},
+		},
 	}
 	for name, value := range change {
 		if value == nil {
@@ -90,7 +93,10 @@ func makeTaskVectors(t *testing.T) taskVectors {
 		"options":            []any{"Sydney", "Canberra", "Melbourne", "Perth"},
 		"time_limit_seconds": 30, "max_tokens": 500, "rules": []any{"only_one_answer", "no_external_search"}, "opponents": 99,
 		"task_id": "tk_vector", "attempt": 1, "deadline_ms": 1795000030000,
-		"previous": object{"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340},
+		"previous": object{
+			"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340,
+			"receipt": object{"sha256": "c2f0b1a4e5d6978899aabbccddeeff00112233445566778899aabbccddeeff00", "arrived_at_ms": 1795000000000},
+		},
 	}
 	with := func(change object) object {
 		m := maps.Clone(full)
@@ -130,7 +136,7 @@ func makeTaskVectors(t *testing.T) taskVectors {
 		{"second attempt", vectorTask(t, object{"attempt": 2, "total_rounds": 9}), 200, with(object{"attempt": 2, "total_rounds": 9})},
 		{
 			"nothing told of the last round", vectorTask(t, object{"previous": object{"outcome": "timeout", "correct": nil, "points": 0, "measured_ms": 30000.0}}), 200,
-			with(object{"previous": object{"outcome": "timeout", "correct": "", "points": 0, "measured_ms": 30000}}),
+			with(object{"previous": object{"outcome": "timeout", "correct": "", "points": 0, "measured_ms": 30000, "receipt": nil}}),
 		},
 		{"blanks around", "\n\t " + minimal + " \r\n", 200, bare},
 		{"hostile text", described(string(hostileJSON[1 : len(hostileJSON)-1])), 200, withDescription(hostile)},
@@ -150,6 +156,7 @@ func makeTaskVectors(t *testing.T) taskVectors {
 		"a match that is a number": `{"match_id":7,"task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 		"a description in a list":  `{"match_id":"m_1","task":{"description":["2 + 2?"]},"time_limit_seconds":1.5}`,
 		"options of numbers":       `{"match_id":"m_1","task":{"description":"2 + 2?","options":[1,2]},"time_limit_seconds":1.5}`,
+		"a receipt in a list":      `{"match_id":"m_1","previous":{"receipt":[]},"task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 		"a round in text":          `{"match_id":"m_1","round":"1","task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 	} {
 		v.Cases = append(v.Cases, taskCase{name, body, 400, nil})

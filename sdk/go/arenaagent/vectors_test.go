@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,6 +127,39 @@ func TestVectors_tasks(t *testing.T) {
 	}
 }
 
+func TestVectors_rotation(t *testing.T) {
+	t.Parallel()
+	v := makeTokenVectors(t)
+	var published atomic.Value
+	var looks atomic.Int64
+	published.Store(v.Rotation.Steps[0].JWKS)
+	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		looks.Add(1)
+		_ = json.NewEncoder(w).Encode(published.Load())
+	}))
+	t.Cleanup(arena.Close)
+	agent := vectorAgentOf(t, arenaagent.Config{
+		Arena: arena.URL, Issuer: v.Issuer, AgentID: v.AgentID, Events: arenaagent.EventsOff, Now: func() time.Time { return time.Unix(v.Now, 0) },
+	}, canberra)
+	for _, s := range v.Rotation.Steps {
+		published.Store(s.JWKS)
+		if status, reply := post(t, agent, &s.Authorization, v.Body); status != s.Status {
+			t.Errorf("%s: status %d, want %d: %s", s.Name, status, s.Status, reply)
+		}
+	}
+	for _, f := range v.Rotation.Floods {
+		before := looks.Load()
+		for range f.Times {
+			if status, _ := post(t, agent, &f.Authorization, v.Body); status != http.StatusUnauthorized {
+				t.Errorf("%s: status %d", f.Name, status)
+			}
+		}
+		if n := looks.Load() - before; n > int64(f.LooksAtMost) {
+			t.Errorf("%s: %d looks, want at most %d", f.Name, n, f.LooksAtMost)
+		}
+	}
+}
+
 // flat is a task in the members of the vectors.
 func flat(k *arenaagent.Task) object {
 	m := object{
@@ -138,7 +172,10 @@ func flat(k *arenaagent.Task) object {
 		m["deadline_ms"] = k.Deadline.UnixMilli()
 	}
 	if p := k.Previous; p != nil {
-		m["previous"] = object{"outcome": p.Outcome, "correct": p.Correct, "points": p.Points, "measured_ms": p.Measured.Milliseconds()}
+		m["previous"] = object{"outcome": p.Outcome, "correct": p.Correct, "points": p.Points, "measured_ms": p.Measured.Milliseconds(), "receipt": nil}
+		if p.Receipt != nil {
+			m["previous"].(object)["receipt"] = object{"sha256": p.Receipt.SHA256, "arrived_at_ms": p.Receipt.ArrivedAt.UnixMilli()}
+		}
 	}
 	return m
 }

@@ -34,6 +34,31 @@ type tokenVectors struct {
 	JWKS          map[string]any `json:"jwks"`
 	Body          string         `json:"body"`
 	Cases         []tokenCase    `json:"cases"`
+	Rotation      rotation       `json:"rotation"`
+}
+
+// rotation is what an agent lives through in one piece: an arena that changes
+// its keys, then strangers with keys that nobody has.
+type rotation struct {
+	Steps  []rotationStep  `json:"steps"`
+	Floods []rotationFlood `json:"floods"`
+}
+
+// rotationStep publishes keys, and posts the task at once.
+type rotationStep struct {
+	Name          string         `json:"name"`
+	JWKS          map[string]any `json:"jwks"`
+	Authorization string         `json:"authorization"`
+	Status        int            `json:"status"`
+}
+
+// rotationFlood posts the task many times, and is refused each time. Looks are
+// how often the key set may be read meanwhile, in less than half a minute.
+type rotationFlood struct {
+	Name          string `json:"name"`
+	Authorization string `json:"authorization"`
+	Times         int    `json:"times"`
+	LooksAtMost   int    `json:"looks_at_most"`
 }
 
 type tokenCase struct {
@@ -299,7 +324,29 @@ func makeTokenVectors(t *testing.T) tokenVectors {
 	for _, name := range []string{"agent_id", "sub", "aud", "match_id", "iss", "iat", "exp", "expires_at", "round", "bh"} {
 		claims(401, name+" missing", object{name: nil})
 	}
+	v.Rotation = f.rotation()
 	return v
+}
+
+func (f *forge) rotation() rotation {
+	all := f.jwks()["keys"].([]any)
+	first, both, anew := object{"keys": all[:1]}, object{"keys": all[:2]}, object{"keys": all[2:3]}
+	bearer := func(header, claims object, sign signer) string { return "Bearer " + f.token(header, claims, sign) }
+	es, unknown := f.es256(f.es), object{"kid": "key_9"}
+	ed := bearer(object{"alg": "EdDSA", "kid": "key_ed"}, nil, f.eddsa)
+	return rotation{
+		Steps: []rotationStep{
+			{"one key", first, bearer(nil, nil, es), 200},
+			{"a new key beside it", both, ed, 200},
+			{"the old key goes on", both, bearer(nil, nil, es), 200},
+			{"an arena that was made anew", anew, bearer(object{"alg": "RS256", "kid": "key_rs"}, nil, f.rs256), 200},
+			{"a key that was withdrawn", anew, ed, 401},
+		},
+		Floods: []rotationFlood{
+			{"another issuer", bearer(unknown, object{"iss": "https://evil.example"}, es), 20, 0},
+			{"keys that nobody has", bearer(unknown, nil, es), 20, 10},
+		},
+	}
 }
 
 // raw signs a payload that need not be claims.

@@ -12,10 +12,10 @@ from .context import Context, Handler
 from .errors import RateLimited, TaskTimeout, Unavailable
 from .events import Events
 from .server import serve
-from .task import Answer, Previous, Task
+from .task import Answer, Previous, Receipt, Task
 from .tokens import Claims
 
 __all__ = [
     "VERSION", "Agent", "Answer", "Claims", "Config", "Context", "Events", "Handler", "Previous", "RateLimited",
-    "Task", "TaskTimeout", "Unavailable", "asgi", "serve",
+    "Receipt", "Task", "TaskTimeout", "Unavailable", "asgi", "serve",
 ]

@@ -23,6 +23,17 @@ MAX_NAME = 64
 
 
 @dataclass(frozen=True)
+class Receipt:
+    """The arena's word that it had an answer. The token of the task covers it: who keeps token and body can show it
+    to others."""
+
+    sha256: str
+    """Of the answer as the match's record shows it, hexadecimal."""
+    arrived_at: Optional[datetime]
+    """By the arena's clock; None: not named."""
+
+
+@dataclass(frozen=True)
 class Previous:
     """How the agent's last round in the match went."""
 
@@ -34,6 +45,8 @@ class Previous:
     """0..1"""
     measured: float
     """Seconds, by the arena's clock."""
+    receipt: Optional[Receipt] = None
+    """For the answer; None without one."""
 
 
 @dataclass
@@ -161,8 +174,13 @@ def decode_task(body: bytes) -> Task:
         if last is not None:
             p = _Members(last, "previous")
             correct = p.value.get("correct")
+            given = p.get("receipt", (dict,), None)
+            receipt = None
+            if given is not None:
+                r = _Members(given, "receipt")
+                receipt = Receipt(r.text("sha256"), r.time("arrived_at"))
             previous = Previous(
-                p.text("outcome"), correct if isinstance(correct, str) else "", p.number("points"), p.number("measured_ms") / 1000)
+                p.text("outcome"), correct if isinstance(correct, str) else "", p.number("points"), p.number("measured_ms") / 1000, receipt)
         t = Task(
             version=w.text("version"), league=w.text("league"), match_id=w.text("match_id"), round=w.whole("round"),
             total_rounds=w.whole("total_rounds"), description=task.text("description"), input_format=task.text("input_format"),

@@ -20,7 +20,8 @@ TASK_TYP = "aap-task+jwt"  # the arena signs no other kind of token with it
 ALGORITHMS = ("ES256", "EdDSA", "RS256")  # and then the published key's own alone
 KEYS_FRESH = 300.0  # seconds: as long as the arena lets its keys be cached
 KEYS_TIMEOUT = 5.0
-KEYS_PAUSE = 5.0  # between two looks for an unknown kid
+LOOKS = 4.0  # for unknown kids, one after the other at once
+LOOKS_PAUSE = 5.0  # until there may be one more
 MAX_KEY_SET = 64 << 10
 MAX_TOKEN = 8 << 10
 
@@ -70,7 +71,7 @@ class Verifier:
         self._config = config
         self._keys: Optional[Dict[str, Tuple[str, Any]]] = None
         self._looking = threading.Lock()
-        self._looked = float("-inf")
+        self._looks, self._filled = LOOKS, time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._refresh, name="arena-keys", daemon=True)
         self._thread.start()
@@ -82,7 +83,8 @@ class Verifier:
     def _refresh(self) -> None:
         """Reads the keys now, so that the first task need not wait for them, and again every five minutes."""
         with self._looking:
-            self._read()
+            if self._keys is None:
+                self._read()
         while not self._ended.wait(KEYS_FRESH):
             with self._looking:
                 self._read()
@@ -100,16 +102,25 @@ class Verifier:
                 if jwk.get("use", "sig") == "sig" and jwk.get("alg") in ALGORITHMS and isinstance(jwk.get("kid"), str):
                     keys[jwk["kid"]] = (jwk["alg"], parse(jwk, algorithm=jwk["alg"]).key)
             self._keys = keys
-            self._looked = time.monotonic()
         except Exception as error:  # whatever a broken arena sends
             self._config.logger.warning("arena keys not read: %s", error)
 
+    def _take(self) -> bool:
+        """Takes one of the looks for an unknown kid, if there is one. It needs _looking."""
+        now = time.monotonic()
+        self._looks = min(LOOKS, self._looks + (now - self._filled) / LOOKS_PAUSE)
+        self._filled = now
+        if self._looks < 1:
+            return False
+        self._looks -= 1
+        return True
+
     def _key(self, kid: str) -> Tuple[str, Any]:
-        """The key that a token names, and its algorithm. For an unknown one the arena is asked, at a bounded rate; one asks, the others
-        wait and find what it brought."""
+        """The key that a token names, and its algorithm. For an unknown one the arena is asked at once, and at a bounded rate; one asks,
+        the others wait and find what it brought."""
         if self._keys is None or kid not in self._keys:
             with self._looking:
-                if self._keys is None or (kid not in self._keys and time.monotonic() - self._looked > KEYS_PAUSE):
+                if self._keys is None or (kid not in self._keys and self._take()):
                     self._read()
         if self._keys is None:
             raise NoKeys("the arena's keys could not be read")
@@ -124,6 +135,9 @@ class Verifier:
         try:
             header = jwt.get_unverified_header(token)
             _check_header(header)
+            claims = jwt.decode(token, options={"verify_signature": False, **NO_CLAIMS})
+            if claims.get("iss") != self._config.issuer:  # before the arena is asked for its key
+                raise Unauthorized("iss is not the arena")
             alg, key = self._key(header["kid"])
             claims = jwt.decode(token, key, algorithms=[alg], options=NO_CLAIMS)
         except (jwt.PyJWTError, ValueError) as error:
@@ -143,7 +157,6 @@ class Verifier:
         need(number("exp") and c["exp"] > now - leeway, "exp is missing or over")
         need(number("iat") and c["iat"] <= now + leeway, "iat is missing or in the future")
         need("nbf" not in c or (number("nbf") and c["nbf"] <= now + leeway), "nbf is in the future")
-        need(c.get("iss") == self._config.issuer, "iss is not the arena")
         need(isinstance(agent, str) and agent != "" and c.get("sub") == agent, "agent_id and sub are not one agent")
         need(c.get("aud") in (agent, [agent]), "aud is not the agent")
         need(not self.agent_id or agent == self.agent_id, "the token is for another agent")

@@ -15,7 +15,8 @@ def flat(k: Task) -> Members:
         "description": k.description, "input_format": k.input_format, "output_format": k.output_format, "options": k.options,
         "time_limit_seconds": k.time_limit, "max_tokens": k.max_tokens, "rules": k.rules, "opponents": k.opponents, "task_id": k.task_id,
         "attempt": k.attempt, "deadline_ms": round(k.deadline.timestamp() * 1000) if k.deadline else None,
-        "previous": p and {"outcome": p.outcome, "correct": p.correct, "points": p.points, "measured_ms": round(p.measured * 1000)},
+        "previous": p and {"outcome": p.outcome, "correct": p.correct, "points": p.points, "measured_ms": round(p.measured * 1000),
+                           "receipt": p.receipt and {"sha256": p.receipt.sha256, "arrived_at_ms": p.receipt.arrived_at and round(p.receipt.arrived_at.timestamp() * 1000)}},
     }
 
 
@@ -38,6 +39,22 @@ class Vectors(unittest.TestCase):
             with self.subTest(c["name"]):
                 status, _ = post(endpoint, c.get("body", v["body"]).encode(), c["authorization"])
                 self.assertEqual(status, c["status"])
+
+    def test_rotation(self) -> None:
+        v = vectors("tokens.json")
+        steps, floods = v["rotation"]["steps"], v["rotation"]["floods"]
+        arena = Arena(self, steps[0]["jwks"])
+        _, endpoint = arena.serve(lambda ctx, task, events: Answer("a"), issuer=v["issuer"], now=lambda: v["now"], events="off")
+        for c in steps:
+            arena.jwks = c["jwks"]
+            status, _ = post(endpoint, v["body"].encode(), c["authorization"])
+            self.assertEqual(status, c["status"], c["name"])
+        for c in floods:
+            before = arena.key_fetches
+            for _ in range(c["times"]):
+                status, _ = post(endpoint, v["body"].encode(), c["authorization"])
+                self.assertEqual(status, 401, c["name"])
+            self.assertLessEqual(arena.key_fetches - before, c["looks_at_most"], c["name"])
 
     def test_tasks(self) -> None:
         arena = Arena(self)

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::error::message;
 use crate::events::Way;
 use crate::flight::{Flight, Flights};
+use crate::http::MAX_BODY;
 use crate::link::{post_sink, Link};
 use crate::token::{Refusal, Verifier};
 use crate::{Answer, Config, Context, Error, EventMode, Events, Task, WhenFull};
@@ -17,7 +18,6 @@ use crate::{Answer, Config, Context, Error, EventMode, Events, Task, WhenFull};
 /// The AAP version that the crate speaks.
 pub const VERSION: &str = "1.0";
 
-pub(crate) const MAX_BODY: usize = 1 << 20; // the most that is read of a task
 const LOOK: Duration = Duration::from_secs(30); // how often the age of the keys is looked at
 
 type Handler = dyn Fn(&Context, &Task, &Events) -> Result<Answer, Error> + Send + Sync;
@@ -121,6 +121,12 @@ impl Agent {
 
     pub(crate) fn closed(&self) -> bool {
         self.0.work.lock().unwrap().closed
+    }
+
+    /// Waits until the agent is closed.
+    pub(crate) fn wait_closed(&self) {
+        let work = self.0.work.lock().unwrap();
+        drop(self.0.changed.wait_while(work, |w| !w.closed).unwrap());
     }
 
     /// The reply to a request, whose body may be cut after 1 MiB and one byte. It waits for the handler.

@@ -25,6 +25,7 @@ mod context;
 mod error;
 mod events;
 mod flight;
+mod http;
 mod link;
 mod server;
 mod task;
@@ -38,7 +39,7 @@ pub use context::Context;
 pub use error::Error;
 pub use events::Events;
 pub use server::{serve, Server};
-pub use task::{Answer, Previous, Task};
+pub use task::{Answer, Previous, Receipt, Task};
 pub use token::Claims;
 
 // The snippets of the README are compiled with the doc tests.

@@ -60,6 +60,18 @@ pub struct Previous {
     pub points: f64,
     /// By the arena's clock.
     pub measured: Duration,
+    /// For the answer; `None` without one.
+    pub receipt: Option<Receipt>,
+}
+
+/// The arena's word that it had an answer. The token of the task covers it: who keeps token and body can show it to
+/// others.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    /// Of the answer as the match's record shows it, hexadecimal.
+    pub sha256: String,
+    /// By the arena's clock; `None`: not named.
+    pub arrived_at: Option<SystemTime>,
 }
 
 /// What an agent replies (AAP, "Response format"). Only `value` is needed; the rest is shown to the spectators.
@@ -128,11 +140,11 @@ impl Task {
                 correct: p.0.get("correct").and_then(Value::as_str).unwrap_or("").into(),
                 points: p.number("points")?,
                 measured: duration(p.number("measured_ms")?.max(0.0) / 1000.0).ok_or("measured_ms is not a time")?,
+                receipt: match p.object("receipt")? {
+                    None => None,
+                    Some(r) => Some(Receipt { sha256: r.text("sha256")?, arrived_at: r.time("arrived_at")? }),
+                },
             }),
-        };
-        let deadline = match w.text("deadline")? {
-            text if text.is_empty() => None,
-            text => Some(time::parse(&text).ok_or("deadline is not a time")?),
         };
         let seconds = w.number("time_limit_seconds")?;
         let t = Task {
@@ -151,7 +163,7 @@ impl Task {
             opponents: w.whole("opponent_count")?,
             task_id: w.text("task_id")?,
             attempt: w.whole("attempt")?.max(1),
-            deadline,
+            deadline: w.time("deadline")?,
             previous,
             claims: None,
         };
@@ -205,6 +217,13 @@ impl<'a> Members<'a> {
 
     fn text(&self, name: &str) -> Result<String, String> {
         Ok(self.get(name, Value::as_str)?.unwrap_or("").into())
+    }
+
+    fn time(&self, name: &str) -> Result<Option<SystemTime>, String> {
+        match self.text(name)? {
+            text if text.is_empty() => Ok(None),
+            text => time::parse(&text).map(Some).ok_or_else(|| format!("{name} is not a time")),
+        }
     }
 
     fn whole(&self, name: &str) -> Result<i64, String> {

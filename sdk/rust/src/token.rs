@@ -11,7 +11,8 @@ use crate::{base64url, Config};
 const TASK_TYP: &str = "aap-task+jwt"; // the arena signs no other kind of token with it
 const KEYS_FRESH: Duration = Duration::from_secs(300); // as long as the arena lets its keys be cached
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
-const KEYS_PAUSE: Duration = Duration::from_secs(5); // between two looks for an unknown kid
+const LOOKS: f64 = 4.0; // for unknown kids, one after the other at once
+const LOOKS_PAUSE: f64 = 5.0; // seconds until there may be one more
 const MAX_KEY_SET: u64 = 64 << 10;
 const MAX_TOKEN: usize = 8 << 10;
 
@@ -82,7 +83,28 @@ pub(crate) struct Verifier {
     config: Config,
     http: ureq::Agent,
     keys: RwLock<Option<HashMap<String, Key>>>,
-    looked: Mutex<Option<Instant>>, // held while the keys are read
+    looks: Mutex<Looks>, // held while the keys are read
+}
+
+/// How often the keys are read.
+struct Looks {
+    last: Option<Instant>, // good one
+    allowed: f64,          // for unknown kids
+    filled: Instant,
+}
+
+impl Looks {
+    /// Takes one of the looks for an unknown kid, if there is one.
+    fn take(&mut self) -> bool {
+        let now = Instant::now();
+        self.allowed = LOOKS.min(self.allowed + (now - self.filled).as_secs_f64() / LOOKS_PAUSE);
+        self.filled = now;
+        if self.allowed < 1.0 {
+            return false;
+        }
+        self.allowed -= 1.0;
+        true
+    }
 }
 
 impl Verifier {
@@ -93,23 +115,23 @@ impl Verifier {
             config,
             http,
             keys: RwLock::default(),
-            looked: Mutex::default(),
+            looks: Mutex::new(Looks { last: None, allowed: LOOKS, filled: Instant::now() }),
         }
     }
 
     /// Reads the keys when they are older than five minutes.
     pub(crate) fn refresh(&self) {
-        let mut looked = self.looked.lock().unwrap();
-        if looked.map_or(true, |at| at.elapsed() >= KEYS_FRESH) {
-            self.read(&mut looked);
+        let mut looks = self.looks.lock().unwrap();
+        if looks.last.map_or(true, |at| at.elapsed() >= KEYS_FRESH) {
+            self.read(&mut looks);
         }
     }
 
-    fn read(&self, looked: &mut Option<Instant>) {
+    fn read(&self, looks: &mut Looks) {
         match self.fetch() {
             Ok(keys) => {
                 *self.keys.write().unwrap() = Some(keys);
-                *looked = Some(Instant::now());
+                looks.last = Some(Instant::now());
             }
             Err(error) => (self.config.log)(&format!("arena keys not read: {error}")),
         }
@@ -125,15 +147,14 @@ impl Verifier {
         Ok(keys.iter().filter_map(|jwk| Some((jwk["kid"].as_str()?.into(), Key::of(jwk)?))).collect())
     }
 
-    /// Whether the key that a token names verifies it. For an unknown one the arena is asked, at a bounded rate; one
-    /// asks, the others wait and find what it brought.
+    /// Whether the key that a token names verifies it. For an unknown one the arena is asked at once, and at a bounded
+    /// rate; one asks, the others wait and find what it brought.
     fn signed(&self, kid: &str, alg: &str, signed: &[u8], sig: &[u8]) -> Result<(), Refusal> {
         let known = |kid: &str| self.keys.read().unwrap().as_ref().map(|keys| keys.contains_key(kid));
         if known(kid) != Some(true) {
-            let mut looked = self.looked.lock().unwrap();
-            let soon = looked.map_or(false, |at| at.elapsed() < KEYS_PAUSE);
-            if known(kid).is_none() || known(kid) == Some(false) && !soon {
-                self.read(&mut looked);
+            let mut looks = self.looks.lock().unwrap();
+            if known(kid).is_none() || known(kid) == Some(false) && looks.take() {
+                self.read(&mut looks);
             }
         }
         let keys = self.keys.read().unwrap();
@@ -162,8 +183,10 @@ impl Verifier {
         need(!text(&members, "kid").is_empty(), "no kid")?;
         let sig = base64url::decode(sig).ok_or(Refusal::Unauthorized("not a token"))?;
         let signed = &token[..header.len() + 1 + payload.len()];
+        let claims = object(payload)?;
+        need(text(&claims, "iss") == self.config.issuer, "iss is not the arena")?; // before the arena is asked for its key
         self.signed(text(&members, "kid"), text(&members, "alg"), signed.as_bytes(), &sig)?;
-        self.check(&object(payload)?, body)
+        self.check(&claims, body)
     }
 
     fn check(&self, c: &Map<String, Value>, body: &[u8]) -> Result<Claims, Refusal> {
@@ -179,7 +202,6 @@ impl Verifier {
         need(exp > now - leeway && exp < 1e12, "it is over")?;
         need((0.0..=now + leeway).contains(&iat), "iat is in the future")?;
         need(!c.contains_key("nbf") || number("nbf").map_or(false, |nbf| nbf <= now + leeway), "nbf is in the future")?;
-        need(text(c, "iss") == self.config.issuer, "iss is not the arena")?;
         need(!agent.is_empty() && text(c, "sub") == agent, "agent_id and sub are not one agent")?;
         need(audience == Some(agent), "aud is not the agent")?;
         let own = self.agent_id.read().unwrap();

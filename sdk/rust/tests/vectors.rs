@@ -1,5 +1,6 @@
 mod pocket;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -30,6 +31,37 @@ fn tokens() {
 }
 
 #[test]
+fn rotation() {
+    let v = vectors("tokens.json");
+    let steps = v["rotation"]["steps"].as_array().unwrap();
+    let arena = Arena::start(Some(steps[0]["jwks"].clone()));
+    let now = UNIX_EPOCH + Duration::from_secs(v["now"].as_u64().unwrap());
+    let config = Config {
+        issuer: v["issuer"].as_str().unwrap().into(),
+        now: Arc::new(move || now),
+        events: EventMode::Off,
+        ..arena.config()
+    };
+    let agent = Agent::new(config, |_, _, _| Ok(Answer::new("a"))).unwrap();
+    let post = |c: &Value| {
+        let authorization = c["authorization"].as_str().unwrap();
+        agent.handle("POST", "/agora", authorization, v["body"].as_str().unwrap().as_bytes()).status
+    };
+    for c in steps {
+        *arena.jwks.lock().unwrap() = Some(c["jwks"].clone());
+        assert_eq!(post(c), c["status"], "{}", c["name"]);
+    }
+    for c in v["rotation"]["floods"].as_array().unwrap() {
+        let before = arena.key_fetches.load(Ordering::SeqCst);
+        for _ in 0..c["times"].as_u64().unwrap() {
+            assert_eq!(post(c), 401, "{}", c["name"]);
+        }
+        let looks = arena.key_fetches.load(Ordering::SeqCst) - before;
+        assert!(looks as u64 <= c["looks_at_most"].as_u64().unwrap(), "{}: {looks} looks", c["name"]);
+    }
+}
+
+#[test]
 fn tasks() {
     for c in vectors("tasks.json")["cases"].as_array().unwrap() {
         let got = Arc::new(Mutex::new(None));
@@ -56,6 +88,9 @@ fn flat(k: &Task) -> Value {
         "deadline_ms": k.deadline.map(|d| d.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64),
         "previous": k.previous.as_ref().map(|p| json!({
             "outcome": p.outcome, "correct": p.correct, "points": number(p.points), "measured_ms": p.measured.as_millis() as u64,
+            "receipt": p.receipt.as_ref().map(|r| json!({
+                "sha256": r.sha256, "arrived_at_ms": r.arrived_at.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64),
+            })),
         })),
     })
 }

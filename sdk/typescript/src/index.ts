@@ -12,5 +12,5 @@ export type { Context, Handler } from './agent.js';
 export type { Config, EventMode, Logger } from './config.js';
 export { RateLimited, TaskTimeout, Unavailable } from './errors.js';
 export { Events } from './events.js';
-export type { Answer, Previous, Task } from './task.js';
+export type { Answer, Previous, Receipt, Task } from './task.js';
 export type { Claims } from './token.js';

@@ -46,6 +46,19 @@ export interface Previous {
   points: number;
   /** By the arena's clock. */
   measuredMs: number;
+  /** For the answer; null without one. */
+  receipt: Receipt | null;
+}
+
+/**
+ * The arena's word that it had an answer. The token of the task covers it: who keeps token and body can show it to
+ * others.
+ */
+export interface Receipt {
+  /** Of the answer as the match's record shows it, hexadecimal. */
+  sha256: string;
+  /** By the arena's clock; null: not named. */
+  arrivedAt: Date | null;
 }
 
 /** What an agent replies (AAP, "Response format"). Only `value` is needed; the rest is shown to the spectators. */
@@ -72,6 +85,7 @@ export function decodeTask(body: Buffer): Task {
   const w = members(JSON.parse(body.toString('utf8')), 'the body');
   const task = members(w['task'] ?? {}, 'task');
   const previous = w['previous'] == null ? null : members(w['previous'], 'previous');
+  const receipt = previous?.['receipt'] == null ? null : members(previous['receipt'], 'receipt');
   const t: Task = {
     version: text(w, 'version'),
     league: text(w, 'league'),
@@ -94,6 +108,7 @@ export function decodeTask(body: Buffer): Task {
       correct: typeof previous['correct'] === 'string' ? previous['correct'] : '',
       points: number(previous, 'points'),
       measuredMs: number(previous, 'measured_ms'),
+      receipt: receipt && { sha256: text(receipt, 'sha256'), arrivedAt: time(receipt, 'arrived_at') },
     },
     claims: null,
   };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, jwtVerify } from 'jose';
-import type { JWTPayload } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import type { CryptoKey, FlattenedJWSInput, JWSHeaderParameters, JWTPayload } from 'jose';
 
 import type { FullConfig } from './config.js';
 
@@ -32,7 +32,8 @@ const taskTyp = 'aap-task+jwt'; // the arena signs no other kind of token with i
 const algorithms = ['ES256', 'EdDSA', 'RS256']; // and then the published key's own alone
 const keysFresh = 5 * 60_000; // as long as the arena lets its keys be cached
 const keysTimeout = 5000;
-const keysPause = 5000; // between two looks for an unknown kid
+const looksAtOnce = 4; // for unknown kids, one after the other
+const looksPause = 5000; // until there may be one more
 const maxKeySet = 64 << 10;
 const maxToken = 8 << 10;
 
@@ -42,13 +43,16 @@ export class Verifier {
   readonly #config: FullConfig;
   #timer: NodeJS.Timeout | undefined;
   readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+  #look: Promise<void> | undefined; // under way
+  #looks = looksAtOnce;
+  #filled = performance.now();
 
   constructor(config: FullConfig) {
     this.#config = config;
     this.agentId = config.agentId;
     this.#keys = createRemoteJWKSet(new URL(config.arena + '/.well-known/jwks.json'), {
       cacheMaxAge: Infinity, // read again in the background, so that no task waits for it
-      cooldownDuration: keysPause,
+      cooldownDuration: Infinity, // unknown kids are the business of #key
       timeoutDuration: keysTimeout,
       [customFetch]: cappedFetch,
     });
@@ -73,7 +77,7 @@ export class Verifier {
     try {
       if (token.length > maxToken || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw new Unauthorized('not a token');
       checkHeader(token);
-      const { payload } = await jwtVerify(token, this.#keys, {
+      const { payload } = await jwtVerify(token, (header, parts) => this.#key(token, header, parts), {
         algorithms,
         issuer: this.#config.issuer,
         requiredClaims: ['exp', 'iat'],
@@ -86,6 +90,30 @@ export class Verifier {
       if (this.#keys.jwks() === undefined) throw new NoKeys("the arena's keys could not be read", { cause });
       throw new Unauthorized('not a token of this arena for this task', { cause });
     }
+  }
+
+  /**
+   * The key that a token names. For an unknown one the arena is asked at once, and at a bounded rate; one asks, the others
+   * wait and find what it brought.
+   */
+  async #key(token: string, header: JWSHeaderParameters, parts: FlattenedJWSInput): Promise<CryptoKey> {
+    const own = decodeJwt(token).iss === this.#config.issuer; // before the arena is asked for its key
+    const known = this.#keys.jwks()?.keys.some((k) => k.kid === header.kid);
+    if (own && known === false && (this.#look !== undefined || this.#take())) {
+      this.#look ??= this.#keys.reload().finally(() => (this.#look = undefined));
+      await this.#look;
+    }
+    return this.#keys(header, parts);
+  }
+
+  /** Takes one of the looks for an unknown kid, if there is one. */
+  #take(): boolean {
+    const now = performance.now();
+    this.#looks = Math.min(looksAtOnce, this.#looks + (now - this.#filled) / looksPause);
+    this.#filled = now;
+    if (this.#looks < 1) return false;
+    this.#looks--;
+    return true;
   }
 
   /** Holds what JWT libraries do not look at by themselves. */

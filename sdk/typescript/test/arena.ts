@@ -26,6 +26,8 @@ export class Arena {
   url = '';
   down = false;
   keyFetches = 0;
+  /** Instead of the keys that sign. */
+  jwks: unknown;
   sockets = new Set<WebSocket>();
   dials = 0;
   readonly #seen: Seen[] = [];
@@ -34,12 +36,13 @@ export class Arena {
 
   static async start(t: TestContext, jwks?: unknown): Promise<Arena> {
     const a = new Arena();
+    a.jwks = jwks;
     await a.rotate();
     const server = createServer(async (request, response) => {
       if (a.down) return response.writeHead(503).end();
       if (request.url === '/.well-known/jwks.json') {
         a.keyFetches++;
-        return response.end(JSON.stringify(jwks ?? { keys: a.#keys.map((k) => k.jwk) }));
+        return response.end(JSON.stringify(a.jwks ?? { keys: a.#keys.map((k) => k.jwk) }));
       }
       let body = '';
       for await (const part of request) body += part;

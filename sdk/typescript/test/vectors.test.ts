@@ -18,6 +18,23 @@ test('tokens', async (t) => {
   }
 });
 
+test('rotation', async (t) => {
+  const v = vectors('tokens.json');
+  const { steps, floods } = v['rotation'];
+  const arena = await Arena.start(t, steps[0].jwks);
+  const { endpoint } = await arena.serve(t, () => ({ value: 'a' }), { issuer: v['issuer'], now: () => v['now'] * 1000, events: 'off' });
+  for (const c of steps) {
+    arena.jwks = c.jwks;
+    const { status } = await post(endpoint, v['body'], c.authorization);
+    assert.equal(status, c.status, c.name);
+  }
+  for (const c of floods) {
+    const before = arena.keyFetches;
+    for (let i = 0; i < c.times; i++) assert.equal((await post(endpoint, v['body'], c.authorization)).status, 401, c.name);
+    assert.ok(arena.keyFetches - before <= c.looks_at_most, `${c.name}: ${arena.keyFetches - before} looks`);
+  }
+});
+
 test('tasks', async (t) => {
   const arena = await Arena.start(t);
   let got: Task | undefined;
@@ -37,7 +54,7 @@ function flat(k: Task): Members {
     input_format: k.inputFormat, output_format: k.outputFormat, options: k.options, time_limit_seconds: k.timeLimitMs / 1000,
     max_tokens: k.maxTokens, rules: k.rules, opponents: k.opponents, task_id: k.taskId, attempt: k.attempt,
     deadline_ms: k.deadline?.getTime() ?? null,
-    previous: p && { outcome: p.outcome, correct: p.correct, points: p.points, measured_ms: p.measuredMs },
+    previous: p && { outcome: p.outcome, correct: p.correct, points: p.points, measured_ms: p.measuredMs, receipt: p.receipt && { sha256: p.receipt.sha256, arrived_at_ms: p.receipt.arrivedAt?.getTime() ?? null } },
   };
 }
 

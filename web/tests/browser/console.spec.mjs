@@ -167,6 +167,26 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await close();
 });
 
+test('the page of an agent shows its last full check', { timeout: PATIENCE }, async (t) => {
+  const { league } = await stage();
+  const agent = await fake(t, league);
+  agent.healthy = true;
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
+  const { agent_id } = await api('/v1/agents', {
+    method: 'POST', token, body: { name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' },
+  });
+  await api(`/v1/agents/${agent_id}/check?full=true`, { method: 'POST', token });
+  const { page, faults, close } = await open(`/a/${agent_id}`);
+  const badge = page.locator(`${id('conformance')}[data-passed="false"]`);
+  await badge.waitFor();
+  assert.match(await badge.locator('summary').textContent(), /MUST \d+\/\d+ · SHOULD \d+\/\d+/);
+  await badge.locator('summary').click();
+  await badge.getByText('a task with a good token is answered').waitFor();
+  assert.equal((await fetch(`${ORIGIN}/v1/agents/${agent_id}/badge.svg`)).headers.get('content-type'), 'image/svg+xml; charset=utf-8');
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('a token lives in the tab, is shown once, and ends when it is revoked', async () => {
   const { page, faults, close } = await open('/console');
   const first = await signUp(page, `owner ${once()}`);

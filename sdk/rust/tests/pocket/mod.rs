@@ -1,24 +1,26 @@
 //! A pocket arena for the tests: it publishes a key, signs tasks, and takes events.
 #![allow(dead_code)] // not every test needs all of it
 
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agora_rust::{Agent, Answer, Config, Context, Error, Events, Reply, Task};
+use agora_rust::{Agent, Answer, Config, Context, Error, Events, Task};
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{json, Value};
-use tiny_http::{Method, Response, Server};
 
 #[path = "../../src/base64url.rs"]
 mod base64url;
+#[path = "../../src/http.rs"]
+mod http;
 
 pub struct Arena {
     pub url: String,
     pub down: AtomicBool,
     pub key_fetches: AtomicUsize,
-    jwks: Option<Value>,
+    pub jwks: Mutex<Option<Value>>,
     keys: Mutex<Vec<Ed25519KeyPair>>, // the last one signs
     seen: Mutex<Vec<(Value, Value)>>, // claims and message
     grown: Condvar,
@@ -27,12 +29,12 @@ pub struct Arena {
 impl Arena {
     /// An arena with a key of its own, or with a given key set.
     pub fn start(jwks: Option<Value>) -> Arc<Arena> {
-        let server = Server::http("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let arena = Arc::new(Arena {
-            url: format!("http://{}", server.server_addr().to_ip().unwrap()),
+            url: format!("http://{}", listener.local_addr().unwrap()),
             down: AtomicBool::new(false),
             key_fetches: AtomicUsize::new(0),
-            jwks,
+            jwks: Mutex::new(jwks),
             keys: Mutex::default(),
             seen: Mutex::default(),
             grown: Condvar::new(),
@@ -40,36 +42,39 @@ impl Arena {
         arena.rotate();
         let own = arena.clone();
         thread::spawn(move || {
-            for mut request in server.incoming_requests() {
-                let mut body = String::new();
-                request.as_reader().read_to_string(&mut body).unwrap();
-                let reply = own.reply(request.method(), &body, request.headers());
-                let _ = request.respond(Response::from_string(reply.body).with_status_code(reply.status));
+            for stream in listener.incoming().flatten() {
+                let own = own.clone();
+                thread::spawn(move || http::serve(&stream, &|_| (), &|request| own.reply(&request)));
             }
         });
         arena
     }
 
-    fn reply(&self, method: &Method, body: &str, headers: &[tiny_http::Header]) -> Reply {
+    fn reply(&self, request: &http::Request) -> http::Response {
         if self.down.load(Ordering::SeqCst) {
-            return Reply { status: 503, body: String::new() };
+            return http::Response { status: 503, body: String::new(), allow: "" };
         }
-        if *method == Method::Get {
+        if request.method == "GET" {
             self.key_fetches.fetch_add(1, Ordering::SeqCst);
             let own = || {
                 let keys = self.keys.lock().unwrap();
                 let jwk = |(i, k): (usize, &Ed25519KeyPair)| json!({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": format!("key_{i}"), "x": base64url::encode(k.public_key().as_ref())});
                 json!({ "keys": keys.iter().enumerate().map(jwk).collect::<Vec<_>>() })
             };
-            return Reply { status: 200, body: self.jwks.clone().unwrap_or_else(own).to_string() };
+            return http::Response { status: 200, body: self.jwks.lock().unwrap().clone().unwrap_or_else(own).to_string(), allow: "" };
         }
-        let token = headers.iter().find(|h| h.field.equiv("Authorization")).unwrap().value.as_str();
+        let token = &request.authorization;
         let claims: Value =
             serde_json::from_slice(&base64url::decode(token.split('.').nth(1).unwrap()).unwrap()).unwrap();
         let mut seen = self.seen.lock().unwrap();
-        seen.extend(body.lines().map(|line| (claims.clone(), serde_json::from_str(line).unwrap())));
+        seen.extend(
+            std::str::from_utf8(&request.body)
+                .unwrap()
+                .lines()
+                .map(|line| (claims.clone(), serde_json::from_str(line).unwrap())),
+        );
         self.grown.notify_all();
-        Reply { status: 200, body: "{}".into() }
+        http::Response { status: 200, body: "{}".into(), allow: "" }
     }
 
     /// Publishes a new key, which signs from now on.

@@ -1,5 +1,5 @@
 import { get, post } from './client';
-import type { Agent, Judge, League, List, Match, MatchStatus, RatingHistory, Season, Standing, WholeSeason } from './contract';
+import type { Agent, ConformanceReport, Judge, League, List, Match, MatchStatus, RatingHistory, Season, Standing, WholeSeason } from './contract';
 
 // The API's routes that the page reads, one function each.
 
@@ -22,6 +22,7 @@ export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/lea
 export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
 export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/matches/${id(matchId)}`, {}, signal);
 export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);
+export const conformance = (agentId: string, signal?: AbortSignal) => get<ConformanceReport>(`/v1/agents/${id(agentId)}/conformance`, {}, signal);
 export const agentMatches = (agentId: string, limit: number, signal?: AbortSignal) =>
   get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);
 export const ratingHistory = (agentId: string, signal?: AbortSignal) =>

@@ -8,6 +8,8 @@ type Schemas = components['schemas'];
 
 export type Agent = Schemas['Agent'];
 export type AgentRating = Schemas['AgentRating'];
+export type Conformance = NonNullable<Agent['conformance']>;
+export type ConformanceReport = Schemas['ConformanceReport'];
 export type League = Schemas['League'];
 export type Match = Schemas['Match'];
 export type MatchSeat = Schemas['Seat'];

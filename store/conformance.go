@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// keptVersions is of how many versions of an agent the full check is kept.
+const keptVersions = 20
+
+// SaveConformance stores a full check in the place of an earlier one of the
+// same version, and forgets those of long ago. not_found: there is no such
+// agent.
+func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error {
+	err := s.write(ctx, c.AgentID, func(ctx context.Context, tx *transaction) error {
+		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.lock("a")); err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `INSERT INTO conformance (agent_id, version, checked_at, passed, must_pass, must_total, should_pass,
+			should_total, report) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (agent_id, version) DO UPDATE SET
+			checked_at = excluded.checked_at, passed = excluded.passed, must_pass = excluded.must_pass, must_total = excluded.must_total,
+			should_pass = excluded.should_pass, should_total = excluded.should_total, report = excluded.report`,
+			c.AgentID, c.Version, ms(c.CheckedAt), flag(c.Passed), c.MustPass, c.MustTotal, c.ShouldPass, c.ShouldTotal, string(c.Report)); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
+			(SELECT k.version FROM conformance k WHERE k.agent_id = $1 ORDER BY k.checked_at DESC, k.version DESC LIMIT $2)`, c.AgentID, keptVersions)
+		return err
+	})
+	return s.wrap(err, "save conformance of agent %s", c.AgentID)
+}
+
+const conformanceRows = `SELECT agent_id, version, checked_at, passed, must_pass, must_total, should_pass, should_total`
+
+// latestConformance holds for an agent's newest row.
+const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent_id = c.agent_id AND
+	(n.checked_at > c.checked_at OR n.checked_at = c.checked_at AND n.version > c.version))`
+
+func scanConformance(r scanner, more ...any) (c arena.Conformance, err error) {
+	return c, r.Scan(append([]any{
+		&c.AgentID, &c.Version, timeInto{&c.CheckedAt}, &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
+	}, more...)...)
+}
+
+// Conformance gives an agent's last full check with its report. not_found:
+// there was none.
+func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
+	c, err := one(ctx, s.reader, func(r scanner) (arena.Conformance, error) {
+		var report string
+		c, err := scanConformance(r, &report)
+		c.Report = json.RawMessage(report)
+		return c, err
+	}, conformanceRows+`, report FROM conformance c WHERE agent_id = $1 AND `+latestConformance, agentID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("full check of agent", agentID)
+	}
+	return c, s.wrap(err, "read conformance of agent %s", agentID)
+}
+
+// Conformances gives the last full check of each of the agents, without the
+// report. Agents without any are left out.
+func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error) {
+	found := make(map[string]arena.Conformance, len(ids))
+	for part := range slices.Chunk(ids, maxIDs) {
+		var c clauses
+		in(&c, "agent_id", part)
+		c.and(latestConformance)
+		rows, err := all(ctx, s.reader, func(r scanner) (arena.Conformance, error) { return scanConformance(r) },
+			conformanceRows+` FROM conformance c`+c.where(), c.args...)
+		if err != nil {
+			return nil, s.wrap(err, "read conformance of %d agents", len(ids))
+		}
+		for _, row := range rows {
+			found[row.AgentID] = row
+		}
+	}
+	return found, nil
+}
+
+// DueForConformance gives an agent whose version is another than that of its
+// last full check, which was before a time. It is well, takes seats, and holds
+// none. ok is false when there is none.
+func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
+	a, err = one(ctx, s.reader, scanAgent, agentRows+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
+		WHERE a.retired_at = 0 AND a.passed_at > 0 AND a.health_ok = 1 AND a.paused_until <= $1 AND c.version <> a.version
+		AND c.checked_at <= $2 AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
+		ORDER BY c.checked_at, a.id LIMIT 1`, ms(now), ms(before))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, false, nil
+	}
+	return a, err == nil, s.wrap(err, "read agent to check in full")
+}
