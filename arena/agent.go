@@ -83,6 +83,22 @@ type Health struct {
 	Successes       int           // in a row
 }
 
+// Probe is the outcome of a health check of an agent, to be stored.
+type Probe struct {
+	AgentID string
+	OK      bool
+	// Apply changes the agent as it is stored by what was found: its health, its
+	// pauses and PassedAt. It may run more than once. An error leaves it as it is.
+	Apply func(*Agent) error
+}
+
+// Probed is an agent before and after a Probe was stored; Err is that of Apply,
+// or says that there is no such agent.
+type Probed struct {
+	Before, After Agent
+	Err           error
+}
+
 // PauseAt gives the strongest pause that holds at now.
 func (a Agent) PauseAt(now time.Time) (Pause, bool) {
 	for _, reason := range PauseReasons() {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -19,9 +20,9 @@ type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	// DueForProbe gives every agent that is not retired.
 	DueForProbe(ctx context.Context) ([]arena.Agent, error)
-	// RecordProbe applies apply to the agent, which may run again, and counts
-	// the day's uptime, in one transaction.
-	RecordProbe(ctx context.Context, id string, at time.Time, ok bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
+	// RecordProbes stores what was found of different agents, and counts the
+	// day's uptime. What comes back stands in the order of probes.
+	RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error)
 }
 
 // Prober asks one agent for its health, in its protocol. It fills what it
@@ -45,8 +46,8 @@ type Options struct {
 	// Canary reports whether the arena itself is connected: nil when it is. It is
 	// asked only when most probes of a sweep fail (threat F7).
 	Canary  func(ctx context.Context) error
-	Workers int           // probes at a time, default 64; it keeps 300 stalling agents within 30 s (threat R12)
-	Spread  time.Duration // the probes of a sweep start spread over this long; 0: at once
+	Workers int           // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
+	Spread  time.Duration // the probes of a sweep start evenly over this long; 0: at once
 	Logger  *slog.Logger
 	Now     func() time.Time // must carry a monotonic reading, as time.Now does
 	Rand    *rand.Rand       // used by one sweep at a time
@@ -56,6 +57,7 @@ type Options struct {
 type Sweeper struct {
 	o        Options
 	sweeping sync.Mutex
+	mean     time.Duration // of a probe, in the last sweep; guarded by sweeping
 }
 
 // Report says what one sweep did.
@@ -70,9 +72,15 @@ type Report struct {
 	Took    time.Duration
 }
 
-// recorders is how many results are recorded at a time: enough for storage to
-// batch them, few enough to leave it to matches.
-const recorders = 8
+const (
+	// fewWorkers keep 300 stalling agents within 30 s (threat R12).
+	fewWorkers = 64
+	// firstMean is how long a probe is taken to last before any was made.
+	firstMean = 300 * time.Millisecond
+	// recordedAtOnce is how many results storage gets at a time: few enough to
+	// let matches write in between.
+	recordedAtOnce = 256
+)
 
 // errChanged means that the agent was retired, or moved, while it was probed:
 // the result is of no use.
@@ -86,8 +94,8 @@ func New(o Options) (*Sweeper, error) {
 	case o.Workers < 0 || o.Spread < 0:
 		return nil, errors.New("health: workers and spread cannot be negative")
 	}
-	o.Workers = cmp.Or(o.Workers, 64)
-	return &Sweeper{o: o}, nil
+	o.Workers = cmp.Or(o.Workers, 512)
+	return &Sweeper{o: o, mean: firstMean}, nil
 }
 
 // Sweep probes every agent that is not retired once, then records all results,
@@ -108,11 +116,11 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 		_, speaks := s.o.Probers[a.Protocol]
 		return !speaks // another node may: this one does not know
 	})
+	r := Report{Probed: len(agents)}
 	found := s.probeAll(ctx, agents)
 	if ctx.Err() != nil {
 		return Report{}, fmt.Errorf("sweep: %w", context.Cause(ctx))
 	}
-	r := Report{Probed: len(agents)}
 	for _, h := range found {
 		if !h.OK {
 			r.Failed++
@@ -131,44 +139,48 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	return r, err
 }
 
-// probeAll probes the agents, each after its own random share of the spread.
+// workers is how many probes at a time start all agents within the spread when
+// they last as long as those of the last sweep did, and a quarter more.
+func (s *Sweeper) workers(agents int) int {
+	enough := fewWorkers
+	if s.o.Spread > 0 {
+		enough = max(enough, int(float64(agents)*s.mean.Seconds()/s.o.Spread.Seconds()*5/4))
+	}
+	return min(enough, s.o.Workers, agents)
+}
+
+// probeAll probes the agents in a random order, evenly over the spread.
 // Results stand in the order of agents; those of an ended context mean nothing.
 func (s *Sweeper) probeAll(ctx context.Context, agents []arena.Agent) []arena.Health {
-	type slot struct {
-		agent int
-		after time.Duration
+	if len(agents) == 0 {
+		return nil
 	}
-	slots := make([]slot, len(agents))
-	for i := range slots {
-		slots[i].agent = i
-		if s.o.Spread > 0 {
-			slots[i].after = time.Duration(s.o.Rand.Int64N(int64(s.o.Spread)))
-		}
-	}
-	slices.SortFunc(slots, func(a, b slot) int { return cmp.Compare(a.after, b.after) })
-
 	found := make([]arena.Health, len(agents))
 	began := s.o.Now()
 	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(s.o.Workers, len(agents)) {
-		workers.Go(func() {
+	var busy atomic.Int64
+	var working sync.WaitGroup
+	for range s.workers(len(agents)) {
+		working.Go(func() {
 			for i := range next {
+				asked := s.o.Now()
 				found[i] = s.o.Probers[agents[i].Protocol].Probe(ctx, agents[i])
+				busy.Add(int64(s.o.Now().Sub(asked)))
 			}
 		})
 	}
-	defer workers.Wait()
-	defer close(next)
-	for _, slot := range slots {
-		if !wait(ctx, slot.after-s.o.Now().Sub(began)) {
+	for i, agent := range s.o.Rand.Perm(len(agents)) {
+		if !wait(ctx, s.o.Spread*time.Duration(i)/time.Duration(len(agents))-s.o.Now().Sub(began)) {
 			break
 		}
 		select {
-		case next <- slot.agent:
+		case next <- agent:
 		case <-ctx.Done():
 		}
 	}
+	close(next)
+	working.Wait()
+	s.mean = time.Duration(busy.Load()) / time.Duration(len(agents))
 	return found
 }
 
@@ -189,33 +201,23 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // recordAll records what was found and counts the changes in r.
 func (s *Sweeper) recordAll(ctx context.Context, agents []arena.Agent, found []arena.Health, r *Report) error {
-	var (
-		mu   sync.Mutex
-		errs []error
-		wg   sync.WaitGroup
-		next = make(chan int)
-	)
-	for range min(recorders, len(agents)) {
-		wg.Go(func() {
-			for i := range next {
-				before, after, err := s.record(ctx, agents[i], found[i])
-				mu.Lock()
-				switch {
-				case errors.Is(err, errChanged):
-				case err != nil:
-					errs = append(errs, err)
-				default:
-					r.count(before, after)
-				}
-				mu.Unlock()
+	var errs []error
+	for from := 0; from < len(agents); from += recordedAtOnce {
+		to := min(from+recordedAtOnce, len(agents))
+		recorded, err := s.record(ctx, agents[from:to], found[from:to])
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for _, d := range recorded {
+			switch {
+			case errors.Is(d.Err, errChanged):
+			case d.Err != nil:
+				errs = append(errs, d.Err)
+			default:
+				r.count(d.Before, d.After)
 			}
-		})
+		}
 	}
-	for i := range agents {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -252,27 +254,42 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 	if ctx.Err() != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, context.Cause(ctx))
 	}
-	_, after, err := s.record(ctx, a, found)
-	if errors.Is(err, errChanged) {
+	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found})
+	switch {
+	case err != nil:
+		return arena.Agent{}, err
+	case errors.Is(recorded[0].Err, errChanged):
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the agent changed while it was checked: check it again")
 	}
-	return after, err
+	return recorded[0].After, recorded[0].Err
 }
 
-// record applies the policy to the agent as it is now stored, and publishes
+// record applies the policy to agents as they are now stored, and publishes
 // the pauses that began and ended.
-func (s *Sweeper) record(ctx context.Context, probed arena.Agent, found arena.Health) (before, after arena.Agent, err error) {
+func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health) ([]arena.Probed, error) {
 	now := s.o.Now()
-	before, after, err = s.o.Store.RecordProbe(ctx, probed.ID, now, found.OK, func(a *arena.Agent) error {
-		if !a.RetiredAt.IsZero() || a.Endpoint != probed.Endpoint || a.PublicKey != probed.PublicKey {
-			return errChanged
-		}
-		Next(*a, found, now).Apply(a, now)
-		liftExpired(a, now)
-		return nil
-	})
-	if err != nil {
-		return before, after, fmt.Errorf("record check of agent %s: %w", probed.ID, err)
+	probes := make([]arena.Probe, len(agents))
+	for i, probed := range agents {
+		probes[i] = arena.Probe{AgentID: probed.ID, OK: found[i].OK, Apply: func(a *arena.Agent) error {
+			if !a.RetiredAt.IsZero() || a.Endpoint != probed.Endpoint || a.PublicKey != probed.PublicKey {
+				return errChanged
+			}
+			Next(*a, found[i], now).Apply(a, now)
+			liftExpired(a, now)
+			return nil
+		}}
 	}
-	return before, after, s.publish(before, after, now)
+	recorded, err := s.o.Store.RecordProbes(ctx, now, probes)
+	if err != nil {
+		return nil, fmt.Errorf("record checks of %d agents: %w", len(agents), err)
+	}
+	for i := range recorded {
+		d := &recorded[i]
+		if d.Err != nil {
+			d.Err = fmt.Errorf("record check of agent %s: %w", probes[i].AgentID, d.Err)
+		} else {
+			d.Err = s.publish(d.Before, d.After, now)
+		}
+	}
+	return recorded, nil
 }

@@ -38,7 +38,7 @@ type bundle struct {
 	most    int // probes at the same time
 	onProbe func(endpoint string)
 	canary  error
-	broken  map[string]error // RecordProbe of an agent
+	broken  map[string]error // recording the probe of an agent
 }
 
 func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent) *bundle {
@@ -83,23 +83,27 @@ func (b *bundle) DueForProbe(context.Context) ([]arena.Agent, error) {
 	return due, nil
 }
 
-func (b *bundle) RecordProbe(_ context.Context, id string, _ time.Time, _ bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+func (b *bundle) RecordProbes(_ context.Context, _ time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before = b.agents[id]
-	if err := b.broken[id]; err != nil {
-		return before, before, err
-	}
-	for range 2 { // a store may have to run it again
-		after = before
-		after.Pauses = slices.Clone(before.Pauses)
-		if err := apply(&after); err != nil {
-			return before, before, fmt.Errorf("update agent: %w", err)
+	recorded := make([]arena.Probed, len(probes))
+	for i, p := range probes {
+		d := &recorded[i]
+		d.Before, d.Err = b.agents[p.AgentID], b.broken[p.AgentID]
+		for range 2 { // a store may have to run it again
+			if d.Err != nil {
+				continue
+			}
+			d.After = d.Before
+			d.After.Pauses = slices.Clone(d.Before.Pauses)
+			d.Err = p.Apply(&d.After)
+		}
+		if d.Err == nil {
+			b.agents[p.AgentID] = d.After
+			b.records++
 		}
 	}
-	b.agents[id] = after
-	b.records++
-	return before, after, nil
+	return recorded, nil
 }
 
 func (b *bundle) Probe(ctx context.Context, a arena.Agent) arena.Health {
@@ -284,21 +288,52 @@ func TestSweeper_Sweep_spread(t *testing.T) {
 		if _, err := b.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		halves := [2]int{}
-		for _, at := range b.starts {
-			after := at.Sub(began)
-			if after < 0 || after >= 20*time.Second {
-				t.Fatalf("a probe began after %v", after)
+		for i, at := range b.starts {
+			if after := at.Sub(began); after != time.Duration(i)*200*time.Millisecond {
+				t.Errorf("probe %d began after %v", i, after)
 			}
-			halves[after/(10*time.Second)]++
-		}
-		if halves[0] < 30 || halves[1] < 30 {
-			t.Errorf("%v probes in each half of the spread", halves)
 		}
 		if took := time.Since(began); took >= 20*time.Second {
 			t.Errorf("the sweep took %v", took)
 		}
 	})
+}
+
+// There are as many workers as keep up with the spread, within the setting.
+func TestSweeper_Sweep_keeps_up(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		probe   time.Duration
+		workers int // setting
+		late    [2]time.Duration
+		most    int // probes at a time in the end
+	}{
+		"as long as expected":             {300 * time.Millisecond, 512, [2]time.Duration{1, 1}, 134},
+		"slow: the second keeps up":       {time.Second, 1000, [2]time.Duration{40, 2}, 445},
+		"slow: the setting is in the way": {time.Second, 200, [2]time.Duration{40, 40}, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var agents []arena.Agent
+				for i := range 10_000 {
+					agents = append(agents, agent(i, "good"))
+				}
+				const spread = 22500 * time.Millisecond
+				b := newBundle(t, func(o *health.Options) { o.Workers, o.Spread = c.workers, spread }, agents...)
+				b.onProbe = func(string) { time.Sleep(c.probe) }
+				for i, late := range c.late {
+					r, err := b.Sweep(t.Context())
+					if err != nil || r.Took > spread+late*time.Second {
+						t.Errorf("sweep %d: took %v, %v", i, r.Took, err)
+					}
+				}
+				if b.most != c.most {
+					t.Errorf("%d probes at a time, want %d", b.most, c.most)
+				}
+			})
+		})
+	}
 }
 
 func TestSweeper_Sweep_ends_with_context(t *testing.T) {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -23,23 +25,40 @@ type TaskStore interface {
 	RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error)
 }
 
-// Tasks chooses the tasks of matches.
-type Tasks struct{ store TaskStore }
+// Tasks chooses the tasks of matches. It is safe for concurrent use.
+type Tasks struct {
+	store TaskStore
+
+	mu    sync.Mutex
+	plans map[string]plan // by match
+}
+
+// plan is what a match gets next from its pack: one look at what its agents
+// have had serves many rounds.
+type plan struct {
+	round int   // of the first of tasks
+	tasks []int // numbers in the pack
+}
+
+const (
+	plannedRounds = 64   // of one plan, at most
+	plannedAtOnce = 8192 // matches; a plan that was dropped is made again
+)
 
 // NewTasks makes Tasks on a store.
 func NewTasks(store TaskStore) (*Tasks, error) {
 	if store == nil {
 		return nil, errors.New("tasks: a store is needed")
 	}
-	return &Tasks{store}, nil
+	return &Tasks{store: store, plans: map[string]plan{}}, nil
 }
 
 // Pick gives the task of a round, from 1 on. Generated tasks follow from the
 // match's seed. From a pack comes the first task, in an order drawn from the
-// seed, that none of the agents has had lately, or when they have had all, the
-// one that was put longest ago. Where the league asks canaries, some rounds are
-// one. A debate has one motion for all its rounds. A
-// pack without tasks is an error with code conflict.
+// seed, that none of the agents has had lately when this Tasks first saw the
+// match, or when they have had all, the one that was put longest ago. Where the
+// league asks canaries, some rounds are one. A debate has one motion for all its
+// rounds. A pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
 // remembers ids never takes a new task for the repeated delivery of an old one.
@@ -62,54 +81,93 @@ func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 	if m.Settings.Generator != nil {
 		return pack.Generate(*m.Settings.Generator, m.Seed, round)
 	}
-	p, err := t.store.Pack(ctx, m.Settings.PackID)
-	if err != nil {
-		return arena.Task{}, fmt.Errorf("read pack %s: %w", m.Settings.PackID, err)
-	}
-	if p.Tasks < 1 {
-		return arena.Task{}, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", p.ID)
-	}
-	n, err := t.choose(ctx, m, p, round)
+	n, err := t.next(ctx, m, round)
 	if err != nil {
 		return arena.Task{}, err
 	}
-	task, err := t.store.Task(ctx, p.ID, n)
+	task, err := t.store.Task(ctx, m.Settings.PackID, n)
 	if err != nil {
-		return arena.Task{}, fmt.Errorf("read task %d of pack %s: %w", n, p.ID, err)
+		return arena.Task{}, fmt.Errorf("read task %d of pack %s: %w", n, m.Settings.PackID, err)
 	}
-	task.Source = source(p.ID, n)
+	task.Source = source(m.Settings.PackID, n)
 	return task, nil
+}
+
+// next gives the number of a round's task in its pack, by the match's plan.
+func (t *Tasks) next(ctx context.Context, m arena.Match, round int) (int, error) {
+	t.mu.Lock()
+	p := t.plans[m.ID]
+	t.mu.Unlock()
+	if i := round - p.round; i < 0 || i >= len(p.tasks) {
+		tasks, err := t.choose(ctx, m, round)
+		if err != nil {
+			return 0, err
+		}
+		p = plan{round, tasks}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.plans) >= plannedAtOnce {
+		clear(t.plans) // of matches that ended early, or went to other nodes
+	}
+	if t.plans[m.ID] = p; round == m.Settings.Rounds {
+		delete(t.plans, m.ID)
+	}
+	return p.tasks[round-p.round], nil
 }
 
 func source(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
 
-// choose gives the number of the task in the pack.
-func (t *Tasks) choose(ctx context.Context, m arena.Match, p arena.Pack, round int) (int, error) {
+// choose gives the numbers of the tasks of a round and of those after it.
+func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, error) {
+	p, err := t.store.Pack(ctx, m.Settings.PackID)
+	if err != nil {
+		return nil, fmt.Errorf("read pack %s: %w", m.Settings.PackID, err)
+	}
+	if p.Tasks < 1 {
+		return nil, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", p.ID)
+	}
 	if m.Settings.Debate != nil && round > 1 {
 		m.Seats = nil // of this match alone: its motion
 	}
 	seen, err := t.store.RecentTasks(ctx, m)
 	if err != nil {
-		return 0, fmt.Errorf("read recent tasks: %w", err)
+		return nil, fmt.Errorf("read recent tasks: %w", err)
 	}
-	if m.Settings.Debate != nil && round > 1 {
+	if m.Settings.Debate != nil {
 		for motion := range seen {
-			return strconv.Atoi(strings.TrimPrefix(motion, p.ID+"/"))
+			if round > 1 {
+				n, err := strconv.Atoi(strings.TrimPrefix(motion, p.ID+"/"))
+				return []int{n}, err
+			}
+		}
+		return inOrder(m.Seed, p, seen, 1), nil
+	}
+	return inOrder(m.Seed, p, seen, min(max(m.Settings.Rounds-round+1, 1), plannedRounds)), nil
+}
+
+// inOrder gives want tasks of a pack: first those that are not seen, in an
+// order drawn from the seed, then those put longest ago, and then all again.
+func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, want int) []int {
+	var tasks, old []int
+	put := map[int]time.Time{}
+	for i := 0; i < p.Tasks && len(tasks) < want; i++ {
+		n := position(seed, i, p.Tasks)
+		if at, known := seen[source(p.ID, n)]; known {
+			put[n] = at
+			old = append(old, n)
+		} else {
+			tasks = append(tasks, n)
 		}
 	}
-	oldest := -1
-	var put time.Time
-	for i := range p.Tasks {
-		n := position(m.Seed, i, p.Tasks)
-		at, known := seen[source(p.ID, n)]
-		if !known {
-			return n, nil
-		}
-		if oldest < 0 || at.Before(put) {
-			oldest, put = n, at
-		}
+	if len(tasks) < want {
+		slices.SortStableFunc(old, func(a, b int) int { return put[a].Compare(put[b]) })
+		tasks = append(tasks, old...)
 	}
-	return oldest, nil
+	for i := 0; len(tasks) < want; i++ {
+		tasks = append(tasks, tasks[i])
+	}
+	return tasks[:want]
 }
 
 // position gives the i-th element, 0 <= i < n, of a pseudo-random order of

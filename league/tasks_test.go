@@ -22,6 +22,7 @@ import (
 type shelf struct {
 	tasks int
 	put   map[string]map[string]time.Time // by match and by agent
+	looks int                             // at what was put
 }
 
 func (p *shelf) Pack(_ context.Context, id string) (arena.Pack, error) {
@@ -39,6 +40,7 @@ func (p *shelf) Task(_ context.Context, packID string, n int) (arena.Task, error
 }
 
 func (p *shelf) RecentTasks(_ context.Context, m arena.Match) (map[string]time.Time, error) {
+	p.looks++
 	seen := maps.Clone(p.put[m.ID])
 	if seen == nil {
 		seen = map[string]time.Time{}
@@ -153,6 +155,36 @@ func TestTasks_Pick_pack(t *testing.T) {
 		}
 		if first == order(2) {
 			t.Error("two seeds, one order")
+		}
+	})
+	t.Run("one look serves many rounds", func(t *testing.T) {
+		t.Parallel()
+		p := &shelf{tasks: 20, put: map[string]map[string]time.Time{"ag_a": {}}}
+		for n := range 15 { // so that 5 are new
+			p.put["ag_a"]["pk_1/"+strconv.Itoa(n)] = time.Unix(int64(n), 0)
+		}
+		m := packed(1, "ag_a")
+		m.Settings.Rounds = 80
+		tasks, err := league.NewTasks(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for round := range 80 {
+			task, err := tasks.Pick(t.Context(), m, round+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, _ := strconv.Atoi(task.Description)
+			got = append(got, n)
+		}
+		slices.Sort(got[:5])
+		want := []int{15, 16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}
+		if d := cmp.Diff(want, got[:20]); d != "" {
+			t.Error(d)
+		}
+		if p.looks != 2 { // a plan has 64 rounds
+			t.Errorf("%d looks", p.looks)
 		}
 	})
 	t.Run("a debate keeps its motion", func(t *testing.T) {

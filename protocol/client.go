@@ -78,6 +78,10 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 			MaxIdleConnsPerHost:    cmp.Or(o.MaxConnsPerHost, 16),
 			MaxIdleConns:           500,
 			IdleConnTimeout:        30 * time.Second,
+			// A request with its token fits into the one, the head of most replies
+			// into the other: thousands of requests wait for slow agents.
+			WriteBufferSize: 2 << 10,
+			ReadBufferSize:  1 << 10,
 		},
 		setup: cmp.Or(o.SetupTimeout, 10*time.Second),
 		now:   o.Now,

@@ -154,6 +154,24 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
+// Pauses gives the pauses of those among the agents that are paused at a time.
+func (s *Store) Pauses(ctx context.Context, agentIDs []string, at time.Time) (map[string][]arena.Pause, error) {
+	found := map[string][]arena.Pause{}
+	for part := range slices.Chunk(agentIDs, maxIDs) {
+		c := clauses{args: []any{ms(at)}}
+		in(&c, "a.id", part)
+		if _, err := all(ctx, s.reader, func(r scanner) (id string, err error) {
+			var pauses []arena.Pause
+			err = r.Scan(&id, pausesInto{&pauses})
+			found[id] = pauses
+			return id, err
+		}, `SELECT a.id, a.pauses FROM agents a`+c.where()+` AND a.paused_until > $1`, c.args...); err != nil {
+			return nil, s.wrap(err, "read pauses of %d agents", len(agentIDs))
+		}
+	}
+	return found, nil
+}
+
 // Agents lists agents, newest first.
 func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (items []arena.Agent, next string, err error) {
 	after, err := listAgents.open(p)
@@ -206,21 +224,6 @@ func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Ag
 	return before, after, s.wrap(err, "update agent %s", id)
 }
 
-// RecordProbe is UpdateAgent for the outcome of a health check: it also adds
-// ok to the count of the UTC day of at.
-func (s *Store) RecordProbe(ctx context.Context, id string, at time.Time, ok bool, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
-	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
-		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
-			return err
-		}
-		_, err = exec(ctx, tx, `INSERT INTO uptime (agent_id, day, ok, failed) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`,
-			id, day(at), flag(ok), flag(!ok))
-		return err
-	})
-	return before, after, s.wrap(err, "record probe of agent %s", id)
-}
-
 func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
 	if before, err = oneAgent(ctx, tx, id, s.d.lock("a")); err != nil {
 		return before, after, err
@@ -261,17 +264,6 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 	}
 	after, err = oneAgent(ctx, tx, id, "")
 	return before, after, err
-}
-
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
-
-// Uptime gives an agent's health checks by UTC day, oldest first, from the
-// day of since on. Days without checks are left out.
-func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
-	days, err := all(ctx, s.reader, func(r scanner) (d arena.UptimeDay, err error) {
-		return d, r.Scan(&d.Day, &d.OK, &d.Failed)
-	}, `SELECT day, ok, failed FROM uptime WHERE agent_id = $1 AND day >= $2 ORDER BY day`, id, day(since))
-	return days, s.wrap(err, "read uptime of agent %s", id)
 }
 
 // AgentCauses counts an agent's rounds by outcome.

@@ -26,6 +26,7 @@ const (
 type operation struct {
 	key   string // of the row that it locks first
 	alone bool   // needs a transaction of its own where rows are locked one by one
+	step  *step  // what run does, when it can be done together with other steps; else nil
 	run   func(context.Context, *transaction) error
 	state atomic.Int32
 	done  chan error // holds the one outcome
@@ -40,17 +41,6 @@ const (
 func (o *operation) start() bool   { return o.state.CompareAndSwap(opWaiting, opStarted) }
 func (o *operation) abandon() bool { return o.state.CompareAndSwap(opWaiting, opAbandoned) }
 
-// call runs the operation. A panic in a caller's function is the failure of
-// that operation, not of its batch mates and not of the process.
-func (o *operation) call(ctx context.Context, tx *transaction) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic inside a write: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return o.run(ctx, tx)
-}
-
 // committer runs write operations. What piled up during the last commit is
 // the next batch: under load many operations share one sync to disk, and a
 // lone operation waits for nobody.
@@ -60,6 +50,7 @@ func (o *operation) call(ctx context.Context, tx *transaction) (err error) {
 type committer struct {
 	db    *handle
 	d     dialect
+	steps func(context.Context, *transaction, []*step) error // does steps together
 	lanes []*lane
 	seed  maphash.Seed
 	ended sync.WaitGroup
@@ -74,8 +65,8 @@ type lane struct {
 	closed bool
 }
 
-func newCommitter(db *handle, d dialect) *committer {
-	c := &committer{db: db, d: d, seed: maphash.MakeSeed()}
+func newCommitter(db *handle, d dialect, steps func(context.Context, *transaction, []*step) error) *committer {
+	c := &committer{db: db, d: d, steps: steps, seed: maphash.MakeSeed()}
 	for range d.lanes {
 		l := &lane{}
 		l.filled = sync.NewCond(&l.mu)
@@ -151,27 +142,34 @@ func (c *committer) lane(key string) *lane {
 }
 
 // commit runs a batch. Where rows are locked one by one, keys are taken in
-// one order, so that two nodes do not wait for each other, and operations
-// that hold a lock of the whole cluster run by themselves.
+// one order, so that two nodes do not wait for each other: steps, which lock
+// all their rows first, then the rest, and operations that hold a lock of the
+// whole cluster run by themselves.
 func (c *committer) commit(batch []*operation) {
+	shared := [][]*operation{batch}
 	var alone []*operation
 	if c.d.rowLocks {
-		shared := batch[:0]
+		var steps, rest []*operation
 		for _, o := range batch {
-			if o.alone {
+			switch {
+			case o.alone:
 				alone = append(alone, o)
-			} else {
-				shared = append(shared, o)
+			case o.step != nil:
+				steps = append(steps, o)
+			default:
+				rest = append(rest, o)
 			}
 		}
-		slices.SortStableFunc(shared, func(a, b *operation) int { return cmp.Compare(a.key, b.key) })
-		batch = shared
+		slices.SortStableFunc(rest, func(a, b *operation) int { return cmp.Compare(a.key, b.key) })
+		shared = [][]*operation{steps, rest}
 	}
-	if len(batch) == 1 {
-		alone = append(alone, batch[0])
-	} else if len(batch) > 1 {
-		for _, o := range c.together(batch) {
-			c.single(o)
+	for _, batch := range shared {
+		if len(batch) == 1 {
+			alone = append(alone, batch[0])
+		} else if len(batch) > 1 {
+			for _, o := range c.together(units(batch)) {
+				c.single(o)
+			}
 		}
 	}
 	for _, o := range alone {
@@ -181,38 +179,106 @@ func (c *committer) commit(batch []*operation) {
 	}
 }
 
-// together runs operations in one transaction, each in a savepoint: one that
-// fails is undone and only its caller hears of it. It returns those that lost
-// against another transaction, to be run again by themselves.
-func (c *committer) together(batch []*operation) (again []*operation) {
+// unit is one operation, or some steps that run as one.
+type unit []*operation
+
+// units puts steps that may run together into one unit, in their order.
+func units(batch []*operation) []unit {
+	var made []unit
+	together := -1              // index of the unit that takes more steps
+	var matches map[string]bool // of its steps, and whether one wants to be the only one
+	for _, o := range batch {
+		switch {
+		case o.step == nil:
+			made = append(made, unit{o})
+		case together >= 0 && o.step.fits(matches):
+			made[together] = append(made[together], o)
+			matches[o.key] = o.step.alone()
+		default:
+			together, matches = len(made), map[string]bool{o.key: o.step.alone()}
+			made = append(made, unit{o})
+		}
+	}
+	return made
+}
+
+// start starts the operations whose callers have not gone away.
+func (u unit) start() unit {
+	return slices.DeleteFunc(u, func(o *operation) bool { return !o.start() })
+}
+
+// runUnit runs the operations of a unit. A panic in a caller's function is a
+// failure of the unit, not of its batch mates and not of the process.
+func (c *committer) runUnit(ctx context.Context, tx *transaction, u unit) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic inside a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if len(u) == 1 {
+		return u[0].run(ctx, tx)
+	}
+	steps := make([]*step, len(u))
+	for i, o := range u {
+		steps[i] = o.step
+	}
+	return c.steps(ctx, tx, steps)
+}
+
+// together runs units in one transaction, each in a savepoint: one that fails
+// is undone and only its callers hear of it; when it is of several steps, each
+// of them runs by itself instead. It returns the operations that lost against
+// another transaction, to be run again by themselves.
+func (c *committer) together(units []unit) (again []*operation) {
 	ctx, cancel := c.transactionContext()
 	defer cancel()
 	tx, err := c.db.begin(ctx, nil)
 	if err != nil {
-		failAll(batch, err)
+		for _, u := range units {
+			failAll(u, err)
+		}
 		return nil
 	}
 	var ran []*operation
 	var outcomes []error
-	for i, o := range batch {
-		if !o.start() {
+	lone := len(units) == 1 // no other that a savepoint would keep
+	for len(units) > 0 {
+		u := units[0].start()
+		units = units[1:]
+		if len(u) == 0 {
 			continue
 		}
-		failed, broken := inSavepoint(ctx, tx, o)
+		var failed, broken error
+		if lone {
+			if broken = c.runUnit(ctx, tx, u); broken != nil && ctx.Err() == nil && !c.d.is(broken, faultUnavailable) {
+				_ = tx.Rollback()
+				return u
+			}
+		} else {
+			failed, broken = c.inSavepoint(ctx, tx, u)
+		}
 		if broken != nil { // the transaction is gone, and so is what ran in it
 			_ = tx.Rollback()
-			for _, o := range append(ran, o) {
+			for _, o := range slices.Concat(ran, u) {
 				o.done <- unavailable(broken)
 			}
 			failAll(again, broken)
-			failAll(batch[i+1:], broken)
+			for _, u := range units {
+				failAll(u, broken)
+			}
 			return nil
 		}
-		if c.d.is(failed, faultRetry) {
-			again = append(again, o)
+		if c.d.is(failed, faultRetry) || failed != nil && len(u) > 1 {
+			again = append(again, u...)
 			continue
 		}
-		ran, outcomes = append(ran, o), append(outcomes, failed)
+		for _, o := range u {
+			ran = append(ran, o)
+			if len(u) > 1 {
+				failed = o.step.err
+			}
+			outcomes = append(outcomes, failed)
+		}
 	}
 	// Outcomes are told after the commit, failures too: what made one
 	// operation fail may be the uncommitted work of another.
@@ -228,13 +294,13 @@ func (c *committer) together(batch []*operation) (again []*operation) {
 	return again
 }
 
-// inSavepoint runs one operation of a batch. broken means that the
-// transaction itself cannot go on.
-func inSavepoint(ctx context.Context, tx *transaction, o *operation) (failed, broken error) {
+// inSavepoint runs one unit of a batch. broken means that the transaction
+// itself cannot go on.
+func (c *committer) inSavepoint(ctx context.Context, tx *transaction, u unit) (failed, broken error) {
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT operation"); err != nil {
 		return nil, err
 	}
-	if failed = o.call(ctx, tx); failed != nil {
+	if failed = c.runUnit(ctx, tx, u); failed != nil {
 		if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT operation"); err != nil {
 			return nil, errors.Join(failed, err)
 		}
@@ -264,7 +330,7 @@ func (c *committer) transact(o *operation) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	if err := o.call(ctx, tx); err != nil {
+	if err := c.runUnit(ctx, tx, unit{o}); err != nil {
 		_ = tx.Rollback()
 		if ctx.Err() != nil { // our patience, not the caller's
 			return unavailable(err)

@@ -24,20 +24,32 @@ func (s *Store) appendEvents(ctx context.Context, tx *transaction, matchID strin
 	return insertEvents(ctx, tx, matchID, last, events...)
 }
 
+const insertEventRows = `INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden)`
+
 // insertEvents stores the events of a match whose last one has number last,
 // and gives them without their hidden parts.
 func insertEvents(ctx context.Context, tx *transaction, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
-	stored := make([]arena.Event, len(events))
+	stored := numbered(matchID, last, events)
 	rows := make([][]any, len(events))
 	for i, e := range events {
-		e.MatchID = matchID
-		e.Seq = last - int64(len(events)-1-i)
-		e.At = fromMS(ms(e.At))
-		rows[i] = []any{matchID, e.Seq, e.Round, e.AgentID, ms(e.At), string(e.Type), string(e.Body), string(e.Hidden)}
-		e.Hidden = nil
+		rows[i] = eventArgs(stored[i], e.Hidden)
+	}
+	return stored, bulk(ctx, tx, insertEventRows, "", rows)
+}
+
+// numbered gives the events of a match, whose last one has number last, as
+// they may be shown: without their hidden parts.
+func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
+	stored := make([]arena.Event, len(events))
+	for i, e := range events {
+		e.MatchID, e.Seq, e.At, e.Hidden = matchID, last-int64(len(events)-1-i), fromMS(ms(e.At)), nil
 		stored[i] = e
 	}
-	return stored, bulk(ctx, tx, `INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden)`, "", rows)
+	return stored
+}
+
+func eventArgs(e arena.Event, hidden json.RawMessage) []any {
+	return []any{e.MatchID, e.Seq, e.Round, e.AgentID, ms(e.At), string(e.Type), string(e.Body), string(hidden)}
 }
 
 // raw gives stored JSON as it came in; none for the empty text.
@@ -71,18 +83,6 @@ func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limi
 		return e, err
 	}, `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1 AND seq > $2
 		ORDER BY seq LIMIT $3`, matchID, since, limit)
-}
-
-// hiddenEvents gives the events of a round that have a hidden part, with it.
-func hiddenEvents(ctx context.Context, tx *transaction, matchID string, round int) ([]arena.Event, error) {
-	return all(ctx, tx, func(r scanner) (arena.Event, error) {
-		e := arena.Event{MatchID: matchID, Round: round}
-		var hidden string
-		err := r.Scan(&e.Seq, &e.AgentID, &e.Type, &hidden)
-		e.Hidden = raw(hidden)
-		return e, err
-	}, `SELECT seq, agent_id, type, hidden FROM events WHERE match_id = $1 AND round = $2 AND hidden <> ''
-		AND seq > (SELECT r.opened_seq FROM rounds r WHERE r.match_id = $1 AND r.no = $2) ORDER BY seq`, matchID, round)
 }
 
 // AppendEvents appends what an agent reported to its match's log, under the

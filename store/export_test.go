@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -103,4 +105,16 @@ func DodgeQuery(league string, agentIDs []string) (string, []any) {
 // ClaimQuery is the query of AgentClaims.
 func ClaimQuery(agentID, league string, limit int) (string, []any) {
 	return claimQuery(agentID, league, limit)
+}
+
+// Texts gives the queries that readers keep prepared.
+func (s *Store) Texts() []string { return s.reader.texts() }
+
+// WriterTexts gives the statements that the writer keeps prepared.
+func (s *Store) WriterTexts() []string { return s.writer.texts() }
+
+func (h *handle) texts() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Collect(maps.Keys(h.known))
 }

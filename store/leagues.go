@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -144,62 +143,4 @@ func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Ti
 		return err
 	})
 	return s.wrap(err, "withdraw agent %s from league %s", agentID, league)
-}
-
-// Standings gives a league's table: every agent that is in it or was ever
-// rated in it. Those with a rank at now come first, then the others, each by
-// rating, then id (rulebook, section 7).
-func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
-	var table []arena.Standing
-	err := s.view(ctx, func(q querier) error {
-		if _, err := oneLeague(ctx, q, league, ""); err != nil {
-			return err
-		}
-		agents, err := all(ctx, q, scanAgent, agentRows+` WHERE a.id IN (
-			SELECT agent_id FROM entries WHERE league = $1 AND withdrawn_at = 0
-			UNION SELECT agent_id FROM ratings WHERE league = $1)`, league)
-		if err != nil {
-			return err
-		}
-		rows, err := all(ctx, q, scanRating, ratingRows+` WHERE league = $1`, league)
-		if err != nil {
-			return err
-		}
-		rated := make(map[string]ratingRow, len(rows))
-		for _, r := range rows {
-			rated[r.AgentID] = r
-		}
-		table = make([]arena.Standing, len(agents))
-		for i, a := range agents {
-			row, ok := rated[a.ID]
-			if !ok {
-				row.Rating = arena.NewRating(league, a.ID)
-			}
-			table[i] = arena.Standing{Agent: a, Rating: row.Rating, Opponents: row.opponents, Recent: row.recent}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, s.wrap(err, "read standings of league %s", league)
-	}
-	rank(table, now)
-	return table, nil
-}
-
-// rank orders a table and numbers those who have a rank.
-func rank(table []arena.Standing, now time.Time) {
-	slices.SortFunc(table, func(a, b arena.Standing) int {
-		if x, y := a.Ranked(now), b.Ranked(now); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return byRating(a, b)
-	})
-	for i := range table {
-		if table[i].Ranked(now) {
-			table[i].Rank = i + 1
-		}
-	}
 }

@@ -297,11 +297,20 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 		return nil, "", err
 	}
 	var c clauses
+	order := "m.id"
 	if f.League != "" {
 		c.and("m.league = ?", f.League)
 	}
 	if f.AgentID != "" {
-		c.and("m.id IN (SELECT x.match_id FROM seats x WHERE x.agent_id = ?)", f.AgentID)
+		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.arg(f.AgentID)
+		if f.League == "" && len(f.Statuses) == 0 { // the page's matches, and not all that it has played
+			if after != "" {
+				of += ` AND x.match_id < ` + c.arg(after)
+			}
+			of += ` ORDER BY x.match_id DESC LIMIT ` + c.arg(p.Limit+1)
+		}
+		c.conditions = append(c.conditions, "m.id IN ("+of+")")
+		order = "m.id || ''" // no index has it, or SQLite would walk back through all matches until the page is full
 	}
 	if len(f.Statuses) > 0 {
 		in(&c, "m.status", f.Statuses)
@@ -311,7 +320,7 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	}
 	var items []arena.Match
 	err = s.view(ctx, func(q querier) (err error) {
-		items, err = loadMatches(ctx, q, c.where()+` ORDER BY m.id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+		items, err = loadMatches(ctx, q, c.where()+` ORDER BY `+order+` DESC LIMIT `+c.arg(p.Limit+1), c.args...)
 		return err
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.reader.Close(), s.writer.Close())
 	}
-	s.commit = newCommitter(s.writer, s.d)
+	s.commit = newCommitter(s.writer, s.d, s.run)
 	return s, nil
 }
 
@@ -105,8 +105,12 @@ func (s *Store) openSQLite(name string) error {
 	uri := (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
 	write := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		// What a savepoint would put back, and the pages of a large transaction,
+		// stay in memory: neither is for the disk. A longer log is copied back less
+		// often, and what many matches write to again goes there once.
+		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(4000)",
 	}}
-	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)"}}
+	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "cache_size(-16384)"}}
 	writer, err := sql.Open("sqlite", uri+"?"+write.Encode())
 	if err != nil {
 		return err

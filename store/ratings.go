@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -25,13 +27,30 @@ const ratingRows = `SELECT league, agent_id, melo, matches, peak, new_version, w
 	last_rated_at FROM ratings`
 
 func scanRating(r scanner) (row ratingRow, err error) {
-	var recent []int64 // arena.Melo encodes as Elo
 	err = r.Scan(&row.League, &row.AgentID, &row.Melo, &row.Matches, &row.Peak, &row.NewVersion, &row.Wins, &row.Draws,
-		&row.Losses, &row.opponents, jsonInto{&recent}, timeInto{&row.LastRatedAt})
-	for _, v := range recent {
-		row.recent = append(row.recent, arena.Melo(v))
-	}
+		&row.Losses, &row.opponents, recentInto{&row.recent}, timeInto{&row.LastRatedAt})
 	return row, err
+}
+
+// recentInto scans the last ratings, a list of whole numbers: a table of
+// standings has 20 for each agent.
+type recentInto struct{ ratings *[]arena.Melo }
+
+func (i recentInto) Scan(src any) error {
+	text, _ := src.(string) // nil: never rated
+	list := strings.Trim(text, "[]")
+	if list == "" {
+		return nil
+	}
+	*i.ratings = make([]arena.Melo, 0, recentRatings)
+	for number := range strings.SplitSeq(list, ",") {
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("scan recent ratings: %w", err)
+		}
+		*i.ratings = append(*i.ratings, arena.Melo(n))
+	}
+	return nil
 }
 
 // settled adds one settlement to the rating.
@@ -53,7 +72,7 @@ func (r *ratingRow) settled(c arena.RatingChange, at time.Time) {
 	r.recent = r.recent[max(0, len(r.recent)-recentRatings):]
 }
 
-func byRating(a, b arena.Standing) int {
+func byRating(a, b *arena.Standing) int {
 	return cmp.Or(-cmp.Compare(a.Rating.Melo, b.Rating.Melo), cmp.Compare(a.Agent.ID, b.Agent.ID))
 }
 

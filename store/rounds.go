@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
@@ -53,7 +54,11 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 		no := 0
 		if first != nil {
 			no = first.No
-			if err := insertRound(ctx, tx, l.MatchID, *first, task); err != nil {
+			seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1`, l.MatchID)
+			if err != nil {
+				return err
+			}
+			if err := bulk(ctx, tx, insertRounds, "", [][]any{roundArgs(l.MatchID, *first, task, seq)}); err != nil {
 				return err
 			}
 		}
@@ -69,13 +74,12 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 	return stored, s.wrap(err, "start match %s", l.MatchID)
 }
 
-// insertRound stores the row of a round that opens. What is sealed in it has
-// a higher number than the log has now.
-func insertRound(ctx context.Context, tx *transaction, matchID string, r arena.Round, task string) error {
-	_, err := exec(ctx, tx, `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions,
-		opened_seq, source) VALUES ($1, $2, $3, $4, 0, 0, (SELECT seq FROM matches WHERE id = $1), $5)`,
-		matchID, r.No, task, ms(r.OpenedAt), r.Task.Source)
-	return err
+const insertRounds = `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions, opened_seq, source)`
+
+// roundArgs is the row of a round that opens when the log has reached number
+// seq. What is sealed in it has a higher one.
+func roundArgs(matchID string, r arena.Round, task string, seq int64) []any {
+	return []any{matchID, r.No, task, ms(r.OpenedAt), 0, 0, seq, r.Task.Source}
 }
 
 // OpenRound opens round r.No: the one after the last, or the open one once
@@ -87,33 +91,7 @@ func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 	if err != nil {
 		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 	}
-	var stored []arena.Event
-	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
-		stored = nil
-		f, err := s.fence(ctx, tx, l)
-		if err != nil {
-			return err
-		}
-		switch {
-		case f.roundOpen && r.No == f.round:
-			n, err := exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1
-				WHERE match_id = $1 AND no = $2 AND interruptions < $3`, l.MatchID, r.No, r.Interruptions)
-			if err != nil || n == 0 {
-				return err
-			}
-		case !f.roundOpen && r.No == f.round+1:
-			if err = insertRound(ctx, tx, l.MatchID, r, task); err == nil {
-				_, err = exec(ctx, tx, `UPDATE matches SET round = $1, round_open = 1 WHERE id = $2`, r.No, l.MatchID)
-			}
-		default:
-			return arena.Errorf(arena.CodeConflict, "round %d cannot be opened: the last one is %d (open: %t)", r.No, f.round, f.roundOpen)
-		}
-		if err != nil {
-			return err
-		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
-		return err
-	})
+	stored, err := s.step(ctx, &step{lease: l, plan: &openPlan{round: r, task: task}, events: events})
 	return stored, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 }
 
@@ -126,45 +104,14 @@ func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 	if err != nil {
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 	}
-	var stored []arena.Event
-	err = s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
-		stored = nil
-		f, err := s.fence(ctx, tx, l)
-		if err != nil {
-			return err
-		}
-		if !f.roundOpen || f.round != a.Round {
-			return roundClosed(l.MatchID, a.Round)
-		}
-		n, err := exec(ctx, tx, insertAnswers+values(1, len(args))+`ON CONFLICT DO NOTHING`, args...)
-		if err != nil || n == 0 {
-			return err
-		}
-		if err := insertDeliveries(ctx, tx, l.MatchID, f.league, deliveries); err != nil {
-			return err
-		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
-		return err
-	})
+	stored, err := s.step(ctx, &step{lease: l, round: a.Round, plan: &answerPlan{answer: args, agentID: a.AgentID, deliveries: deliveries}, events: events})
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
 // Tell appends announcements to the log of an open round, once more when it
 // is called once more. round_closed: the round is not open.
 func (s *Store) Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error) {
-	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
-		stored = nil
-		f, err := s.fence(ctx, tx, l)
-		if err != nil {
-			return err
-		}
-		if !f.roundOpen || f.round != round {
-			return roundClosed(l.MatchID, round)
-		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, events...)
-		return err
-	})
+	stored, err := s.step(ctx, &step{lease: l, round: round, plan: tellPlan{}, events: events})
 	return stored, s.wrap(err, "tell events of match %s", l.MatchID)
 }
 
@@ -189,20 +136,15 @@ func answerArgs(a arena.Answer) ([]any, error) {
 	}, nil
 }
 
-func insertDeliveries(ctx context.Context, tx *transaction, matchID, league string, deliveries []arena.Delivery) error {
-	rows := make([][]any, len(deliveries))
-	for i, d := range deliveries {
-		if d.ID == "" {
-			d.ID = arena.NewID(arena.DeliveryPrefix, d.SentAt)
-		}
-		rows[i] = []any{
-			d.ID, matchID, league, d.AgentID, d.Round, d.TaskID, d.Attempt, d.Status, string(d.Outcome), storable(d.Reason),
-			storable(d.Detail), ms(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
-			d.Response[:min(len(d.Response), keptResponse)],
-		}
+const insertDeliveries = `INSERT INTO deliveries (id, match_id, league, agent_id, round, task_id, attempt, status, outcome,
+	reason, detail, sent_at, elapsed_ns, request, response)`
+
+func deliveryArgs(matchID, league string, d arena.Delivery) []any {
+	return []any{
+		cmp.Or(d.ID, arena.NewID(arena.DeliveryPrefix, d.SentAt)), matchID, league, d.AgentID, d.Round, d.TaskID, d.Attempt, d.Status,
+		string(d.Outcome), storable(d.Reason), storable(d.Detail), ms(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
+		d.Response[:min(len(d.Response), keptResponse)],
 	}
-	return bulk(ctx, tx, `INSERT INTO deliveries (id, match_id, league, agent_id, round, task_id, attempt, status, outcome,
-		reason, detail, sent_at, elapsed_ns, request, response)`, "", rows)
 }
 
 // CloseRound closes the open round: it stores the judged answers and how all
@@ -211,60 +153,23 @@ func insertDeliveries(ctx context.Context, tx *transaction, matchID, league stri
 // more than once. A second call for the last round changes nothing and returns
 // no events. round_closed: c.Round is any other round that is not open.
 func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
-	answers := make([][]any, len(c.Answers))
+	p := &closePlan{RoundClose: c, answers: make([][]any, len(c.Answers)), closing: events}
 	for i, a := range c.Answers {
 		a.MatchID, a.Round = l.MatchID, c.Round
 		args, err := answerArgs(a)
 		if err != nil {
 			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 		}
-		answers[i] = args
+		p.answers[i] = args
 	}
-	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
-		stored = nil
-		f, err := s.fence(ctx, tx, l)
-		if err != nil {
-			return err
+	if c.Verdict.Judge != "" {
+		c.Verdict.Round = c.Round
+		var err error
+		if p.verdict, err = verdictArgs(l.MatchID, 1, c.Verdict); err != nil {
+			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 		}
-		switch {
-		case f.round != c.Round || f.round == 0:
-			return roundClosed(l.MatchID, c.Round)
-		case !f.roundOpen:
-			return nil
-		}
-		// What came back stays as SaveAnswer stored it; what it is worth is new.
-		if err := bulk(ctx, tx, insertAnswers, `ON CONFLICT (match_id, round, agent_id) DO UPDATE SET outcome = excluded.outcome,
-			reason = excluded.reason, points = excluded.points, judged = excluded.judged`, answers); err != nil {
-			return err
-		}
-		if c.Verdict.Judge != "" {
-			c.Verdict.Round = c.Round
-			if err := insertVerdict(ctx, tx, l.MatchID, c.Verdict); err != nil {
-				return err
-			}
-		}
-		if err := writeSeats(ctx, tx, l.MatchID, c.Seats, inPlay); err != nil {
-			return err
-		}
-		if _, err := exec(ctx, tx, `UPDATE rounds SET closed_at = $1 WHERE match_id = $2 AND no = $3`,
-			ms(s.now()), l.MatchID, c.Round); err != nil {
-			return err
-		}
-		if _, err := exec(ctx, tx, `UPDATE matches SET round_open = 0 WHERE id = $1`, l.MatchID); err != nil {
-			return err
-		}
-		hidden, err := hiddenEvents(ctx, tx, l.MatchID, c.Round)
-		if err != nil {
-			return err
-		}
-		closing, err := events(hidden)
-		if err != nil {
-			return err
-		}
-		stored, err = s.appendEvents(ctx, tx, l.MatchID, closing...)
-		return err
-	})
+	}
+	stored, err := s.step(ctx, &step{lease: l, plan: p})
 	return stored, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 }
 

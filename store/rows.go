@@ -85,13 +85,39 @@ func chunks[T any](items []T) iter.Seq[[]T] {
 
 // bulk inserts rows by few statements: head is "INSERT INTO t (a, b)", tail ""
 // or an ON CONFLICT clause.
-func bulk(ctx context.Context, q querier, head, tail string, rows [][]any) error {
+func bulk(ctx context.Context, tx *transaction, head, tail string, rows [][]any) error {
 	for part := range chunks(rows) {
-		if _, err := q.ExecContext(ctx, head+values(len(part), len(part[0]))+tail, slices.Concat(part...)...); err != nil {
+		list := tx.h.list(listText{rows: len(part), columns: len(part[0])})
+		if _, err := tx.ExecContext(ctx, head+list+tail, slices.Concat(part...)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// update runs set, "UPDATE t SET a = v.column2", with few statements for rows
+// of values, whose types are given, with commas between; where joins them to the table. It gives
+// the number of rows that were changed.
+func update(ctx context.Context, tx *transaction, set, where, types string, rows [][]any) (changed int64, err error) {
+	for part := range chunks(rows) {
+		list := tx.h.list(listText{len(part), len(part[0]), types})
+		n, err := exec(ctx, tx, set+" FROM ("+list+") v WHERE "+where, slices.Concat(part...)...)
+		if err != nil {
+			return changed, err
+		}
+		changed += n
+	}
+	return changed, nil
+}
+
+// typed gives values with the types of their columns: without them PostgreSQL
+// takes what is no column's for text.
+func typed(text string, types []string) string {
+	for i, t := range types {
+		mark := "$" + strconv.Itoa(i+1)
+		text = strings.Replace(text, mark, "CAST("+mark+" AS "+t+")", 1)
+	}
+	return text
 }
 
 // values gives " VALUES ($1, $2), ($3, $4) " for n rows of width columns.

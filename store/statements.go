@@ -22,6 +22,28 @@ type handle struct {
 
 	mu    sync.RWMutex
 	known map[string]statement
+
+	lists sync.Map // by listText: what stands for a list of so many rows
+}
+
+// listText names a text of so many rows that have a placeholder each for
+// some columns; types is "" or gives the columns' types, with commas between.
+type listText struct {
+	rows, columns int
+	types         string
+}
+
+// list gives a text as values and typed make it, once.
+func (h *handle) list(key listText) string {
+	if text, ok := h.lists.Load(key); ok {
+		return text.(string)
+	}
+	text := values(key.rows, key.columns)
+	if key.types != "" {
+		text = typed(text, strings.Split(key.types, ","))
+	}
+	h.lists.Store(key, text)
+	return text
 }
 
 // statement is a prepared text.

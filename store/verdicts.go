@@ -14,23 +14,34 @@ func scanVerdict(r scanner) (v arena.Verdict, err error) {
 	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, jsonInto{&v.Seats}, jsonInto{&v.Ballots}, timeInto{&v.At})
 }
 
-// insertVerdict stores a verdict behind those that the round has.
-func insertVerdict(ctx context.Context, tx *transaction, matchID string, v arena.Verdict) error {
+const insertVerdicts = `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)`
+
+// verdictArgs is the row of a round's verdict number no, from 1 on.
+func verdictArgs(matchID string, no int64, v arena.Verdict) ([]any, error) {
 	seats, err := jsonText(v.Seats)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ballots := ""
 	if len(v.Ballots) > 0 {
 		if ballots, err = jsonText(v.Ballots); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err = exec(ctx, tx, `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)
-		SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), COALESCE(max(o.no), 0) + 1, CAST($3 AS TEXT), CAST($4 AS TEXT),
-		CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BIGINT) FROM verdicts o WHERE o.match_id = $1 AND o.round = $2`,
-		matchID, v.Round, v.Judge, v.Version, seats, storable(ballots), ms(v.At))
-	return err
+	return []any{matchID, v.Round, no, v.Judge, v.Version, seats, storable(ballots), ms(v.At)}, nil
+}
+
+// insertVerdict stores a verdict behind those that the round has.
+func insertVerdict(ctx context.Context, tx *transaction, matchID string, v arena.Verdict) error {
+	last, err := one(ctx, tx, scanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
+	if err != nil {
+		return err
+	}
+	row, err := verdictArgs(matchID, last+1, v)
+	if err != nil {
+		return err
+	}
+	return bulk(ctx, tx, insertVerdicts, "", [][]any{row})
 }
 
 // Verdicts gives the verdicts of a match's rounds, by round, oldest first:

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -60,6 +61,31 @@ func (p *payload) add(e *arena.Event) []byte {
 		p.text[0] = payloadLast
 	}
 	return p.text[at:]
+}
+
+// JoinMessages gives one message that carries the events of two on the same
+// topic, the second right after the first; false when events are missing
+// between them, or the topic is none of stream's. It may change the first.
+func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
+	switch kind, _, _ := strings.Cut(topic, ":"); kind {
+	case "league", "lobby":
+		return append(first, then...), true
+	case "match":
+	default:
+		return nil, false
+	}
+	head, lines, _ := bytes.Cut(first, []byte{'\n'})
+	nextHead, nextLines, more := bytes.Cut(then, []byte{'\n'})
+	if len(head) < 2 || len(nextHead) < 2 || !more || head[0] == payloadLast {
+		return nil, false
+	}
+	seq, err := strconv.ParseInt(string(head[1:]), 10, 64)
+	nextSeq, nextErr := strconv.ParseInt(string(nextHead[1:]), 10, 64)
+	if err != nil || nextErr != nil || seq+int64(bytes.Count(lines, []byte{'\n'}))+1 != nextSeq {
+		return nil, false
+	}
+	first[0] = then[0]
+	return append(append(first, '\n'), nextLines...), true
 }
 
 // ends reports whether an event of this type is the last one of its match.

@@ -24,7 +24,7 @@ type node struct {
 // join starts a node on the log, with the Redis at url between it and others.
 func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settings)) *node {
 	t.Helper()
-	b, err := bus.Open(url, bus.Options{Node: name, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	b, err := bus.Open(url, bus.Options{Node: name, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Join: JoinMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

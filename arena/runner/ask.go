@@ -13,7 +13,7 @@ type ask struct {
 	p         *play
 	round     *round
 	seat      *arena.Seat
-	agent     arena.Agent // as it was when the round opened
+	pauses    []arena.Pause // of the agent, as they were when the round opened
 	opponents int
 	first     int // number of the first attempt under this lease
 	deadline  time.Time
@@ -36,7 +36,7 @@ func (a *ask) prepare(ctx context.Context) error {
 }
 
 func (a *ask) resting() bool {
-	for _, pause := range a.agent.Pauses {
+	for _, pause := range a.pauses {
 		if pause.Reason == arena.PauseRateLimit && a.round.OpenedAt.Before(pause.Until) {
 			return true
 		}

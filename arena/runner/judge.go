@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -20,7 +19,20 @@ type Judges interface {
 // judged is a match as its judge sees it.
 type judged struct {
 	m       arena.Match
-	answers []arena.Answer // of all rounds up to the one that is judged
+	answers map[seatRound]arena.Answer // of the round that is judged; in a debate also of those before it
+}
+
+type seatRound struct {
+	round   int
+	agentID string
+}
+
+func bySeatRound(answers []arena.Answer) map[seatRound]arena.Answer {
+	found := make(map[seatRound]arena.Answer, len(answers))
+	for _, a := range answers {
+		found[seatRound{a.Round, a.AgentID}] = a
+	}
+	return found
 }
 
 // needsNobody gives the verdict when nobody must be asked: the judge is pure,
@@ -59,12 +71,8 @@ func pure(spec arena.JudgeSpec, task arena.Task, a arena.Answer) arena.Points {
 }
 
 func (j judged) answer(round int, agentID string) (arena.Answer, bool) {
-	for _, a := range j.answers {
-		if a.Round == round && a.AgentID == agentID {
-			return a, true
-		}
-	}
-	return arena.Answer{}, false
+	a, ok := j.answers[seatRound{round, agentID}]
+	return a, ok
 }
 
 // laid gives what is laid before a judge: answers, or in a debate all that a
@@ -116,18 +124,18 @@ func (j judged) judging(task arena.Task, round int, laid []arena.JudgedAnswer) a
 // Laid gives a round of a match as it is laid before its judge, from the
 // match's stored answers and without the task.
 func Laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
-	j := judged{m: m, answers: answers}
+	j := judged{m: m, answers: bySeatRound(answers)}
 	return j.judging(arena.Task{}, round, j.laid(round))
 }
 
 // judged is the match with what is stored of its open round.
 func (p *play) judged(open *round) judged {
-	j := judged{m: p.m, answers: slices.Clone(p.answers)}
-	j.answers = slices.DeleteFunc(j.answers, func(a arena.Answer) bool { return a.Round == open.No })
-	for _, seat := range p.m.Seats {
-		if a, ok := open.answers[seat.AgentID]; ok {
-			j.answers = append(j.answers, a)
-		}
+	j := judged{m: p.m, answers: make(map[seatRound]arena.Answer, len(open.answers))}
+	if p.m.Settings.Debate != nil {
+		j.answers = bySeatRound(p.answers)
+	}
+	for _, a := range open.answers {
+		j.answers[seatRound{open.No, a.AgentID}] = a
 	}
 	return j
 }

@@ -18,9 +18,10 @@ import (
 type play struct {
 	r       *Runner
 	m       arena.Match
-	answers []arena.Answer  // stored so far; those of closed rounds are judged
-	correct map[int]string  // right answers of the rounds opened so far
-	drain   context.Context //nolint:containedctx // ends when the node drains; outlived by the match on purpose
+	answers []arena.Answer          // stored so far, of closed rounds and judged; until the open one is restored, of it too
+	last    map[string]arena.Answer // the newest of them, by agent
+	correct map[int]string          // right answers of the rounds opened so far
+	drain   context.Context         //nolint:containedctx // ends when the node drains; outlived by the match on purpose
 	cancel  context.CancelCauseFunc
 	renewed atomic.Pointer[time.Time] // when the lease was last asked for with success
 	told    atomic.Int64              // highest seq of what this lease published
@@ -141,7 +142,10 @@ func (p *play) begin(ctx context.Context) (*round, error) {
 	}
 	var opening *arena.Round
 	if first != nil {
-		first.agents = agents
+		first.pauses = make(map[string][]arena.Pause, len(agents))
+		for id, a := range agents {
+			first.pauses[id] = a.Pauses
+		}
 		opening, events = &first.Round, append(events, p.openingEvent(first))
 	}
 	if err := p.commit(ctx, "start match", func() ([]arena.Event, error) {
@@ -171,6 +175,11 @@ func (p *play) restore(ctx context.Context) (*round, error) {
 	}
 	for _, r := range rounds {
 		p.correct[r.No] = r.Task.Correct()
+	}
+	for _, a := range p.answers {
+		if a.Judged {
+			p.last[a.AgentID] = a
+		}
 	}
 	last := rounds[len(rounds)-1]
 	if !p.m.RoundOpen {
@@ -334,17 +343,30 @@ func retry[T any](ctx context.Context, p *play, step func() (T, error)) (T, erro
 	}
 }
 
-// agents reads all agents of the match as they are now.
-func (p *play) agents(ctx context.Context) (map[string]arena.Agent, error) {
+func (p *play) agentIDs() []string {
 	ids := make([]string, len(p.m.Seats))
 	for i, s := range p.m.Seats {
 		ids[i] = s.AgentID
 	}
-	agents, err := retry(ctx, p, func() (map[string]arena.Agent, error) { return p.r.o.Store.AgentsByID(ctx, ids) })
+	return ids
+}
+
+// agents reads all agents of the match as they are now.
+func (p *play) agents(ctx context.Context) (map[string]arena.Agent, error) {
+	agents, err := retry(ctx, p, func() (map[string]arena.Agent, error) { return p.r.o.Store.AgentsByID(ctx, p.agentIDs()) })
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
 	return agents, nil
+}
+
+// pauses reads which agents of the match are paused at a time, and why.
+func (p *play) pauses(ctx context.Context, at time.Time) (map[string][]arena.Pause, error) {
+	pauses, err := retry(ctx, p, func() (map[string][]arena.Pause, error) { return p.r.o.Store.Pauses(ctx, p.agentIDs(), at) })
+	if err != nil {
+		return nil, fmt.Errorf("read pauses of agents: %w", err)
+	}
+	return pauses, nil
 }
 
 func (p *play) briefs() []arena.SeatBrief {

@@ -114,10 +114,11 @@ func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch
 		return nil, fmt.Errorf("read rounds: %w", err)
 	}
 	look := arena.Rescore{MatchID: m.ID}
-	seen := judged{m: m}
-	if seen.answers, err = r.Store.Answers(ctx, m.ID); err != nil {
+	answers, err := r.Store.Answers(ctx, m.ID)
+	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
+	seen := judged{m: m, answers: bySeatRound(answers)}
 	points := map[string]arena.Points{}
 	for _, round := range rounds {
 		v, err := r.verdict(ctx, seen, round)

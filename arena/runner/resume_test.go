@@ -91,10 +91,9 @@ func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
-	stopped := make(chan struct{})
-	go func() { first.stop(); close(stopped) }()
+	first.drain()
 	close(gate)
-	<-stopped
+	first.stop()
 	if n := count(b.asked, func(a arena.Attempt) bool { return a.Round == 3 }); n != 0 {
 		t.Fatal("the draining node opened another round")
 	}

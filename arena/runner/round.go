@@ -18,8 +18,8 @@ import (
 type round struct {
 	arena.Round
 	deadline time.Time
-	answers  map[string]arena.Answer // by agent id: what is stored
-	agents   map[string]arena.Agent  // as they were just before it opened; nil: not read yet
+	answers  map[string]arena.Answer  // by agent id: what is stored
+	pauses   map[string][]arena.Pause // of agents, as they were just before it opened; nil: not read yet
 }
 
 // nextRound picks a task and opens the next round with it.
@@ -53,6 +53,9 @@ func (p *play) roundOf(r arena.Round) *round {
 			made.answers[a.AgentID] = a
 			p.recount(a)
 		}
+	}
+	if len(made.answers) > 0 { // they come back when they are judged
+		p.answers = slices.DeleteFunc(p.answers, func(a arena.Answer) bool { return a.Round == r.No })
 	}
 	return made
 }
@@ -96,10 +99,10 @@ func (p *play) openingEvent(r *round) arena.Event {
 // playRound asks every active seat that has no stored answer yet, all behind
 // one start gun, waits for all outcomes and closes the round.
 func (p *play) playRound(ctx context.Context, open *round) error {
-	agents := open.agents
-	if agents == nil {
+	pauses := open.pauses
+	if pauses == nil {
 		var err error
-		if agents, err = p.agents(ctx); err != nil {
+		if pauses, err = p.pauses(ctx, open.OpenedAt); err != nil {
 			return err
 		}
 	}
@@ -118,7 +121,7 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
 			continue
 		}
-		a := &ask{p: p, round: open, seat: s, agent: agents[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
+		a := &ask{p: p, round: open, seat: s, pauses: pauses[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
 		if err := a.prepare(ctx); err != nil {
 			p.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return &voidError{"the arena could not prepare a request"}
@@ -130,19 +133,25 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 
 	gun := make(chan struct{})
 	failed := make(chan error, len(asks))
-	var seats sync.WaitGroup
-	for _, a := range asks {
-		seats.Go(func() {
-			<-gun
-			if err := a.play(ctx); err != nil {
-				failed <- err
-				if arena.CodeOf(err) == arena.CodeLeaseLost {
-					p.cancel(err) // nobody waits for the other seats any more
-				}
+	ask := func(a *ask) {
+		<-gun
+		if err := a.play(ctx); err != nil {
+			failed <- err
+			if arena.CodeOf(err) == arena.CodeLeaseLost {
+				p.cancel(err) // nobody waits for the other seats any more
 			}
-		})
+		}
+	}
+	var seats sync.WaitGroup
+	for i, a := range asks {
+		if i > 0 {
+			seats.Go(func() { ask(a) })
+		}
 	}
 	close(gun)
+	if len(asks) > 0 { // this goroutine would only wait
+		ask(asks[0])
+	}
 	seats.Wait()
 	close(failed)
 	for err := range failed {
@@ -199,8 +208,10 @@ func (p *play) closeRound(ctx context.Context, open *round) error {
 		return err
 	}
 	p.m.Seats, p.m.RoundOpen = judged.Seats, false
-	p.answers = slices.DeleteFunc(p.answers, func(a arena.Answer) bool { return a.Round == open.No })
 	p.answers = append(p.answers, judged.Answers...)
+	for _, a := range judged.Answers {
+		p.last[a.AgentID] = a
+	}
 	return nil
 }
 
@@ -239,18 +250,15 @@ func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 // previous tells a seat how its last closed round went, with a receipt for its
 // answer. The token of the task covers both.
 func (p *play) previous(agentID string, before int) (*arena.PreviousRound, error) {
-	for _, a := range slices.Backward(p.answers) {
-		if a.AgentID == agentID && a.Round < before && a.Judged {
-			previous := &arena.PreviousRound{
-				Outcome: a.Outcome, Correct: p.correct[a.Round], Points: a.Points, Measured: a.Elapsed,
-			}
-			if a.Body == nil || a.ArrivedAt.IsZero() {
-				return previous, nil
-			}
-			receipt, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
-			previous.Receipt = &receipt
-			return previous, err
-		}
+	a, ok := p.last[agentID]
+	if !ok || a.Round >= before {
+		return nil, nil
 	}
-	return nil, nil
+	previous := &arena.PreviousRound{Outcome: a.Outcome, Correct: p.correct[a.Round], Points: a.Points, Measured: a.Elapsed}
+	if a.Body == nil || a.ArrivedAt.IsZero() {
+		return previous, nil
+	}
+	receipt, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
+	previous.Receipt = &receipt
+	return previous, err
 }

@@ -29,6 +29,7 @@ type Store interface {
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	Pauses(ctx context.Context, agentIDs []string, at time.Time) (map[string][]arena.Pause, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
@@ -278,7 +279,7 @@ func (r *Runner) nextLeaseEnd(ctx context.Context) time.Time {
 func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	p := &play{
-		r: r, m: m, drain: drain, cancel: cancel, correct: map[int]string{},
+		r: r, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
 	}

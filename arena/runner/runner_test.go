@@ -149,7 +149,8 @@ func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, e
 // node is a running Runner.
 type node struct {
 	*runner.Runner
-	stop func() // ends Run's context and waits
+	drain func() // ends Run's context
+	stop  func() // and waits
 }
 
 func (b *bench) node(name string, change ...func(*runner.Options)) *node {
@@ -167,7 +168,7 @@ func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	var once sync.Once
-	n := &node{Runner: r, stop: func() {
+	n := &node{Runner: r, drain: cancel, stop: func() {
 		once.Do(func() {
 			cancel()
 			b.ok(<-done)

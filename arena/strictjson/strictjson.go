@@ -18,7 +18,7 @@ const MaxDepth = 32
 // Unmarshal decodes one JSON value into v and refuses members that v does
 // not have.
 func Unmarshal(data []byte, v any) error {
-	return decode(data, v, jsonv2.RejectUnknownMembers(true))
+	return decode(data, v, nil, jsonv2.RejectUnknownMembers(true))
 }
 
 // UnmarshalOpen decodes one JSON value into v and passes over members that v
@@ -26,25 +26,24 @@ func Unmarshal(data []byte, v any) error {
 // such a text says different things to different readers. names are v's own
 // top-level members.
 func UnmarshalOpen(data []byte, v any, names ...string) error {
-	if err := decode(data, v); err != nil {
-		return err
-	}
-	var members map[string]jsontext.Value
-	if err := jsonv2.Unmarshal(data, &members); err != nil {
-		return errors.New("not a JSON object")
-	}
-	for name := range members {
+	var doubt error
+	if err := decode(data, v, func(member string) {
 		for _, known := range names {
-			if name != known && strings.EqualFold(name, known) {
-				return fmt.Errorf("member %q: did you mean %q?", name, known)
+			if member != known && strings.EqualFold(member, known) && doubt == nil {
+				doubt = fmt.Errorf("member %q: did you mean %q?", member, known)
 			}
 		}
+	}); err != nil {
+		return err
 	}
-	return nil
+	if data = bytes.TrimLeft(data, " \t\r\n"); data[0] != '{' {
+		return errors.New("not a JSON object")
+	}
+	return doubt
 }
 
-func decode(data []byte, v any, opts ...jsonv2.Options) error {
-	if err := checkDepth(data); err != nil {
+func decode(data []byte, v any, visit func(member string), opts ...jsonv2.Options) error {
+	if err := checkDepth(data, visit); err != nil {
 		return err
 	}
 	if err := jsonv2.Unmarshal(data, v, opts...); err != nil {
@@ -54,8 +53,9 @@ func decode(data []byte, v any, opts ...jsonv2.Options) error {
 }
 
 // checkDepth reads the tokens once, so that a bomb of brackets never reaches
-// a decoder that builds values.
-func checkDepth(data []byte) error {
+// a decoder that builds values. visit, unless it is nil, is told the members of
+// the value itself.
+func checkDepth(data []byte, visit func(member string)) error {
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		return errors.New("a byte order mark is not allowed")
 	}
@@ -68,8 +68,14 @@ func checkDepth(data []byte) error {
 		if err != nil {
 			return plain(err)
 		}
-		if k := tok.Kind(); (k == '{' || k == '[') && d.StackDepth() > MaxDepth {
+		k := tok.Kind()
+		if (k == '{' || k == '[') && d.StackDepth() > MaxDepth {
 			return fmt.Errorf("nested deeper than %d levels", MaxDepth)
+		}
+		if visit != nil && k == '"' && d.StackDepth() == 1 {
+			if in, n := d.StackIndex(1); in == '{' && n%2 == 1 { // a name, not a value
+				visit(tok.String())
+			}
 		}
 	}
 }

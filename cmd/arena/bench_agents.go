@@ -13,8 +13,9 @@ import (
 
 // BenchAgentsCmd is `arena bench agents`: the other side of the benchmarks.
 type BenchAgentsCmd struct {
-	Count  int    `arg:"" help:"Number of agents."`
-	League string `default:"bench" help:"League that they can play in."`
+	Count  int      `arg:"" help:"Number of agents."`
+	League []string `default:"bench" help:"Leagues that they can play in."`
+	Stall  bool     `help:"Never answer a task, and tell how long the arena waited."`
 }
 
 const benchAnswer = "42"
@@ -24,8 +25,14 @@ const benchAnswer = "42"
 func (c *BenchAgentsCmd) Run(app *App) error {
 	var mu sync.Mutex
 	arrivals := []int64{}
+	var task lastTask
+	waits := []int64{}
 	reply := []byte(`{"answer":"` + benchAnswer + `","confidence":0.9,"tokens":12}`)
-	health := fmt.Appendf(nil, `{"status":"ok","version":"1.0","capabilities":[%q],"max_concurrent":1000}`, c.League)
+	leagues, err := json.Marshal(c.League)
+	if err != nil {
+		return fmt.Errorf("leagues: %w", err)
+	}
+	health := fmt.Appendf(nil, `{"status":"ok","version":"1.0","capabilities":%s,"max_concurrent":1000}`, leagues)
 	send := func(w http.ResponseWriter, body []byte) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body) // the arena may have hung up
@@ -33,18 +40,45 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /agora", func(w http.ResponseWriter, r *http.Request) {
 		at := time.Now().UnixNano()
+		body, _ := io.ReadAll(r.Body) // the reply does not depend on it
+		mu.Lock()
+		arrivals = append(arrivals, at)
+		task.Body, task.Token = body, r.Header.Get("Authorization")
+		mu.Unlock()
+		if c.Stall {
+			<-r.Context().Done()
+			waited := time.Now().UnixNano() - at
+			mu.Lock()
+			waits = append(waits, waited)
+			mu.Unlock()
+			return
+		}
+		send(w, reply)
+	})
+	mux.HandleFunc("GET /agora/health", func(w http.ResponseWriter, _ *http.Request) {
+		at := time.Now().UnixNano()
 		mu.Lock()
 		arrivals = append(arrivals, at)
 		mu.Unlock()
-		_, _ = io.Copy(io.Discard, r.Body) // the reply does not depend on it
-		send(w, reply)
+		send(w, health)
 	})
-	mux.HandleFunc("GET /agora/health", func(w http.ResponseWriter, _ *http.Request) { send(w, health) })
 	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, _ := json.Marshal(arrivals) // numbers always encode
 		arrivals = arrivals[:0]
+		send(w, body)
+	})
+	mux.HandleFunc("GET /stalled", func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := json.Marshal(stalled{len(arrivals), waits}) // numbers always encode
+		send(w, body)
+	})
+	mux.HandleFunc("GET /last", func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := json.Marshal(task) // texts always encode
 		send(w, body)
 	})
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
@@ -67,9 +101,22 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 		return fmt.Errorf("say where the agents are: %w", err)
 	}
 	_, _ = io.Copy(io.Discard, app.Stdin) // until the other side closes it
-	err := srv.Close()
+	err = srv.Close()
 	wg.Wait()
 	return err
+}
+
+// stalled is how many requests came, and how long the arena waited for those
+// that it gave up, in nanoseconds.
+type stalled struct {
+	Came  int     `json:"came"`
+	Waits []int64 `json:"waits"`
+}
+
+// lastTask is the last request that an agent got.
+type lastTask struct {
+	Body  []byte `json:"body"`
+	Token string `json:"token"` // the Authorization header
 }
 
 // spread is how far the first and the last of a group are apart, over all

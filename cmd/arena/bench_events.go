@@ -122,7 +122,7 @@ func (c *BenchEventsCmd) bare(app *App, people *crowdProcess, f *eventFigures) e
 }
 
 func (c *BenchEventsCmd) arena(app *App, people *crowdProcess, f *eventFigures) (err error) {
-	w, err := newBenchWorld(app.Ctx, c.Agents)
+	w, err := newBenchWorld(app.Ctx, c.Agents, "")
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // benchLeague is where a benchmark plays.
@@ -17,6 +19,7 @@ type benchLeague struct {
 	rounds             int
 	format             string
 	minSeats, maxSeats int
+	limit              time.Duration // of a round; 0: 30 s
 }
 
 // prepare makes the pack, the league and the agents.
@@ -33,7 +36,7 @@ func (l benchLeague) prepare(ctx context.Context, admin *client, agents *benchAg
 	}
 	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": "exact", "format": l.format,
-		"rounds": l.rounds, "time_limit_seconds": 30, "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
+		"rounds": l.rounds, "time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
 	}, nil); err != nil {
 		return nil, err
 	}

@@ -7,93 +7,233 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	rtmetrics "runtime/metrics"
 	"sync"
 	"syscall"
+	"text/tabwriter"
 	"time"
-
-	"github.com/agora-arena/arena/arena/api"
 )
 
 // BenchMatchCmd is `arena bench match`.
 type BenchMatchCmd struct {
-	Seats  int  `default:"100" help:"Seats of the match, 3 to 128."`
-	Rounds int  `default:"20" help:"Rounds of the match, 1 to 200."`
-	JSON   bool `help:"Print one JSON object."`
+	Seats      int    `default:"100" help:"Seats of the match, 3 to 128."`
+	Rounds     int    `default:"20" help:"Rounds of the match, 1 to 200."`
+	Duels      int    `default:"500" help:"Duels at once, 0 to 5000."`
+	DuelRounds int    `default:"10" help:"Rounds of each duel, 1 to 200."`
+	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer for a minute, 100 to 5000; twice as many files must be allowed."`
+	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
+	JSON       bool   `help:"Print one JSON object."`
+	Profile    string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
 
 // Help says what is measured.
 func (c *BenchMatchCmd) Help() string {
-	return `Plays one match with agents in another process on this machine, on SQLite with
-full sync, and measures this process: CPU per seat and round with everything on
+	return `Plays one large match, and then many duels at once, with agents in another
+process on this machine, on SQLite with full sync or on the database that --db
+names, and measures this process: CPU per seat and round with everything on
 (signing, judging, log, settlement), rounds per second, and how far apart the
 seats of a round get their task. Beside it, in the same run, a bare loop that only
-posts the same number of bytes to the same agents and reads the replies.`
+posts the very bytes of a task with its token to the same agents, as many at
+once, and reads the replies.`
 }
 
 // matchFigures is what one run measured.
 type matchFigures struct {
+	Database string       `json:"database"`
+	Match    matchLoad    `json:"match"`
+	Duels    *matchLoad   `json:"duels,omitempty"`
+	Waiting  *waitFigures `json:"waiting,omitempty"`
+}
+
+// matchLoad are the figures of some matches at once.
+type matchLoad struct {
+	Matches       int     `json:"matches"`
 	Seats         int     `json:"seats"`
 	Rounds        int     `json:"rounds"`
 	CPUMicros     float64 `json:"cpu_us_per_seat_round"`
 	BareCPUMicros float64 `json:"bare_cpu_us_per_seat_round"`
 	Ratio         float64 `json:"ratio"`
+	Allocations   float64 `json:"allocations_per_seat_round"`
 	RoundsPerSec  float64 `json:"rounds_per_second"`
 	BarePerSec    float64 `json:"bare_rounds_per_second"`
-	Gun           spread  `json:"start_gun_spread_ms"`
+	Commits       int64   `json:"commits"`
+	Gun           spread  `json:"start_gun_spread_ms"` // of a single match
 	BareGun       spread  `json:"bare_spread_ms"`
 }
 
+func (l *matchLoad) seatRounds() float64 { return float64(l.Matches * l.Seats * l.Rounds) }
+
+const (
+	benchOneMatch  = "bench"       // the league of large matches
+	benchManyDuels = "bench-duels" // that of duels
+	benchCrowd     = 100           // agents that the duels share
+)
+
 // Run measures and prints.
 func (c *BenchMatchCmd) Run(app *App) (err error) {
-	if c.Seats < 3 || c.Seats > 128 || c.Rounds < 1 || c.Rounds > 200 {
+	switch {
+	case c.Seats < 3 || c.Seats > 128 || c.Rounds < 1 || c.Rounds > 200:
 		return fmt.Errorf("%d seats and %d rounds: want 3 to 128 seats and 1 to 200 rounds", c.Seats, c.Rounds)
+	case c.Duels < 0 || c.Duels > 5000 || c.DuelRounds < 1 || c.DuelRounds > 200:
+		return fmt.Errorf("%d duels of %d rounds: want 0 to 5000 duels and 1 to 200 rounds", c.Duels, c.DuelRounds)
+	case c.Waiting != 0 && (c.Waiting < 100 || c.Waiting > 5000):
+		return fmt.Errorf("%d duels that wait: want 100 to 5000", c.Waiting)
 	}
-	agents, err := startBenchAgents(app, c.Seats, "bench")
-	if err != nil {
-		return err
+	if c.Waiting > 0 {
+		return c.wait(app)
 	}
-	defer func() { err = errors.Join(err, agents.stop()) }()
-	f := matchFigures{Seats: c.Seats, Rounds: c.Rounds}
+	f := matchFigures{Database: databaseName(c.DB), Match: matchLoad{Matches: 1, Seats: c.Seats, Rounds: c.Rounds}}
 	progress := func(what string) {
 		if !c.JSON {
 			_, _ = fmt.Fprintln(app.Stderr, what)
 		}
 	}
-	progress(fmt.Sprintf("bare loop: %d posts, %d times …", c.Seats, c.Rounds))
-	if err := c.bare(app.Ctx, agents, &f); err != nil {
-		return fmt.Errorf("bare loop: %w", err)
-	}
-	progress(fmt.Sprintf("arena: a match of %d seats and %d rounds …", c.Seats, c.Rounds))
-	if err := c.match(app.Ctx, agents, &f); err != nil {
+	progress(fmt.Sprintf("a match of %d seats and %d rounds …", c.Seats, c.Rounds))
+	if err := c.measure(app, benchOneMatch, &f.Match); err != nil {
 		return fmt.Errorf("match: %w", err)
 	}
-	f.Ratio = f.CPUMicros / f.BareCPUMicros
+	if c.Duels > 0 {
+		progress(fmt.Sprintf("%d duels of %d rounds at once …", c.Duels, c.DuelRounds))
+		f.Duels = &matchLoad{Matches: c.Duels, Seats: 2, Rounds: c.DuelRounds}
+		if err := c.measure(app, benchManyDuels, f.Duels); err != nil {
+			return fmt.Errorf("duels: %w", err)
+		}
+	}
 	if c.JSON {
 		return json.NewEncoder(app.Stdout).Encode(f)
 	}
-	_, err = fmt.Fprintf(app.Stdout, `
-                  CPU µs per        rounds      start gun, ms
-                  seat and round    per second  p50     p99     worst
-  arena           %8.1f          %8.1f    %6.2f  %6.2f  %6.2f
-  bare loop       %8.1f          %8.1f    %6.2f  %6.2f  %6.2f
-  ratio           %8.2f
-`, f.CPUMicros, f.RoundsPerSec, f.Gun.P50, f.Gun.P99, f.Gun.Worst,
-		f.BareCPUMicros, f.BarePerSec, f.BareGun.P50, f.BareGun.P99, f.BareGun.Worst, f.Ratio)
-	return err
+	return f.print(app.Stdout)
 }
 
-// bare posts what a task POST of this size is, to all agents at once, and
-// reads the replies.
-func (c *BenchMatchCmd) bare(ctx context.Context, agents *benchAgents, f *matchFigures) error {
-	body := []byte(`{"version":"1.0","task":{"description":"` + strings.Repeat("x", 560) + `"}}`)
-	token := "Bearer " + strings.Repeat("t", 560)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, MaxIdleConns: 500, DisableCompression: true}}
+func (f *matchFigures) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "\non %s\tCPU µs\tbare\tratio\tallocations\trounds/s\tbare\tgun p50\tp99\tbare p99\tcommits\n", f.Database)
+	row := func(name string, l *matchLoad) {
+		_, _ = fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.2f\t%.0f\t%.0f\t%.0f", name, l.CPUMicros, l.BareCPUMicros, l.Ratio, l.Allocations, l.RoundsPerSec, l.BarePerSec)
+		if l.Matches == 1 {
+			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%d\n", l.Gun.P50, l.Gun.P99, l.BareGun.P99, l.Commits)
+		} else {
+			_, _ = fmt.Fprintf(w, "\t\t\t\t%d\n", l.Commits)
+		}
+	}
+	row(fmt.Sprintf("%d seats, %d rounds", f.Match.Seats, f.Match.Rounds), &f.Match)
+	if f.Duels != nil {
+		row(fmt.Sprintf("%d duels, %d rounds", f.Duels.Matches, f.Duels.Rounds), f.Duels)
+	}
+	return w.Flush()
+}
+
+// measure plays matches through the whole server and then posts as many tasks
+// without it.
+func (c *BenchMatchCmd) measure(app *App, slug string, l *matchLoad) (err error) {
+	n := l.Seats
+	if l.Matches > 1 {
+		n = benchCrowd
+	}
+	league := fmt.Sprintf("%s-%x", slug, time.Now().UnixNano()) // a database may be used again
+	agents, err := startBenchAgents(app, n, league)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agents.stop()) }()
+	if err := c.arena(app.Ctx, agents, league, l); err != nil {
+		return err
+	}
+	if err := bareMatches(app.Ctx, agents, l); err != nil {
+		return fmt.Errorf("bare loop: %w", err)
+	}
+	l.Ratio = l.CPUMicros / l.BareCPUMicros
+	return nil
+}
+
+// arena plays the matches through the whole server.
+func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug string, l *matchLoad) (err error) {
+	s, stop, err := benchServer(ctx, c.DB)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	admin := newClient(s.url, s.adminToken)
+	league := benchLeague{slug: slug, rounds: l.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
+	if l.Seats == 2 {
+		league.format, league.minSeats, league.maxSeats = "ladder", 2, 2
+	}
+	ids, err := league.prepare(ctx, admin, agents)
+	if err != nil {
+		return err
+	}
+	events, err := watchLeague(ctx, s.url, slug)
+	if err != nil {
+		return err
+	}
+	defer events.Close() //nolint:errcheck // the run is over
+	start, err := l.schedule(ctx, admin, slug, ids)
+	if err != nil {
+		return err
+	}
+	if _, err := agents.report(ctx, l.Seats); err != nil { // forget what came before
+		return err
+	}
+	return profiled(c.Profile, func() error {
+		time.Sleep(time.Until(start) - 50*time.Millisecond)
+		began, cpu, allocated, commits := start, cpuTime(), allocations(), s.store.CommitStats().Commits
+		ends := newEnds(events)
+		for range l.Matches {
+			if err := ends.await(); err != nil {
+				return err
+			}
+		}
+		took, used := time.Since(began), cpuTime()-cpu
+		l.CPUMicros = float64(used.Microseconds()) / l.seatRounds()
+		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
+		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
+		l.Commits = s.store.CommitStats().Commits - commits
+		l.Gun, err = agents.report(ctx, l.Seats)
+		return err
+	})
+}
+
+// schedule stores the matches, which all start at one moment.
+func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, ids []string) (start time.Time, err error) {
+	start = time.Now().Add(time.Second + time.Duration(l.Matches)*15*time.Millisecond).UTC()
+	failed := make(chan error, l.Matches)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range next {
+				seats := make([]string, l.Seats)
+				for j := range seats { // duels pair an agent with its neighbours in turn
+					seats[j] = ids[(i*l.Seats+j*(1+i/len(ids)))%len(ids)]
+				}
+				failed <- admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": slug, "agents": seats, "starts_at": start}, nil)
+			}
+		})
+	}
+	for i := range l.Matches {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for range l.Matches {
+		err = errors.Join(err, <-failed)
+	}
+	if err == nil && time.Until(start) < 100*time.Millisecond {
+		err = errors.New("this machine is too busy: the matches were not all stored before their start")
+	}
+	return start, err
+}
+
+// bareMatches posts what a match posts, as many at once, and reads the
+// replies: a round of a match waits for all its seats, matches do not wait for
+// each other.
+func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
+	body, token, err := agents.last(ctx)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256, MaxIdleConns: 10_000, DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	post := func(url string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
@@ -106,89 +246,47 @@ func (c *BenchMatchCmd) bare(ctx context.Context, agents *benchAgents, f *matchF
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(io.Discard, resp.Body)
+		_, err = io.ReadAll(resp.Body)
 		return errors.Join(err, resp.Body.Close())
 	}
 	began, cpu := time.Now(), cpuTime()
-	for range c.Rounds {
-		gun := make(chan struct{})
-		failed := make(chan error, c.Seats)
-		var wg sync.WaitGroup
-		for _, url := range agents.endpoints {
-			wg.Go(func() {
-				<-gun
-				if err := post(url); err != nil {
-					failed <- err
+	failed := make(chan error, int(l.seatRounds()))
+	var matches sync.WaitGroup
+	for i := range l.Matches {
+		matches.Go(func() {
+			for range l.Rounds {
+				gun := make(chan struct{})
+				var seats sync.WaitGroup
+				for j := range l.Seats {
+					seats.Go(func() {
+						<-gun
+						if err := post(agents.endpoints[(i*l.Seats+j)%len(agents.endpoints)]); err != nil {
+							failed <- err
+						}
+					})
 				}
-			})
-		}
-		close(gun)
-		wg.Wait()
-		close(failed)
-		for err := range failed {
-			return err
-		}
+				close(gun)
+				seats.Wait()
+			}
+		})
+	}
+	matches.Wait()
+	close(failed)
+	for err := range failed {
+		return err
 	}
 	took, used := time.Since(began), cpuTime()-cpu
-	f.BareCPUMicros = float64(used.Microseconds()) / float64(c.Seats*c.Rounds)
-	f.BarePerSec = float64(c.Rounds) / took.Seconds()
-	var err error
-	f.BareGun, err = agents.report(ctx, c.Seats)
+	l.BareCPUMicros = float64(used.Microseconds()) / l.seatRounds()
+	l.BarePerSec = float64(l.Matches*l.Rounds) / took.Seconds()
+	l.BareGun, err = agents.report(ctx, l.Seats)
 	return err
 }
 
-// match plays one match through the whole server.
-func (c *BenchMatchCmd) match(ctx context.Context, agents *benchAgents, f *matchFigures) (err error) {
-	dir, err := os.MkdirTemp("", "arena-bench-")
-	if err != nil {
-		return fmt.Errorf("folder for the database: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_HEALTH_INTERVAL": "1h",
-	}})
-	if err != nil {
-		return err
-	}
-	s, err := newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
-	if err != nil {
-		return err
-	}
-	running, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.Run(running) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-served)
-	}()
-	admin := newClient(s.url, s.adminToken)
-	bench := benchLeague{slug: "bench", rounds: c.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
-	ids, err := bench.prepare(ctx, admin, agents)
-	if err != nil {
-		return err
-	}
-	if _, err := agents.report(ctx, c.Seats); err != nil { // forget what came before
-		return err
-	}
-	events, err := watchLeague(ctx, s.url, bench.slug)
-	if err != nil {
-		return err
-	}
-	defer events.Close() //nolint:errcheck // the run is over
-
-	began, cpu := time.Now(), cpuTime()
-	if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
-		return err
-	}
-	if err := newEnds(events).await(); err != nil {
-		return err
-	}
-	took, used := time.Since(began), cpuTime()-cpu
-	f.CPUMicros = float64(used.Microseconds()) / float64(c.Seats*c.Rounds)
-	f.RoundsPerSec = float64(c.Rounds) / took.Seconds()
-	f.Gun, err = agents.report(ctx, c.Seats)
-	return err
+// allocations is how many objects this process has made so far.
+func allocations() uint64 {
+	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	rtmetrics.Read(s)
+	return s[0].Value.Uint64()
 }
 
 // cpuTime is what this process has used of the processors so far.
@@ -198,56 +296,4 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// benchAgents are agents in a process of their own.
-type benchAgents struct {
-	cmd       *exec.Cmd
-	stdin     io.Closer
-	endpoints []string
-	control   string
-}
-
-func startBenchAgents(app *App, n int, league string) (*benchAgents, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	cmd := exec.CommandContext(app.Ctx, self, "bench", "agents", "--league", league, fmt.Sprint(n)) //nolint:gosec // this very program
-	cmd.Stderr = app.Stderr
-	stdin, err := cmd.StdinPipe() // its end tells the agents to end
-	if err != nil {
-		return nil, fmt.Errorf("start agents: %w", err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start agents: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start agents: %w", err)
-	}
-	a := &benchAgents{cmd: cmd, stdin: stdin}
-	var hello struct {
-		Endpoints []string `json:"endpoints"`
-		Control   string   `json:"control"`
-	}
-	if err := json.NewDecoder(stdout).Decode(&hello); err != nil {
-		return nil, errors.Join(fmt.Errorf("agents do not answer: %w", err), a.stop())
-	}
-	a.endpoints, a.control = hello.Endpoints, hello.Control
-	return a, nil
-}
-
-func (a *benchAgents) stop() error {
-	return errors.Join(a.stdin.Close(), a.cmd.Wait())
-}
-
-// report gives how far apart the requests of each round of n came, and
-// forgets them.
-func (a *benchAgents) report(ctx context.Context, n int) (spread, error) {
-	var arrivals []int64
-	if err := newClient(a.control, "").call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
-		return spread{}, err
-	}
-	return spreadOf(arrivals, n), nil
 }

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	mrand "math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,8 +16,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
-	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/store"
@@ -52,8 +48,8 @@ func (b *scaleBench) measure() (err error) {
 	}
 	defer func() { err = errors.Join(err, b.agents.stop()) }()
 	b.cmd.progress(b.app, fmt.Sprintf("seats: a match of %d seats and %d rounds …", scaleSeats, scaleRounds))
-	var match matchFigures
-	if err := (&BenchMatchCmd{Seats: scaleSeats, Rounds: scaleRounds}).match(b.app.Ctx, b.agents, &match); err != nil {
+	match := matchLoad{Matches: 1, Seats: scaleSeats, Rounds: scaleRounds}
+	if err := (&BenchMatchCmd{}).arena(b.app.Ctx, b.agents, "bench", &match); err != nil {
 		return err
 	}
 	b.f.Costs.SeatRound = match.CPUMicros / 1e6
@@ -89,31 +85,8 @@ func (b *scaleBench) measure() (err error) {
 
 // serve starts a whole server whose own jobs do nothing meanwhile.
 func (b *scaleBench) serve(ctx context.Context) (stop func() error, err error) {
-	dir, err := os.MkdirTemp("", "arena-bench-")
-	if err != nil {
-		return nil, fmt.Errorf("folder for the database: %w", err)
-	}
-	url := b.cmd.DB
-	if url == "" {
-		url = "sqlite:" + filepath.Join(dir, "arena.db")
-	}
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-		"ARENA_DATABASE_URL": url, "ARENA_HEALTH_INTERVAL": "1h", "ARENA_ADMIN_TOKEN": "bench-scale-admin-token",
-	}})
-	if err == nil {
-		b.s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20})
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	running, cancel := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- b.s.Run(running) }()
-	return func() error {
-		cancel()
-		return errors.Join(<-served, os.RemoveAll(dir))
-	}, nil
+	b.s, stop, err = benchServer(ctx, b.cmd.DB)
+	return stop, err
 }
 
 // people makes a league and agents that all live at the same few endpoints.
@@ -127,24 +100,9 @@ func (b *scaleBench) people(ctx context.Context) error {
 	if err := b.s.store.CreateLeague(ctx, l); err != nil {
 		return err
 	}
-	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: b.league, CreatedAt: now}
-	_, hash := token.NewSecret(token.OwnerSecretPrefix)
-	key := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
-	if err := b.s.store.CreateOwner(ctx, owner, key); err != nil {
-		return err
-	}
-	for i := range 2 * scaleMatches {
-		a := arena.Agent{
-			ID: arena.NewID(arena.AgentPrefix, now), OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
-			Endpoint: b.agents.endpoints[i%len(b.agents.endpoints)], Leagues: []string{b.league}, CreatedAt: now, PassedAt: now,
-			Health: arena.Health{OK: true, Capabilities: []string{b.league}, MaxConcurrent: 1000},
-		}
-		if err := b.s.store.CreateAgent(ctx, a); err != nil {
-			return err
-		}
-		b.ids = append(b.ids, a.ID)
-	}
-	return nil
+	var err error
+	b.ids, err = benchPeople(ctx, b.s, 2*scaleMatches, b.agents.endpoints, b.league)
+	return err
 }
 
 // ownAgents are rows of which only some agents are probed: a database that is

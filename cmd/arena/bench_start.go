@@ -7,15 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/agora-arena/arena/arena/api"
 )
 
 // BenchStartCmd is `arena bench start`.
@@ -58,10 +53,7 @@ func (c *BenchStartCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, agents.stop()) }()
-	f := startFigures{Matches: c.Matches, Database: "sqlite"}
-	if strings.HasPrefix(c.DB, "postgres") {
-		f.Database = "postgres"
-	}
+	f := startFigures{Matches: c.Matches, Database: databaseName(c.DB)}
 	if f.Bare, err = c.bare(app.Ctx, agents); err != nil {
 		return fmt.Errorf("bare posts: %w", err)
 	}
@@ -112,33 +104,11 @@ func (c *BenchStartCmd) bare(ctx context.Context, agents *benchAgents) (spread, 
 
 // arena starts matches through the whole server.
 func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league string, f *startFigures) (err error) {
-	url := c.DB
-	if url == "" {
-		dir, err := os.MkdirTemp("", "arena-bench-")
-		if err != nil {
-			return fmt.Errorf("folder for the database: %w", err)
-		}
-		defer os.RemoveAll(dir) //nolint:errcheck // a folder under the system's temporary ones
-		url = "sqlite:" + filepath.Join(dir, "arena.db")
-	}
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-		"ARENA_DATABASE_URL": url, "ARENA_HEALTH_INTERVAL": "1h", "ARENA_ADMIN_TOKEN": "bench-start-admin-token",
-	}})
+	s, stop, err := benchServer(ctx, c.DB)
 	if err != nil {
 		return err
 	}
-	s, err := newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
-	if err != nil {
-		return err
-	}
-	running, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.Run(running) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-served)
-	}()
+	defer func() { err = errors.Join(err, stop()) }()
 	admin := newClient(s.url, s.adminToken)
 	bench := benchLeague{slug: league, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2}
 	ids, err := bench.prepare(ctx, admin, agents)

@@ -17,6 +17,7 @@ import (
 type BenchStreamCmd struct {
 	Spectators int           `default:"1000" help:"Spectators at once, 1 to 15000; twice as many files must be allowed."`
 	Duration   time.Duration `default:"4s" help:"How long each load lasts, 1s to 10m."`
+	Redis      bool          `help:"Instead: the same events from another node, over a redis-server that this starts, beside a node alone."`
 	Batch      bool          `help:"Let the spectators ask for batch=1."`
 	JSON       bool          `help:"Print one JSON object."`
 	Profile    string        `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
@@ -62,6 +63,7 @@ type streamFigures struct {
 	Calm       loadFigures   `json:"before_late_joiners"`
 	Late       loadFigures   `json:"while_late_joiners_catch_up"`
 	LateTook   float64       `json:"late_joiners_seconds"`
+	Nodes      *nodesFigures `json:"nodes,omitempty"`
 }
 
 // benchLoad is a way to publish: count events at once, again and again.
@@ -95,16 +97,20 @@ func (c *BenchStreamCmd) Run(app *App) (err error) {
 		}
 	}}
 	b.figures.Spectators, b.figures.CPUs = c.Spectators, runtime.GOMAXPROCS(0)
-	if err := b.bare(); err != nil {
-		return fmt.Errorf("bare server: %w", err)
+	table := b.figures.table
+	if c.Redis {
+		table = b.figures.nodesTable
+		err = profiled(c.Profile, func() error { return b.nodes(app) })
+	} else if err = b.bare(); err == nil {
+		err = profiled(c.Profile, b.arena)
 	}
-	if err := profiled(c.Profile, b.arena); err != nil {
-		return fmt.Errorf("arena: %w", err)
+	if err != nil {
+		return err
 	}
 	if c.JSON {
 		return json.NewEncoder(app.Stdout).Encode(b.figures)
 	}
-	_, err = fmt.Fprint(app.Stdout, b.figures.table())
+	_, err = fmt.Fprint(app.Stdout, table())
 	return err
 }
 
@@ -157,7 +163,7 @@ func (b *streamBench) bare() error {
 }
 
 func (b *streamBench) arena() (err error) {
-	w, err := newBenchWorld(b.ctx, 3)
+	w, err := newBenchWorld(b.ctx, 3, "")
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type benchWorld struct {
 
 const benchSlug = "bench"
 
-func newBenchWorld(ctx context.Context, agents int) (_ *benchWorld, err error) {
+func newBenchWorld(ctx context.Context, agents int, redis string) (_ *benchWorld, err error) {
 	w := &benchWorld{}
 	if w.dir, err = os.MkdirTemp("", "arena-bench-"); err != nil {
 		return nil, fmt.Errorf("folder for the database: %w", err)
@@ -52,7 +52,7 @@ func newBenchWorld(ctx context.Context, agents int) (_ *benchWorld, err error) {
 	cfg, err := Load(Sources{Flags: map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(w.dir, "arena.db"), "ARENA_HEALTH_INTERVAL": "1h",
-		"ARENA_EVENT_RATE": "1000/s", "ARENA_EVENT_BURST": "10000", "ARENA_EVENT_MAX": "100000",
+		"ARENA_REDIS_URL": redis, "ARENA_SPECTATORS": "1000000", "ARENA_EVENT_RATE": "1000/s", "ARENA_EVENT_BURST": "10000", "ARENA_EVENT_MAX": "100000",
 	}})
 	if err != nil {
 		return nil, err

@@ -48,6 +48,8 @@ type Config struct {
 	TrustedProxies  []netip.Prefix
 
 	HealthInterval       time.Duration
+	HealthWorkers        int
+	Spectators           int
 	EventRate            int // per second
 	EventBurst           int
 	EventMax             int // per seat and match

@@ -55,8 +55,11 @@ type BenchCmd struct {
 	Scale   BenchScaleCmd   `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
 	Watch   BenchWatchCmd   `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
+	Sweep   BenchSweepCmd   `cmd:"" help:"Processor time and evenness of the health checks of many agents."`
+	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`
 	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
 	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
+	Source  BenchSourceCmd  `cmd:"" hidden:"" help:"Another node of the benchmarks."`
 	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 	Soak    BenchSoakCmd    `cmd:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
 	Hostile BenchHostileCmd `cmd:"" hidden:"" help:"The agents of bench soak, in a process of their own."`

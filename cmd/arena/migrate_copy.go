@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -126,6 +127,7 @@ type copyProgress struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
+	verb     string // what is done; default copy
 	last     time.Time
 	dirty    bool // the cursor stands behind a bar
 }
@@ -137,7 +139,7 @@ const (
 )
 
 func (p *copyProgress) show(at store.CopyProgress) {
-	what, done := "copy", at.Done == at.Total
+	what, done := cmp.Or(p.verb, "copy"), at.Done == at.Total
 	if at.Verifying {
 		what = "compare"
 	}

@@ -194,9 +194,9 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if s.stage, err = s.newStage(driver); err != nil {
 		return err
 	}
-	streams := stream.Options{Source: s.store, Now: time.Now, Logger: s.log}
+	streams := stream.Options{Source: s.store, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
 	if s.cfg.RedisURL != "" {
-		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log}); err != nil {
+		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
 			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
 		}
 		streams.Bus = s.bus
@@ -236,7 +236,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	}
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
-		Spread: s.cfg.HealthInterval / 2, Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Workers: s.cfg.HealthWorkers, Spread: healthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return err
 	}
@@ -246,6 +246,10 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	})
 	return err
 }
+
+// healthSpread leaves what is at the end of a sweep, slow answers and storing
+// what was found, time before the next one begins.
+func healthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
 
 // joinHTTP makes the handlers and their servers.
 func (s *server) joinHTTP() error {

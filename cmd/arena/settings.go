@@ -95,6 +95,11 @@ func settings() []setting {
 			},
 		},
 		{
+			Key: "ARENA_HEALTH_WORKERS", Default: "512",
+			Doc:   "The most health checks at the same time, 1 to 10000. There are as many as keep up with the interval.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.HealthWorkers, 10_000) },
+		},
+		{
 			Key: "ARENA_EVENT_RATE", Default: "20/s",
 			Doc:   "Stream events that a seat may send per second in the long run, 1/s to 1000/s.",
 			parse: func(c *Config, v string) error { return parseCount(strings.TrimSuffix(v, "/s"), &c.EventRate, 1000) },
@@ -108,6 +113,11 @@ func settings() []setting {
 			Key: "ARENA_EVENT_MAX", Default: "2000",
 			Doc:   "Stream events that a seat may send in one match, 1 to 1000000.",
 			parse: func(c *Config, v string) error { return parseCount(v, &c.EventMax, 1_000_000) },
+		},
+		{
+			Key: "ARENA_SPECTATORS", Default: "20000",
+			Doc:   "Open streams that this node serves at the same time, 1 to 1000000; each is an open file and about 12 KiB.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.Spectators, 1_000_000) },
 		},
 		{
 			Key: "ARENA_SPECTATORS_PER_ADDRESS", Default: "64",

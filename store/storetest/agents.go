@@ -25,6 +25,11 @@ func createAgent(f *fixture) {
 	})
 	f.equal(a, must(f.Agent(ctx, a.ID))(f))
 	f.equal(map[string]arena.Agent{a.ID: a}, must(f.AgentsByID(ctx, []string{a.ID, "ag_none"}))(f))
+	free := f.agent("free", func(b *arena.Agent) {
+		b.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)}}
+	})
+	f.equal(map[string][]arena.Pause{a.ID: a.Pauses}, must(f.Pauses(ctx, []string{a.ID, free.ID, "ag_none"}, start.Add(time.Minute)))(f))
+	f.equal(free.Pauses, must(f.Pauses(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID])
 	f.equal(1, must(f.League(ctx, "sums"))(f).Agents)
 
 	_, err := f.Agent(ctx, "ag_none")
@@ -145,7 +150,7 @@ func updateAgentRace(f *fixture) {
 	f.equal(a.Health.Failures+len(errs), must(f.Agent(ctx, a.ID))(f).Health.Failures)
 }
 
-func recordProbe(f *fixture) {
+func recordProbes(f *fixture) {
 	ctx := f.t.Context()
 	a := f.agent("a")
 	late := time.Date(2020, 3, 1, 23, 59, 59, 0, time.UTC)
@@ -153,14 +158,36 @@ func recordProbe(f *fixture) {
 		at time.Time
 		ok bool
 	}{{start.AddDate(0, 0, -5), true}, {late, true}, {late, false}, {late, true}, {late.Add(time.Second), false}} {
-		_, after, err := f.RecordProbe(ctx, a.ID, p.at, p.ok, func(a *arena.Agent) error { a.Health.CheckedAt = p.at; return nil })
-		f.ok(err)
-		f.equal(p.at, after.Health.CheckedAt)
+		recorded := must(f.RecordProbes(ctx, p.at, []arena.Probe{{AgentID: a.ID, OK: p.ok, Apply: func(a *arena.Agent) error {
+			a.Health.CheckedAt, a.Health.Failures = p.at, a.Health.Failures+1
+			return nil
+		}}}))(f)
+		f.equal(p.at, recorded[0].After.Health.CheckedAt)
+		f.equal(recorded[0].After, must(f.Agent(ctx, a.ID))(f))
 	}
+	// More than one transaction takes, of which some are not recorded.
 	refused := errors.New("refused")
-	_, _, err := f.RecordProbe(ctx, a.ID, late, true, func(*arena.Agent) error { return refused })
-	if !errors.Is(err, refused) {
-		f.t.Fatalf("error of apply is lost: %v", err)
+	var many []arena.Probe
+	paused := arena.Pause{Reason: arena.PauseHealth, Since: start}
+	for i := range 300 {
+		id := fmt.Sprintf("m%03d", i)
+		f.agent(id, func(m *arena.Agent) { m.OwnerID = a.OwnerID })
+		many = append(many, arena.Probe{AgentID: "ag_" + id, Apply: func(m *arena.Agent) error {
+			m.SetPause(paused)
+			m.PassedAt, m.Health.Capabilities, m.Health.Reason = start, []string{id}, "refused"
+			return nil
+		}})
+	}
+	many[7].AgentID = "ag_none"
+	many[8].Apply = func(*arena.Agent) error { return refused }
+	recorded := must(f.RecordProbes(ctx, late, many))(f)
+	f.fails(arena.CodeNotFound, recorded[7].Err)
+	f.equal(true, errors.Is(recorded[8].Err, refused))
+	f.equal(0, len(must(f.Uptime(ctx, "ag_m008", start))(f)))
+	for _, i := range []int{0, 299} {
+		f.equal(recorded[i].After, must(f.Agent(ctx, many[i].AgentID))(f))
+		f.equal([]arena.Pause{paused}, recorded[i].After.Pauses)
+		f.equal([]arena.Pause(nil), recorded[i].Before.Pauses)
 	}
 	f.equal([]arena.UptimeDay{{Day: "2020-03-01", OK: 2, Failed: 1}, {Day: "2020-03-02", Failed: 1}},
 		must(f.Uptime(ctx, a.ID, start))(f))

@@ -29,8 +29,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	ids := f.agents("a", "b", "c", "d")
 	for i, id := range ids {
 		f.ok(f.Enter(ctx, "trivia", id, start.Add(time.Duration(i)*time.Second)))
-		_, _, err := f.RecordProbe(ctx, id, start, i != 2, func(*arena.Agent) error { return nil })
-		f.ok(err)
+		f.ok(second(f.RecordProbes(ctx, start, []arena.Probe{{AgentID: id, OK: i != 2, Apply: func(*arena.Agent) error { return nil }}})))
 		f.ok(f.SaveConformance(ctx, arena.Conformance{AgentID: id, CheckedAt: start, Passed: true, Report: []byte(`{"é":1}`)}))
 	}
 	_, _, err := f.UpdateAgent(ctx, ids[3], func(a *arena.Agent) error {

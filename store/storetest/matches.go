@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -86,6 +87,16 @@ func listMatches(f *fixture) {
 		for _, m := range items {
 			f.equal(must(f.Match(ctx, m.ID))(f), m)
 		}
+		var paged []string // one by one it is the same
+		for p := (arena.Page{Limit: 1}); ; {
+			items, next, err := f.Matches(ctx, c.filter, p)
+			f.ok(err)
+			paged = append(paged, matchIDs(items)...)
+			if p.Cursor = next; next == "" {
+				break
+			}
+		}
+		f.equal(strings.Join(c.want, " "), strings.Join(paged, " "))
 	}
 	soon := arena.Match{ID: "m_9", League: "trivia", CreatedAt: start, Seats: []arena.Seat{{No: 0, AgentID: ids[0]}}}
 	_, err := f.CreateMatch(ctx, soon, event(arena.EventMatchScheduled, `{}`))

@@ -19,7 +19,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"UpdateAgent/retire":                   retireAgent,
 		"UpdateAgent/nothing_lost":             updateAgentRace,
 		"Conformance":                          conformance,
-		"RecordProbe":                          recordProbe,
+		"RecordProbes":                         recordProbes,
 		"AgentByKey":                           agentByKey,
 		"Mail":                                 mail,
 		"Mail/order":                           mailOrder,

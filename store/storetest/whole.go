@@ -76,6 +76,7 @@ func strangeText(f *fixture) {
 			"Revoke":     f.RevokeToken(ctx, text, text),
 			"Append":     second(f.AppendEvents(ctx, text, text, nil)),
 			"Release":    f.ReleaseLease(ctx, arena.Lease{MatchID: text}),
+			"Pauses":     second(f.Pauses(ctx, []string{text}, start)),
 			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
 		}
 		for name, err := range calls {

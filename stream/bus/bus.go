@@ -16,11 +16,15 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// Options are the parts of a Bus. All are needed.
+// Options are the parts of a Bus. All but Join are needed.
 type Options struct {
 	Node   string // id of this process, unique in the cluster, without spaces
 	Now    func() time.Time
 	Logger *slog.Logger
+	// Join gives one message that says what two of a topic say that follow each
+	// other, and whether there is one. It may change the first. What waits to be
+	// sent is joined: under load a topic's messages cost as one.
+	Join func(topic string, first, then []byte) ([]byte, bool)
 }
 
 // Bus is one node's place on the bus. All methods may be called at any time
@@ -38,6 +42,7 @@ type Bus struct {
 	closed sync.Once
 
 	out     outbox
+	join    func(topic string, first, then []byte) ([]byte, bool)
 	viewers viewers
 	woken   atomic.Pointer[func()]
 	up      atomic.Bool // the connection for the nodes' own topics holds
@@ -95,7 +100,7 @@ func Open(url string, o Options) (*Bus, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &Bus{
 		node: o.Node, now: o.Now, log: o.Logger, target: target, timing: defaultTiming(),
-		ctx: ctx, cancel: cancel, subs: map[string]*subscription{}, out: newOutbox(), viewers: newViewers(), bucket: bucket(),
+		ctx: ctx, cancel: cancel, subs: map[string]*subscription{}, out: newOutbox(), join: o.Join, viewers: newViewers(), bucket: bucket(),
 	}
 	b.listen(topicWake, func(string, []byte) { b.wakeUp() }, b.linked)
 	b.listen(topicViewers, b.viewersMessage, b.viewersLinked)

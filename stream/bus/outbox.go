@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ const (
 	maxBytes   = 16 << 20
 	maxBatch   = 512 // in one pipeline
 	maxLost    = 10_000
+	maxJoined  = 64 << 10 // a message of this size takes no more
 )
 
 // allTopics is the payload of a kindMissed that is for every topic.
@@ -167,7 +169,7 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
 	wait, told := b.timing.retry, false
 	var no uint64
 	for {
-		batch := b.out.take()
+		batch := b.joined(b.out.take())
 		if len(batch) == 0 {
 			select {
 			case <-b.out.wake:
@@ -175,7 +177,7 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
 			case <-b.out.done:
 			case <-b.ctx.Done():
 			}
-			if batch = b.out.take(); len(batch) == 0 || b.ctx.Err() != nil {
+			if batch = b.joined(b.out.take()); len(batch) == 0 || b.ctx.Err() != nil {
 				return
 			}
 		}
@@ -196,6 +198,33 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
 			return
 		}
 	}
+}
+
+// joined makes one letter of those that follow each other on a topic. Letters
+// of different topics have no order.
+func (b *Bus) joined(batch []letter) []letter {
+	if b.join == nil || len(batch) < 2 {
+		return batch
+	}
+	last := make(map[string]int, len(batch)) // of each topic, in kept
+	owned := make(map[string]bool)           // whose payload is a copy
+	kept := batch[:0]
+	for _, l := range batch {
+		if i, more := last[l.topic]; more && l.kind == kindMessage && kept[i].kind == kindMessage && len(kept[i].payload) < maxJoined {
+			first := kept[i].payload
+			if !owned[l.topic] {
+				first = slices.Clone(first) // others still read it
+			}
+			if payload, ok := b.join(l.topic, first, l.payload); ok {
+				kept[i].payload, owned[l.topic] = payload, true
+				continue
+			}
+		}
+		last[l.topic] = len(kept)
+		delete(owned, l.topic)
+		kept = append(kept, l)
+	}
+	return kept
 }
 
 // deliver sends a batch in one pipeline and gives the letters that may not

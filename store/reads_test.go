@@ -1,0 +1,251 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
+)
+
+// reads are the reads that pages make, by name, of one of many agents and
+// matches.
+func reads(s *store.Store) map[string]func(ctx context.Context) error {
+	const agent, match, league, owner = "ag_7", "m_0000000007", "trivia", "ow_1"
+	first, next := arena.Page{Limit: 20}, arena.Page{Limit: 20, Cursor: "bTptXzAwMDAwMTAwMDA"} // m:m_0000010000
+	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	matches := func(f arena.MatchFilter) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, err := s.Matches(ctx, f, first)
+			if err == nil {
+				_, _, err = s.Matches(ctx, f, next)
+			}
+			return err
+		}
+	}
+	running := []arena.MatchStatus{arena.MatchRunning}
+	return map[string]func(ctx context.Context) error{
+		"matches":                       matches(arena.MatchFilter{}),
+		"matches with a status":         matches(arena.MatchFilter{Statuses: running}),
+		"matches of a league":           matches(arena.MatchFilter{League: league}),
+		"matches of a league by status": matches(arena.MatchFilter{League: league, Statuses: running}),
+		"matches of an agent":           matches(arena.MatchFilter{AgentID: agent}),
+		"match":                         func(ctx context.Context) error { return second(s.Match(ctx, match)) },
+		"live matches":                  func(ctx context.Context) error { return second(s.LiveMatches(ctx, league)) },
+		"log":                           func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 3, 100)) },
+		"packed log":                    func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 100, 100)) },
+		"rounds":                        func(ctx context.Context) error { return second(s.Rounds(ctx, match)) },
+		"answers":                       func(ctx context.Context) error { return second(s.Answers(ctx, match)) },
+		"verdicts":                      func(ctx context.Context) error { return second(s.Verdicts(ctx, match)) },
+		"verdicts of a league":          func(ctx context.Context) error { return second(s.LeagueVerdicts(ctx, league, 100)) },
+		"votes":                         func(ctx context.Context) error { return second(s.Votes(ctx, match, 1)) },
+		"standings":                     func(ctx context.Context) error { return second(s.Standings(ctx, league, now)) },
+		"league":                        func(ctx context.Context) error { return second(s.League(ctx, league)) },
+		"refit":                         func(ctx context.Context) error { return second(s.Fit(ctx, league)) },
+		"results":                       func(ctx context.Context) error { return second(s.RatedResults(ctx, league, 3, 100)) },
+		"settlements":                   func(ctx context.Context) error { return second(s.Settlements(ctx, league, 3, 100)) },
+		"agent":                         func(ctx context.Context) error { return second(s.Agent(ctx, agent)) },
+		"agents by id":                  func(ctx context.Context) error { return second(s.AgentsByID(ctx, []string{agent, "ag_8"})) },
+		"pauses":                        func(ctx context.Context) error { return second(s.Pauses(ctx, []string{agent, "ag_8"}, now)) },
+		"agent's ratings":               func(ctx context.Context) error { return second(s.AgentRatings(ctx, []string{agent})) },
+		"agent's history":               func(ctx context.Context) error { return second(s.RatingHistory(ctx, agent, league, 100)) },
+		"agent's uptime":                func(ctx context.Context) error { return second(s.Uptime(ctx, agent, now)) },
+		"agent's outcomes":              func(ctx context.Context) error { return second(s.AgentCauses(ctx, agent)) },
+		"agent's opponents":             func(ctx context.Context) error { return second(s.Opponents(ctx, agent)) },
+		"agent's claims":                func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
+		"agent's deliveries": func(ctx context.Context) error {
+			_, _, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
+			return err
+		},
+		"agents of an owner": func(ctx context.Context) error {
+			_, _, err := s.Agents(ctx, arena.AgentFilter{OwnerID: owner}, first)
+			return err
+		},
+		"recent tasks": func(ctx context.Context) error {
+			return second(s.RecentTasks(ctx, arena.Match{ID: match, League: league, Seats: []arena.Seat{{AgentID: agent}, {AgentID: "ag_8"}}}))
+		},
+		"next start":          func(ctx context.Context) error { return second(s.NextStart(ctx)) },
+		"next end of a lease": func(ctx context.Context) error { return second(s.NextLeaseEnd(ctx)) },
+		"due matches":         func(ctx context.Context) error { return second(s.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
+		"season":              func(ctx context.Context) error { _, err := s.Seasons(ctx, league); return err },
+		"pairing of a match": func(ctx context.Context) error {
+			_, _, err := s.PairingOf(ctx, match)
+			return ignore(err, arena.CodeNotFound)
+		},
+		"meetings of a league": func(ctx context.Context) error { return second(s.Meetings(ctx, league, now)) },
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func ignore(err error, code arena.Code) error {
+	if arena.CodeOf(err) == code {
+		return nil
+	}
+	return err
+}
+
+// large are the tables that grow for ever: no read may walk through one.
+const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|uptime|met`
+
+// TestReads_Plans reads the plan of every query that a page's read makes: none
+// needs to walk through a large table, on neither engine.
+func TestReads_Plans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openStore(t, sqliteURL(t))
+	fill(t, s)
+	p := openStore(t, postgres.get(t).Database(t))
+	fill(t, p)
+	connection, err := p.Reader().Conn(ctx) // one, since it keeps the statements
+	check(t, err)
+	defer connection.Close() //nolint:errcheck // the pool closes it
+	// PostgreSQL prefers to walk through tables as small as these: what is asked
+	// is whether it could do without.
+	for _, setting := range []string{"plan_cache_mode = force_generic_plan", "enable_seqscan = off", "enable_hashjoin = off", "enable_mergejoin = off"} {
+		_, err = connection.ExecContext(ctx, "SET "+setting)
+		check(t, err)
+	}
+	var known []string
+	for name, read := range reads(s) {
+		check(t, read(ctx))
+		texts := slices.DeleteFunc(s.Texts(), func(text string) bool { return slices.Contains(known, text) })
+		known = append(known, texts...)
+		for i, text := range texts {
+			if walk := walksSQLite(t, s, text); walk != "" {
+				t.Errorf("%s, SQLite: %s\n%s", name, walk, text)
+			}
+			if strings.Contains(text, "unixepoch") { // SQLite's own clock
+				text = regexp.MustCompile(`CAST\(unixepoch\('subsec'\) \* 1000 AS INTEGER\)`).ReplaceAllString(text, "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)")
+			}
+			statement := fmt.Sprintf("plan_%d_%d", len(known), i)
+			_, err := connection.ExecContext(ctx, "PREPARE "+statement+" AS "+text)
+			if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+				continue
+			}
+			nulls := strings.Join(slices.Repeat([]string{"NULL"}, parameters(text)), ", ")
+			if nulls != "" {
+				nulls = "(" + nulls + ")"
+			}
+			plan := explain(t, connection, statement+nulls)
+			if walk := walksPostgres(plan); walk != "" {
+				t.Errorf("%s, PostgreSQL: %s\n%s\n%s", name, walk, text, strings.Join(plan, "\n"))
+			}
+		}
+	}
+}
+
+// TestSteps_Plans: what a round writes finds its rows by their keys.
+func TestSteps_Plans(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openStore(t, sqliteURL(t))
+	for _, m := range openMatches(t, s, 3, 3) {
+		a := arena.Answer{Round: 1, AgentID: m.Seats[0].AgentID, Outcome: arena.OutcomeTimeout}
+		check(t, second(s.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+		m.Seats[1].State = arena.SeatOut
+		none := func([]arena.Event) ([]arena.Event, error) { return nil, nil }
+		check(t, second(s.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats, Answers: []arena.Answer{a}}, none)))
+	}
+	full := openStore(t, sqliteURL(t))
+	fill(t, full)
+	found := 0
+	for _, text := range s.WriterTexts() {
+		if strings.Contains(text, "VALUES") && strings.Contains(text, " v ") {
+			found++
+			if walk := walksSQLite(t, full, text); walk != "" {
+				t.Errorf("%s\n%s", walk, text)
+			}
+		}
+	}
+	if found < 6 { // matches, answers, seats twice, rounds, what is sealed
+		t.Errorf("%d statements were looked at", found)
+	}
+}
+
+// explain gives the plan of a prepared statement.
+func explain(t *testing.T, connection *sql.Conn, statement string) (plan []string) {
+	t.Helper()
+	rows, err := connection.QueryContext(t.Context(), "EXPLAIN EXECUTE "+statement)
+	check(t, err)
+	defer rows.Close() //nolint:errcheck // all were read
+	for rows.Next() {
+		var line string
+		check(t, rows.Scan(&line))
+		plan = append(plan, line)
+	}
+	check(t, rows.Err())
+	return plan
+}
+
+// parameters is the highest number of a placeholder.
+func parameters(text string) int {
+	most := 0
+	for _, m := range regexp.MustCompile(`\$(\d+)`).FindAllStringSubmatch(text, -1) {
+		var n int
+		_, _ = fmt.Sscan(m[1], &n)
+		most = max(most, n)
+	}
+	return most
+}
+
+// walksPostgres gives the line of a plan that reads a whole large table, or
+// a whole index of it without the end of a page.
+func walksPostgres(plan []string) string {
+	paged := strings.Contains(strings.Join(plan, " "), "Limit")
+	for i, line := range plan {
+		found := regexp.MustCompile(`(Seq|Index|Index Only) Scan .*on (` + large + `)\b`).FindStringSubmatch(line)
+		if found == nil || found[1] != "Seq" && (paged || i+1 < len(plan) && strings.Contains(plan[i+1], "Index Cond")) {
+			continue
+		}
+		return strings.TrimSpace(line)
+	}
+	return ""
+}
+
+// walksSQLite gives the line of a plan that reads a whole large table. A walk
+// along an index in the order that is asked for ends with the page.
+func walksSQLite(t *testing.T, s *store.Store, text string) string {
+	t.Helper()
+	aliases := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?:FROM|JOIN|,)\s+(\w+)\s+([a-z]{1,2})\b`).FindAllStringSubmatch(text, -1) {
+		aliases[m[2]] = m[1]
+	}
+	for line := range strings.Lines(planOf(t, s, text, make([]any, parameters(text))...)) {
+		m := regexp.MustCompile(`SCAN (\w+)`).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		table := m[1]
+		if aliases[table] != "" {
+			table = aliases[table]
+		}
+		ordered := strings.Contains(line, "USING INDEX") && strings.Contains(text, "LIMIT")
+		if regexp.MustCompile(`^(`+large+`)$`).MatchString(table) && !ordered {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+// fill makes 100 agents of one owner in one league, and their 2,000 duels.
+func fill(t *testing.T, s *store.Store) {
+	t.Helper()
+	ctx, at := t.Context(), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	check(t, s.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
+	check(t, s.CreateLeague(ctx, arena.League{Slug: "trivia", Status: arena.LeagueOpen, CreatedAt: at}))
+	var ids []string
+	for i := range 100 {
+		id := fmt.Sprintf("ag_%d", i)
+		check(t, s.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, Leagues: []string{"trivia"}, CreatedAt: at}))
+		ids = append(ids, id)
+	}
+	check(t, s.Fill(ctx, store.Fill{League: "trivia", Agents: ids, Matches: 2_000, Events: 5, From: at}, func(int, int) {}))
+}

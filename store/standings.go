@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// standingRows reads a league's table: every agent that is in it or was ever
+// rated in it, with no more of it than a table shows.
+const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.pauses, a.passed_at, a.retired_at,
+	r.melo, r.matches, r.peak, r.new_version, r.wins, r.draws, r.losses, r.opponents, r.recent, r.last_rated_at
+	FROM (SELECT agent_id FROM entries WHERE league = $1 AND withdrawn_at = 0 UNION SELECT agent_id FROM ratings WHERE league = $1) t
+	JOIN agents a ON a.id = t.agent_id JOIN owners o ON o.id = a.owner_id
+	LEFT JOIN ratings r ON r.league = $1 AND r.agent_id = a.id`
+
+func scanStanding(league string) func(scanner) (*arena.Standing, error) {
+	return func(r scanner) (*arena.Standing, error) {
+		s := &arena.Standing{}
+		var melo, matches, peak, newVersion, wins, draws, losses, opponents, last sql.NullInt64
+		a := &s.Agent
+		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
+			&melo, &matches, &peak, &newVersion, &wins, &draws, &losses, &opponents, recentInto{&s.Recent}, &last)
+		s.Rating = arena.NewRating(league, a.ID)
+		if melo.Valid {
+			s.Rating.Melo, s.Rating.Peak, s.Rating.Matches = arena.Melo(melo.Int64), arena.Melo(peak.Int64), int(matches.Int64)
+			s.Rating.NewVersion, s.Rating.LastRatedAt = int(newVersion.Int64), fromMS(last.Int64)
+			s.Rating.Wins, s.Rating.Draws, s.Rating.Losses = int(wins.Int64), int(draws.Int64), int(losses.Int64)
+			s.Opponents = int(opponents.Int64)
+		}
+		return s, err
+	}
+}
+
+// Standings gives a league's table: every agent that is in it or was ever
+// rated in it. Those with a rank at now come first, then the others, each by
+// rating, then id (rulebook, section 7). Of an agent it has ids and names,
+// version, pauses, and when it passed and retired.
+func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
+	var found []*arena.Standing
+	err := s.view(ctx, func(q querier) (err error) {
+		if _, err := oneLeague(ctx, q, league, ""); err != nil {
+			return err
+		}
+		found, err = all(ctx, q, scanStanding(league), standingRows, league)
+		return err
+	})
+	if err != nil {
+		return nil, s.wrap(err, "read standings of league %s", league)
+	}
+	return rank(found, now), nil
+}
+
+// rank orders a table and numbers those who have a rank.
+func rank(found []*arena.Standing, now time.Time) []arena.Standing {
+	slices.SortFunc(found, func(a, b *arena.Standing) int {
+		if x, y := a.Ranked(now), b.Ranked(now); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return byRating(a, b)
+	})
+	table := make([]arena.Standing, len(found))
+	for i, s := range found {
+		if table[i] = *s; s.Ranked(now) {
+			table[i].Rank = i + 1
+		}
+	}
+	return table
+}
