@@ -139,6 +139,7 @@ type RatingPoint struct {
 	At      time.Time
 	Rating  Melo
 	Delta   Melo
+	Version string // of the agent in that match; "": it named none
 }
 
 // Standing is one line of a league's table.

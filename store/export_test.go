@@ -118,3 +118,6 @@ func (h *handle) texts() []string {
 	defer h.mu.RUnlock()
 	return slices.Collect(maps.Keys(h.known))
 }
+
+// ResultQuery is the query of AgentResults.
+func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }

@@ -101,8 +101,9 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 		return nil, err
 	}
 	points, err := all(ctx, s.reader, func(r scanner) (p arena.RatingPoint, err error) {
-		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta)
-	}, `SELECT s.match_id, s.at, c.melo_after, c.delta FROM rating_changes c JOIN settlements s ON s.seq = c.settlement
+		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta, &p.Version)
+	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version FROM rating_changes c JOIN settlements s ON s.seq = c.settlement
+		JOIN seats t ON t.match_id = s.match_id AND t.agent_id = c.agent_id
 		WHERE c.agent_id = $1 AND c.league = $2 ORDER BY c.settlement DESC LIMIT $3`, id, league, limit)
 	slices.Reverse(points)
 	return points, s.wrap(err, "read rating history of agent %s", id)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -31,28 +32,41 @@ const (
 	assetPrefix = "assets/"
 )
 
-// Handler serves the page as it was built into the binary. A path without a
+// Preview is what other sites show beside a link to a page. Texts are plain:
+// they are escaped where they are written.
+type Preview struct {
+	Title, Description string
+	Image              string // an absolute address
+	Width, Height      int    // of the image, in pixels
+}
+
+// Handler serves the page as it was built into the binary. preview gives what
+// stands in the head of the page at a path, if anything does; it may be nil. A path without a
 // file extension that is no file is a route of the app and gets its
 // index.html; a file that is not there is 404. A binary built without the page
 // answers every route with a page that says how to build it.
 //
 // Only GET and HEAD are answered; anything else is 405. The handler sets no
 // policy headers beside X-Content-Type-Options.
-func Handler() http.Handler {
+func Handler(preview func(ctx context.Context, path string) (Preview, bool)) http.Handler {
 	files, err := fs.Sub(built, "dist")
 	if err != nil { // only for an invalid name, and "dist" is valid
 		files = built
 	}
-	return newHandler(files, placeholder)
+	return newHandler(files, placeholder, preview)
 }
 
 type handler struct {
 	files       fs.FS
 	placeholder []byte // shown instead of a missing index.html
+	preview     func(ctx context.Context, path string) (Preview, bool)
 }
 
-func newHandler(files fs.FS, placeholder []byte) http.Handler {
-	return &handler{files: files, placeholder: placeholder}
+func newHandler(files fs.FS, placeholder []byte, preview func(context.Context, string) (Preview, bool)) http.Handler {
+	if preview == nil {
+		preview = func(context.Context, string) (Preview, bool) { return Preview{}, false }
+	}
+	return &handler{files: files, placeholder: placeholder, preview: preview}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,6 +104,8 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	body, err := h.read(indexName)
 	if err != nil {
 		body = h.placeholder
+	} else if p, ok := h.preview(r.Context(), r.URL.Path); ok {
+		body = p.into(body)
 	}
 	h.serve(w, r, indexName, body)
 }

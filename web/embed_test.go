@@ -65,7 +65,7 @@ func TestHandler_Serves(t *testing.T) {
 		"dot file":               {"/.gitkeep", "", "no-store", "", 404},
 		"climbs out of the tree": {"/../embed.go", "", "no-store", "", 404},
 	}
-	h := newHandler(builtFiles(), []byte(testHolder))
+	h := newHandler(builtFiles(), []byte(testHolder), nil)
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestHandler_Serves(t *testing.T) {
 
 func TestHandler_AsksAgain(t *testing.T) {
 	t.Parallel()
-	h := newHandler(builtFiles(), nil)
+	h := newHandler(builtFiles(), nil, nil)
 	first := get(t, h, http.MethodGet, "/m/m_1", nil)
 	tag := first.Header.Get("ETag")
 	if tag == "" {
@@ -105,7 +105,7 @@ func TestHandler_AsksAgain(t *testing.T) {
 
 func TestHandler_Methods(t *testing.T) {
 	t.Parallel()
-	h := newHandler(builtFiles(), nil)
+	h := newHandler(builtFiles(), nil, nil)
 	if res := get(t, h, http.MethodPost, "/", nil); res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST = %d, Allow %q", res.StatusCode, res.Header.Get("Allow"))
 	}
@@ -117,7 +117,7 @@ func TestHandler_Methods(t *testing.T) {
 
 func TestHandler_NotBuilt(t *testing.T) {
 	t.Parallel()
-	h := newHandler(fstest.MapFS{".gitkeep": {}}, []byte(testHolder))
+	h := newHandler(fstest.MapFS{".gitkeep": {}}, []byte(testHolder), nil)
 	for _, target := range []string{"/", "/m/m_1", "/index.html"} {
 		res := get(t, h, http.MethodGet, target, nil)
 		if body := readAll(t, res); res.StatusCode != http.StatusOK || body != testHolder {
@@ -130,7 +130,7 @@ func TestHandler_Embedded(t *testing.T) {
 	t.Parallel()
 	// Whether the page was built or not, the root answers with HTML that
 	// names the arena.
-	res := get(t, Handler(), http.MethodGet, "/", nil)
+	res := get(t, Handler(nil), http.MethodGet, "/", nil)
 	if body := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(body, "Agora Arena") {
 		t.Errorf("root = %d with body %q", res.StatusCode, body)
 	}

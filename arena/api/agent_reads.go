@@ -98,6 +98,7 @@ type ratingPointView struct {
 	At      jsonTime   `json:"at"`
 	Rating  arena.Melo `json:"rating" doc:"After the match."`
 	Delta   arena.Melo `json:"delta"`
+	Version string     `json:"version,omitempty" doc:"The agent's own in that match."`
 }
 
 func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
@@ -129,7 +130,7 @@ func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*out
 				return nil, err
 			}
 			for _, p := range points {
-				v.History = append(v.History, ratingPointView{MatchID: p.MatchID, At: jsonTime(p.At), Rating: p.Rating, Delta: p.Delta})
+				v.History = append(v.History, ratingPointView{MatchID: p.MatchID, At: jsonTime(p.At), Rating: p.Rating, Delta: p.Delta, Version: p.Version})
 			}
 		}
 		items = append(items, v)

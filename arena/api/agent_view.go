@@ -51,6 +51,7 @@ type healthView struct {
 	OK            bool      `json:"ok"`
 	CheckedAt     *jsonTime `json:"checked_at,omitempty" doc:"Absent: never checked."`
 	LatencyMS     float64   `json:"latency_ms" doc:"Measured by the last check."`
+	DeclaredMS    float64   `json:"declared_latency_ms,omitempty" doc:"What the agent says of itself, its avg_latency_ms. Absent: nothing."`
 	Reason        string    `json:"reason,omitempty" doc:"A stable word for what is wrong."`
 	Detail        string    `json:"detail,omitempty" doc:"One sentence; only for its owner and admins."`
 	Capabilities  []string  `json:"capabilities" doc:"Leagues that the agent says it plays."`
@@ -117,7 +118,8 @@ func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
 		Ratings: map[string]agentRatingView{},
 		Health: healthView{
 			OK: g.Health.OK, CheckedAt: optionalTime(g.Health.CheckedAt), LatencyMS: milliseconds(g.Health.Latency),
-			Reason: g.Health.Reason, Capabilities: orEmpty(g.Health.Capabilities), MaxConcurrent: max(1, g.Health.MaxConcurrent),
+			DeclaredMS: milliseconds(g.Health.DeclaredLatency),
+			Reason:     g.Health.Reason, Capabilities: orEmpty(g.Health.Capabilities), MaxConcurrent: max(1, g.Health.MaxConcurrent),
 		},
 	}
 	if p, paused := g.PauseAt(now); paused && v.Status == arena.AgentPaused {

@@ -87,6 +87,8 @@ type Options struct {
 
 	// Record makes and signs the record of a finished match from its rows.
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	// Card draws the picture of a match, a PNG; league is its league's title.
+	Card func(m arena.Match, league string) ([]byte, error)
 	// NewSecret makes an owner's bearer secret and its hash.
 	NewSecret func() (secret string, hash [32]byte)
 	// Outside says whose token of an outside issuer it is; nil: none is taken.
@@ -156,6 +158,7 @@ func (o Options) validate() error {
 		{"CheckSchedule", o.CheckSchedule == nil},
 		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
+		{"Card", o.Card == nil},
 		{"NewSecret", o.NewSecret == nil},
 		{"HashSecret", o.HashSecret == nil},
 		{"Ready", o.Ready == nil},

@@ -124,6 +124,16 @@ func TestAPI_headers(t *testing.T) {
 			t.Errorf("%s: policy %q", path, csp)
 		}
 	}
+	// One page may stand in a frame of another site, and nothing else.
+	for path, framed := range map[string]bool{
+		"/embed/matches/m_1": true, "/embed/matches/": false, "/embed/matches/m_1/x": false, "/embed/matches/..%2f..%2fconsole": false,
+		"/embed": false, "/console": false, "/m/m_1": false, "/v1/embed/matches/m_1": false,
+	} {
+		csp := w.do("GET", path, "", nil).header.Get("Content-Security-Policy")
+		if strings.Contains(csp, "frame-ancestors *") != framed || strings.Contains(csp, "frame-ancestors 'none'") == framed {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+	}
 	if got := w.do("GET", "/version", "", nil, "X-Request-Id", "from-proxy_1").header.Get("X-Request-Id"); got != "from-proxy_1" {
 		t.Errorf("request id %q", got)
 	}

@@ -53,7 +53,8 @@ func matrix() map[string]answers {
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mine(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
-		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "list-agent-deliveries": mine(200),
+		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200),
+		"list-agent-deliveries": mine(200),
 
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": admins(200),
 		"list-standings": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404),
@@ -65,7 +66,8 @@ func matrix() map[string]answers {
 
 		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
 		"void-match": admins(200), "get-match-record": open(409), "rescore-match": admins(200), "list-verdicts": open(200),
-		"get-ballot": open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
+		"get-match-card": open(200),
+		"get-ballot":     open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
 
 		// The stream checks for itself (stream.TestAgent_tokens); the keys are for all.
 		"watch": anyone(200), "send-events": anyone(200), "get-jwks": anyone(200),

@@ -125,15 +125,27 @@ func setHeaders(c *gin.Context) {
 	c.Next()
 }
 
+// mayBeFramed tells the one page that other sites may show in a frame. It asks
+// for nothing and leads nowhere within its frame, so there is nothing to trick
+// a reader into.
+func mayBeFramed(path string) bool {
+	id, ok := strings.CutPrefix(path, "/embed/matches/")
+	return ok && cleanID(id)
+}
+
 // setPageHeaders is the policy of the page (threat E3): its own files only.
 // Style attributes are allowed, since they hold widths and delays; style
 // elements and scripts in the page are not.
 func setPageHeaders(c *gin.Context) {
 	h := c.Writer.Header()
+	ancestors := "'none'"
+	if mayBeFramed(c.Request.URL.EscapedPath()) {
+		ancestors = "*"
+	}
 	h.Del("Cache-Control") // the page's handler knows what may be kept
 	h.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' data:; style-src 'self'; style-src-attr 'unsafe-inline'; "+
 		"connect-src 'self' ws: wss:; "+ // for Safari, whose 'self' leaves sockets out
-		"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+		"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors "+ancestors)
 }
 
 // guard stands before a typed handler: who calls, may they, and is the body

@@ -42,6 +42,7 @@ type agentStore interface {
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
 	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
 	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
+	AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error)
 	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)

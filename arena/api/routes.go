@@ -80,6 +80,7 @@ func routes() []route {
 		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handle((*API).listUptime), nil},
 		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handle((*API).listOpponents), nil},
 		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", handle((*API).getCalibration), nil},
+		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", handle((*API).getOutcomes), nil},
 		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handle((*API).listDeliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", handle((*API).listLeagues), nil},
@@ -118,6 +119,7 @@ func routes() []route {
 		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handle((*API).listEvents), describeEventLines},
 		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handle((*API).listRounds), nil},
 		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", handle((*API).getRecord), nil},
+		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", handle((*API).getCard), describePNG},
 
 		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.Stream }), describeWatch},
 		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.Stream }), describeSendEvents},

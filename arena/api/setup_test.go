@@ -130,6 +130,9 @@ func testOptions(t testing.TB) Options {
 			return arena.Conformance{}, errors.New("no store")
 		},
 		Record: signRecord,
+		Card: func(m arena.Match, league string) ([]byte, error) {
+			return []byte("picture of " + m.ID + " in " + league), nil
+		},
 		NewSecret: func() (string, [32]byte) {
 			s := fmt.Sprintf("secret-%d", secrets.Add(1))
 			return s, sha256.Sum256([]byte(s))

@@ -63,6 +63,10 @@ func rooms() []room {
 			dir: "store/storetest", ours: []string{"arena", "store"}, why: "the suite that every engine passes",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
+		{
+			dir: "arena/card", ours: words, why: "adapter: the only room that draws",
+			outside: []string{"golang.org/x/image"},
+		},
 		{dir: "migrations", why: "embedded files only"},
 		{
 			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket",

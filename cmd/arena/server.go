@@ -21,6 +21,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
@@ -278,12 +279,16 @@ func (s *server) joinHTTP() error {
 	if s.bus != nil {
 		takeShared = s.bus.Take
 	}
+	cards, err := card.New()
+	if err != nil {
+		return err
+	}
 	outside, err := s.joinOutside()
 	if err != nil {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(),
+		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
@@ -295,7 +300,7 @@ func (s *server) joinHTTP() error {
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return pack.Parse(format, data, pack.DefaultLimits())
 		},
-		Record:     s.record,
+		Record: s.record, Card: cards.Draw,
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,

@@ -162,8 +162,8 @@ func standings(f *fixture) {
 
 	history := must(f.RatingHistory(ctx, star.ID, "trivia", 2))(f)
 	f.equal([]arena.RatingPoint{
-		{MatchID: "m_23", At: last.Add(-time.Hour), Rating: 1_740_000, Delta: 10_000},
-		{MatchID: "m_24", At: last, Rating: 1_750_000, Delta: 10_000},
+		{MatchID: "m_23", At: last.Add(-time.Hour), Rating: 1_740_000, Delta: 10_000, Version: "1"},
+		{MatchID: "m_24", At: last, Rating: 1_750_000, Delta: 10_000, Version: "1"},
 	}, history)
 	_, err := f.RatingHistory(ctx, star.ID, "trivia", 0)
 	f.fails(arena.CodeInvalid, err)

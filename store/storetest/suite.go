@@ -32,6 +32,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Verdicts":                             verdicts,
 		"Votes":                                votes,
 		"AgentClaims":                          agentClaims,
+		"AgentResults":                         agentResults,
 		"Leases/clock_jumps":                   clockJump,
 		"Conversations":                        conversations,
 		"SecretBases":                          secretBases,

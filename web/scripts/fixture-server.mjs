@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { calibration, opponents, results, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
 const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'vote_opened', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
@@ -63,6 +64,10 @@ function route(w, url) {
   if (kind === 'agents' && agent) {
     if (!more) return agent;
     if (more === 'matches') return list(matches().filter((m) => m.status !== 'scheduled' && m.seats.some((s) => s.agent_id === id)));
+    if (more === 'outcomes') return results(agent);
+    if (more === 'opponents') return list(opponents(agent, w.agents));
+    if (more === 'calibration') return calibration(agent);
+    if (more === 'uptime') return list(uptime(now));
     if (more === 'ratings') return list(Object.entries(agent.ratings).map(([league, r]) => ({ league, ...r, peak: r.rating + 30, history: history(agent, league, w.now), rank: 3 })));
   }
   return undefined;

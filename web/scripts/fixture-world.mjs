@@ -63,7 +63,7 @@ function agent({ agent_id, name, version }, i, now) {
   return {
     agent_id, name, version, owner_id: `ow_${i % 5}`, owner_name: ['demo', 'Ada Byron', 'Team Halcyon', 'עדה', 'lab-7'][i % 5], protocol: 'aap',
     leagues: ['trivia', 'survival'], description: i === 0 ? 'Steady. Thinks once, checks once, answers once.' : '', status: paused ? 'paused' : 'active', ...(paused ? { pause: paused } : {}),
-    health: { ok: i !== 9, checked_at: iso(now - 12_000), latency_ms: 3.4 + i, ...(i === 9 ? { reason: 'status_503' } : {}), capabilities: ['trivia', 'survival'], max_concurrent: 1 + (i % 3) },
+    health: { ok: i !== 9, checked_at: iso(now - 12_000), latency_ms: 3.4 + i, declared_latency_ms: 800, ...(i === 9 ? { reason: 'status_503' } : {}), capabilities: ['trivia', 'survival'], max_concurrent: 1 + (i % 3) },
     ratings: i < 20 ? { trivia: line, survival: { ...line, rating: rating - 40 } } : {}, running: 0, created_at: iso(now - 5e8),
     outcomes: i < 20 ? { answered: 120 + i * 9, timeout: 3 + i, error: i % 4, invalid: i % 3, rate_limited: i === 6 ? 4 : 0, unavailable: i % 2 } : {},
   };
@@ -75,7 +75,7 @@ export function history(a, slug, now, n = 60) {
   const points = [];
   for (let i = 0; i < Math.min(n, a.ratings[slug].rated_matches); i++) {
     const delta = ((hash(`${a.agent_id}${i}`) % 41) - 20) * 0.9;
-    points.unshift({ match_id: 'm_done_duel', at: iso(now - i * 540_000), rating, delta });
+    points.unshift({ match_id: 'm_done_duel', at: iso(now - i * 540_000), rating, delta, version: i < 14 ? a.version : '0.9' });
     rating -= delta;
   }
   return points;

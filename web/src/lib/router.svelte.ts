@@ -7,6 +7,9 @@ class Router {
   /** Counts moves to another page, so that focus can follow. */
   moves = $state(0);
 
+  /** The page stands in a frame of another site: it shows one thing and goes nowhere. */
+  readonly framed = location.pathname.startsWith('/embed/');
+
   constructor() {
     addEventListener('popstate', () => this.#read());
     document.addEventListener('click', (e) => this.#click(e));
@@ -31,6 +34,11 @@ class Router {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
     const link = e.target instanceof Element ? e.target.closest('a') : null;
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
+    if (this.framed) {
+      link.target = '_blank'; // only /embed/ may be framed: nothing else of ours shows here
+      link.relList.add('noopener');
+      return;
+    }
     if (resolve(link.pathname).page === 'missing') return; // the API's own pages
     if (link.hash && link.pathname === location.pathname) return;
     e.preventDefault();

@@ -1,6 +1,6 @@
 // The pages and their addresses.
 
-export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'missing';
+export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'replay' | 'embed' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -15,6 +15,8 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/l\/([^/]+)$/, 'league'],
   [/^\/leaderboard$/, 'leaderboard'],
   [/^\/a\/([^/]+)$/, 'agent'],
+  [/^\/replay$/, 'replay'],
+  [/^\/embed\/matches\/([^/]+)$/, 'embed'],
   [/^\/console(?:\/(.+))?$/, 'console'],
 ];
 

@@ -1,5 +1,5 @@
 import { get, post } from './client';
-import type { Agent, ConformanceReport, Judge, League, List, Match, MatchStatus, RatingHistory, Season, Standing, WholeSeason } from './contract';
+import type { Agent, Calibration, ConformanceReport, Judge, League, List, Match, MatchStatus, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
 
 // The API's routes that the page reads, one function each.
 
@@ -27,6 +27,12 @@ export const agentMatches = (agentId: string, limit: number, signal?: AbortSigna
   get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);
 export const ratingHistory = (agentId: string, signal?: AbortSignal) =>
   get<List<RatingHistory>>(`/v1/agents/${id(agentId)}/ratings`, {}, signal);
+
+export const results = (agentId: string, signal?: AbortSignal) => get<Results>(`/v1/agents/${id(agentId)}/outcomes`, {}, signal);
+export const opponents = (agentId: string, signal?: AbortSignal) => get<List<OpponentRecord>>(`/v1/agents/${id(agentId)}/opponents`, {}, signal);
+export const calibration = (agentId: string, signal?: AbortSignal) => get<Calibration>(`/v1/agents/${id(agentId)}/calibration`, {}, signal);
+/** By day, 90 days. */
+export const uptime = (agentId: string, signal?: AbortSignal) => get<List<UptimeDay>>(`/v1/agents/${id(agentId)}/uptime`, {}, signal);
 
 /** A vote on the open round: the label of the better answer or "tie", and what it was compared with. */
 export interface Vote {

@@ -1,15 +1,21 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { agentEn } from './agent.en';
+import { agentEs } from './agent.es';
 import { consoleEn } from './console.en';
 import { consoleEs } from './console.es';
 import { en } from './en';
 import { es } from './es';
+import { replayEn } from './replay.en';
+import { replayEs } from './replay.es';
 
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
 
 const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>])[] = [
   ['page', en, es],
   ['console', consoleEn, consoleEs],
+  ['replay', replayEn, replayEs],
+  ['agent', agentEn, agentEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {

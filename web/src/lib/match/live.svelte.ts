@@ -3,7 +3,8 @@ import { ApiError } from '../api/client';
 import type { ArenaEvent } from '../api/contract';
 import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
-import { applyEvents } from './apply';
+import type { Source } from './playback.svelte';
+import { Reel } from './reel';
 import { emptyMatch, fromSnapshot, type MatchState } from './state';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
@@ -14,7 +15,7 @@ const CATCH_UP_MS = 1_500;
  * is shown does not run through the past: the log is taken in silently up to
  * the point where the stream said it stands.
  */
-export class LiveMatch {
+export class LiveMatch implements Source {
   /** The state to draw; undefined until the snapshot is there. */
   state = $state.raw<MatchState>();
   /** True once the log has been read up to the present. */
@@ -22,8 +23,10 @@ export class LiveMatch {
   link = $state<Link>('connecting');
   error = $state.raw<ApiError>();
 
+  /** The whole log, as far as it has been read. */
+  reel: Reel;
+
   readonly id: string;
-  #seen: MatchState;
   #target = Number.POSITIVE_INFINITY;
   #stream: Stream | undefined;
   #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
@@ -33,7 +36,11 @@ export class LiveMatch {
 
   constructor(id: string) {
     this.id = id;
-    this.#seen = emptyMatch(id);
+    this.reel = new Reel(emptyMatch(id));
+  }
+
+  get growing(): boolean {
+    return this.link !== 'ended' && this.link !== 'refused';
   }
 
   /** Begins to follow; the returned function ends it. */
@@ -52,7 +59,7 @@ export class LiveMatch {
     try {
       const snapshot = await fetchMatch(this.id, this.#abort.signal);
       this.error = undefined;
-      this.#seen = fromSnapshot(snapshot);
+      this.reel = new Reel(fromSnapshot(snapshot));
       this.#target = snapshot.seq;
       if (snapshot.seq === 0) this.#publish();
       this.#follow();
@@ -84,7 +91,7 @@ export class LiveMatch {
   /** The log began anew; what was shown stays until it has been read again. */
   #restart(): void {
     this.#queue.stop();
-    this.#seen = emptyMatch(this.id);
+    this.reel = new Reel(emptyMatch(this.id));
     this.#target = 0;
     this.caughtUp = false;
     clearTimeout(this.#timer);
@@ -98,16 +105,16 @@ export class LiveMatch {
   }
 
   #apply(events: ArenaEvent[]): void {
-    this.#seen = applyEvents(this.#seen, events);
-    if (this.caughtUp) this.state = this.#seen;
-    else if (this.#seen.seq >= this.#target) this.#publish();
+    this.reel.push(events);
+    if (this.caughtUp) this.state = this.reel.head;
+    else if (this.reel.head.seq >= this.#target) this.#publish();
     // The snapshot may know the end already: only the log's own last event ends the reading.
     if (events.some((e) => e.type === 'match_finished' || e.type === 'match_void')) this.#over();
   }
 
   #publish(): void {
     clearTimeout(this.#timer);
-    this.state = this.#seen;
+    this.state = this.reel.head;
     this.caughtUp = true;
   }
 

@@ -3,25 +3,24 @@ import { isOver, lastRound, type MatchState, type Round } from './state';
 /** How long a closed round stays on the stage before the next one takes it. */
 export const DWELL_MS = 2_000;
 
-/**
- * Which round is on the stage: the one that the reader chose, else the newest
- * one, held back a moment so that a reveal can be seen.
- */
+/** Which round is on the stage: the newest one, held back a moment so that a reveal can be seen. */
 export class ShownRound {
-  chosen = $state<number>();
   #auto = $state(0);
   #closedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #match: () => MatchState | undefined;
-  readonly round: Round | undefined = $derived.by(() => this.#match()?.rounds.find((r) => r.no === (this.chosen ?? this.#auto)));
-  /** True when the stage shows the end of the match rather than a chosen round. */
+  readonly #held: () => boolean;
+  readonly round: Round | undefined = $derived.by(() => this.#match()?.rounds.find((r) => r.no === this.#auto));
+  /** True when the stage shows the end of the match. */
   readonly final = $derived.by(() => {
     const m = this.#match();
-    return !!m && isOver(m) && this.chosen === undefined && this.#auto === (lastRound(m)?.no ?? 0);
+    return !!m && isOver(m) && this.#auto === (lastRound(m)?.no ?? 0);
   });
 
-  constructor(match: () => MatchState | undefined) {
+  /** held: whether the next round waits. A replay has pauses of its own. */
+  constructor(match: () => MatchState | undefined, held: () => boolean = () => true) {
     this.#match = match;
+    this.#held = held;
     $effect(() => this.#follow(match()));
     $effect(() => () => clearTimeout(this.#timer));
   }
@@ -32,7 +31,8 @@ export class ShownRound {
     const shown = m.rounds.find((r) => r.no === this.#auto);
     if (shown?.closedAt && !this.#closedAt) this.#closedAt = Date.now();
     if (newest.no === this.#auto) return;
-    const wait = shown && this.#closedAt ? this.#closedAt + DWELL_MS - Date.now() : 0;
+    // Only the round that follows waits: whoever leaps is there at once.
+    const wait = shown && this.#closedAt && this.#held() && newest.no === this.#auto + 1 ? this.#closedAt + DWELL_MS - Date.now() : 0;
     clearTimeout(this.#timer);
     if (wait > 0) this.#timer = setTimeout(() => this.#go(), wait);
     else this.#go();

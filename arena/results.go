@@ -1,0 +1,22 @@
+package arena
+
+import "time"
+
+// RoundResult is how a closed round ended for one seat: how its answer was
+// judged, or the outcome of an attempt that gave none.
+type RoundResult string
+
+// The results of an answer. Any other result is the Outcome of the round.
+const (
+	ResultRight    RoundResult = "right"    // at least the whole point
+	ResultPartial  RoundResult = "partial"  // a part of the point
+	ResultWrong    RoundResult = "wrong"    // nothing
+	ResultUnjudged RoundResult = "unjudged" // a speech before the end of its half
+)
+
+// ResultCount counts the rounds of an agent that ended in the same way.
+type ResultCount struct {
+	Result RoundResult
+	Rounds int
+	Mean   time.Duration // from request to answer, as the arena measured it
+}

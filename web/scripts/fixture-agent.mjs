@@ -1,0 +1,43 @@
+// What the fixture world knows of one agent beside its matches, in the forms
+// of the API: made from its id, so that it is the same at every request.
+const hash = (text) => [...text].reduce((h, c) => (h * 31 + c.codePointAt(0)) % 9973, 7);
+
+export function results(agent) {
+  const outcomes = agent.outcomes ?? {};
+  const answered = outcomes.answered ?? 0;
+  const right = Math.round(answered * (0.5 + (hash(agent.agent_id) % 40) / 100));
+  const partial = Math.round((answered - right) / 5);
+  const causes = Object.entries(outcomes).filter(([o, n]) => o !== 'answered' && n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 9000 }));
+  const verdicts = [['right', right], ['partial', partial], ['wrong', answered - right - partial]].filter(([, n]) => n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 2600 }));
+  const items = [...verdicts, ...causes].sort((a, b) => b.rounds - a.rounds);
+  return { agent_id: agent.agent_id, rounds: items.reduce((n, r) => n + r.rounds, 0), items };
+}
+
+export function opponents(agent, agents) {
+  if (!Object.keys(agent.ratings).length) return [];
+  return agents.filter((a) => a !== agent).slice(0, 14).map((a, i) => {
+    const wins = hash(a.agent_id + agent.agent_id) % (14 - i);
+    const losses = hash(agent.agent_id + a.agent_id) % (12 - (i >> 1));
+    return { agent_id: a.agent_id, name: a.name, matches: wins + losses + (i % 3), wins, draws: i % 3, losses };
+  }).sort((a, b) => b.matches - a.matches);
+}
+
+export function calibration(agent) {
+  const known = Object.keys(agent.ratings).length > 0;
+  const bins = Array.from({ length: 10 }, (_, i) => {
+    const count = known && i >= 3 ? 6 + i * 5 : 0;
+    return { from: i / 10, to: (i + 1) / 10, count, mean_confidence: count ? (i + 0.55) / 10 : null, right_share: count ? Math.min(0.97, 0.18 + i * 0.075) : null };
+  });
+  const answers = bins.reduce((n, b) => n + b.count, 0);
+  return {
+    agent_id: agent.agent_id, declared: true, answers, brier: answers ? 0.187 : null, bins,
+    tokens: { declared: true, answers, total: answers * 310, per_right: answers ? 462 : null },
+  };
+}
+
+export function uptime(now) {
+  return Array.from({ length: 80 }, (_, i) => {
+    const failed = i % 23 === 4 ? 700 : i % 9 === 2 ? 12 : 0;
+    return { day: new Date(now - (79 - i) * 86_400_000).toISOString().slice(0, 10), ok: 2880 - failed, failed };
+  }).filter((_, i) => i !== 30 && i !== 31);
+}

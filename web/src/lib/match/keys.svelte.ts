@@ -1,0 +1,74 @@
+// The keys of a replay.
+
+export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'moment' | 'legend' | 'leave';
+
+/** For the legend, in its order. */
+export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
+  { keys: [' '], act: 'toggle' },
+  { keys: ['←'], act: 'event.back' },
+  { keys: ['→'], act: 'event.next' },
+  { keys: ['k', '⇧ ←'], act: 'round.back' },
+  { keys: ['j', '⇧ →'], act: 'round.next' },
+  { keys: ['n'], act: 'moment' },
+  { keys: ['?'], act: 'legend' },
+  { keys: ['Esc'], act: 'leave' },
+];
+
+const STORE = 'arena.shortcuts';
+
+/** Whether keys do anything: someone who speaks to the computer may press them without knowing. */
+export class Shortcuts {
+  on = $state(stored() !== 'off');
+
+  set(on: boolean): void {
+    this.on = on;
+    try {
+      localStorage.setItem(STORE, on ? 'on' : 'off');
+    } catch {
+      // No storage: the choice lives as long as the page.
+    }
+  }
+}
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(STORE);
+  } catch {
+    return null;
+  }
+}
+
+export const shortcuts = new Shortcuts();
+
+/** What a key press asks for; nothing where the focused element needs the key itself. */
+export function actOf(e: KeyboardEvent): Act | undefined {
+  if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return undefined;
+  const at = e.target instanceof Element ? e.target : null;
+  const slider = at?.matches('input[type="range"]');
+  // The slider's own arrows would move it by a thousandth of a round.
+  if (slider && ['ArrowLeft', 'ArrowDown'].includes(e.key)) return e.shiftKey ? 'round.back' : 'event.back';
+  if (slider && ['ArrowRight', 'ArrowUp'].includes(e.key)) return e.shiftKey ? 'round.next' : 'event.next';
+  if (slider && e.key === 'PageDown') return 'round.back';
+  if (slider && e.key === 'PageUp') return 'round.next';
+  if (!slider && at?.matches('input, textarea, select, [contenteditable]')) return undefined;
+  if (e.key === 'Escape') return 'leave';
+  if (!shortcuts.on) return undefined;
+  switch (e.key) {
+    case ' ':
+      return at?.matches('button, a, summary') ? undefined : 'toggle';
+    case 'ArrowLeft':
+      return e.shiftKey ? 'round.back' : 'event.back';
+    case 'ArrowRight':
+      return e.shiftKey ? 'round.next' : 'event.next';
+    case 'j':
+      return 'round.next';
+    case 'k':
+      return 'round.back';
+    case 'n':
+      return 'moment';
+    case '?':
+      return 'legend';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,14 @@
+import { t } from '../i18n/index.svelte';
+import { lastRound, ranking, type MatchState } from './state';
+
+/** What a screen reader hears of a match: one sentence per round, and the result. */
+export function newsOf(match: MatchState): string {
+  if (match.status === 'finished') {
+    const first = ranking(match).filter((s) => s.place === 1);
+    return first.length === 1 ? t('match.wins', { name: first[0]?.name ?? '' }) : t('match.draw');
+  }
+  const last = lastRound(match);
+  if (!last) return '';
+  if (!last.closedAt) return t('match.announce.round', { n: last.no, task: last.debate?.motion ?? last.task.description });
+  return last.correct ? t('match.announce.closed', { n: last.no, correct: last.correct }) : t('match.announce.closed.plain', { n: last.no });
+}

@@ -1,0 +1,17 @@
+import { getContext, setContext } from 'svelte';
+import { fastNow } from '../now.svelte';
+
+// The clock of the match that is shown: the server's, or that of a replay.
+
+export interface MatchTime {
+  /** Milliseconds since 1970; follows it where it is read. */
+  now(): number;
+  /** How fast it runs: 1 is real time, 0 stands still. */
+  rate(): number;
+}
+
+const KEY = Symbol('match time');
+const live: MatchTime = { now: fastNow, rate: () => 1 };
+
+export const setMatchTime = (time: MatchTime): MatchTime => setContext(KEY, time);
+export const matchTime = (): MatchTime => getContext<MatchTime | undefined>(KEY) ?? live;
