@@ -95,6 +95,10 @@ test-web: web/node_modules/.package-lock.json ## The unit tests and types of the
 test-browser: build ## The pages in headless Chromium, against the real binary
 	scripts/browser-test.sh
 
+.PHONY: bench-page
+bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser
+	CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} scripts/with-demo.sh node web/tests/bench/page.mjs
+
 .PHONY: screens
 screens: build ## The same, and its pictures go to docs/screens
 	SCREENS_DIR=$(CURDIR)/docs/screens scripts/browser-test.sh

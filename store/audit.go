@@ -22,12 +22,15 @@ func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
 }
 
 // AuditLog lists the entries, newest first.
-func (s *Store) AuditLog(ctx context.Context, p arena.Page) ([]arena.AuditEntry, string, error) {
+func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error) {
 	after, err := listAudit.open(p)
 	if err != nil {
 		return nil, "", err
 	}
 	var c clauses
+	if f.Find != "" {
+		c.and("(actor = ? OR action = ? OR target = ?)", f.Find, f.Find, f.Find)
+	}
 	if after != "" {
 		c.and("id < ?", after)
 	}

@@ -56,6 +56,8 @@ var tables = []table{
 	{"conversations", []string{"key"}, 512},
 	{"secret_bases", []string{"agent_id"}, 512},
 	{"peers", []string{"agent_id"}, 512},
+	{"nodes", []string{"node"}, 512},
+	{"banner", []string{"one"}, 1},
 	{"mail", []string{"box", "n"}, 256},
 	{"seen", []string{"scope", "id"}, 1024},
 	{"envelopes", []string{"no"}, 256}, // up to 64 KiB each

@@ -121,3 +121,10 @@ func (h *handle) texts() []string {
 
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }
+
+// MoversQuery, OpenRounds and LastSeasonsQuery are the texts of three queries.
+const (
+	MoversQuery      = moversQuery
+	OpenRounds       = openRounds
+	LastSeasonsQuery = lastSeasons
+)

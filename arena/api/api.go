@@ -185,15 +185,16 @@ func (o Options) validate() error {
 // of its own and needs no closing.
 type API struct {
 	Options
-	engine    *gin.Engine
-	huma      huma.API
-	limiters  limiters
-	ranks     rankCache
-	strangers http.CrossOriginProtection // pages of others, in browsers that would add a cookie
-	llms      llmsCache
-	startedAt time.Time
-	openapi   []byte // the document of /v1/openapi.json
-	docs      []byte // the page of /docs
+	engine     *gin.Engine
+	huma       huma.API
+	limiters   limiters
+	ranks      rankCache
+	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
+	llms       llmsCache
+	highlights highlights
+	startedAt  time.Time
+	openapi    []byte // the document of /v1/openapi.json
+	docs       []byte // the page of /docs
 }
 
 // New joins the parts into a handler.

@@ -85,10 +85,13 @@ type auditView struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-type listAuditInput struct{ PageParams }
+type listAuditInput struct {
+	PageParams
+	Find string `query:"find" maxLength:"200" doc:"Only entries whose actor, action or target is this."`
+}
 
 func (a *API) listAudit(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
-	entries, next, err := a.Store.AuditLog(ctx, in.page())
+	entries, next, err := a.Store.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,22 @@ type Limits struct {
 	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
 	RehearsalsPerHour int // of one owner
 	AgentsPerOwner    int // agents of one owner that are not retired, at most 100
+	ChallengesPerDay  int // of one owner
+	ChallengedPerDay  int // of one opponent, by all owners
 }
 
 // DefaultLimits are those of the rulebook.
 func DefaultLimits() Limits {
-	return Limits{AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12}
+	return Limits{
+		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12,
+		ChallengesPerDay: 20, ChallengedPerDay: 60,
+	}
 }
 
+const day = 24 * time.Hour
+
 type limiters struct {
-	address, token, signUp, check, rehearsal *limiter
+	address, token, signUp, check, rehearsal, challenge, challenged *limiter
 }
 
 func newLimiters(l Limits) limiters {
@@ -37,6 +44,7 @@ func newLimiters(l Limits) limiters {
 		signUp:    newLimiter(l.SignUpsPerHour, time.Hour),
 		check:     newLimiter(l.ChecksPerMinute, time.Minute),
 		rehearsal: newLimiter(l.RehearsalsPerHour, time.Hour),
+		challenge: newLimiter(l.ChallengesPerDay, day), challenged: newLimiter(l.ChallengedPerDay, day),
 	}
 }
 

@@ -35,8 +35,8 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	if err != nil {
 		return nil, atField("league", err)
 	}
-	if !slices.Contains([]arena.LeagueStatus{arena.LeagueOpen, arena.LeagueRunning, arena.LeagueFrozen}, l.Status) {
-		return nil, arena.Errorf(arena.CodeConflict, "league %s is %s; a match needs it to be open, running or frozen", l.Slug, l.Status)
+	if err := takesMatches(l); err != nil {
+		return nil, err
 	}
 	settings, err := a.matchSettings(l, b.Rounds, b.Rated)
 	if err != nil {
@@ -54,11 +54,16 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 		ID: arena.NewID(arena.MatchPrefix, now), League: l.Slug, Status: arena.MatchScheduled, Settings: settings,
 		Seed: newSeed(), Seats: seats, CreatedAt: now, StartsAt: startsAt,
 	}
-	body := arena.MatchScheduledBody{League: l.Slug, StartsAt: startsAt.Format(arena.TimeFormat), Rated: settings.Rated}
-	for _, s := range seats {
+	return a.schedule(ctx, m)
+}
+
+// schedule stores a match with its first event, and tells of it.
+func (a *API) schedule(ctx context.Context, m arena.Match) (*output[matchView], error) {
+	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated}
+	for _, s := range m.Seats {
 		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version})
 	}
-	scheduled, err := newEvent(m, now, arena.EventMatchScheduled, body)
+	scheduled, err := newEvent(m, m.CreatedAt, arena.EventMatchScheduled, body)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +75,14 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	a.Wake()
 	m.Seq = scheduled.Seq
 	return answer(a.viewMatch(m)) // as it was created: reading it would compete with its start
+}
+
+// takesMatches refuses a league that is in no state to play.
+func takesMatches(l arena.League) error {
+	if !slices.Contains([]arena.LeagueStatus{arena.LeagueOpen, arena.LeagueRunning, arena.LeagueFrozen}, l.Status) {
+		return arena.Errorf(arena.CodeConflict, "league %s is %s; a match needs it to be open, running or frozen", l.Slug, l.Status)
+	}
+	return nil
 }
 
 // matchSettings are the league's with what the request changes.

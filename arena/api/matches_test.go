@@ -353,8 +353,8 @@ func TestAPI_getStatus_nodes(t *testing.T) {
 	w.play(w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id"))
 	r := w.do("GET", "/v1/admin/status", w.admin, nil).is(200)
 	want := []any{
-		object{"node": "nd_runner", "matches": 1.0, "self": false},
-		object{"node": "nd_test", "matches": 0.0, "self": true},
+		object{"node": "nd_runner", "matches": 1.0, "self": false, "alive": true, "draining": false},
+		object{"node": "nd_test", "matches": 0.0, "self": true, "alive": true, "draining": false, "version": "v0.0.0-test"},
 	}
 	if diff := cmp.Diff(want, r.at("nodes")); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)

@@ -64,6 +64,7 @@ func matrix() map[string]answers {
 
 		"create-pack": admins(201), "list-packs": admins(200), "get-pack": admins(200),
 
+		"challenge": {401, 201, 404, 403, 401}, "get-lobby": open(200),
 		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
 		"void-match": admins(200), "get-match-record": open(409), "rescore-match": admins(200), "list-verdicts": open(200),
 		"get-match-card": open(200),
@@ -81,6 +82,7 @@ func matrix() map[string]answers {
 		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "list-anomalies": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
+		"get-banner": open(200), "set-banner": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
 	}
 }
@@ -213,6 +215,10 @@ func (m *matrixWorld) body(r route, name string) any {
 		return object{"title": "Another"}
 	case "create-match":
 		return m.matchBody(name)
+	case "challenge":
+		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, name, "quiz")}
+	case "set-banner":
+		return object{"text": name}
 	case "vote":
 		return object{"round": 1, "better": "A"}
 	case "rehearse":

@@ -15,6 +15,7 @@ type Store interface {
 	leagueStore
 	matchStore
 	auditStore
+	operationStore
 }
 
 type accountStore interface {
@@ -82,7 +83,15 @@ type matchStore interface {
 
 type auditStore interface {
 	Audit(ctx context.Context, e arena.AuditEntry) error
-	AuditLog(ctx context.Context, p arena.Page) ([]arena.AuditEntry, string, error)
+	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
+}
+
+type operationStore interface {
+	Operations(ctx context.Context) (arena.Operations, error)
+	Banner(ctx context.Context) (arena.Banner, error)
+	SetBanner(ctx context.Context, b arena.Banner) error
+	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
+	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
 }
 
 // Publisher tells spectators what was committed.

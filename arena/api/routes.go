@@ -108,6 +108,8 @@ func routes() []route {
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", handle((*API).getPack), nil},
 
 		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", handle((*API).createMatch), nil},
+		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", handle((*API).challenge), nil},
+		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", handle((*API).getLobby), nil},
 		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handle((*API).listMatches), nil},
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handle((*API).getMatch), nil},
 		{post, "/v1/matches/{id}/cancel", scopeAdmin, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", handle((*API).cancelMatch), nil},
@@ -150,6 +152,8 @@ func routes() []route {
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
 		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handle((*API).listAnomalies), nil},
+		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", handle((*API).getBanner), nil},
+		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", handle((*API).setBanner), nil},
 		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handle((*API).verifyRatings), nil},
 		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Compute a league's ratings anew from its answers", handle((*API).rebuildRatings), nil},
 		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handle((*API).drainNode), nil},

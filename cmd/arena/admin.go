@@ -24,7 +24,8 @@ type AdminCmd struct {
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
 	Audit     AdminAuditCmd     `cmd:"" help:"Show who did what, newest first."`
 	Anomalies AdminAnomaliesCmd `cmd:"" help:"Show what chance hardly does in a league: copied answers, traded wins."`
-	Status    AdminStatusCmd    `cmd:"" help:"Show sizes, nodes and version."`
+	Banner    AdminBannerCmd    `cmd:"" help:"Set the text that every page shows, or remove it."`
+	Status    AdminStatusCmd    `cmd:"" help:"Show sizes, nodes, queue and what is slow or failed."`
 	Drain     AdminDrainCmd     `cmd:"" help:"Make the node that answers give its matches to others."`
 }
 
@@ -260,11 +261,29 @@ func (c *rebuildCmd) Run(app *App, admin *AdminCmd) error {
 }
 
 // AdminAuditCmd is `arena admin audit`.
-type AdminAuditCmd struct{ listCmd }
+type AdminAuditCmd struct {
+	listCmd
+
+	Find string `placeholder:"WORD" help:"Only entries whose actor, action or target is this."`
+}
 
 // Run prints one page of the audit log.
 func (c *AdminAuditCmd) Run(app *App, admin *AdminCmd) error {
-	return admin.call(app, http.MethodGet, "/v1/admin/audit"+c.query(), nil)
+	path := "/v1/admin/audit" + c.query()
+	if c.Find != "" {
+		path += "&find=" + url.QueryEscape(c.Find)
+	}
+	return admin.call(app, http.MethodGet, path, nil)
+}
+
+// AdminBannerCmd is `arena admin banner`.
+type AdminBannerCmd struct {
+	Text string `arg:"" optional:"" help:"One line; left out: none is shown any more."`
+}
+
+// Run sets the banner.
+func (c *AdminBannerCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, "/v1/admin/banner", map[string]string{"text": c.Text})
 }
 
 // AdminAnomaliesCmd is `arena admin anomalies`.

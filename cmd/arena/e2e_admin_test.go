@@ -44,7 +44,10 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "ratings", "verify"), `"ok": true`)
 	says(admin("", exitOK, "ratings", "rebuild", "cup"), `"settlements": 0`)
 	says(admin("", exitOK, "audit", "--limit", "3"), `"action": "rebuild-ratings"`)
-	says(admin("", exitOK, "status"), `"version": "`)
+	says(admin("", exitOK, "audit", "--find", "create-league"), `"target": "cup"`)
+	says(admin("", exitOK, "banner", "Down at six"), `"text": "Down at six"`)
+	says(admin("", exitOK, "banner"), `"text": ""`)
+	says(admin("", exitOK, "status"), `"version": "`, `"alive": true`, `"due": 0`)
 	says(admin("", exitFailure, "--token", "wrong", "status"), "401 unauthorized")
 	says(admin("", exitOK, "league", "finish", "cup"), `"status": "finished"`)
 }

@@ -31,6 +31,7 @@ func (s *server) jobs() []job {
 		}},
 		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
+		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
 		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
@@ -38,6 +39,13 @@ func (s *server) jobs() []job {
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
 	}
+}
+
+// beat tells the other nodes that this one lives, and how it is.
+func (s *server) beat(ctx context.Context) error {
+	n := arena.Node{ID: s.node, Version: readBuildInfo().Version, StartedAt: s.startedAt, Draining: s.draining.Load()}
+	n.LastError, n.LastErrorAt = s.lastError.read()
+	return s.store.Beat(ctx, n)
 }
 
 // archive packs the logs of matches that have been over for long enough.

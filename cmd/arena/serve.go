@@ -92,6 +92,11 @@ func (s *server) Run(ctx context.Context) error {
 	stopRunning()
 	jobs()
 	failed = errors.Join(failed, <-matches)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastBeat)
+	if err := s.beat(last); err != nil { // the others see that it left in good order
+		s.log.Warn("the last sign of life is lost", "error", err)
+	}
+	cancel()
 	stopStreaming()
 	failed = errors.Join(failed, <-hub)
 	if failed == nil {
@@ -147,6 +152,9 @@ func (s *server) Close() error {
 	}
 	return errors.Join(problems...)
 }
+
+// lastBeat is how long the last sign of life may take: the database may be away.
+const lastBeat = 2 * time.Second
 
 // readyFile is what --ready-file holds.
 type readyFile struct {

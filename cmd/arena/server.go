@@ -45,8 +45,11 @@ type server struct {
 	cfg  Config
 	log  *slog.Logger
 	node string
-	url  string // public
-	opts serverOptions
+
+	startedAt time.Time
+	lastError *lastError
+	url       string // public
+	opts      serverOptions
 
 	adminToken    string // known in clear text: given or just made
 	newAdminToken string // just made
@@ -97,7 +100,11 @@ const connsPerHost = 256
 // newServer makes the parts in the order in which they need each other. It
 // listens, but answers nothing before Run.
 func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOptions) (_ *server, err error) {
-	s := &server{cfg: cfg, log: log, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), drainAsked: make(chan struct{})}
+	s := &server{
+		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainAsked: make(chan struct{}),
+	}
+	log = slog.New(s.lastError.of(log.Handler()))
+	s.log = log
 	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {

@@ -312,3 +312,5 @@ func fencing(f *fixture) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }

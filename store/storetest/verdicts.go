@@ -89,13 +89,22 @@ func auditLog(f *fixture) {
 		f.ok(f.Audit(ctx, e))
 		want = append([]arena.AuditEntry{e}, want...)
 	}
-	first, next, err := f.AuditLog(ctx, arena.Page{Limit: 2})
+	first, next, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2})
 	f.ok(err)
 	f.equal(want[:2], first)
-	rest, next, err := f.AuditLog(ctx, arena.Page{Limit: 2, Cursor: next})
+	rest, next, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 2, Cursor: next})
 	f.ok(err)
 	f.equal(want[2:], rest)
 	f.equal("", next)
+
+	other := want[0]
+	other.ID, other.Actor, other.Action, other.Target = "au_3", "ow_1", "agent.pause", "ag_1"
+	f.ok(f.Audit(ctx, other))
+	for find, n := range map[string]int{"ow_1": 1, "ag_1": 1, "agent.pause": 1, "admin": 3, "league.start": 3, "trivi": 0} {
+		found, _, err := f.AuditLog(ctx, arena.AuditFilter{Find: find}, arena.Page{Limit: 9})
+		f.ok(err)
+		f.equal(n, len(found))
+	}
 }
 
 func fits(f *fixture) {

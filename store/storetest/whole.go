@@ -77,6 +77,7 @@ func strangeText(f *fixture) {
 			"Append":     second(f.AppendEvents(ctx, text, text, nil)),
 			"Release":    f.ReleaseLease(ctx, arena.Lease{MatchID: text}),
 			"Pauses":     second(f.Pauses(ctx, []string{text}, start)),
+			"AuditLog":   third(f.AuditLog(ctx, arena.AuditFilter{Find: text}, arena.Page{Limit: 1})),
 			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
 		}
 		for name, err := range calls {

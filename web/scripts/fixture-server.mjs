@@ -59,6 +59,11 @@ function route(w, url) {
     const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
     return list(matches().filter((m) => (!status || status.includes(m.status)) && (!league || m.league === league)));
   }
+  if (kind === 'banner') return { text: '' };
+  if (kind === 'lobby') {
+    const of = (status) => matches().filter((m) => m.status === status);
+    return { live: of('running'), next: of('scheduled'), recent: of('finished'), ratings: {}, leagues: w.leagues.map((league) => ({ league })), upsets: [], movers: [], banner: { text: '' } };
+  }
   if (kind === 'matches' && w.logs.has(id) && !more) return matchOf(w.logs.get(id), now);
   if (kind === 'agents' && !id) return list(w.agents.filter((a) => a.name.includes(url.searchParams.get('q') ?? '')));
   if (kind === 'agents' && agent) {

@@ -1,13 +1,19 @@
 // Collects what comes in and hands it on once per drawn frame, however many
-// events a second there are. A hidden page draws no frames; a timer serves it.
+// events a second there are; when very many come, eight times a second, which
+// is as much as anyone can read. A hidden page draws no frames; a timer serves
+// it.
 
 const HIDDEN_MS = 500;
+/** More than this in one frame is very many. */
+const MANY = 8;
+const PACE_MS = 125;
 
 export class FrameQueue<T> {
   readonly #flush: (items: T[]) => void;
   #items: T[] = [];
   #frame = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #wait = 0;
 
   constructor(flush: (items: T[]) => void) {
     this.#flush = flush;
@@ -16,8 +22,11 @@ export class FrameQueue<T> {
   push(item: T): void {
     this.#items.push(item);
     if (this.#items.length > 1) return;
-    this.#frame = requestAnimationFrame(this.flush);
-    this.#timer = setTimeout(this.flush, HIDDEN_MS);
+    if (this.#wait) this.#timer = setTimeout(this.flush, this.#wait);
+    else {
+      this.#frame = requestAnimationFrame(this.flush);
+      this.#timer = setTimeout(this.flush, HIDDEN_MS);
+    }
   }
 
   /** Hands everything on now. */
@@ -26,6 +35,7 @@ export class FrameQueue<T> {
     if (!this.#items.length) return;
     const items = this.#items;
     this.#items = [];
+    this.#wait = items.length > MANY ? PACE_MS : 0;
     this.#flush(items);
   };
 

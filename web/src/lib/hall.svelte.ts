@@ -1,8 +1,7 @@
-import * as api from './api/arena';
 import { ApiError } from './api/client';
-import type { ArenaEvent } from './api/contract';
+import type { ArenaEvent, Match } from './api/contract';
 import { FrameQueue } from './frame';
-import { applyHall, emptyHall, hallOf, RECENT, type Hall } from './lobby';
+import { applyHall, emptyHall, hallOf, type Hall } from './lobby';
 import { Stream, type Link, type Topic } from './stream';
 
 const RETRY_MS = 4_000;
@@ -19,26 +18,28 @@ export class LiveHall {
   error = $state.raw<ApiError>();
 
   readonly #league: string | undefined;
+  readonly #read: (signal: AbortSignal) => Promise<readonly Match[]>;
   readonly #over: ((league: string) => void) | undefined;
   readonly #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
   #pending: ArenaEvent[] | undefined;
   #abort: AbortController | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  /** over is called with the league of each match that ends. */
-  constructor(league?: string, over?: (league: string) => void) {
+  /** read gives the lists; over is called with the league of each match that ends. */
+  constructor(league: string | undefined, read: (signal: AbortSignal) => Promise<readonly Match[]>, over?: (league: string) => void) {
     this.#league = league;
+    this.#read = read;
     this.#over = over;
   }
 
   start(): () => void {
     const topic: Topic = this.#league === undefined ? { lobby: true } : { league: this.#league };
     const stream = new Stream(topic, {
-      hello: () => void this.#load(),
+      hello: () => void this.load(),
       event: (e) => this.#queue.push(e),
       link: (link) => (this.link = link),
     });
-    void this.#load();
+    void this.load();
     stream.start();
     return () => {
       stream.stop();
@@ -48,28 +49,24 @@ export class LiveHall {
     };
   }
 
-  async #load(): Promise<void> {
+  /** Reads the lists anew; a read under way is dropped. */
+  async load(): Promise<void> {
     this.#abort?.abort();
     clearTimeout(this.#retry);
     const abort = new AbortController();
     this.#abort = abort;
     this.#pending ??= [];
-    const league = this.#league === undefined ? {} : { league: this.#league };
     try {
-      const lists = await Promise.all([
-        api.matches({ ...league, status: 'running', limit: 50 }, abort.signal),
-        api.matches({ ...league, status: 'scheduled', limit: 20 }, abort.signal),
-        api.matches({ ...league, status: 'finished', limit: RECENT }, abort.signal),
-      ]);
+      const matches = await this.#read(abort.signal);
       if (abort.signal.aborted) return;
-      this.hall = this.#pending.reduce(applyHall, hallOf(lists.flatMap((l) => l.items)));
+      this.hall = this.#pending.reduce(applyHall, hallOf(matches));
       this.#pending = undefined;
       this.error = undefined;
       this.ready = true;
     } catch (cause) {
       if (abort.signal.aborted) return;
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
-      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.#load(), RETRY_MS);
+      if (this.error.status === 0 || this.error.status >= 429) this.#retry = setTimeout(() => void this.load(), RETRY_MS);
     }
   }
 

@@ -62,4 +62,15 @@ describe('the hall', () => {
     const decided = match('m_2', { seats: [seat('ag_1', 2), seat('ag_2', 0)] });
     expect(worth(match('m_1'))).toBeGreaterThan(worth(decided));
   });
+
+  it('weighs ratings: the strong before the weak, the even before the one-sided, an upset before the expected', () => {
+    const at = (a: number, b: number, points: readonly [number, number] = [1, 1]) => {
+      const m = match('m_1', { round: 4, seats: [seat('ag_1', points[0]), seat('ag_2', points[1])] });
+      return worth(m, { [m.league]: { ag_1: a, ag_2: b } });
+    };
+    expect(at(1900, 1900)).toBeGreaterThan(at(1400, 1400));
+    expect(at(1600, 1600)).toBeGreaterThan(at(1800, 1400));
+    expect(at(1400, 1800, [2, 1])).toBeGreaterThan(at(1800, 1400, [2, 1]));
+    expect(worth(match('m_1'), { other: { ag_1: 1900 } })).toBe(worth(match('m_1')));
+  });
 });

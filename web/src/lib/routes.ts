@@ -1,6 +1,6 @@
 // The pages and their addresses.
 
-export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'replay' | 'embed' | 'missing';
+export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -18,6 +18,7 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/replay$/, 'replay'],
   [/^\/embed\/matches\/([^/]+)$/, 'embed'],
   [/^\/console(?:\/(.+))?$/, 'console'],
+  [/^\/admin(?:\/(.+))?$/, 'admin'],
 ];
 
 export function resolve(path: string, search = ''): Route {

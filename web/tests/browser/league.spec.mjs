@@ -84,3 +84,20 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   await close();
   await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, origin);
 });
+
+test('a frozen board is hidden while the reader looks on, and comes back from the last place up', { timeout: PATIENCE }, async (t) => {
+  const league = await leagueOf((l) => l.format === 'ladder' && l.status === 'running' && l.rated && !l.debate);
+  t.after(() => send('POST', `/v1/leagues/${league.slug}/resume`));
+  const { page, faults, close } = await open(`/l/${league.slug}?view=ratings`);
+  await page.locator(`${id('standings')}:not(.reveal)`).waitFor();
+  assert.equal((await send('POST', `/v1/leagues/${league.slug}/freeze`)).status, 200);
+  await page.locator(id('table-frozen')).waitFor({ timeout: PATIENCE });
+  assert.equal(await page.locator(id('standing')).count(), 0);
+  assert.equal((await send('POST', `/v1/leagues/${league.slug}/resume`)).status, 200);
+  await page.locator(`${id('standings')}.reveal`).waitFor({ timeout: PATIENCE });
+  const delays = await page.locator(`${id('standing')}`).evaluateAll((rows) => rows.map((r) => parseFloat(getComputedStyle(r).animationDelay)));
+  assert.deepEqual(delays, [...delays].sort((a, b) => b - a), 'the first place comes before the last');
+  assert.ok(delays.length > 1 && delays[0] > 0);
+  assert.deepEqual(faults, []);
+  await close();
+});

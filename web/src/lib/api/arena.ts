@@ -1,5 +1,5 @@
 import { get, post } from './client';
-import type { Agent, Calibration, ConformanceReport, Judge, League, List, Match, MatchStatus, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
+import type { Agent, Calibration, ConformanceReport, Judge, League, List, Lobby, Match, MatchStatus, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
 
 // The API's routes that the page reads, one function each.
 
@@ -11,6 +11,9 @@ export interface MatchQuery {
 
 const id = encodeURIComponent;
 
+/** All that the first page shows. */
+export const lobby = (signal?: AbortSignal) => get<Lobby>('/v1/lobby', {}, signal);
+export const banner = (signal?: AbortSignal) => get<Lobby['banner']>('/v1/banner', {}, signal);
 export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', {}, signal);
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
 export const standings = (slug: string, signal?: AbortSignal) =>
@@ -19,6 +22,11 @@ export const standings = (slug: string, signal?: AbortSignal) =>
 export const seasons = (slug: string, signal?: AbortSignal) => get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, {}, signal);
 export const season = (slug: string, no: number, signal?: AbortSignal) => get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
 export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/leagues/${id(slug)}/judge`, {}, signal);
+/** The matches of a league that its page shows: live, to come, finished. */
+export const leagueMatches = async (slug: string, signal?: AbortSignal): Promise<Match[]> => {
+  const lists = await Promise.all((['running', 'scheduled', 'finished'] as const).map((status) => matches({ league: slug, status, limit: status === 'running' ? 50 : 20 }, signal)));
+  return lists.flatMap((l) => l.items);
+};
 export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
 export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/matches/${id(matchId)}`, {}, signal);
 export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);

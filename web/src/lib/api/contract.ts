@@ -11,6 +11,7 @@ export type AgentRating = Schemas['AgentRating'];
 export type Conformance = NonNullable<Agent['conformance']>;
 export type ConformanceReport = Schemas['ConformanceReport'];
 export type League = Schemas['League'];
+export type Lobby = Schemas['Lobby'];
 export type Match = Schemas['Match'];
 export type MatchSeat = Schemas['Seat'];
 export type Problem = Schemas['Problem'];

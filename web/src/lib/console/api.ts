@@ -1,5 +1,5 @@
 import { post, url } from '$lib/api/client';
-import type { Agent, List } from '$lib/api/contract';
+import type { Agent, List, Match } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
 import { session, type Me } from './session.svelte';
 
@@ -34,6 +34,11 @@ export const retire = (agentId: string) => session.call<void>('DELETE', at(agent
 export const enter = (slug: string, agentId: string, password: string) =>
   session.call<void>('PUT', entry(slug, agentId), undefined, password ? { 'x-league-password': bytes(password) } : {});
 export const withdraw = (slug: string, agentId: string) => session.call<void>('DELETE', entry(slug, agentId));
+
+/** Who may be challenged in a league. */
+export const opponents = (league: string, signal?: AbortSignal) =>
+  session.call<List<Agent>>('GET', url('/v1/agents', { league, limit: 100 }), undefined, {}, signal);
+export const challenge = (body: Schemas['ChallengeBody']) => session.call<Match>('POST', '/v1/challenges', body);
 
 const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 

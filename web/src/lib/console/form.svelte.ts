@@ -45,7 +45,7 @@ export class Form {
 /** Failures that are about no field, in the reader's words. */
 function plain(error: ApiError): string | undefined {
   if (error.status === 0) return tc('problem.network');
-  if (error.code === 'not_owner') return tc('problem.not_owner');
+  if (error.code === 'not_owner' || error.code === 'not_admin') return tc(`problem.${error.code}`);
   if (error.status === 401) return tc('problem.token');
   if (error.status === 429) return tc('problem.often', { text: error.message });
   if (error.status >= 500) return tc('problem.server', { text: error.message });

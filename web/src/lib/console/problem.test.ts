@@ -18,6 +18,7 @@ describe('a problem at the fields of a form', () => {
   });
   it('without fields goes by its code', () => {
     expect(place(problem('name_taken', 'taken'), ['name'])).toEqual({ fields: { name: 'taken' }, rest: [] });
+    expect(place(problem('name_taken', 'taken'), ['title', 'slug'])).toEqual({ fields: { slug: 'taken' }, rest: [] });
     expect(place(problem('endpoint_blocked', 'private'), ['endpoint'])).toEqual({ fields: { endpoint: 'private' }, rest: [] });
     expect(place(problem('endpoint_blocked', 'private'), ['name'])).toEqual({ fields: {}, rest: ['private'] });
   });

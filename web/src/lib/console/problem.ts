@@ -10,16 +10,16 @@ export interface Placed {
 }
 
 // Codes that are about one field even when the problem names none.
-const FIELD_OF: Readonly<Record<string, string>> = {
-  name_taken: 'name',
-  endpoint_invalid: 'endpoint',
-  endpoint_blocked: 'endpoint',
-  endpoint_own: 'endpoint',
+const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
+  name_taken: ['name', 'slug'],
+  endpoint_invalid: ['endpoint'],
+  endpoint_blocked: ['endpoint'],
+  endpoint_own: ['endpoint'],
 };
 
 /** Puts an error at the fields that a form has; leagues[2] belongs to leagues. */
 export function place(error: Pick<ApiError, 'code' | 'message' | 'fields'>, known: readonly string[]): Placed {
-  const named = error.fields.length ? error.fields : [{ field: FIELD_OF[error.code] ?? '', message: error.message }];
+  const named = error.fields.length ? error.fields : [{ field: FIELDS_OF[error.code]?.find((f) => known.includes(f)) ?? '', message: error.message }];
   const fields: Record<string, string> = {};
   const rest: string[] = [];
   for (const { field, message } of named) {

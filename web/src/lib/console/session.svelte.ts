@@ -3,28 +3,34 @@ import type { components } from '$lib/api/schema';
 
 export type Me = components['schemas']['Me'];
 
-const KEY = 'arena.owner';
-
-// Who is signed in. The token lives in this tab unless the owner wants it
+// Who is signed in. The token lives in this tab unless its owner wants it
 // remembered, and never in an address.
-class Session {
-  token = $state(stored());
+export class Session {
+  readonly #scope: Me['scope'];
+  readonly #key: string;
+  token = $state('');
   me = $state.raw<Me>();
   /** The arena no longer takes the token. */
   expired = $state(false);
 
-  /** Keeps a token that the arena knows as an owner's. Throws ApiError. */
+  constructor(scope: Me['scope']) {
+    this.#scope = scope;
+    this.#key = `arena.${scope}`;
+    this.token = stored(this.#key);
+  }
+
+  /** Keeps a token that the arena knows as one of this scope. Throws ApiError. */
   async signIn(token: string, remember: boolean): Promise<void> {
     const me = await whose(token);
-    if (me.scope !== 'owner') throw new ApiError(403, 'not_owner', '');
-    store(token, remember);
+    if (me.scope !== this.#scope) throw new ApiError(403, `not_${this.#scope}`, '');
+    store(this.#key, token, remember);
     this.me = me;
     this.expired = false;
     this.token = token;
   }
 
   signOut(expired = false): void {
-    forget();
+    forget(this.#key);
     this.token = '';
     this.me = undefined;
     this.expired = expired;
@@ -33,7 +39,8 @@ class Session {
   async call<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<T> {
     const token = this.token;
     const init: RequestInit = { method, headers: { authorization: `Bearer ${token}`, ...headers } };
-    if (body !== undefined) {
+    if (body instanceof FormData) init.body = body;
+    else if (body !== undefined) {
       init.body = JSON.stringify(body);
       init.headers = { ...init.headers, 'content-type': 'application/json' };
     }
@@ -48,30 +55,30 @@ class Session {
 
 const whose = (token: string) => call<Me>('/v1/me', { headers: { authorization: `Bearer ${token}` } });
 
-function stored(): string {
+function stored(key: string): string {
   try {
-    return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
+    return sessionStorage.getItem(key) ?? localStorage.getItem(key) ?? '';
   } catch {
     return '';
   }
 }
 
-function store(token: string, remember: boolean): void {
-  forget();
+function store(key: string, token: string, remember: boolean): void {
+  forget(key);
   try {
-    (remember ? localStorage : sessionStorage).setItem(KEY, token);
+    (remember ? localStorage : sessionStorage).setItem(key, token);
   } catch {
     // No storage: the token lives as long as the page.
   }
 }
 
-function forget(): void {
+function forget(key: string): void {
   try {
-    sessionStorage.removeItem(KEY);
-    localStorage.removeItem(KEY);
+    sessionStorage.removeItem(key);
+    localStorage.removeItem(key);
   } catch {
     // Nothing was kept.
   }
 }
 
-export const session = new Session();
+export const session = new Session('owner');

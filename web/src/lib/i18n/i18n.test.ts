@@ -2,6 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { agentEn } from './agent.en';
 import { agentEs } from './agent.es';
+import { adminEn } from './admin.en';
+import { adminEs } from './admin.es';
 import { consoleEn } from './console.en';
 import { consoleEs } from './console.es';
 import { en } from './en';
@@ -16,6 +18,7 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['console', consoleEn, consoleEs],
   ['replay', replayEn, replayEs],
   ['agent', agentEn, agentEs],
+  ['admin console', adminEn, adminEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {

@@ -2,6 +2,7 @@
 // down everything that should not happen on them.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
@@ -39,17 +40,40 @@ export const send = (method, path, body, token = ADMIN) =>
 
 export const id = (name) => `[data-testid="${name}"]`;
 
-/** A page that writes down everything that should not happen on it. */
-export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, ...options } = {}) {
+/** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test. */
+export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
+  await context.addInitScript((items) => Object.entries(items).forEach(([key, value]) => sessionStorage.setItem(key, value)), kept);
   const page = await context.newPage();
   const faults = [];
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && faults.push(`${m.type()}: ${m.text()}`));
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !(refusals && /status of 4\d\d/.test(m.text())) && faults.push(`${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
   page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
   page.on('request', (r) => r.url().startsWith(origin) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
   await page.goto(origin + path);
   return { page, faults, close: () => context.close() };
+}
+
+/** An agent's server: healthy in the league that agent.league names, and answering as it is told to; undefined keeps it silent. */
+export async function fake(t, answer = () => undefined) {
+  const agent = { league: '', tasks: 0 };
+  const server = createServer((req, res) => {
+    const parts = [];
+    req.on('data', (part) => parts.push(part)).on('end', () => {
+      res.setHeader('Content-Type', 'application/json');
+      if (req.method === 'GET') return res.end(JSON.stringify({ status: 'ok', version: '1.0', capabilities: [agent.league] }));
+      agent.tasks++;
+      const reply = answer(JSON.parse(Buffer.concat(parts)));
+      return reply === undefined ? undefined : res.end(JSON.stringify(reply));
+    });
+  });
+  await new Promise((r) => server.listen(0, '127.0.0.1', r));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  agent.endpoint = `http://127.0.0.1:${server.address().port}/agora`;
+  return agent;
 }
 
 /** Asks again until there is something; a timing decides nothing but giving up. */
@@ -64,11 +88,11 @@ export async function until(what, find, patience = 60_000) {
 }
 
 /** Looks at pages at every size in both themes, and keeps their pictures: [address, what is there when it is ready, what to scroll to]. */
-export async function look(pages, origin = ORIGIN) {
+export async function look(pages, origin = ORIGIN, kept = {}) {
   for (const [name, [path, ready, place]] of Object.entries(pages)) {
     for (const size of SIZES) {
       for (const theme of THEMES) {
-        const { page, faults, close } = await open(path, { ...size, theme, origin });
+        const { page, faults, close } = await open(path, { ...size, theme, origin, kept });
         await page.locator(ready).first().waitFor();
         await page.evaluate(() => document.fonts.ready);
         await page.waitForLoadState('networkidle').catch(() => {});

@@ -1,0 +1,196 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// The sizes of the lobby.
+const (
+	lobbyLive    = 50
+	lobbyNext    = 20
+	lobbyRecent  = 12
+	lobbyUpsets  = 3
+	lobbyMovers  = 6
+	upsetsLooked = 100
+	// upsetChance is what the winner of an upset may have been given at most.
+	upsetChance = 0.4
+)
+
+// highlightsKept is how old what changes slowly in the lobby may be.
+const highlightsKept = 10 * time.Second
+
+// highlights is the part of the lobby that changes slowly: one reading of it
+// serves everyone who comes while it is kept.
+type highlights struct {
+	mu      sync.Mutex
+	at      time.Time
+	podiums map[string]arena.Season
+	movers  []arena.Mover
+	upsets  []upsetView
+}
+
+type lobbyView struct {
+	Live    []matchView                      `json:"live" doc:"Running matches, newest first, at most 50."`
+	Next    []matchView                      `json:"next" doc:"Scheduled matches, newest first, at most 20."`
+	Recent  []matchView                      `json:"recent" doc:"Finished matches, newest first, at most 12."`
+	Ratings map[string]map[string]arena.Melo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
+	Leagues []lobbyLeagueView                `json:"leagues"`
+	Upsets  []upsetView                      `json:"upsets" doc:"Rated duels among the last 100 matches that the weaker one won, the least likely first."`
+	Movers  []moverView                      `json:"movers" doc:"Whose rating moved most within a day."`
+	Banner  bannerView                       `json:"banner"`
+}
+
+type lobbyLeagueView struct {
+	League leagueView  `json:"league"`
+	Podium *SeasonView `json:"podium,omitempty" doc:"The last finished season."`
+}
+
+type upsetView struct {
+	Match  matchView `json:"match"`
+	Winner string    `json:"winner" doc:"Agent id."`
+	Chance float64   `json:"chance" doc:"What its rating gave it before the match, 0 to 1."`
+}
+
+type moverView struct {
+	AgentID string       `json:"agent_id"`
+	Name    string       `json:"name"`
+	League  string       `json:"league"`
+	Rating  arena.Melo   `json:"rating"`
+	Change  arena.Melo   `json:"change" doc:"Within the last day."`
+	Matches int          `json:"matches" doc:"Rated ones within the last day."`
+	Recent  []arena.Melo `json:"recent" doc:"Ratings after the last matches, oldest first."`
+}
+
+func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], error) {
+	v := lobbyView{Ratings: map[string]map[string]arena.Melo{}, Leagues: []lobbyLeagueView{}}
+	for _, part := range []struct {
+		into   *[]matchView
+		status arena.MatchStatus
+		limit  int
+	}{{&v.Live, arena.MatchRunning, lobbyLive}, {&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
+		matches, _, err := a.Store.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
+		if err != nil {
+			return nil, err
+		}
+		*part.into = make([]matchView, 0, len(matches))
+		for _, m := range matches {
+			*part.into = append(*part.into, a.viewMatch(m))
+		}
+	}
+	if err := a.rateSeats(ctx, v.Live, v.Ratings); err != nil {
+		return nil, err
+	}
+	leagues, err := a.Store.Leagues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	podiums, err := a.fillHighlights(ctx, &v)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leagues {
+		line := lobbyLeagueView{League: viewLeague(l)}
+		if s, ok := podiums[l.Slug]; ok {
+			season := viewSeason(s)
+			line.Podium = &season
+		}
+		v.Leagues = append(v.Leagues, line)
+	}
+	banner, err := a.Store.Banner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Banner = viewBanner(banner)
+	return answer(v)
+}
+
+// rateSeats looks up the ratings of the agents in small matches: which of the
+// big ones is worth watching is not decided by ratings.
+func (a *API) rateSeats(ctx context.Context, live []matchView, into map[string]map[string]arena.Melo) error {
+	plays := map[string][]string{} // leagues by agent
+	for _, m := range live {
+		if len(m.Seats) > 8 {
+			continue
+		}
+		for _, s := range m.Seats {
+			plays[s.AgentID] = append(plays[s.AgentID], m.League)
+		}
+	}
+	if len(plays) == 0 {
+		return nil
+	}
+	ratings, err := a.Store.AgentRatings(ctx, sortedKeys(plays))
+	if err != nil {
+		return err
+	}
+	for id, leagues := range plays {
+		for _, r := range ratings[id] {
+			if !slices.Contains(leagues, r.League) {
+				continue
+			}
+			if into[r.League] == nil {
+				into[r.League] = map[string]arena.Melo{}
+			}
+			into[r.League][id] = r.Melo
+		}
+	}
+	return nil
+}
+
+// fillHighlights adds what changes slowly, read anew when it is too old. Who
+// comes meanwhile waits for the one that reads.
+func (a *API) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[string]arena.Season, err error) {
+	h := &a.highlights
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now := a.now(); h.podiums == nil || now.Sub(h.at) >= highlightsKept {
+		podiums, err := a.Store.LastSeasons(ctx)
+		if err != nil {
+			return nil, err
+		}
+		movers, err := a.Store.Movers(ctx, now.Add(-day), lobbyMovers)
+		if err != nil {
+			return nil, err
+		}
+		matches, _, err := a.Store.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
+		if err != nil {
+			return nil, err
+		}
+		h.at, h.podiums, h.movers, h.upsets = now, podiums, movers, a.upsets(matches)
+	}
+	v.Upsets, v.Movers = h.upsets, []moverView{}
+	for _, m := range h.movers {
+		v.Movers = append(v.Movers, moverView{
+			AgentID: m.AgentID, Name: m.Name, League: m.League, Rating: m.Rating, Change: m.Change, Matches: m.Matches, Recent: orEmpty(m.Recent),
+		})
+	}
+	return h.podiums, nil
+}
+
+// upsets gives the rated duels that the weaker one won, the least likely first.
+func (a *API) upsets(matches []arena.Match) []upsetView {
+	found := []upsetView{}
+	for _, m := range matches {
+		if len(m.Seats) != 2 || m.Seats[0].Delta == nil || m.Seats[1].Delta == nil || m.Seats[0].Place == m.Seats[1].Place {
+			continue
+		}
+		winner, loser := m.Seats[0], m.Seats[1]
+		if loser.Place == 1 {
+			winner, loser = loser, winner
+		}
+		gap := float64(loser.Before-winner.Before) / 1000
+		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: rulebook, section 7
+		if chance <= upsetChance {
+			found = append(found, upsetView{Match: a.viewMatch(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y upsetView) int { return cmp.Compare(x.Chance, y.Chance) })
+	return found[:min(len(found), lobbyUpsets)]
+}

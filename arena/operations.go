@@ -1,0 +1,67 @@
+package arena
+
+import "time"
+
+// Node is one process of the arena, as it last said of itself.
+type Node struct {
+	ID          string
+	Version     string // of its binary
+	StartedAt   time.Time
+	SeenAt      time.Time // its last sign of life, by the database's clock; zero: only its leases are known
+	Alive       bool      // it gave a sign within the last NodeSilence, or holds a lease
+	Draining    bool
+	LastError   string // the last error that it logged, "" none
+	LastErrorAt time.Time
+	Matches     int // running matches whose lease it holds
+}
+
+// NodeSilence is how long a node may be silent before it counts as gone.
+const NodeSilence = 15 * time.Second
+
+// Queue is what waits for a node to play it.
+type Queue struct {
+	Due    int       // matches whose time has come
+	Later  int       // matches that start later
+	Oldest time.Time // start of the oldest that is due, zero: none is
+}
+
+// OpenRound is a round that is being played.
+type OpenRound struct {
+	MatchID       string
+	League        string
+	Node          string
+	Round         int
+	OpenedAt      time.Time
+	Settings      Settings
+	Interruptions int // of the match
+}
+
+// Operations is how the arena runs at this moment.
+type Operations struct {
+	Nodes []Node
+	Queue Queue
+	Open  []OpenRound // oldest first
+	Slow  []Agent     // active agents with the longest health checks, slowest first; id, name and health only
+}
+
+// Banner is a text that every page shows.
+type Banner struct {
+	Text  string // "" none
+	Since time.Time
+}
+
+// AuditFilter selects entries of the audit log.
+type AuditFilter struct {
+	Find string // the actor, the action or the target; "" all
+}
+
+// Mover is an agent whose rating has moved in a league.
+type Mover struct {
+	AgentID string
+	Name    string
+	League  string
+	Rating  Melo
+	Change  Melo // over the time that was asked for
+	Matches int  // rated matches in that time
+	Recent  []Melo
+}

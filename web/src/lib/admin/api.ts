@@ -1,0 +1,47 @@
+import { url } from '$lib/api/client';
+import type { Agent, League, List, Match, MatchStatus } from '$lib/api/contract';
+import type { components } from '$lib/api/schema';
+import { admin } from './session';
+
+// The API's routes that admins use, one function each.
+
+type Schemas = components['schemas'];
+export type Status = Schemas['Status'];
+export type Node = Schemas['Node'];
+export type AuditEntry = Schemas['Audit'];
+export type Banner = Schemas['Banner'];
+export type Pack = Schemas['Pack'];
+export type CreatedPack = Schemas['CreatedPack'];
+export type LeagueBody = Schemas['LeagueBody'];
+export type Move = 'open' | 'start' | 'pause' | 'resume' | 'freeze' | 'finish';
+
+const id = encodeURIComponent;
+const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path, undefined, {}, signal);
+
+export const status = (signal?: AbortSignal) => get<Status>('/v1/admin/status', signal);
+export const audit = (find: string, cursor: string, signal?: AbortSignal) =>
+  get<List<AuditEntry>>(url('/v1/admin/audit', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+export const setBanner = (text: string) => admin.call<Banner>('POST', '/v1/admin/banner', { text });
+export const drain = () => admin.call<{ node: string }>('POST', '/v1/admin/drain');
+
+/** With the admin's eyes: a frozen table is not hidden. */
+export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', signal);
+export const createLeague = (body: LeagueBody) => admin.call<League>('POST', '/v1/leagues', body);
+export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v1/leagues/${id(slug)}/${what}`);
+
+export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
+export function upload(file: File, format: string, name: string, skipBad: boolean): Promise<CreatedPack> {
+  const form = new FormData();
+  form.append('file', file);
+  return admin.call<CreatedPack>('POST', url('/v1/packs', { format, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }), form);
+}
+
+export const matches = (statuses: readonly MatchStatus[], league: string, signal?: AbortSignal) =>
+  get<List<Match>>(url('/v1/matches', { status: statuses.join(','), league: league || undefined, limit: 50 }), signal);
+export const schedule = (body: Schemas['CreateMatchBody']) => admin.call<Match>('POST', '/v1/matches', body);
+export const end = (matchId: string, how: 'cancel' | 'void', reason: string) =>
+  admin.call<Match>('POST', `/v1/matches/${id(matchId)}/${how}`, reason ? { reason } : {});
+
+export const agents = (query: string, league: string, cursor: string, signal?: AbortSignal) =>
+  get<List<Agent>>(url('/v1/agents', { q: query || undefined, league: league || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+export const act = (agentId: string, what: 'pause' | 'resume' | 'check') => admin.call<Agent>('POST', `/v1/agents/${id(agentId)}/${what}`);

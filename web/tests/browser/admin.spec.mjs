@@ -1,0 +1,212 @@
+// Runs an arena by its admin console, in headless Chromium:
+//
+//   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/admin.spec.mjs
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ADMIN, api, fake, id, look, open, PATIENCE, send, SCREENS, until } from './kit/kit.mjs';
+
+const KEPT = { 'arena.admin': ADMIN };
+const once = () => Date.now().toString(36);
+const text = (page, name) => page.locator(id(name)).textContent();
+const file = (name, ...lines) => ({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+const task = (q, a) => JSON.stringify({ description: q, answer: a });
+
+/** Two agents of two owners that say they play the league and keep silent when asked. */
+async function pair(t, league) {
+  const made = [];
+  for (const name of ['Silent', 'Quiet']) {
+    const agent = await fake(t);
+    agent.league = league;
+    const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
+    const res = await send('POST', '/v1/agents', { name: `${name} ${once()}`, endpoint: agent.endpoint, leagues: [league] }, token);
+    assert.equal(res.status, 201);
+    const { agent_id } = await res.json();
+    assert.equal((await send('POST', `/v1/agents/${agent_id}/check`, undefined, token)).status, 200);
+    made.push({ id: agent_id, token });
+  }
+  return made;
+}
+
+/** Types what the form of a destructive act asks for, after a look that it waits for it. */
+async function type(page, name) {
+  const act = page.locator(id('typed-do'));
+  assert.equal(await act.isDisabled(), true);
+  await page.locator(`${id('typed')} [name="confirm"]`).fill(name.slice(1));
+  assert.equal(await act.isDisabled(), true, 'a wrong name is enough');
+  await page.locator(`${id('typed')} [name="confirm"]`).fill(name);
+  await act.click();
+}
+
+test('the door takes an admin and nobody else, and the token lives in the tab', async () => {
+  const { page, faults, close } = await open('/admin', { refusals: true });
+  const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
+  for (const [wrong, why] of [['nonsense', /does not know this token/], [token, /an owner's token/]]) {
+    await page.locator(`${id('admin-door')} [name="token"]`).fill(wrong);
+    await page.locator(`${id('admin-door')} button`).click();
+    await page.locator(id('trouble'), { hasText: why }).waitFor();
+  }
+  await page.locator(`${id('admin-door')} [name="token"]`).fill(ADMIN);
+  await page.keyboard.press('Enter');
+  await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
+  assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.admin'), localStorage.length]), [ADMIN, 0]);
+  await page.locator(id('sign-out')).click();
+  await page.locator(id('admin-door')).waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.getItem('arena.admin')), null);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an admin makes a pack, a league and a match, voids it, ends the league, and the log knows', { timeout: 2 * PATIENCE }, async (t) => {
+  const slug = `night-cup-${once()}`;
+  const { page, faults, close } = await open('/admin/packs', { kept: KEPT, refusals: true });
+
+  // A pack with a bad line goes in whole or not at all.
+  const upload = page.locator(id('upload'));
+  await upload.locator('[type="file"]').setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), '{"description":"no answer"}', task('<b>Two?</b>', '2')));
+  await upload.locator('button').click();
+  const wrong = page.locator(`${id('pack-lines')} li`);
+  await wrong.first().waitFor();
+  assert.equal(await wrong.count(), 1);
+  assert.match(await wrong.textContent(), /line 2.*answer/);
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-packs-lines-1440-dark.png` });
+  assert.equal((await (await send('GET', '/v1/packs')).json()).items.filter((p) => p.name === slug).length, 0);
+  await upload.locator('[type="file"]').setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), task('<b>Two?</b>', '2')));
+  await upload.locator('button').click();
+  assert.match(await text(page, 'pack-made'), /2 tasks, 0 left out/);
+
+  // The wizard; beside it the league's page as it will be.
+  await page.locator('.console nav a[href="/admin/leagues"]').click();
+  await page.locator('a[href="/admin/leagues/new"]').click();
+  const wizard = page.locator(id('wizard'));
+  const next = page.locator(id('wizard-next'));
+  await wizard.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
+  assert.equal(await wizard.locator('[name="slug"]').inputValue(), slug);
+  await wizard.locator('[name="slug"]').fill('trivia'); // taken: it says so at the end, at its field
+  await next.click();
+  await page.locator(`${id('wizard')}[data-step="tasks"] h2:focus`).waitFor();
+  await wizard.locator('[name="source"]').selectOption('pack');
+  await wizard.locator('[name="pack_id"]').selectOption({ label: `${slug} (2 tasks)` });
+  await wizard.locator('[name="judge"]').selectOption('exact');
+  await next.click();
+  await page.locator(`${id('wizard')}[data-step="play"]`).waitFor();
+  await wizard.locator('[name="rounds"]').fill('3');
+  await wizard.locator('[name="time_limit_seconds"]').fill('300');
+  await wizard.locator('[name="rules"]').fill('Be brief.\nNo <script>alert(1)</script>');
+  const rules = await page.locator(`${id('preview')} li`).allTextContents();
+  assert.ok(rules.includes('A match has 3 rounds of at most 300 seconds each.') && rules.includes('No <script>alert(1)</script>'), rules.join(' | '));
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-wizard-1440-dark.png` });
+  await next.click();
+  await page.locator(`${id('wizard')}[data-step="what"]`).waitFor();
+  await page.locator('[name="slug"][aria-invalid="true"]:focus').waitFor();
+  await wizard.locator('[name="slug"]').fill(slug);
+  for (const step of ['tasks', 'play']) {
+    await next.click();
+    await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
+  }
+  await next.click();
+  const row = (status) => page.locator(`${id('admin-league')}[data-league="${slug}"][data-status="${status}"]`);
+  await row('open').waitFor();
+  const made = await api(`/v1/leagues/${slug}`);
+  assert.deepEqual([made.rounds, made.judge.kind, made.rated, made.rules.length], [3, 'exact', true, 2]);
+
+  // Agents enter; a match is started, and made void under its name.
+  const agents = await pair(t, slug);
+  await page.locator('.console nav a[href="/admin/matches"]').click();
+  const schedule = page.locator(id('schedule'));
+  await until('league in the list', async () => (await schedule.locator(`option[value="${slug}"]`).count()) > 0);
+  await schedule.locator('[name="league"]').selectOption(slug);
+  await page.locator(`#seat-${agents[0].id}`).check();
+  await schedule.locator('button').click();
+  await page.locator(`${id('field-error')}[data-field="agents"]`).waitFor();
+  await page.locator(`#seat-${agents[1].id}`).check();
+  await schedule.locator('button').click();
+  await page.locator(id('match-made')).waitFor();
+  const matchId = (await page.locator(id('match-made')).getAttribute('href')).slice('/m/'.length);
+  await page.locator(`${id('open-match')}[data-match="${matchId}"][data-status="running"] ${id('end-match')}`).click();
+  assert.match(await text(page, 'typed-text'), /2 agents play it \(.*\)\. Rounds that are lost: \d+/);
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-void-1440-dark.png` });
+  await page.locator(`${id('typed')} [name="reason"]`).fill('the pack was wrong');
+  await type(page, matchId);
+  await page.locator(`${id('open-match')}[data-match="${matchId}"]`).waitFor({ state: 'detached' });
+  const ended = await api(`/v1/matches/${matchId}`);
+  assert.deepEqual([ended.status, ended.void_reason], ['void', 'the pack was wrong']);
+
+  // The league's states, up to the end under its name.
+  await page.locator('.console nav a[href="/admin/leagues"]').click();
+  await row('open').locator(id('move-start')).click();
+  await row('running').locator(id('move-freeze')).click();
+  await row('frozen').locator(id('move-resume')).click();
+  await row('running').locator(id('move-pause')).click();
+  await row('paused').locator(id('move-finish')).click();
+  assert.match(await text(page, 'typed-text'), /for 2 agents. \d+ matches are live/);
+  await type(page, slug);
+  await row('finished').waitFor();
+
+  // The log.
+  await page.locator('.console nav a[href="/admin/audit"]').click();
+  await page.locator('[name="find"]').fill(matchId);
+  await page.keyboard.press('Enter');
+  await page.locator(`${id('audit-entry')}[data-action="create-match"][data-target="${matchId}"]`).waitFor();
+  await page.locator(`${id('audit-entry')}[data-action="void-match"][data-target="${matchId}"]`).waitFor();
+  assert.equal(await page.locator(id('audit-entry')).count(), 2);
+  await page.getByRole('button', { name: 'void-match' }).click();
+  await page.waitForURL(/find=void-match/);
+  await until('filtered log', async () => {
+    const shown = await page.locator(id('audit-entry')).evaluateAll((all) => all.map((e) => e.dataset.action));
+    return shown.length > 0 && shown.every((a) => a === 'void-match');
+  });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the overview says how the arena runs; the banner reaches every page; a drain says what it means', { timeout: PATIENCE }, async () => {
+  const { page, faults, close } = await open('/admin', { kept: KEPT });
+  await page.locator(`${id('node')}[data-alive="true"]`).first().waitFor();
+  assert.match(await text(page, 'nodes-alive'), /^[1-9]\d*\/\d+$/);
+  const notice = `Down at six ${once()} <b>`;
+  await page.locator(`${id('banner-form')} [name="text"]`).fill(notice);
+  await page.locator(`${id('banner-form')} button`).click();
+  await page.locator(id('banner-said'), { hasText: 'within a minute' }).waitFor();
+  for (const path of ['/', '/leagues']) {
+    const other = await open(path);
+    await other.page.locator(`${id('banner')} p`, { hasText: notice }).waitFor();
+    assert.equal(await other.page.locator(`${id('banner')} b`).count(), 0);
+    await other.page.locator(`${id('banner')} button`).click();
+    await other.page.locator(id('banner')).waitFor({ state: 'detached' });
+    assert.deepEqual(other.faults, []);
+    await other.close();
+  }
+  await page.locator(`${id('banner-form')} [name="text"]`).fill('');
+  await page.locator(`${id('banner-form')} button`).click();
+  await until('end of the banner', async () => (await api('/v1/banner')).text === '');
+
+  await page.locator(id('drain')).click();
+  assert.match(await text(page, 'typed-text'), /\d+ running matches/);
+  assert.equal(await page.locator(id('typed-do')).isDisabled(), true);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an admin pauses an agent and lets it play again', async () => {
+  const agent = (await api('/v1/agents?limit=1')).items[0];
+  const { page, faults, close } = await open('/admin/agents', { kept: KEPT });
+  await page.locator('[name="find"]').fill(agent.name);
+  const row = page.locator(`${id('admin-agent')}[data-agent="${agent.agent_id}"]`);
+  await row.locator(id('agent-pause')).click();
+  await row.locator(id('agent-resume')).click();
+  await row.locator(id('agent-pause')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the admin console fits a phone and a desk, in both themes', { timeout: 2 * PATIENCE }, async () => {
+  await look({
+    'admin-overview': ['/admin', id('nodes')],
+    'admin-leagues': ['/admin/leagues', id('admin-league')],
+    'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
+    'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
+    'admin-agents': ['/admin/agents', id('admin-agent')],
+    'admin-packs': ['/admin/packs', `${id('packs')} li`],
+    'admin-audit': ['/admin/audit', `${id('audit')} li`],
+  }, undefined, KEPT);
+});

@@ -1,0 +1,131 @@
+// The pages for everyone: axe in both themes, the keyboard alone, less motion,
+// nothing that jumps. In headless Chromium, against a running arena:
+//
+//   ARENA_URL=… ARENA_ADMIN_TOKEN=… node --test tests/browser/everyone.spec.mjs
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ADMIN, api, id, open, PATIENCE, send, until } from './kit/kit.mjs';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const GRAVE = ['serious', 'critical'];
+
+/** What axe finds that keeps someone out, one line each. */
+async function grave(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations);
+  return found.filter((v) => GRAVE.includes(v.impact)).map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.target.join(' ')} (${n.any[0]?.message ?? n.all[0]?.message ?? ''})`).join('; ')}`);
+}
+
+let known;
+const pages = () => (known ??= find());
+
+async function find() {
+  const of = async (test, league = '') => {
+    const all = (await api(`/v1/matches?status=running,finished&limit=100${league && `&league=${league}`}`)).items;
+    return all.find((m) => m.round > 0 && test(m));
+  };
+  const leagues = (await api('/v1/leagues')).items;
+  const plain = leagues.filter((l) => !l.debate).map((l) => l.slug);
+  const duel = await until('duel', () => of((m) => m.seats.length === 2 && plain.includes(m.league)), PATIENCE);
+  const arena = await until('match of many', () => of((m) => m.seats.length > 8, leagues.find((l) => l.max_seats > 8)?.slug), PATIENCE);
+  const debate = await of((m) => !plain.includes(m.league));
+  const owner = await (await send('POST', '/v1/owners', { name: `owner ${Date.now()}` }, '')).json();
+  const own = { 'arena.owner': owner.token };
+  const admin = { 'arena.admin': ADMIN };
+  const cup = leagues.find((l) => l.format === 'swiss')?.slug;
+  return [
+    ['/', `${id('lobby')}[data-ready="true"]`],
+    [`/m/${duel.match_id}`, `${id('match')}[data-ready="true"]`],
+    [`/m/${arena.match_id}`, `${id('match')}[data-ready="true"]`],
+    ...(debate ? [[`/m/${debate.match_id}`, `${id('match')}[data-ready="true"]`]] : []),
+    ['/leagues', id('league-link')],
+    [`/l/${duel.league}?view=ratings`, `${id('standings')}, ${id('league')}[aria-busy="false"]`],
+    ...(cup ? [[`/l/${cup}`, `${id('season')}[aria-busy="false"], ${id('season-none')}`]] : []),
+    ['/leaderboard', id('leaderboard')],
+    [`/a/${duel.seats[0].agent_id}`, `${id('agent')}[aria-busy="false"]`],
+    ['/nowhere', id('notice')],
+    ['/console', id('door')],
+    ['/console', id('my-agents'), own],
+    ['/console/new', `${id('register')} .tick`, own],
+    ['/console/tokens', id('tokens'), own],
+    ['/admin', id('admin-door')],
+    ['/admin', id('nodes'), admin],
+    ['/admin/leagues', id('admin-league'), admin],
+    ['/admin/leagues/new', id('wizard'), admin],
+    ['/admin/matches', `${id('schedule')} .tick`, admin],
+    ['/admin/agents', id('admin-agent'), admin],
+    ['/admin/packs', `${id('packs')} li`, admin],
+    ['/admin/audit', `${id('audit')} li`, admin],
+  ];
+}
+
+test('axe finds nothing serious on any page, in either theme', { timeout: 4 * PATIENCE }, async () => {
+  const wrong = [];
+  for (const [path, ready, kept] of await pages()) {
+    for (const theme of ['dark', 'light']) {
+      const { page, close } = await open(path, { theme, reducedMotion: 'reduce', ...(kept && { kept }) });
+      await page.locator(ready).first().waitFor();
+      for (const line of await grave(page)) wrong.push(`${path} (${theme}): ${line}`);
+      await close();
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('the keyboard alone walks through every page and is always seen', { timeout: 2 * PATIENCE }, async () => {
+  for (const [path, ready, kept] of await pages()) {
+    const { page, close } = await open(path, kept ? { kept } : {});
+    await page.locator(ready).first().waitFor();
+    const seen = new Set();
+    for (let i = 0; i < 14; i++) {
+      await page.keyboard.press('Tab');
+      const at = await page.evaluate(() => {
+        const e = document.activeElement;
+        if (!e || e === document.body) return undefined;
+        const style = getComputedStyle(e);
+        const box = e.getBoundingClientRect();
+        return { what: `${e.tagName} ${e.getAttribute('href') ?? e.getAttribute('name') ?? e.getAttribute('aria-label') ?? e.textContent?.slice(0, 20)}`, ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0, there: box.width > 0 && box.height > 0 };
+      });
+      if (!at) break; // the end of the page
+      assert.ok(at.ring && at.there, `${path}: focus on ${at.what} cannot be seen`);
+      seen.add(at.what);
+    }
+    assert.ok(seen.size >= 6, `${path}: only ${[...seen].join(', ')} can be reached`);
+    await close();
+  }
+});
+
+test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PATIENCE }, async () => {
+  for (const [path, ready, kept] of await pages()) {
+    const { page, faults, close } = await open(path, { reducedMotion: 'reduce', locale: 'es', width: 360, height: 740, ...(kept && { kept }) });
+    await page.locator(ready).first().waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.lang), 'es');
+    assert.equal(parseFloat(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--slow'))), 0);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(over <= 0, `${path} is ${over} px too wide in Spanish at 360`);
+    assert.deepEqual(faults, [], path);
+    await close();
+  }
+});
+
+test('the lobby does not jump while it comes', { timeout: PATIENCE }, async (t) => {
+  for (const width of [1440, 390]) {
+    const { page, close } = await open('/nowhere', { width });
+    await page.addInitScript(() => {
+      window.shift = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((e) => !e.hadRecentInput && (window.shift += e.value))).observe({ type: 'layout-shift', buffered: true });
+    });
+    const requests = [];
+    page.on('request', (r) => new URL(r.url()).pathname.startsWith('/v1/') && requests.push(new URL(r.url()).pathname));
+    await page.goto(new URL('/', page.url()).href);
+    await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
+    const first = requests.slice(0, requests.indexOf('/v1/lobby') + 1).filter((r) => r !== '/v1/stream');
+    assert.deepEqual(first, ['/v1/lobby'], 'the first paint takes more than one request');
+    await page.waitForLoadState('networkidle').catch(() => {});
+    const { shift, paint } = await page.evaluate(() => ({ shift: window.shift, paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime }));
+    t.diagnostic(`lobby at ${width} px: layout shift ${shift.toFixed(4)} (wanted: at most 0.02), first content after ${Math.round(paint)} ms`);
+    await close();
+  }
+});
