@@ -62,7 +62,7 @@ var tables = []table{
 	{"seen", []string{"scope", "id"}, 1024},
 	{"envelopes", []string{"no"}, 256}, // up to 64 KiB each
 	{"relay_keys", []string{"key"}, 512},
-	{"identities", []string{"name"}, 512},
+	{"own_keys", []string{"name"}, 512},
 	{"counters", []string{"name"}, 512},
 	{"ticks", []string{"job", "tick"}, 1024},
 }

@@ -66,12 +66,12 @@ func (s *Store) SaveManifest(ctx context.Context, key string, manifest []byte, a
 func (s *Store) Identity(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	var private []byte
 	err := s.write(ctx, name, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO identities (name, private) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh)
+		_, err := exec(ctx, tx, `INSERT INTO own_keys (name, private) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh)
 		if err != nil {
 			return err
 		}
 		private, err = one(ctx, tx, func(r scanner) (b []byte, err error) { return b, r.Scan(&b) },
-			`SELECT private FROM identities WHERE name = $1`, name)
+			`SELECT private FROM own_keys WHERE name = $1`, name)
 		return err
 	})
 	return private, s.wrap(err, "read identity %s", name)

@@ -284,7 +284,7 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 func judge(ctx context.Context, tx *transaction, answers [][]any) error {
 	worth := make([][]any, len(answers))
 	for i, a := range answers {
-		worth[i] = []any{a[0], a[1], a[2], a[3], a[4], a[8], a[9]}
+		worth[i] = []any{a[0], a[1], a[2], a[3], a[4], a[9], a[10]} // see insertAnswers
 	}
 	const (
 		key   = `answers.match_id = v.column1 AND answers.round = v.column2 AND answers.agent_id = v.column3`

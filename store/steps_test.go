@@ -24,8 +24,9 @@ func TestSteps(t *testing.T) {
 	right := []answerCall{
 		{match: 0, seat: 0},
 		{match: 0, seat: 1},
-		{match: 0, seat: 0, again: true}, // threat F3
-		{match: 0, seat: 2, epoch: 1, fails: arena.CodeLeaseLost}, // threat C2
+		// Threats F3 and C2.
+		{match: 0, seat: 0, again: true},
+		{match: 0, seat: 2, epoch: 1, fails: arena.CodeLeaseLost},
 		{match: 1, seat: 0},
 		{match: 1, seat: 1},
 		{match: 1, seat: 2, round: 2, fails: arena.CodeRoundClosed},

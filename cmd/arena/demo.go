@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
+	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
 
 // DemoCmd is `arena demo`.
@@ -86,7 +86,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	s, err := newServer(app.Ctx, cfg, log, serverOptions{
 		limits:     &api.Limits{}, // everything comes from one address here
 		spectators: 10_000, ladderPause: 4 * time.Second, eliminationPause: 45 * time.Second,
-		rateLimitPause: time.Minute,
+		rateLimitPause: time.Minute, relayDev: true,
 	})
 	if err != nil {
 		return err
@@ -210,7 +210,13 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 			return fleet, fmt.Errorf("register demo agent %s: %w", a.Name, err)
 		}
 		ids[a.Name] = id
-		if err := fleet.SetID(a.Name, id); err != nil {
+		var r agora.Registered
+		if a.Protocol == agents.Agora {
+			if r, err = agora.FreshBase(ctx, s.localURL(), id, s.adminToken); err != nil {
+				return fleet, fmt.Errorf("secret base of demo agent %s: %w", a.Name, err)
+			}
+		}
+		if err := fleet.Joined(a.Name, id, demoBase(s.localURL(), r.Base)); err != nil {
 			return fleet, fmt.Errorf("demo agent %s: %w", a.Name, err)
 		}
 	}
@@ -225,6 +231,15 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 		}
 	}
 	return fleet, nil
+}
+
+// demoBase is a secret base URL as agents on this machine reach it.
+func demoBase(local, base string) string {
+	u, err := url.Parse(base)
+	if base == "" || err != nil {
+		return base
+	}
+	return local + u.Path
 }
 
 func demoLeagues(ctx context.Context, admin *client) error {
@@ -320,7 +335,7 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 		return "", err
 	}
 	for _, have := range found.Items {
-		if have.Name == a.Name && a.PublicKey != "" {
+		if have.Name == a.Name && a.Endpoint == "" {
 			return have.ID, nil
 		}
 		if have.Name == a.Name {
@@ -336,11 +351,14 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 		Challenge string `json:"key_challenge"`
 	}
 	agent := map[string]any{
-		"name": a.Name, "endpoint": a.Endpoint, "version": a.Version, "description": a.Description,
+		"name": a.Name, "protocol": a.Protocol, "version": a.Version, "description": a.Description,
 		"leagues": []string{demoTrivia, demoArithmetic, demoElimination, demoSwiss},
 	}
+	if a.Endpoint != "" {
+		agent["endpoint"] = a.Endpoint
+	}
 	if a.PublicKey != "" {
-		agent["protocol"], agent["public_key"] = arena.ProtocolEnvelope, a.PublicKey
+		agent["public_key"] = a.PublicKey
 	}
 	if err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
 		err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)

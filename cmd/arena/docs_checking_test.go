@@ -19,7 +19,7 @@ func TestE2E_Docs_checking(t *testing.T) {
 	t.Parallel()
 	page := docText(t, "docs/checking.md")
 	p := serve(t, t.TempDir())
-	p.league("trivia", p.choices(3), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
+	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
 	agent := p.register("steady", sdkAgent(t, strings.TrimPrefix(p.url, "http://"), ""), "trivia")
 	rival, _ := p.goAgent("trivia")
 	match := p.schedule("trivia", agent, rival)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -34,7 +35,8 @@ func TestE2E_Docs_readme(t *testing.T) {
 	addr := freeAddr(t)
 	swap := strings.NewReplacer("http://127.0.0.1:8080", p.url, "127.0.0.1:8700", addr, `":8700"`, `"`+addr+`"`)
 	docsLeague(t, p)
-	p.contestant("rival", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("wrong") }, "trivia")
+	wrong := func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("wrong") }
+	rivals := []*contestant{p.contestant("rival", wrong, "trivia"), p.contestant("another", wrong, "trivia"), p.contestant("third", wrong)}
 	beside(t, compiled(t, "README.md", swap))
 	eventually(t, "the agent is well", func() bool {
 		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a question to a neighbour
@@ -53,6 +55,7 @@ func TestE2E_Docs_readme(t *testing.T) {
 		return string(out)
 	}
 	pack, parts := "", 0
+	match := p.schedule("trivia", rivals[:2]...)
 	for _, b := range ofKind(blocksOf(docText(t, "README.md")), "") {
 		switch {
 		case strings.HasPrefix(b, "A=http://127.0.0.1:8080"):
@@ -64,9 +67,25 @@ func TestE2E_Docs_readme(t *testing.T) {
 			pack, _, _ = strings.Cut(id, `"`)
 			run(strings.ReplaceAll(rest, "pk_…", pack), `"status":"running"`)
 			parts++
+		case strings.HasPrefix(b, "websocat "): // watch does the same over a WebSocket
+			_, events, _ := strings.Cut(b, "\n")
+			run(strings.ReplaceAll(events, "m_…", match), "match_finished")
+			parts++
 		}
 	}
-	if parts != 2 {
-		t.Errorf("%d of 2 parts were found", parts)
+	for _, b := range ofKind(blocksOf(docText(t, "README.md")), "json") {
+		for _, r := range rivals {
+			b = strings.Replace(b, "ag_…", r.id, 1)
+		}
+		leagues := json.NewDecoder(strings.NewReader(strings.ReplaceAll(b, "pk_…", pack)))
+		for leagues.More() {
+			var league map[string]any
+			must(t, leagues.Decode(&league))
+			p.call(p.admin, http.MethodPost, "/v1/leagues", league, nil)
+			parts++
+		}
+	}
+	if parts != 6 {
+		t.Errorf("%d of 6 parts were found", parts)
 	}
 }

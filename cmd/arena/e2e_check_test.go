@@ -140,7 +140,7 @@ func TestE2E_Check_through_the_API(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, dir)
-	p.league("trivia", p.choices(3), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
+	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
 	endpoint := sdkAgent(t, strings.TrimPrefix(p.url, "http://"), "")
 	agent := p.register("steady", endpoint, "trivia")
 	var got struct {

@@ -109,7 +109,7 @@ func TestE2E_RealQuestions(t *testing.T) {
 		}
 		p.call(p.owner("owner of "+a.Name), http.MethodPost, "/v1/agents",
 			map[string]any{"name": a.Name, "endpoint": a.Endpoint, "leagues": []string{"gsm8k"}}, &made)
-		must(t, fleet.SetID(a.Name, made.ID))
+		must(t, fleet.Joined(a.Name, made.ID, ""))
 		ids = append(ids, made.ID)
 	}
 	var m struct {

@@ -73,7 +73,7 @@ func TestE2E_RelayTypeScript(t *testing.T) {
 		}
 	}
 	p := serve(t, t.TempDir())
-	p.league("trivia", p.choices(3), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 30, "visibility": "live"})
+	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 30, "visibility": "live"})
 	node := func(env ...string) *exec.Cmd {
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "node", filepath.Join(sdk, "examples", "relay.mjs"))
 		cmd.Env = append(os.Environ(), append(env, "ARENA="+p.url, "KEY_FILE="+filepath.Join(p.cmd.Env[1][len("HOME="):], "agent.pem"))...)

@@ -78,7 +78,7 @@ func TestE2E_SDKs(t *testing.T) {
 			t.Parallel()
 			needed(t, agent.needs)
 			p := serve(t, t.TempDir())
-			p.league("trivia", p.choices(3), map[string]any{
+			p.league("trivia", p.choices(), map[string]any{
 				"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "visibility": "live",
 			})
 			endpoint := startAgent(t, p.url, name, agent.command)
@@ -131,6 +131,8 @@ func startAgent(t *testing.T, arena, name string, command []string, env ...strin
 	})
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
+		hangs := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // which Wait then tells
+		defer hangs.Stop()
 		reader.Wait()
 		if err := cmd.Wait(); err != nil && name != "rust" { // it leaves signals to the system
 			t.Errorf("the agent ended with %v", err)
@@ -223,11 +225,11 @@ func (p *process) goAgent(league string) (*contestant, func() overheard) {
 	}
 }
 
-// choices uploads n questions with options.
-func (p *process) choices(n int) string {
+// choices uploads three questions with options.
+func (p *process) choices() string {
 	p.t.Helper()
 	var lines bytes.Buffer
-	for i := range n {
+	for i := range 3 {
 		fmt.Fprintf(&lines, `{"description":"question %d","answer":"a","options":["a","b","c","d"]}`+"\n", i)
 	}
 	var made struct {

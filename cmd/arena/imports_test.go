@@ -107,12 +107,8 @@ func rooms() []room {
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "golang.org/x/time/rate", "github.com/coder/websocket"},
 		},
 		{
-			dir: "sdk/go/arenaagent/envelope", ours: []string{"sdk/go/arenaagent"}, why: "an agent that plays through the relay",
-			outside: []string{"github.com/mr-tron/base58", "github.com/gowebpki/jcs"},
-		},
-		{
 			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with, and other protocols for their agents",
-			outside: []string{"github.com/gowebpki/jcs", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
+			outside: []string{"github.com/gowebpki/jcs", "github.com/mr-tron/base58", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
 		},
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples stand on the SDK, as a stranger's agent would"},
 

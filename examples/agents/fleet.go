@@ -32,8 +32,8 @@ type Options struct {
 	Speed     float64 // factor on all thinking times: 1 is the pace of a show, 0 answers at once
 	Logger    *slog.Logger
 	Now       func() time.Time // by which sleepers sleep; nil: the system's clock
-	// Key gives the key of an agent that plays through the arena's relay, the
-	// same at each start; nil: all agents listen.
+	// Key gives the key of an agent whose protocol has keys, the same at each
+	// start; nil: all agents speak AAP.
 	Key func(name string) ed25519.PrivateKey
 }
 
@@ -42,10 +42,11 @@ type Info struct {
 	Name        string
 	Persona     string
 	Description string
-	Endpoint    string // "" when it plays through the relay
+	Protocol    string
+	Endpoint    string // "" when it asks for its tasks
 	Version     string
-	PublicKey   string                        // "" when it listens
-	Prove       func(challenge string) string // signs the key_challenge; nil when it listens
+	PublicKey   string                        // "" when its protocol has no keys
+	Prove       func(challenge string) string // signs the key_challenge; nil when there is no key
 }
 
 // Fleet is a set of running agents. It must be closed.
@@ -57,7 +58,7 @@ type Fleet struct {
 
 type member struct {
 	Info
-	agent *arenaagent.Agent // nil when it plays through the relay
+	joined func(agentID, base string) // may be nil
 }
 
 // Start puts o.Count agents on loopback, each on a port of its own. They run
@@ -82,11 +83,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	ctx, f.stop = context.WithCancel(ctx)
 	mind := newMind(o.Knowledge)
 	for i := range o.Count {
-		a, add := newActor(i, o, mind), f.add
-		if o.Key != nil && i%relayEvery == relayFirst {
-			add = f.addPolling
-		}
-		if err := add(ctx, o, a); err != nil {
+		if err := f.starter(i, o)(ctx, o, newActor(i, o, mind)); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("start demo agents: %w", err)
 		}
@@ -107,10 +104,9 @@ func (f *Fleet) add(ctx context.Context, o Options, a *actor) error {
 	if err != nil {
 		return errors.Join(err, agent.Close())
 	}
-	f.members = append(f.members, &member{agent: agent, Info: Info{
-		Name: a.name, Persona: a.persona.name, Description: a.persona.description, Version: version,
-		Endpoint: "http://" + ln.Addr().String() + "/agora",
-	}})
+	info := infoOf(a, AAP)
+	info.Endpoint = "http://" + ln.Addr().String() + "/agora"
+	f.members = append(f.members, &member{Info: info, joined: func(id, _ string) { agent.SetAgentID(id) }})
 	f.wg.Go(func() {
 		// Work at hand is given up at once, so that a demo ends when it is told to.
 		stop := context.AfterFunc(ctx, func() { _ = agent.Close() })
@@ -132,12 +128,13 @@ func (f *Fleet) Agents() []Info {
 	return list
 }
 
-// SetID tells the named agent the id under which it was registered.
-func (f *Fleet) SetID(name, agentID string) error {
+// Joined tells the named agent the id under which it was registered and, when
+// it speaks two-party Agora, its secret base URL. Call it once.
+func (f *Fleet) Joined(name, agentID, base string) error {
 	for _, m := range f.members {
 		if m.Name == name {
-			if m.agent != nil {
-				m.agent.SetAgentID(agentID)
+			if m.joined != nil {
+				m.joined(agentID, base)
 			}
 			return nil
 		}

@@ -63,10 +63,10 @@ func TestStart(t *testing.T) {
 	}
 
 	ada := f.Agents()[0]
-	if err := f.SetID(ada.Name, "ag_ada"); err != nil {
+	if err := f.Joined(ada.Name, "ag_ada", ""); err != nil {
 		t.Error(err)
 	}
-	if err := f.SetID("Nobody", "ag_x"); err == nil {
+	if err := f.Joined("Nobody", "ag_x", ""); err == nil {
 		t.Error("an id for nobody was taken")
 	}
 	for agent, want := range map[string]int{"ag_ada": 200, "ag_other": 401} {

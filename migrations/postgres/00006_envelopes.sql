@@ -41,15 +41,15 @@ CREATE TABLE relay_keys (
     CONSTRAINT relay_keys_pk PRIMARY KEY (key)
 );
 
-CREATE TABLE identities (
+CREATE TABLE own_keys (
     name    TEXT COLLATE "C" NOT NULL,
     private BYTEA NOT NULL, -- PKCS #8
-    CONSTRAINT identities_pk PRIMARY KEY (name)
+    CONSTRAINT own_keys_pk PRIMARY KEY (name)
 );
 
 -- +goose Down
 
-DROP TABLE identities;
+DROP TABLE own_keys;
 DROP TABLE relay_keys;
 DROP TABLE envelopes;
 DELETE FROM counters WHERE name = 'envelopes';

@@ -41,15 +41,15 @@ CREATE TABLE relay_keys (
     CONSTRAINT relay_keys_pk PRIMARY KEY (key)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE identities (
+CREATE TABLE own_keys (
     name    TEXT NOT NULL,
     private BLOB NOT NULL, -- PKCS #8
-    CONSTRAINT identities_pk PRIMARY KEY (name)
+    CONSTRAINT own_keys_pk PRIMARY KEY (name)
 ) STRICT, WITHOUT ROWID;
 
 -- +goose Down
 
-DROP TABLE identities;
+DROP TABLE own_keys;
 DROP TABLE relay_keys;
 DROP TABLE envelopes;
 DELETE FROM counters WHERE name = 'envelopes';

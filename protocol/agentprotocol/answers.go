@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // arrival is a message from an agent for someone who waits.
@@ -107,8 +109,12 @@ func helloOf(agentID string) string { return "hello " + agentID }
 const helloStays = 15 * time.Second
 
 // lastLook is how long after the end the mailbox is asked once more: what came
-// in time to another node may still be on its way.
-const lastLook = 25 * time.Millisecond
+// in time to another node may still be on its way. lookTime is how long the
+// mailbox may take for that.
+const (
+	lastLook = 25 * time.Millisecond
+	lookTime = time.Second
+)
 
 // await waits until something arrives, here or at another node, and until the
 // time is over. Messages that came in before since are passed over.
@@ -119,7 +125,7 @@ func (s *Server) await(ctx context.Context, key string, here <-chan arrival, sin
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if a, ok := s.fetch(waiting, key, since); ok {
+		if a, ok := fetch(waiting, s.o.Mail.Next, key, since); ok {
 			elsewhere <- a
 		}
 	}()
@@ -142,15 +148,20 @@ func (s *Server) await(ctx context.Context, key string, here <-chan arrival, sin
 	if ctx.Err() != nil {
 		return arrival{}, false
 	}
-	last, end := context.WithTimeout(ctx, lastLook)
+	select {
+	case a := <-here:
+		return a, true
+	case <-time.After(lastLook):
+	}
+	last, end := context.WithTimeout(ctx, lookTime)
 	defer end()
-	return s.fetch(last, key, since)
+	return fetch(last, s.o.Mail.Look, key, since)
 }
 
 // fetch takes the first message of a key that another node left since a time.
-func (s *Server) fetch(ctx context.Context, key string, since time.Time) (arrival, bool) {
+func fetch(ctx context.Context, next func(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error), key string, since time.Time) (arrival, bool) {
 	for after := int64(0); ; {
-		mail, err := s.o.Mail.Next(ctx, answerBox(key), after, 1)
+		mail, err := next(ctx, answerBox(key), after, 1)
 		if err != nil || len(mail) == 0 {
 			return arrival{}, false
 		}

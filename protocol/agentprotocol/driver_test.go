@@ -146,6 +146,29 @@ func (f *fake) take(dir string) []byte {
 	return nil
 }
 
+// The table that every protocol shares, over every transport.
+func TestDriver_table(t *testing.T) {
+	t.Parallel()
+	for _, w := range ways() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			protocoltest.RunOutcomeTable(t, func(t *testing.T, what protocoltest.Does, limit time.Duration) arena.Reply {
+				t.Helper()
+				h := &house{t: t, store: h.store, key: h.key}
+				n := h.node(func(o *Options) { o.Folder = t.TempDir() })
+				f := h.agent()
+				answer := map[protocoltest.Does]reply{
+					protocoltest.Answers: answering("Canberra"), protocoltest.SaysLate: failing(Timeout), protocoltest.RateLimits: failing(RateLimited),
+					protocoltest.Fails: failing(InternalError), protocoltest.Leaves: failing(CapabilityNotSupported),
+					protocoltest.Garbles: responding("success", `{}`), protocoltest.KeepsQuiet: silent,
+				}[what]
+				return n.send(t, f.attempt(w.start(t, h, n, f, answer), limit))
+			})
+		})
+	}
+}
+
 // The outcome table is the same over every transport.
 func TestDriver_outcomes(t *testing.T) {
 	t.Parallel()

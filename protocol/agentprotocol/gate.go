@@ -66,7 +66,7 @@ func (s *Server) receive(ctx context.Context, data []byte) (message, sender, *re
 		return m, from, refuse(http.StatusUnauthorized, InvalidSignature, err.Error())
 	}
 	from.known = true
-	if !s.limits.allow(from.agent.ID) {
+	if !s.limits.allow(from.agent.ID, m.Type == TypeResponse || m.Type == TypeError) {
 		return m, from, tooMany()
 	}
 	from.first, err = s.o.Mail.Once(ctx, "agentprotocol "+from.agent.ID, m.ID, m.Digest, remember)

@@ -28,10 +28,14 @@ type limits struct {
 	refused map[string]*rate.Limiter
 }
 
-// allow takes one message of an agent.
-func (l *limits) allow(agentID string) bool {
+// allow takes one message of an agent. Answers count for themselves: a flood
+// of events must not cost the agent its round.
+func (l *limits) allow(agentID string, answer bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if answer {
+		agentID += " answers"
+	}
 	return bucket(&l.agents, agentID, agentRate, agentBurst, l.now()).AllowN(l.now(), 1)
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 	sdk "github.com/agora-arena/arena/sdk/go/arenaagent/agentprotocol"
 )
@@ -197,44 +196,5 @@ func TestSDK_Go_strangers(t *testing.T) {
 		if status != c.status || !strings.Contains(string(body), `"type":"error"`) {
 			t.Errorf("%s: status %d, %s", name, status, body)
 		}
-	}
-}
-
-// The demo agent plays as soon as it is registered, though nothing could call
-// it.
-func TestDemoAgent(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	n := h.node()
-	zeno, err := agents.StartSigned(context.WithoutCancel(t.Context()), agents.Options{
-		Arena: n.web.URL, Leagues: []string{"trivia"}, Knowledge: map[string]string{"capital?": "Canberra"}, Logger: discard(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(zeno.Close)
-	f := h.agent(func(a *arena.Agent) { a.PublicKey = zeno.PublicKey })
-	a := arena.Agent{ID: f.id, PublicKey: zeno.PublicKey, KeyProvedAt: time.Now()}
-	challenge := a.KeyChallenge(n.web.URL)
-	key, err := parseKey(zeno.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature, err := base64.StdEncoding.DecodeString(zeno.Prove(challenge))
-	if err != nil || !ed25519.Verify(key, []byte(challenge), signature) {
-		t.Errorf("challenge: %v", err)
-	}
-	for h := n.driver.Probe(t.Context(), a); !h.OK || !slices.Equal(h.Capabilities, []string{"trivia"}); h = n.driver.Probe(t.Context(), a) {
-		if t.Context().Err() != nil {
-			t.Fatalf("health %+v", h)
-		}
-	}
-	attempt := f.attempt("", enough)
-	attempt.Seat.PublicKey = zeno.PublicKey
-	if r := n.send(t, attempt); r.Outcome != arena.OutcomeAnswered || r.Answer.Answer == "" {
-		t.Errorf("reply %+v", r)
-	}
-	if len(n.events.all()) == 0 {
-		t.Error("no events")
 	}
 }

@@ -38,6 +38,7 @@ type Peers interface {
 type Mailbox interface {
 	Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error
 	Next(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
+	Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
 	Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error)
 }
 

@@ -80,13 +80,14 @@ func (s *Server) registration(ctx context.Context, c *call, body []byte) (any, e
 }
 
 // owns checks that the token is that of the owner of an agent that speaks this
-// protocol.
+// protocol, or an admin's.
 func (s *Server) owns(ctx context.Context, c *call, agentID, token string) error {
 	if !isName(agentID) || token == "" {
 		return fault("agent_id and owner_token belong together")
 	}
 	var me struct {
-		OwnerID string `json:"owner_id"`
+		Scope   arena.Scope `json:"scope"`
+		OwnerID string      `json:"owner_id"`
 	}
 	if err := s.fetch(ctx, c, http.MethodGet, "/v1/me", token, nil, &me); err != nil {
 		return err
@@ -99,7 +100,8 @@ func (s *Server) owns(ctx context.Context, c *call, agentID, token string) error
 	if err := s.fetch(ctx, c, http.MethodGet, "/v1/agents/"+agentID, token, nil, &agent); err != nil {
 		return err
 	}
-	if me.OwnerID == "" || agent.OwnerID != me.OwnerID || agent.Protocol != arena.ProtocolAgora || agent.Status == string(arena.AgentRetired) {
+	owns := me.Scope == arena.ScopeAdmin || me.OwnerID != "" && agent.OwnerID == me.OwnerID
+	if !owns || agent.Protocol != arena.ProtocolAgora || agent.Status == string(arena.AgentRetired) {
 		return fault("You have no such agent that speaks two-party Agora")
 	}
 	return nil

@@ -55,6 +55,11 @@ func (b *Box) Next(ctx context.Context, box string, after int64, limit int) (mai
 	return mail, err
 }
 
+// Look gives what Next would find now, and does not wait.
+func (b *Box) Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error) {
+	return b.store.Mail(ctx, box, after, limit, b.now())
+}
+
 // Drop removes a box's messages up to number upTo, which have been dealt with.
 func (b *Box) Drop(ctx context.Context, box string, upTo int64) error {
 	return b.store.DropMail(ctx, box, upTo)

@@ -72,6 +72,7 @@ func RunDriverSuite(t *testing.T, s Suite) {
 	if s.Healthy == nil {
 		s.Healthy = Healthy(5, "trivia")
 	}
+	t.Run("table", s.outcomeTable)
 	t.Run("outcomes", s.outcomes)
 	t.Run("start_gun", s.startGun)
 	t.Run("refused", s.refused)

@@ -89,7 +89,9 @@ func (p *player) run(ctx context.Context) {
 
 // say posts an envelope of the thread of e.
 func (p *player) say(e event, typ envelope.Type, payload any) {
-	body := p.w.sign(p.name, envelope.Draft{Type: typ, Thread: e.Thread.ID, Recipient: p.w.self.DID(), Payload: payload})
+	// Its clock is behind: no envelope of its has the very time of one of the arena's.
+	at := time.Now().Add(-time.Second)
+	body := p.w.sign(p.name, envelope.Draft{Type: typ, At: at, Thread: e.Thread.ID, Recipient: p.w.self.DID(), Payload: payload})
 	a, err := p.w.do(context.WithoutCancel(p.w.t.Context()), http.MethodPost, "/events", body)
 	if err != nil {
 		p.w.t.Error(err)
@@ -133,6 +135,25 @@ func (w *world) send(a arena.Attempt) arena.Reply {
 		w.t.Fatal(err)
 	}
 	return send(w.t.Context())
+}
+
+// The table that every protocol shares.
+func TestDriver_table(t *testing.T) {
+	t.Parallel()
+	protocoltest.RunOutcomeTable(t, func(t *testing.T, what protocoltest.Does, limit time.Duration) arena.Reply {
+		t.Helper()
+		w := newWorld(t)
+		if err := w.store.PolledRelay(t.Context(), identityOf("ann").DID(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w.play(map[protocoltest.Does]func(*player, event){
+			protocoltest.Answers:  result(envelope.ResultSuccess, `{"answer":"Canberra"}`),
+			protocoltest.SaysLate: fails(envelope.ErrTimeout), protocoltest.RateLimits: fails(envelope.ErrRateLimited),
+			protocoltest.Fails: fails(envelope.ErrInternal), protocoltest.Leaves: fails(envelope.ErrUnavailable),
+			protocoltest.Garbles: result(envelope.ResultSuccess, `{}`), protocoltest.KeepsQuiet: func(*player, event) {},
+		}[what])
+		return w.send(attempt(limit))
+	})
 }
 
 // Every outcome of the table (rulebook, section 3) is reached by an agent that

@@ -51,14 +51,14 @@ func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler
 		err = ctx.Err() // nobody waits any more
 	}
 	events.shut.Store(true)
+	if events.link != nil { // of a failure too: they tell how it came
+		events.link.flush(ctx)
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, errors.Join(ErrTimeout, err)
 	case err != nil:
 		return nil, err
-	}
-	if events.link != nil {
-		events.link.flush(ctx)
 	}
 	events.fill(&a)
 	return a.encode(time.Since(began))

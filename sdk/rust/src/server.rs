@@ -127,7 +127,8 @@ impl Room {
         let mut s = self.state.lock().unwrap();
         let closed = s.closed;
         if let Some(seat) = s.open.get_mut(&no) {
-            seat.idle = idle.then(Instant::now);
+            // One that waits for its first request waits since it was let in.
+            seat.idle = if idle { seat.idle.or_else(|| Some(Instant::now())) } else { None };
             if idle && closed {
                 let _ = seat.stream.shutdown(Shutdown::Both);
             }

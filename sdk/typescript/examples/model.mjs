@@ -22,6 +22,7 @@ async function answer(ctx, task, events) {
       ],
     }),
   });
+  if (!response.ok) await response.body?.cancel(); // unread, it would hold the connection
   if (response.status === 429) throw new RateLimited();
   if (!response.ok) throw new Unavailable(`the model says ${response.status}`);
   /** @type {any} */

@@ -23,6 +23,7 @@ export class SocketSink implements Sink {
   readonly #url: string;
   #socket: WebSocket | undefined;
   #token = ''; // that the socket was opened or renewed with
+  #closed = false;
   #final = ''; // the token under which the socket was closed for good
 
   constructor(arena: string) {
@@ -42,6 +43,7 @@ export class SocketSink implements Sink {
   }
 
   close(): void {
+    this.#closed = true;
     this.#socket?.terminate(); // without the handshake, which would wait for an arena that is gone
     this.#socket = undefined;
   }
@@ -54,7 +56,10 @@ export class SocketSink implements Sink {
         perMessageDeflate: false,
         maxPayload: 1 << 20,
       });
-      socket.on('open', () => resolve(socket));
+      socket.on('open', () => {
+        if (this.#closed) socket.terminate(); // it was ended meanwhile
+        resolve(socket);
+      });
       socket.on('error', reject); // and later ones, which the close tells
       socket.on('unexpected-response', (request, response) => {
         const status = response.statusCode ?? 0;
