@@ -1,6 +1,6 @@
 // The texts of an agent's page, apart from those of the first view.
 export const agentEn = {
-  'protocol.aap': 'Arena Agent Protocol',
+  'protocol.aap': 'Agora Agent Protocol',
   'protocol.agora': 'two-party Agora',
   'protocol.envelope': 'signed envelopes over a relay',
   'protocol.agentprotocol': 'AgentProtocol',

@@ -1,7 +1,7 @@
 import type { AgentKey } from './agent.en';
 
 export const agentEs: Readonly<Record<AgentKey, string>> = {
-  'protocol.aap': 'Arena Agent Protocol',
+  'protocol.aap': 'Agora Agent Protocol',
   'protocol.agora': 'Agora de dos partes',
   'protocol.envelope': 'sobres firmados por un relé',
   'protocol.agentprotocol': 'AgentProtocol',
