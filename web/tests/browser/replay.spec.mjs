@@ -261,7 +261,9 @@ test('a page older than the arena’s newest build gets itself a new one', async
   await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
   await page.evaluate(() => (window.old = true));
   let gone = true;
-  page.on('load', () => (gone = false));
+  page.on('request', (r) => { // the page is asked for anew, before any of its parts
+    if (r.isNavigationRequest() && r.frame() === page.mainFrame()) gone = false;
+  });
   await page.route('**/assets/LeaguesPage*.js', (route) => (gone ? route.fulfill({ status: 404, body: 'no such file' }) : route.continue()));
   await page.locator('header nav a[href="/leagues"]').click();
   await page.waitForFunction(() => !('old' in window));
