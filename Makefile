@@ -55,7 +55,7 @@ image: ## The container image arena:latest
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
 test: export ARENA_TEST_REQUIRE := postgres,redis,sdk
-test: test-deps test-sdk test-go test-web test-browser ## Everything; as root on Debian it installs what is missing first
+test: test-deps test-sdk test-go test-web ## Everything; as root on Debian it installs what is missing first
 
 .PHONY: test-deps
 test-deps:
@@ -71,7 +71,7 @@ test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of te
 	scripts/sdk-test.sh
 
 .PHONY: race
-race: test-go ## The same
+race: test-go ## test-go by another name
 
 FUZZTIME ?= 60s
 FUZZTOTAL ?=
@@ -87,7 +87,10 @@ soak: build ## 10,000 spectators, 300 hostile and 50 honest agents for SOAK=5m: 
 	bin/arena bench soak --duration $(SOAK)
 
 .PHONY: test-web
-test-web: web/node_modules/.package-lock.json ## The unit tests and types of the pages
+test-web: test-deps test-pages test-browser ## The pages: types, unit tests, and in a browser
+
+.PHONY: test-pages
+test-pages: web/node_modules/.package-lock.json ## The types and the unit tests of the pages
 	npm --prefix web run check
 	npm --prefix web test
 
@@ -96,11 +99,11 @@ test-browser: build ## The pages in headless Chromium, against the real binary
 	scripts/browser-test.sh
 
 .PHONY: bench-page
-bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser
+bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser (TRACE=FILE, PROFILE=1: where it goes)
 	CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} scripts/with-demo.sh node web/tests/bench/page.mjs
 
 .PHONY: screens
-screens: build ## The same, and its pictures go to docs/screens
+screens: build ## The browser tests, and their pictures go to docs/screens
 	SCREENS_DIR=$(CURDIR)/docs/screens scripts/browser-test.sh
 
 .PHONY: smoke

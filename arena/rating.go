@@ -18,7 +18,10 @@ const (
 )
 
 // MarshalJSON writes Elo with three decimals: 1500.000, -20.000.
-func (m Melo) MarshalJSON() ([]byte, error) { return thousandths(int64(m), 3), nil }
+func (m Melo) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON writes.
+func (m Melo) AppendJSON(b []byte) []byte { return appendThousandths(b, int64(m), 3) }
 
 // Points counts what a judge gave, in thousandths of a point, so that sums
 // are exact and equal totals compare equal.
@@ -28,7 +31,7 @@ type Points int64
 const OnePoint Points = 1000
 
 // MarshalJSON writes points as a plain number: 1, 0.5, 0.333.
-func (p Points) MarshalJSON() ([]byte, error) { return thousandths(int64(p), 0), nil }
+func (p Points) MarshalJSON() ([]byte, error) { return appendThousandths(nil, int64(p), 0), nil }
 
 // UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
 // of at most three decimals.
@@ -59,10 +62,9 @@ func readThousandths(b []byte, into *int64) error {
 	return nil
 }
 
-// thousandths writes v/1000 with at least minDecimals decimals, without
+// appendThousandths appends v/1000 with at least minDecimals decimals, without
 // going through a float.
-func thousandths(v int64, minDecimals int) []byte {
-	var b []byte
+func appendThousandths(b []byte, v int64, minDecimals int) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
 	}
@@ -140,6 +142,10 @@ type RatingPoint struct {
 	Rating  Melo
 	Delta   Melo
 	Version string // of the agent in that match; "": it named none
+	// LeftOut is there where the agent won a match and its rating fell: how many
+	// rounds counted for one side only and so were not compared (rulebook,
+	// section 7); 0: the league compares round by round.
+	LeftOut *int
 }
 
 // Standing is one line of a league's table.

@@ -140,3 +140,13 @@ type SeasonEnd struct {
 func (c SeasonChange) Empty() bool {
 	return len(c.Join) == 0 && len(c.Pairings) == 0 && c.Finish == nil
 }
+
+// SeasonDay sums up the seasons of a league that began on one day in UTC.
+type SeasonDay struct {
+	League      string
+	Day         int // 0-based, from the start of the time that was asked for; seasons that began before it are on day 0
+	First, Last int // their numbers
+	StartedAt   time.Time
+	FinishedAt  time.Time // of the last one; zero: it runs
+	EndsAt      time.Time // of the one that runs; zero: none runs, or its format says when it ends
+}

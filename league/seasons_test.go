@@ -328,7 +328,7 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 		h.now = h.now.Add(time.Hour)
 		h.tick() // ends the first
 		h.tick()
-		seasons, err := h.store.Seasons(t.Context(), h.slug)
+		seasons, _, err := h.store.Seasons(t.Context(), h.slug, arena.Page{Limit: 10})
 		if h.ok(err); len(seasons) != 2 || seasons[0].Status != arena.SeasonRunning || seasons[1].Status != arena.SeasonFinished {
 			t.Errorf("seasons %+v", seasons)
 		}

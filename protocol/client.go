@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -10,8 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptrace"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -41,12 +41,15 @@ type ClientOptions struct {
 }
 
 // Client makes requests to agents' endpoints: HTTP/1.1, no proxy, no redirect,
-// no decompression, no cookies, no upgrade, and never the same POST twice
-// (threats S3, S4, S6, R1 to R4, R9 to R11). It is safe for concurrent use.
+// no decompression, no cookies, no upgrade, and nothing is ever sent twice
+// (threats S3, S4, S6, R1 to R4, R9 to R11). Replies are read by net/http's
+// ReadResponse; connections are the Client's own, because those of net/http
+// take two goroutines each while an agent thinks, and two more turns of the
+// scheduler before a request leaves. It is safe for concurrent use.
 type Client struct {
-	transport *http.Transport
-	setup     time.Duration
-	now       func() time.Time
+	pool  *pool
+	setup time.Duration
+	now   func() time.Time
 }
 
 // NewClient makes a Client whose every connection passes g.
@@ -63,37 +66,53 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 		Control:  g.control,
 		Resolver: g.resolver,
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
 	return &Client{
-		transport: &http.Transport{
-			Proxy:                  nil, // a proxy would be all that the guard sees
-			DialContext:            dialer.DialContext,
-			Protocols:              protocols,
-			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    cmp.Or(o.TLSTimeout, 5*time.Second),
-			DisableCompression:     true,
-			MaxResponseHeaderBytes: MaxHeader,
-			MaxConnsPerHost:        cmp.Or(o.MaxConnsPerHost, 16),
-			MaxIdleConnsPerHost:    cmp.Or(o.MaxConnsPerHost, 16),
-			MaxIdleConns:           500,
-			IdleConnTimeout:        30 * time.Second,
-			// A request with its token fits into the one, the head of most replies
-			// into the other: thousands of requests wait for slow agents.
-			WriteBufferSize: 2 << 10,
-			ReadBufferSize:  1 << 10,
-		},
+		pool: newPool(&pool{
+			dial: dialer.DialContext, // there is no proxy: it would be all that the guard sees
+			tls:  &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+
+			tlsLimit: cmp.Or(o.TLSTimeout, 5*time.Second), perHost: cmp.Or(o.MaxConnsPerHost, 16),
+		}),
 		setup: cmp.Or(o.SetupTimeout, 10*time.Second),
 		now:   o.Now,
 	}, nil
 }
 
-// Close drops idle connections. Call it when no Do is running any more.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+// Close ends what is being warmed and drops idle connections. Call it when no Do
+// is running any more; nothing is warmed after it.
+func (c *Client) Close() {
+	c.pool.stop()
+	c.pool.warming.Wait()
+	c.CloseIdle()
+}
+
+// CloseIdle drops idle connections.
+func (c *Client) CloseIdle() { c.pool.close() }
+
+// Warm sees to it that the next request to an endpoint finds a connection, TLS
+// included, and does not wait for it: no request of a round shall leave later
+// than the others because its agent is far away. What goes wrong, the request
+// will tell.
+func (c *Client) Warm(endpoint string) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return
+	}
+	to, err := targetOf(u)
+	if err != nil {
+		return
+	}
+	if dial := c.pool.warm(to); dial != nil {
+		c.pool.warming.Go(func() {
+			ctx, cancel := context.WithTimeout(c.pool.life, c.setup)
+			defer cancel()
+			dial(ctx)
+		})
+	}
+}
 
 // Request is one request to an endpoint. Both bodies are JSON. There is no
-// room for other headers: an Idempotency-Key would let net/http send a POST
-// again by itself (threat R9).
+// room for other headers.
 type Request struct {
 	Method  string
 	URL     string
@@ -107,106 +126,161 @@ type Request struct {
 }
 
 // Do makes one request and tells what happened. It returns at the latest when
-// set-up time and limit are over, plus about 50 ms; the reply's body is closed
-// by then.
+// set-up time and limit are over, plus about 50 ms; unless the whole reply was
+// read, the connection is closed by then.
+//
+// The wait for an agent is below it, so it does the rest in functions of their
+// own: thousands of stacks stay small.
 func (c *Client) Do(ctx context.Context, r Request) Exchange {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	w := &watch{now: c.now, cancel: cancel, limit: r.Limit}
-	defer w.stop()
-	req, err := newRequest(httptrace.WithClientTrace(ctx, w.trace()), r)
-	if err != nil {
-		return Exchange{Failure: FailBlocked, Err: err}
+	call := call{c: c}
+	if call.begin(ctx, &r) {
+		untie := context.AfterFunc(ctx, call.conn.interrupt)
+		call.exchange(ctx)
+		call.end(untie())
 	}
-	if r.WholeCall {
-		w.start()
-	} else {
-		w.arm(c.setup)
-	}
-	x := c.exchange(ctx, req, w, cmp.Or(r.MaxBody, MaxBody))
-	w.finish(&x)
-	return x
+	return call.x
 }
 
-func newRequest(ctx context.Context, r Request) (*http.Request, error) {
-	var body io.Reader
-	if r.Body != nil {
-		body = io.NopCloser(bytes.NewReader(r.Body)) // of a type that gets no GetBody, so that it cannot be sent twice
-	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint: %w", err)
-	}
-	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
-		return nil, fmt.Errorf("%w: not an http URL", ErrBlocked)
-	}
-	req.ContentLength = int64(len(r.Body))
-	req.Header.Set("User-Agent", UserAgent)
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("Accept-Encoding", "identity")
-	if r.Body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.Token)
-	}
-	return req, nil
+// call is one request on its way.
+type call struct {
+	c       *Client
+	conn    *conn
+	request []byte // until it is written
+	until   time.Time
+	method  string
+	maxBody int
+	again   bool // the connection may carry another one
+	watch
+	x Exchange
 }
 
-// exchange goes through the transport and not through an http.Client: there is
-// nothing in between that could follow, re-send or remember.
-func (c *Client) exchange(ctx context.Context, req *http.Request, w *watch, maxBody int) Exchange {
-	resp, err := c.transport.RoundTrip(req)
+// begin gets a connection.
+//
+//go:noinline
+func (c *call) begin(ctx context.Context, r *Request) bool {
+	u, err := url.Parse(r.URL)
 	if err != nil {
-		return Exchange{Failure: w.failure(ctx, err), Err: err}
+		c.x = Exchange{Failure: FailBlocked, Err: fmt.Errorf("endpoint: %w", err)}
+		return false
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written that a failing Close could lose
-	x := Exchange{
-		Status:      resp.StatusCode,
-		ContentType: strings.Join(resp.Header.Values("Content-Type"), ", "),
-		Encoding:    strings.Join(resp.Header.Values("Content-Encoding"), ", "),
+	to, err := targetOf(u)
+	if err == nil {
+		c.request, err = encode(u, to, r, c.c.pool.once)
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return x // reading its body would outlive any context (threat R3)
+	if err != nil {
+		c.x = Exchange{Failure: FailBlocked, Err: err}
+		return false
 	}
-	x.Body, err = io.ReadAll(io.LimitReader(resp.Body, int64(maxBody)+1))
+	c.method, c.maxBody = r.Method, cmp.Or(r.MaxBody, MaxBody)
+	c.watch = watch{now: c.c.now, limit: r.Limit, whole: r.WholeCall, began: c.c.now()}
+	if c.until = c.began.Add(c.c.setup); c.whole {
+		c.until = c.began.Add(c.limit + grace)
+	}
+	if c.conn, err = c.c.pool.get(ctx, to, c.until); err != nil {
+		c.x = Exchange{Failure: unconnected(ctx, err), Err: err}
+		return false
+	}
+	c.x.Connected, c.x.Reused = true, c.conn.used
+	c.conn.used = true
+	return true
+}
+
+// exchange writes the request and reads the reply.
+func (c *call) exchange(ctx context.Context) {
+	if !c.write(ctx) {
+		return
+	}
+	var err error
+	if _, err = c.conn.in.Peek(1); err == nil { // most of the time passes here
+		c.x.Replied = true
+		c.sent(&c.x)
+		err = c.read()
+	}
+	if err != nil {
+		c.x.Failure, c.x.Err = broken(ctx, err, &c.x), err
+	}
+}
+
+// write sends the request in one piece and tells whether a reply may come.
+func (c *call) write(ctx context.Context) bool {
+	c.conn.during(ctx, c.until)
+	_, err := c.conn.Write(c.request)
+	c.request = nil
 	switch {
-	case err != nil && ctx.Err() != nil:
-		x.Failure, x.Err = w.ended(ctx), err
-	case len(x.Body) > maxBody:
-		x.Failure, x.Body = FailTooLarge, x.Body[:maxBody]
-	case err != nil:
-		x.Failure, x.Err = FailTruncated, err
+	case err == nil:
+		c.x.Written = true
+		c.conn.during(ctx, c.sent(&c.x))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.x.Failure, c.x.Err = interrupted(ctx), err
+		return false
+	default: // a reply may have come before the other side hung up
+		c.conn.during(ctx, c.now().Add(grace))
 	}
-	return x
+	c.conn.left = MaxHeader
+	return true
 }
 
-// failure names what RoundTrip's error means for the outcome table.
-func (w *watch) failure(ctx context.Context, err error) Failure {
-	if ctx.Err() != nil {
-		return w.ended(ctx)
+// read reads the reply, of which something has come.
+//
+//go:noinline
+func (c *call) read() (err error) {
+	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody)
+	return err
+}
+
+// end gives the connection back, which nothing else can interrupt any more if
+// it is untied.
+//
+//go:noinline
+func (c *call) end(untied bool) {
+	if untied && c.again && c.x.Written {
+		c.c.pool.put(c.conn)
+	} else {
+		c.c.pool.drop(c.conn)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	c.finish(&c.x)
+}
+
+// encode gives the bytes of a request. It is sent in one piece.
+func encode(u *url.URL, to target, r *Request, once bool) ([]byte, error) {
+	path, host := u.RequestURI(), strings.Replace(u.Host, u.Hostname(), to.host, 1) // in ASCII
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if strings.Contains(path+host, " ") || strings.ContainsFunc(path+host+r.Token, control) {
+		return nil, fmt.Errorf("%w: a space or control character", ErrBlocked)
+	}
+	b := make([]byte, 0, 256+len(path)+len(host)+len(r.Token)+len(r.Body))
+	b = append(b, r.Method+" "+path+" HTTP/1.1\r\nHost: "+host+"\r\nUser-Agent: "+UserAgent+
+		"\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n"...)
+	if r.Token != "" {
+		b = append(append(append(b, "Authorization: Bearer "...), r.Token...), "\r\n"...)
+	}
+	if once {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	if r.Body != nil {
+		b = append(b, "Content-Type: application/json\r\nContent-Length: "...)
+		b = append(strconv.AppendInt(b, int64(len(r.Body)), 10), "\r\n"...)
+	}
+	return append(append(b, "\r\n"...), r.Body...), nil
+}
+
+// unconnected names why there is no connection.
+func unconnected(ctx context.Context, err error) Failure {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
-	case w.replied && strings.Contains(err.Error(), "response headers exceeded"): // net/http has no type for it
-		return FailHeaders
-	case w.replied && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return FailTruncated
-	case w.replied:
-		return FailHTTP
-	case w.connected:
-		return FailDropped
+	case ctx.Err() != nil:
+		return FailCancelled
 	case errors.Is(err, ErrBlocked):
 		return FailBlocked
+	case errors.Is(err, errSetup):
+		return FailConnect
+	case errors.Is(err, errHandshake):
+		return FailTLS
 	case errors.As(err, &dns):
 		return FailDNS
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FailRefused
-	case w.handshake:
-		return FailTLS
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return FailConnect
 	default:
@@ -214,16 +288,28 @@ func (w *watch) failure(ctx context.Context, err error) Failure {
 	}
 }
 
-// ended names why the context of a call ended.
-func (w *watch) ended(ctx context.Context) Failure {
-	cause := context.Cause(ctx)
-	if !errors.Is(cause, errLimit) && !errors.Is(cause, errSetup) {
-		return FailCancelled
+// broken names what the error of a read means for the outcome table.
+func broken(ctx context.Context, err error, x *Exchange) Failure {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return interrupted(ctx)
+	case errors.Is(err, errBody):
+		return FailTooLarge
+	case errors.Is(err, errHead):
+		return FailHeaders
+	case !x.Replied:
+		return FailDropped
+	case x.Status != 0, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return FailTruncated
+	default:
+		return FailHTTP
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.connected {
-		return FailConnect
+}
+
+// interrupted names why a connection was given up.
+func interrupted(ctx context.Context) Failure {
+	if ctx.Err() != nil {
+		return FailCancelled
 	}
 	return FailTimeout
 }

@@ -11,16 +11,17 @@ import (
 // Its connections carry one request. It needs its own Close.
 func (c *Client) Crawl(part int, pause time.Duration) *Client {
 	slow := *c
-	slow.transport = c.transport.Clone()
-	slow.transport.DisableKeepAlives = true
-	dial := slow.transport.DialContext
-	slow.transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return crawling{Conn: conn, part: part, pause: pause}, nil
-	}
+	dial := c.pool.dial
+	slow.pool = newPool(&pool{
+		dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return crawling{Conn: conn, part: part, pause: pause}, nil
+		},
+		tls: c.pool.tls, tlsLimit: c.pool.tlsLimit, perHost: c.pool.perHost, once: true,
+	})
 	return &slow
 }
 

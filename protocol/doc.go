@@ -15,7 +15,8 @@
 //     and failures mean the same in every protocol over HTTP.
 //   - Client.Do makes one request under one deadline and tells everything that
 //     happened as an Exchange. It never follows, decompresses, re-sends or
-//     upgrades anything.
+//     upgrades anything. The caller's goroutine writes and reads by itself; no
+//     connection has one of its own, for thousands wait for slow agents.
 //
 // NewOperatorClient is the other way out: to the operator's own services, which
 // no guard keeps off a private network.

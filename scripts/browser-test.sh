@@ -18,4 +18,5 @@ CHROMIUM=${CHROMIUM:-$(find_chromium)}
 SCREENS_DIR=${SCREENS_DIR:-$PWD/bin/screens}
 mkdir -p "$SCREENS_DIR"
 export CHROMIUM SCREENS_DIR
-exec scripts/with-demo.sh node --test web/tests/browser/*.mjs
+# Two files at a time: much of a test is waiting for a match.
+exec scripts/with-demo.sh node --test --test-concurrency=2 web/tests/browser/*.mjs

@@ -59,6 +59,10 @@ func pausesText(pauses []arena.Pause) (text string, until int64, err error) {
 type pausesInto struct{ pauses *[]arena.Pause }
 
 func (i pausesInto) Scan(src any) error {
+	if src == "[]" || src == "null" { // nearly all agents
+		*i.pauses = nil
+		return nil
+	}
 	var docs []pauseDoc
 	if err := (jsonInto{&docs}).Scan(src); err != nil {
 		return err
@@ -280,22 +284,6 @@ func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]i
 		rounds[c.outcome] = c.rounds
 	}
 	return rounds, s.wrap(err, "count outcomes of agent %s", id)
-}
-
-// Opponents gives an agent's record against each agent that it met in a
-// finished match, rated or not, and neither left: the better place wins. Most
-// matches first.
-func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
-	records, err := all(ctx, s.reader, func(r scanner) (o arena.OpponentRecord, err error) {
-		return o, r.Scan(&o.AgentID, &o.Name, &o.Matches, &o.Wins, &o.Draws, &o.Losses)
-	}, `SELECT o.agent_id, a.name, count(*) AS met, sum(CASE WHEN me.place < o.place THEN 1 ELSE 0 END),
-		sum(CASE WHEN me.place = o.place THEN 1 ELSE 0 END), sum(CASE WHEN me.place > o.place THEN 1 ELSE 0 END)
-		FROM seats me JOIN matches m ON m.id = me.match_id
-		JOIN seats o ON o.match_id = me.match_id AND o.no <> me.no
-		JOIN agents a ON a.id = o.agent_id
-		WHERE me.agent_id = $1 AND m.status = 'finished' AND me.state <> 'left' AND o.state <> 'left'
-		GROUP BY o.agent_id, a.name ORDER BY met DESC, o.agent_id`, id)
-	return records, s.wrap(err, "read opponents of agent %s", id)
 }
 
 // Deliveries lists the attempts sent to agents, newest first.

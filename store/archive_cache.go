@@ -4,6 +4,7 @@ import (
 	lists "container/list"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -11,6 +12,8 @@ import (
 const (
 	// archiveCacheBytes bounds the packed logs that are kept decoded.
 	archiveCacheBytes = 64 << 20
+	// archiveIdle is how long one is kept that nobody reads.
+	archiveIdle = 10 * time.Minute
 	// eventBytes is about what an event takes beside its body.
 	eventBytes = 160
 )
@@ -26,6 +29,7 @@ type partKey struct {
 // change, so what it holds is never wrong.
 type archiveCache struct {
 	limit int
+	now   func() time.Time
 
 	mu     sync.Mutex
 	bytes  int
@@ -39,10 +43,11 @@ type cachedPart struct {
 	events []arena.Event
 	bytes  int // 0 until it is loaded
 	err    error
+	read   time.Time // guarded by the cache's lock
 }
 
-func newArchiveCache(limit int) *archiveCache {
-	return &archiveCache{limit: limit, parts: make(map[partKey]*lists.Element), recent: lists.New()}
+func newArchiveCache(limit int, now func() time.Time) *archiveCache {
+	return &archiveCache{limit: limit, now: now, parts: make(map[partKey]*lists.Element), recent: lists.New()}
 }
 
 // get gives the events of a row, which nobody may change. Of many who ask at
@@ -52,8 +57,9 @@ func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]aren
 	c.mu.Lock()
 	if at, ok := c.parts[key]; ok {
 		c.recent.MoveToFront(at)
-		c.mu.Unlock()
 		p := at.Value.(*cachedPart)
+		p.read = c.now()
+		c.mu.Unlock()
 		select {
 		case <-p.ready:
 		case <-ctx.Done():
@@ -64,7 +70,7 @@ func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]aren
 		}
 		return p.events, nil
 	}
-	p := &cachedPart{key: key, ready: make(chan struct{})}
+	p := &cachedPart{key: key, ready: make(chan struct{}), read: c.now()}
 	at := c.recent.PushFront(p)
 	c.parts[key] = at
 	c.mu.Unlock()
@@ -91,8 +97,33 @@ func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]aren
 	return p.events, nil
 }
 
+// dropIdle removes what nobody has read for archiveIdle.
+func (c *archiveCache) dropIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.now().Add(-archiveIdle)
+	for at := c.recent.Back(); at != nil && at.Value.(*cachedPart).read.Before(before); {
+		newer := at.Prev()
+		if at.Value.(*cachedPart).bytes > 0 { // else it is being loaded
+			c.remove(at)
+		}
+		at = newer
+	}
+}
+
 func (c *archiveCache) remove(at *lists.Element) {
 	p := c.recent.Remove(at).(*cachedPart)
 	c.bytes -= p.bytes
 	delete(c.parts, p.key)
+}
+
+// ForgetArchives lets go of decoded logs that nobody has read for ten minutes.
+func (s *Store) ForgetArchives() { s.archives.dropIdle() }
+
+// ArchiveCache gives the bytes that decoded logs take in memory, at most
+// 64 MiB.
+func (s *Store) ArchiveCache() (bytes int) {
+	s.archives.mu.Lock()
+	defer s.archives.mu.Unlock()
+	return s.archives.bytes
 }

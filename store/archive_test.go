@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,4 +172,41 @@ func TestArchiveCache_Bound(t *testing.T) {
 	if rows, size := c.Size(); rows != 0 || size != 0 {
 		t.Errorf("holds %d rows of %d bytes", rows, size)
 	}
+}
+
+// TestArchiveCache_Idle: what nobody reads any more does not stay for ever.
+func TestArchiveCache_Idle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := store.NewArchiveCache(1 << 20)
+		loads := 0
+		get := func(id string) {
+			t.Helper()
+			if _, err := c.Get(t.Context(), id, func() ([]arena.Event, error) {
+				loads++
+				return []arena.Event{{Seq: 1}}, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		get("m_once")
+		get("m_again")
+		time.Sleep(9 * time.Minute)
+		get("m_again")
+		c.DropIdle()
+		if rows, _ := c.Size(); rows != 2 {
+			t.Errorf("holds %d rows of 2 that were read within ten minutes", rows)
+		}
+		time.Sleep(2 * time.Minute)
+		c.DropIdle()
+		if rows, _ := c.Size(); rows != 1 {
+			t.Errorf("holds %d rows, want the one that is read", rows)
+		}
+		get("m_again")
+		time.Sleep(11 * time.Minute)
+		c.DropIdle()
+		if rows, size := c.Size(); rows != 0 || size != 0 || loads != 2 {
+			t.Errorf("holds %d rows of %d bytes, decoded %d times", rows, size, loads)
+		}
+	})
 }

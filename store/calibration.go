@@ -7,39 +7,46 @@ import (
 )
 
 // AgentClaims gives what an agent declared with its newest limit judged
-// answers, newest match first; in one league, or in all when league is "".
+// answers, newest match first; of these only those in one league when league
+// is not "": an agent that plays elsewhere would have all of its answers read.
 // Rounds that have not closed are left out: nothing is known of them yet
 // (rulebook, section 5).
 func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
+	type claim struct {
+		arena.Claim
+		league string
+	}
 	query, args := claimQuery(agentID, league, limit)
-	claims, err := all(ctx, s.reader, func(r scanner) (claim arena.Claim, err error) {
+	found, err := all(ctx, s.reader, func(r scanner) (c claim, err error) {
 		var points arena.Points
 		var said struct { // the rest of the reply, which may be long, is not kept
 			Confidence *float64 `json:"confidence"`
 			Tokens     *int64   `json:"tokens"`
 		}
-		err = r.Scan(&points, jsonInto{&said})
-		return arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}, err
+		err = r.Scan(&points, jsonInto{&said}, &c.league)
+		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}
+		return c, err
 	}, query, args...)
+	var claims []arena.Claim
+	for _, c := range found {
+		if c.league == league {
+			claims = append(claims, c.Claim)
+		}
+	}
 	return claims, s.wrap(err, "read claims of agent %s", agentID)
 }
 
-// claimQuery finds the answers by their agent, in the order of the index.
+// claimQuery finds the answers by their agent, in the order of the index, with
+// the leagues of their matches when one is asked for. That an answer is judged
+// says that its round has closed: see SaveAnswer.
 func claimQuery(agentID, league string, limit int) (string, []any) {
-	var c clauses
-	c.and("a.agent_id = ?", agentID)
-	c.and("a.outcome = ?", string(arena.OutcomeAnswered))
-	c.and("a.judged = 1")
-	c.and("r.closed_at > 0")
-	matches := ""
+	of := "''"
 	if league != "" {
-		matches = ` JOIN matches m ON m.id = a.match_id`
-		c.and("m.league = ?", league)
+		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
 	}
-	query := `SELECT a.points, a.body FROM answers a JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` + matches + c.where() +
-		` ORDER BY a.match_id DESC, a.round DESC LIMIT ` + c.arg(limit)
-	return query, c.args
+	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT a.match_id, a.points, a.body FROM answers a WHERE a.agent_id = $1 AND a.outcome = $2
+		AND a.judged = 1 ORDER BY a.match_id DESC, a.round DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit}
 }

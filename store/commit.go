@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 const (
@@ -167,7 +169,7 @@ func (c *committer) commit(batch []*operation) {
 		if len(batch) == 1 {
 			alone = append(alone, batch[0])
 		} else if len(batch) > 1 {
-			for _, o := range c.together(units(batch)) {
+			for _, o := range c.together(started(units(batch))) {
 				c.single(o)
 			}
 		}
@@ -202,9 +204,13 @@ func units(batch []*operation) []unit {
 	return made
 }
 
-// start starts the operations whose callers have not gone away.
-func (u unit) start() unit {
-	return slices.DeleteFunc(u, func(o *operation) bool { return !o.start() })
+// started starts the operations whose callers have not gone away, and gives
+// the units without the others.
+func started(units []unit) []unit {
+	for i := range units {
+		units[i] = slices.DeleteFunc(units[i], func(o *operation) bool { return !o.start() })
+	}
+	return slices.DeleteFunc(units, func(u unit) bool { return len(u) == 0 })
 }
 
 // runUnit runs the operations of a unit. A panic in a caller's function is a
@@ -225,48 +231,50 @@ func (c *committer) runUnit(ctx context.Context, tx *transaction, u unit) (err e
 	return c.steps(ctx, tx, steps)
 }
 
-// together runs units in one transaction, each in a savepoint: one that fails
+// together runs units, which have started, in one transaction. One that fails
 // is undone and only its callers hear of it; when it is of several steps, each
-// of them runs by itself instead. It returns the operations that lost against
-// another transaction, to be run again by themselves.
+// of them runs by itself instead. It returns the operations that are to be run
+// again by themselves, such as those that lost against another transaction.
+//
+// Mostly nothing fails, so the units run one after the other at first. When
+// one fails that may have written, all are undone and run again, each in a
+// savepoint: what a savepoint would put back is a copy of every page that is
+// written to.
 func (c *committer) together(units []unit) (again []*operation) {
+	if len(units) == 0 {
+		return nil
+	}
+	again, undone := c.attempt(units, c.plainly)
+	if undone {
+		again, _ = c.attempt(units, c.inSavepoint)
+	}
+	return again
+}
+
+// attempt runs units in one transaction. undone means that nothing is stored
+// and nobody has heard anything.
+func (c *committer) attempt(units []unit, run func(context.Context, *transaction, unit) (failed, broken error)) (again []*operation, undone bool) {
 	ctx, cancel := c.transactionContext()
 	defer cancel()
 	tx, err := c.db.begin(ctx, nil)
 	if err != nil {
-		for _, u := range units {
-			failAll(u, err)
-		}
-		return nil
+		tell(slices.Concat(units...), unavailable(err))
+		return nil, false
 	}
 	var ran []*operation
 	var outcomes []error
-	lone := len(units) == 1 // no other that a savepoint would keep
-	for len(units) > 0 {
-		u := units[0].start()
-		units = units[1:]
-		if len(u) == 0 {
-			continue
-		}
-		var failed, broken error
-		if lone {
-			if broken = c.runUnit(ctx, tx, u); broken != nil && ctx.Err() == nil && !c.d.is(broken, faultUnavailable) {
-				_ = tx.Rollback()
-				return u
-			}
-		} else {
-			failed, broken = c.inSavepoint(ctx, tx, u)
-		}
-		if broken != nil { // the transaction is gone, and so is what ran in it
+	for _, u := range units {
+		failed, broken := run(ctx, tx, u)
+		if broken != nil {
 			_ = tx.Rollback()
-			for _, o := range slices.Concat(ran, u) {
-				o.done <- unavailable(broken)
+			switch wrote := errors.Is(broken, errWrote) && ctx.Err() == nil && !c.d.is(broken, faultUnavailable); {
+			case wrote && len(units) == 1:
+				return u, false
+			case wrote:
+				return nil, true
 			}
-			failAll(again, broken)
-			for _, u := range units {
-				failAll(u, broken)
-			}
-			return nil
+			tell(slices.Concat(units...), unavailable(broken))
+			return nil, false
 		}
 		if c.d.is(failed, faultRetry) || failed != nil && len(u) > 1 {
 			again = append(again, u...)
@@ -291,7 +299,26 @@ func (c *committer) together(units []unit) (again []*operation) {
 			o.done <- outcomes[i]
 		}
 	}
-	return again
+	return again, false
+}
+
+// errWrote is in the chain of an error of a unit that cannot be undone by
+// itself.
+var errWrote = errors.New("a write failed among others")
+
+// plainly runs one unit of a batch without a savepoint. An operation that is
+// refused before it wrote anything has failed, and nothing is to be undone.
+func (c *committer) plainly(ctx context.Context, tx *transaction, u unit) (failed, broken error) {
+	before := tx.writes
+	err := c.runUnit(ctx, tx, u)
+	var known *arena.Error
+	switch {
+	case err == nil:
+		return nil, nil
+	case len(u) == 1 && tx.writes == before && errors.As(err, &known) && known.Code != arena.CodeUnavailable:
+		return err, nil
+	}
+	return nil, fmt.Errorf("%w: %w", errWrote, err)
 }
 
 // inSavepoint runs one unit of a batch. broken means that the transaction
@@ -361,12 +388,8 @@ func (c *committer) count(operations int, err error) {
 	}
 }
 
-// failAll tells operations that the storage is not available. Those in batch
-// may not have started yet.
-func failAll(batch []*operation, cause error) {
-	for _, o := range batch {
-		if o.start() || o.state.Load() == opStarted {
-			o.done <- unavailable(cause)
-		}
+func tell(operations []*operation, err error) {
+	for _, o := range operations {
+		o.done <- err
 	}
 }

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -100,6 +99,7 @@ func TestCommitter(t *testing.T) {
 	}
 	tests := map[string]func(*testing.T, *store.Store){
 		"a_failure_is_its_own":     committerFailure,
+		"what_runs_again":          committerRunsAgain,
 		"failed_commit_tells_all":  committerFailedCommit,
 		"lost_transaction":         committerLostTransaction,
 		"abandoned_never_runs":     committerAbandoned,
@@ -193,8 +193,8 @@ func committerFailedCommit(t *testing.T, s *store.Store) {
 func committerLostTransaction(t *testing.T, s *store.Store) {
 	t.Helper()
 	errs := batch(t, s, tick(1), func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.ExecContext(ctx, "ROLLBACK")
-		return err
+		_, err := tx.ExecContext(ctx, "ROLLBACK") // as an engine does by itself, which then says so
+		return errors.Join(err, errors.New("the engine has rolled back"))
 	}, tick(3))
 	for i, err := range errs {
 		if arena.CodeOf(err) != arena.CodeUnavailable {
@@ -205,6 +205,55 @@ func committerLostTransaction(t *testing.T, s *store.Store) {
 		t.Errorf("the committer is stuck: %v", err)
 	}
 	if got := readTicks(t, s); got != "4" {
+		t.Errorf("ticks are %q", got)
+	}
+}
+
+// look reads all rows of a query.
+func look(ctx context.Context, tx *store.Tx, query string) error {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for more := true; more; {
+		more = rows.Next()
+	}
+	return rows.Err()
+}
+
+// Only a failure that may have written makes its batch run again: anybody can
+// have writes refused.
+func committerRunsAgain(t *testing.T, s *store.Store) {
+	t.Helper()
+	refused := arena.Errorf(arena.CodeRoundClosed, "not now")
+	next := 0
+	for name, c := range map[string]struct {
+		fails func(context.Context, *store.Tx) error
+		runs  int
+	}{
+		"refused after a look": {func(ctx context.Context, tx *store.Tx) error {
+			return errors.Join(refused, look(ctx, tx, "SELECT 1"))
+		}, 1},
+		"refused after a write": {func(ctx context.Context, tx *store.Tx) error {
+			return errors.Join(refused, tick(1_000)(ctx, tx))
+		}, 2},
+		"refused after a write that gives rows": {func(ctx context.Context, tx *store.Tx) error {
+			return errors.Join(refused, look(ctx, tx, "INSERT INTO ticks (job, tick) VALUES ('test', 1000) RETURNING tick"))
+		}, 2},
+		"failed at a look": {func(ctx context.Context, tx *store.Tx) error {
+			return look(ctx, tx, "SELECT nothing FROM nowhere")
+		}, 2},
+	} {
+		runs := 0
+		next++
+		write := tick(next)
+		errs := batch(t, s, func(ctx context.Context, tx *store.Tx) error { runs++; return write(ctx, tx) }, c.fails)
+		if errs[0] != nil || errs[1] == nil || runs != c.runs {
+			t.Errorf("%s: %v, the other ran %d times, want %d", name, errs, runs, c.runs)
+		}
+	}
+	if got := readTicks(t, s); got != "1 2 3 4" {
 		t.Errorf("ticks are %q", got)
 	}
 }
@@ -356,68 +405,4 @@ func TestMigrate_Together(t *testing.T) {
 		t.Fatal(err)
 	}
 	openStore(t, url)
-}
-
-// BenchmarkSaveAnswer stores answers of 100 seats at once and reports how
-// many of them share a commit.
-func BenchmarkSaveAnswer(b *testing.B) {
-	const seats = 100
-	b.Run("SQLite", func(b *testing.B) { benchmarkSaveAnswer(b, sqliteURL(b), seats) })
-	b.Run("Postgres", func(b *testing.B) { benchmarkSaveAnswer(b, postgres.get(b).Database(b), seats) })
-}
-
-func benchmarkSaveAnswer(b *testing.B, url string, seats int) {
-	b.Helper()
-	s := openStore(b, url)
-	ctx := b.Context()
-	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	check := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	check(s.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen, CreatedAt: at}))
-	check(s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}))
-	m := arena.Match{ID: "m_1", League: "l", CreatedAt: at}
-	for i := range seats {
-		a := arena.Agent{ID: fmt.Sprintf("ag_%03d", i), OwnerID: "ow", Name: fmt.Sprint(i), CreatedAt: at}
-		check(s.CreateAgent(ctx, a))
-		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: a.ID})
-	}
-	_, err := s.CreateMatch(ctx, m, arena.Event{At: at, Type: arena.EventMatchScheduled})
-	check(err)
-	claimed, err := s.ClaimMatches(ctx, "nd", time.Hour, 1)
-	check(err)
-	m = claimed[0]
-	before := s.CommitStats()
-	answers := 0
-	for no := 1; b.Loop(); no++ {
-		b.StopTimer()
-		_, err := s.OpenRound(ctx, m.Lease, arena.Round{No: no, OpenedAt: at}, nil)
-		check(err)
-		b.StartTimer()
-		var wg sync.WaitGroup
-		for _, seat := range m.Seats {
-			wg.Go(func() {
-				a := arena.Answer{Round: no, AgentID: seat.AgentID, Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "42"}}
-				d := arena.Delivery{AgentID: seat.AgentID, Round: no, SentAt: at, Request: []byte("{}")}
-				e := arena.Event{At: at, Type: arena.EventSeatOutcome, Round: no, AgentID: seat.AgentID, Body: []byte(`{}`)}
-				if _, err := s.SaveAnswer(ctx, m.Lease, a, []arena.Delivery{d}, []arena.Event{e}); err != nil {
-					b.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		answers += seats
-		b.StopTimer()
-		_, err = s.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
-		check(err)
-		b.StartTimer()
-	}
-	after := s.CommitStats()
-	rounds := answers / seats
-	commits := after.Commits - before.Commits - int64(2*rounds) // less the opening and closing
-	b.ReportMetric(float64(answers)/float64(commits), "ops/commit")
-	b.ReportMetric(float64(answers)/b.Elapsed().Seconds(), "answers/s")
 }

@@ -23,9 +23,10 @@
 // of event_archives (archive.go); readers do not notice.
 //
 // Writes go through a committer (commit.go) that puts what waits into one
-// transaction, so that many small writes share one sync to disk. Statements
-// are prepared once (statements.go). Times are unix milliseconds in UTC; leases
-// and due times are compared with the database's clock.
+// transaction, so that many small writes share one sync to disk; the function
+// of a write may therefore run again. Statements are prepared once
+// (statements.go). Times are unix milliseconds in UTC; leases and due times are
+// compared with the database's clock.
 //
 // Failures are *arena.Error with the codes not_found, conflict, name_taken,
 // invalid, lease_lost, round_closed and unavailable; a done context comes

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -75,7 +76,10 @@ func Unpack(matchID string, n int, b []byte) ([]arena.Event, error) {
 type ArchiveCache = archiveCache
 
 // NewArchiveCache makes one.
-func NewArchiveCache(limit int) *ArchiveCache { return newArchiveCache(limit) }
+func NewArchiveCache(limit int) *ArchiveCache { return newArchiveCache(limit, time.Now) }
+
+// DropIdle drops what was not read for long.
+func (c *ArchiveCache) DropIdle() { c.dropIdle() }
 
 // Get asks it for the first row of a match.
 func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]arena.Event, error)) ([]arena.Event, error) {
@@ -128,3 +132,23 @@ const (
 	OpenRounds       = openRounds
 	LastSeasonsQuery = lastSeasons
 )
+
+// Readers gives how many connections for reading are open.
+func (s *Store) Readers() int { return s.reader.Stats().OpenConnections }
+
+// HoldReaders uses n connections for reading at once, until release.
+func (s *Store) HoldReaders(ctx context.Context, n int) (release func()) {
+	var all []*sql.Conn
+	for range n {
+		c, err := s.reader.Conn(ctx)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, c)
+	}
+	return func() {
+		for _, c := range all {
+			_ = c.Close()
+		}
+	}
+}

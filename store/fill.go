@@ -28,9 +28,13 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 	if len(f.Agents) < 2 || f.Matches < 1 || f.Events < 1 {
 		return errors.New("fill: at least two agents, one match and one event are needed")
 	}
-	const step = 5000 // matches
-	err := s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error {
+	const step = 5000    // matches
+	var indexes []string // that are made at the end
+	err := s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) (err error) {
 		if _, err := tx.ExecContext(ctx, `CREATE TABLE bench_agents (n BIGINT NOT NULL PRIMARY KEY, id TEXT NOT NULL)`); err != nil {
+			return err
+		}
+		if indexes, err = s.dropIndexes(ctx, tx); err != nil {
 			return err
 		}
 		rows := make([][]any, len(f.Agents))
@@ -41,6 +45,9 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 	})
 	for from := 0; err == nil && from < f.Matches; from += step {
 		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error {
+			if err := s.unchecked(ctx, tx); err != nil {
+				return err
+			}
 			return f.matches(ctx, tx, from, min(from+step, f.Matches))
 		})
 		progress(min(from+step, f.Matches), f.Matches)
@@ -49,9 +56,62 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error { return f.close(ctx, tx) })
 	}
 	if err == nil {
-		_, err = s.writer.ExecContext(ctx, "ANALYZE")
+		err = s.finishFill(ctx, indexes)
 	}
 	return s.wrap(err, "fill the database")
+}
+
+// The indexes of the tables that grow, but not those of constraints.
+const droppable = `SELECT i.indexname, i.indexdef FROM pg_indexes i WHERE i.schemaname = current_schema()
+	AND i.tablename IN ('matches', 'seats', 'rounds', 'answers', 'events', 'settlements', 'rating_changes')
+	AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`
+
+// dropIndexes drops indexes that take less time to make at once than row by
+// row, and gives the statements that make them. On SQLite that is no gain.
+func (s *Store) dropIndexes(ctx context.Context, tx *transaction) (again []string, err error) {
+	if !s.d.rowLocks {
+		return nil, nil
+	}
+	type index struct{ name, definition string }
+	found, err := all(ctx, tx, func(r scanner) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, droppable)
+	for _, i := range found {
+		if _, err := tx.ExecContext(ctx, "DROP INDEX "+i.name); err != nil {
+			return nil, err
+		}
+		again = append(again, i.definition)
+	}
+	return again, err
+}
+
+// unchecked lets PostgreSQL insert rows without looking up what they refer to,
+// when the role may ask for that: it is most of the work.
+func (s *Store) unchecked(ctx context.Context, tx *transaction) error {
+	if !s.d.rowLocks {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `SELECT set_config('session_replication_role', 'replica', true) FROM pg_roles WHERE rolname = current_user AND rolsuper`)
+	return err
+}
+
+// finishFill makes the indexes and counts the rows, as in an arena that has
+// lived long.
+func (s *Store) finishFill(ctx context.Context, indexes []string) error {
+	if !s.d.rowLocks {
+		_, err := s.writer.ExecContext(ctx, "ANALYZE")
+		return err
+	}
+	c, err := s.writer.Conn(ctx) // one, for its settings
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // back to the pool
+	statements := append([]string{"SET statement_timeout = 0", "SET maintenance_work_mem = '256MB'"}, indexes...)
+	for _, statement := range append(statements, "VACUUM ANALYZE", "RESET maintenance_work_mem", "RESET statement_timeout") {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // matches stores the matches numbered from one to before another.
@@ -82,6 +142,9 @@ func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error 
 		`INSERT INTO settlements (seq, match_id, league, at, drift) ` + series + `SELECT m.i + 1, m.id, ` + league + `, m.at + 900, 0 FROM m`,
 		`INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k, score, matches) ` + series +
 			`SELECT m.i + 1, t.no, ` + agent + `, ` + league + `, 1500000, 1508000, 8000, 32, 1000 * t.no, m.i / ` + fmt.Sprint(n) + ` FROM m ` + side,
+		`INSERT INTO encounters (a, b, a_wins, draws, b_wins) ` + series + `SELECT CASE WHEN m.a < m.b THEN m.a ELSE m.b END, CASE WHEN m.a < m.b THEN m.b ELSE m.a END,
+			sum(CASE WHEN m.a < m.b THEN 0 ELSE 1 END), 0, sum(CASE WHEN m.a < m.b THEN 1 ELSE 0 END) FROM m WHERE true GROUP BY 1, 2
+			ON CONFLICT (a, b) DO UPDATE SET a_wins = encounters.a_wins + excluded.a_wins, b_wins = encounters.b_wins + excluded.b_wins`,
 	} {
 		if _, err := tx.Tx.ExecContext(ctx, insert); err != nil {
 			return err
@@ -94,8 +157,8 @@ func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error 
 func (f Fill) close(ctx context.Context, tx *transaction) error {
 	end := ms(f.From) + int64(f.Matches)*1000
 	if _, err := exec(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
-		SELECT CAST($1 AS TEXT), id, 1400000 + n * 200, CAST($2 AS BIGINT), 1700000, 0, 10, 0, 10, 20, '[1500000,1508000]', CAST($3 AS BIGINT) FROM bench_agents`,
-		f.League, 2*f.Matches/len(f.Agents), end); err != nil {
+		SELECT CAST($1 AS TEXT), id, 1400000 + n * 200, CAST($2 AS BIGINT), 1700000, 0, 10, 0, 10, 20, CAST($4 AS TEXT), CAST($3 AS BIGINT) FROM bench_agents`,
+		f.League, 2*f.Matches/len(f.Agents), end, "["+strings.Repeat("1500000,", recentRatings-1)+"1508000]"); err != nil {
 		return err
 	}
 	if _, err := exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, f.Matches); err != nil {

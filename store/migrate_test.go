@@ -180,6 +180,11 @@ func checkFirstArena(t *testing.T, s *store.Store) {
 	if _, err := s.CheckRatings(ctx); err != nil {
 		t.Error(err)
 	}
+	met, err := s.Opponents(ctx, "ag_2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal([]arena.OpponentRecord{{AgentID: "ag_1", Name: "Ant", Matches: 1, Losses: 1}}, met)
 
 	// Logs can be packed.
 	before := state["events m_1"].([]arena.Event)

@@ -24,6 +24,12 @@ import (
 	"github.com/agora-arena/arena/migrations"
 )
 
+// readerIdle is how long a connection that reads SQLite stays open unused. A
+// crowd opens all of them, and each keeps up to 16 MiB of pages. It is shorter
+// than the pauses between those jobs that come at the same second and use them
+// all for a moment.
+const readerIdle = 10 * time.Second
+
 // Options are the parts that a Store needs. All are required.
 type Options struct {
 	Logger *slog.Logger
@@ -43,6 +49,7 @@ type Store struct {
 	packer   *zstd.Encoder // of logs
 	unpacker *zstd.Decoder
 	archives *archiveCache
+	fits     sync.Map // of arena.Fit by league, as they were last read
 
 	once   sync.Once
 	closed error
@@ -56,7 +63,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if o.Logger == nil || o.Now == nil {
 		return nil, errors.New("store: Logger and Now are required")
 	}
-	s := &Store{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes)}
+	s := &Store{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
 	var err error
 	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true)); err != nil {
 		return nil, fmt.Errorf("make compressor: %w", err)
@@ -108,7 +115,7 @@ func (s *Store) openSQLite(name string) error {
 		// What a savepoint would put back, and the pages of a large transaction,
 		// stay in memory: neither is for the disk. A longer log is copied back less
 		// often, and what many matches write to again goes there once.
-		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(4000)",
+		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(16000)",
 	}}
 	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "cache_size(-16384)"}}
 	writer, err := sql.Open("sqlite", uri+"?"+write.Encode())
@@ -125,6 +132,7 @@ func (s *Store) openSQLite(name string) error {
 	readers := max(4, runtime.NumCPU())
 	s.reader.SetMaxOpenConns(readers)
 	s.reader.SetMaxIdleConns(readers)
+	s.reader.SetConnMaxIdleTime(readerIdle) // its page cache goes with it
 	return nil
 }
 
@@ -154,6 +162,12 @@ func (s *Store) openPostgres(databaseURL string) error {
 
 	readOnly := config.Copy()
 	readOnly.RuntimeParams["default_transaction_read_only"] = "on"
+	// What a page reads is there before another process or compiled code is.
+	for _, name := range []string{"max_parallel_workers_per_gather", "jit"} {
+		if _, set := readOnly.RuntimeParams[name]; !set {
+			readOnly.RuntimeParams[name] = "0"
+		}
+	}
 	s.reader = newHandle(stdlib.OpenDB(*readOnly), s.d)
 	s.reader.SetMaxOpenConns(16)
 	s.reader.SetMaxIdleConns(16)

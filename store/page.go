@@ -18,6 +18,7 @@ const (
 	listPacks      list = "p"
 	listDeliveries list = "d"
 	listAudit      list = "u"
+	listSeasons    list = "s"
 )
 
 // open checks a page's limit and gives the key of the last item before it,

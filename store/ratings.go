@@ -94,6 +94,10 @@ func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]ar
 	return found, nil
 }
 
+// countedOutcomes are those with which a round counts for its seat; only
+// matches of two seats are looked at by it.
+const countedOutcomes = `('answered', 'timeout', 'error', 'invalid')`
+
 // RatingHistory gives the newest limit points of an agent's rating graph in a
 // league, oldest first.
 func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error) {
@@ -101,8 +105,12 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 		return nil, err
 	}
 	points, err := all(ctx, s.reader, func(r scanner) (p arena.RatingPoint, err error) {
-		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta, &p.Version)
-	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version FROM rating_changes c JOIN settlements s ON s.seq = c.settlement
+		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
+	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version, CASE WHEN c.delta < 0 AND t.place = 1 AND NOT EXISTS (
+			SELECT 1 FROM seats o WHERE o.match_id = s.match_id AND o.place = 1 AND o.agent_id <> c.agent_id)
+		THEN (SELECT count(*) FROM answers a WHERE a.match_id = s.match_id AND a.outcome IN `+countedOutcomes+` AND NOT EXISTS (
+			SELECT 1 FROM answers b WHERE b.match_id = a.match_id AND b.round = a.round AND b.agent_id <> a.agent_id AND b.outcome IN `+countedOutcomes+`))
+		END FROM rating_changes c JOIN settlements s ON s.seq = c.settlement
 		JOIN seats t ON t.match_id = s.match_id AND t.agent_id = c.agent_id
 		WHERE c.agent_id = $1 AND c.league = $2 ORDER BY c.settlement DESC LIMIT $3`, id, league, limit)
 	slices.Reverse(points)

@@ -59,6 +59,11 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"agent's outcomes":              func(ctx context.Context) error { return second(s.AgentCauses(ctx, agent)) },
 		"agent's opponents":             func(ctx context.Context) error { return second(s.Opponents(ctx, agent)) },
 		"agent's claims":                func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, league, 100)) },
+		"agent's claims in any league":  func(ctx context.Context) error { return second(s.AgentClaims(ctx, agent, "", 100)) },
+		"agent's results":               func(ctx context.Context) error { return second(s.AgentResults(ctx, agent, 100)) },
+		"agent's dodges":                func(ctx context.Context) error { return second(s.Dodges(ctx, "", []string{agent})) },
+		"movers":                        func(ctx context.Context) error { return second(s.Movers(ctx, now, 10)) },
+		"last seasons":                  func(ctx context.Context) error { return second(s.LastSeasons(ctx)) },
 		"agent's deliveries": func(ctx context.Context) error {
 			_, _, err := s.Deliveries(ctx, arena.DeliveryFilter{AgentID: agent}, first)
 			return err
@@ -73,7 +78,8 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"next start":          func(ctx context.Context) error { return second(s.NextStart(ctx)) },
 		"next end of a lease": func(ctx context.Context) error { return second(s.NextLeaseEnd(ctx)) },
 		"due matches":         func(ctx context.Context) error { return second(s.ClaimMatches(ctx, "nd_1", time.Second, 1)) },
-		"season":              func(ctx context.Context) error { _, err := s.Seasons(ctx, league); return err },
+		"season":              func(ctx context.Context) error { _, _, err := s.Seasons(ctx, league, first); return err },
+		"calendar":            func(ctx context.Context) error { return second(s.SeasonDays(ctx, now.Add(-time.Hour), now)) },
 		"pairing of a match": func(ctx context.Context) error {
 			_, _, err := s.PairingOf(ctx, match)
 			return ignore(err, arena.CodeNotFound)
@@ -92,7 +98,7 @@ func ignore(err error, code arena.Code) error {
 }
 
 // large are the tables that grow for ever: no read may walk through one.
-const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|uptime|met`
+const large = `matches|seats|rounds|answers|deliveries|events|event_archives|settlements|rating_changes|verdicts|votes|uptime|met|encounters`
 
 // TestReads_Plans reads the plan of every query that a page's read makes: none
 // needs to walk through a large table, on neither engine.

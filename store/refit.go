@@ -51,14 +51,29 @@ func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
 }
 
 // Fit gives the newest refit of a league; one without lines when there is
-// none yet.
+// none yet. Its lines are shared and must not be changed: a table asks for
+// them again and again, and reading a thousand takes longer than the rest.
 func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
+	known, _ := s.fits.Load(league)
+	was, ok := known.(arena.Fit)
+	settlement, at := was.Settlement, ms(was.At)
+	if !ok {
+		settlement = -1 // no fit has it
+	}
 	f, err := one(ctx, s.reader, func(r scanner) (arena.Fit, error) {
 		f := arena.Fit{League: league}
-		return f, r.Scan(&f.Settlement, timeInto{&f.At}, jsonInto{&f.Lines})
-	}, `SELECT settlement, at, lines FROM fits WHERE league = $1`, league)
+		var lines sql.NullString
+		if err := r.Scan(&f.Settlement, timeInto{&f.At}, &lines); err != nil || !lines.Valid {
+			f.Lines = was.Lines
+			return f, err
+		}
+		return f, jsonInto{&f.Lines}.Scan(lines.String)
+	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END FROM fits WHERE league = $3`, settlement, at, league)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Fit{League: league}, nil
+	}
+	if err == nil {
+		s.fits.Store(league, f)
 	}
 	return f, s.wrap(err, "read the fit of league %s", league)
 }

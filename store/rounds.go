@@ -97,9 +97,10 @@ func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 
 // SaveAnswer stores what came of a seat's round, with its attempts and
 // events. A second answer of the same agent in the same round changes nothing
-// and returns no events (threat F3). round_closed: a.Round is not open.
+// and returns no events (threat F3). It is not judged before its round closes,
+// whatever a says. round_closed: a.Round is not open.
 func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
-	a.MatchID = l.MatchID
+	a.MatchID, a.Judged = l.MatchID, false
 	args, err := answerArgs(a)
 	if err != nil {
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -108,9 +110,26 @@ func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season
 }
 
 // Seasons lists the seasons of a league, newest first, without entrants.
-func (s *Store) Seasons(ctx context.Context, league string) ([]arena.Season, error) {
-	seasons, err := all(ctx, s.reader, scanSeason, seasonRows+` WHERE s.league = $1 ORDER BY s.no DESC`, league)
-	return seasons, s.wrap(err, "list seasons of league %s", league)
+func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seasons []arena.Season, next string, err error) {
+	after, err := listSeasons.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c clauses
+	c.and("s.league = ?", league)
+	if after != "" {
+		no, err := strconv.Atoi(after)
+		if err != nil {
+			return nil, "", arena.Invalid("cursor", "is not one that this list gave out")
+		}
+		c.and("s.no < ?", no)
+	}
+	seasons, err = all(ctx, s.reader, scanSeason, seasonRows+c.where()+` ORDER BY s.no DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list seasons of league %s", league)
+	}
+	seasons, next = closePage(listSeasons, p, seasons, func(s arena.Season) string { return strconv.Itoa(s.No) })
+	return seasons, next, nil
 }
 
 // RunningSeasons gives the slugs of the leagues that have a running season.
@@ -200,4 +219,26 @@ func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.S
 		return err
 	})
 	return s.wrap(err, "change season %s", season.ID)
+}
+
+// SeasonDays sums up, by day and league, the seasons that were played at some
+// time from from on and before to.
+func (s *Store) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error) {
+	const day = 24 * 60 * 60 * 1000
+	days, err := all(ctx, s.reader, func(r scanner) (d arena.SeasonDay, err error) {
+		var running int
+		if err := r.Scan(&d.League, &d.Day, &d.First, &d.Last, timeInto{&d.StartedAt}, timeInto{&d.FinishedAt}, timeInto{&d.EndsAt}, &running); err != nil {
+			return d, err
+		}
+		if running > 0 {
+			d.FinishedAt = time.Time{}
+		}
+		return d, nil
+	}, `SELECT t.league, t.day, min(t.no), max(t.no), min(t.started_at), max(t.finished_at), max(t.ends_at), sum(t.running) FROM (
+			SELECT s.league, s.no, s.started_at, s.finished_at,
+				CASE WHEN s.status = 'running' THEN s.ends_at ELSE 0 END AS ends_at, CASE WHEN s.status = 'running' THEN 1 ELSE 0 END AS running,
+				CASE WHEN s.started_at < $1 THEN 0 ELSE (s.started_at - $2) / $3 END AS day
+			FROM seasons s WHERE s.started_at < $4 AND (s.status = 'running' OR s.finished_at >= $5)) t
+		GROUP BY t.league, t.day ORDER BY t.day, t.league`, ms(from), ms(from), day, ms(to), ms(from))
+	return days, s.wrap(err, "sum up seasons by day")
 }

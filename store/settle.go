@@ -11,7 +11,7 @@ import (
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
-// ratings, settlement, drift, last event (threat C1). When r.Rated, rate gets
+// ratings, settlement, drift, encounters, last event (threat C1). When r.Rated, rate gets
 // the ratings of all its agents and gives the changes; none means that no
 // rating moves and nothing is settled. last makes the final event from them.
 // Both run inside the transaction, perhaps more than once. A second call for
@@ -43,6 +43,9 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
+			return err
+		}
+		if err := addEncounters(ctx, tx, l.MatchID); err != nil {
 			return err
 		}
 		e, err := last(changes)

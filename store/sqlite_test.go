@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -168,4 +169,30 @@ func TestStore_CheckIntegrity(t *testing.T) {
 	if err := s.CheckIntegrity(t.Context()); err == nil {
 		t.Error("a file with a page of zeros is whole")
 	}
+}
+
+// A crowd makes SQLite read on many connections, and each keeps pages of its
+// own: those that nobody needs any more are closed.
+func TestStore_IdleReaders(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), url, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close() //nolint:errcheck // only read
+		crowd := s.HoldReaders(t.Context(), 4)
+		if n := s.Readers(); n != 4 {
+			t.Errorf("%d connections read, want 4", n)
+		}
+		crowd()
+		time.Sleep(time.Minute)
+		if n := s.Readers(); n != 0 {
+			t.Errorf("%d connections stay open unused", n)
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
 }

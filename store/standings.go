@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,20 +19,27 @@ const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.paus
 
 func scanStanding(league string) func(scanner) (*arena.Standing, error) {
 	return func(r scanner) (*arena.Standing, error) {
-		s := &arena.Standing{}
-		var melo, matches, peak, newVersion, wins, draws, losses, opponents, last sql.NullInt64
-		a := &s.Agent
+		s := &arena.Standing{Rating: arena.NewRating(league, "")}
+		a, g := &s.Agent, &s.Rating
+		var last int64
 		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
-			&melo, &matches, &peak, &newVersion, &wins, &draws, &losses, &opponents, recentInto{&s.Recent}, &last)
-		s.Rating = arena.NewRating(league, a.ID)
-		if melo.Valid {
-			s.Rating.Melo, s.Rating.Peak, s.Rating.Matches = arena.Melo(melo.Int64), arena.Melo(peak.Int64), int(matches.Int64)
-			s.Rating.NewVersion, s.Rating.LastRatedAt = int(newVersion.Int64), fromMS(last.Int64)
-			s.Rating.Wins, s.Rating.Draws, s.Rating.Losses = int(wins.Int64), int(draws.Int64), int(losses.Int64)
-			s.Opponents = int(opponents.Int64)
-		}
+			orAsIs[arena.Melo]{&g.Melo}, orAsIs[int]{&g.Matches}, orAsIs[arena.Melo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
+			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
+		g.AgentID, g.LastRatedAt = a.ID, fromMS(last)
 		return s, err
 	}
+}
+
+// orAsIs scans a whole number and leaves what is there when it is NULL.
+type orAsIs[T ~int | ~int64] struct{ n *T }
+
+func (i orAsIs[T]) Scan(src any) error {
+	if v, ok := src.(int64); ok {
+		*i.n = T(v)
+	} else if src != nil {
+		return fmt.Errorf("scan number: got %T", src)
+	}
+	return nil
 }
 
 // Standings gives a league's table: every agent that is in it or was ever

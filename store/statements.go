@@ -126,6 +126,8 @@ type transaction struct {
 	h     *handle
 	bound map[string]statement // to this transaction
 	fresh []string
+
+	writes int // statements that may have written
 }
 
 // Commit ends the transaction.
@@ -150,6 +152,9 @@ func (t *transaction) learn() {
 
 // QueryContext runs a query in the transaction.
 func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if !strings.HasPrefix(query, "SELECT ") {
+		t.writes++
+	}
 	if !t.h.prepare {
 		return t.Tx.QueryContext(ctx, query, args...)
 	}
@@ -162,6 +167,7 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 
 // ExecContext runs a statement in the transaction.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	t.writes++
 	if !t.h.prepare {
 		return t.Tx.ExecContext(ctx, query, args...)
 	}

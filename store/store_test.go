@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,7 +27,7 @@ var postgres servers
 func (s *servers) get(t testing.TB) *storetest.Server {
 	t.Helper()
 	s.once.Do(func() { s.server, s.err = storetest.StartServer(context.WithoutCancel(t.Context())) })
-	if errors.Is(s.err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+	if storetest.Missing(s.err) {
 		t.Skip(s.err)
 	}
 	if s.err != nil {

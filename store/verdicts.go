@@ -109,7 +109,8 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 // verdicts, points and places. Ratings follow with RebuildRatings. conflict:
 // the match is not finished.
 func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
-	err := s.write(ctx, r.MatchID, func(ctx context.Context, tx *transaction) error {
+	// Alone: another batch may hold encounters of the same agents.
+	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *transaction) error {
 		status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), r.MatchID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", r.MatchID)
@@ -131,13 +132,16 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 				return err
 			}
 		}
+		if err := takeEncounters(ctx, tx, r.MatchID); err != nil {
+			return err
+		}
 		for _, seat := range r.Seats {
 			if _, err := exec(ctx, tx, `UPDATE seats SET points = $1, place = $2 WHERE match_id = $3 AND no = $4`,
 				int64(seat.Points), seat.Place, r.MatchID, seat.No); err != nil {
 				return err
 			}
 		}
-		return nil
+		return addEncounters(ctx, tx, r.MatchID)
 	})
 	return s.wrap(err, "score match %s again", r.MatchID)
 }

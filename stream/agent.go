@@ -106,7 +106,7 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 func (a *agentSocket) leave() {
 	if a.seat != nil {
 		a.seat.leave(a)
-		a.h.seats.release(a.seat, a.h.hub.now())
+		a.h.hub.seats.release(a.seat, a.h.hub.now())
 	}
 	a.h.hub.dismiss(&a.client)
 }

@@ -109,6 +109,9 @@ func (h *Hub) publishWide(league string, events []arena.Event) {
 			continue
 		}
 		h.counters.published.Add(1)
+		if ends(e.Type) {
+			h.seats.end(e.MatchID)
+		}
 		if e.MatchID != run.match || e.Seq != run.next {
 			flush()
 			run.begin(e.MatchID, e.Seq)
@@ -216,7 +219,7 @@ func (t *topic) link(up bool) {
 // always while the bus is down, and now and then when it is silent, since a
 // node that was killed tells nobody what it had just committed.
 func (h *Hub) lookAround() {
-	for _, t := range h.matchTopics() {
+	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
 		t.silent += h.timing.poll
 		if !t.linked || t.silent >= h.timing.quiet {

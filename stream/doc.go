@@ -19,9 +19,10 @@
 // a cursor on that tail: no queue and no copy of its own.
 //
 // A pass looks after the readers of all topics that changed: at once for a
-// lone event, and at most every five milliseconds under load. As many workers
-// as processors write to each socket, in one write that does not wait, what
-// lies between its cursor and the end: no timer, context or goroutine per
+// lone event, and at most every five milliseconds under load. Workers, one less
+// than there are processors, so that rounds do not wait for spectators, write
+// to each socket, in one write that does not wait, what lies between its cursor
+// and the end: no timer, context or goroutine per
 // write, and no allocation. A spectator that has to wait, because its socket
 // is full, because it is behind the tail, or because it says goodbye, is given
 // a goroutine until that is past; workers pass over it. One lock per
@@ -32,6 +33,10 @@
 // time, is closed with 4408; it comes back with since. Those who read the log
 // at the same time share its pages, read and encoded once, and stand back
 // while a pass runs.
+//
+// What all readers of a league or the lobby have had is let go every second;
+// the tail of a match, which those who come back are served from, when its last
+// reader leaves.
 //
 // An event stream (SSE) keeps the goroutine of its request, which writes.
 //
@@ -65,7 +70,8 @@
 // # Limits of an agent
 //
 // They are counted per match and agent, over all its sockets and posts, in the
-// memory of this process. A socket that names no topic and brings no
+// memory of this process, until this node hears of the end of the match, or for
+// an hour after the last one. A socket that names no topic and brings no
 // Authorization header has five seconds for its auth message. A newer token of
 // the same match and agent, sent as an auth message, extends an open socket.
 //

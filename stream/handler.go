@@ -54,7 +54,6 @@ type Handler struct {
 	parts     Parts
 	log       *slog.Logger
 	addresses *addresses
-	seats     *seats
 }
 
 // NewHandler makes the handler of a hub's streams.
@@ -78,7 +77,7 @@ func NewHandler(hub *Hub, p Parts) (*Handler, error) {
 		p.EventMax = 2000
 	}
 	h := &Handler{hub: hub, parts: p, log: hub.log, addresses: newAddresses(p.SpectatorsPerAddress)}
-	h.seats = newSeats(quota{rate: p.EventRate, burst: p.EventBurst, events: p.EventMax, bytes: maxSeatBytes})
+	hub.seats.quota = quota{rate: p.EventRate, burst: p.EventBurst, events: p.EventMax, bytes: maxSeatBytes}
 	return h, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +73,7 @@ type Hub struct {
 	bus        Bus           // nil: this node is alone
 	reads      chan struct{} // places to read the log for a topic; nil: any number
 	catching   chan struct{} // places to read it for spectators
+	seats      *seats        // that agents speak for
 	pages      pages
 	now        func() time.Time
 	log        *slog.Logger
@@ -125,12 +127,12 @@ func NewHub(o Options) (*Hub, error) {
 		source: o.Source, bus: o.Bus, reads: reads, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
 		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
 		ctx: ctx, cancel: cancel,
-		topics: map[topicKey]*topic{}, touched: make(chan struct{}, 1),
+		topics: map[topicKey]*topic{}, seats: newSeats(), touched: make(chan struct{}, 1),
 		clients: map[*client]struct{}{}, quit: make(chan struct{}), ran: make(chan struct{}),
 	}
 	h.catching = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	h.pages.known = map[pageKey]*page{}
-	h.crew = newCrew(h, runtime.GOMAXPROCS(0))
+	h.crew = newCrew(h, runtime.GOMAXPROCS(0)) // with one fewer the p99 of bursts doubles on two
 	return h, nil
 }
 
@@ -240,6 +242,9 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 			continue
 		}
 		h.counters.published.Add(1)
+		if ends(e.Type) {
+			h.seats.end(e.MatchID)
+		}
 		match, league, lobby := h.topicsOf(league, e)
 		if match == nil && league == nil && lobby == nil {
 			continue
@@ -311,44 +316,12 @@ func matchLevel(t arena.EventType) bool {
 	}
 }
 
-// Viewers gives the number of spectators of a match, on all nodes as far as
-// the bus can tell.
-func (h *Hub) Viewers(matchID string) int {
-	h.mu.RLock()
-	t := h.topics[topicKey{topicMatch, matchID}]
-	h.mu.RUnlock()
-	n := h.viewersElsewhere(matchID)
-	if t != nil {
-		n += t.viewers()
-	}
-	return n
-}
-
-func (h *Hub) viewersElsewhere(matchID string) int {
-	if h.bus == nil {
-		return 0
-	}
-	return h.bus.Viewers(matchID)
-}
-
-// ViewersByMatch gives the number of spectators on this node of every match
-// that has any.
-func (h *Hub) ViewersByMatch() map[string]int {
-	out := map[string]int{}
-	for _, t := range h.matchTopics() {
-		if n := t.viewers(); n > 0 {
-			out[t.key.id] = n
-		}
-	}
-	return out
-}
-
-func (h *Hub) matchTopics() []*topic {
+func (h *Hub) topicsOfKind(kinds ...topicKind) []*topic {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	var out []*topic
 	for key, t := range h.topics {
-		if key.kind == topicMatch {
+		if slices.Contains(kinds, key.kind) {
 			out = append(out, t)
 		}
 	}
@@ -439,9 +412,13 @@ func (h *Hub) sweep() {
 	if h.bus != nil {
 		h.bus.Announce(h.ViewersByMatch())
 	}
-	for _, t := range h.matchTopics() {
+	for _, t := range h.topicsOfKind(topicMatch) {
 		t.announce(now)
 	}
+	for _, t := range h.topicsOfKind(topicLeague, topicLobby) {
+		t.forgetRead()
+	}
+	h.seats.tidy(now)
 }
 
 // admit counts a client in. Close waits for its dismiss. It gives

@@ -103,9 +103,10 @@ func TestHub_Gap(t *testing.T) {
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.letGo(topic)
 	topic.mu.Lock()
-	defer topic.mu.Unlock()
-	if len(topic.early) > 0 {
-		t.Errorf("%d events wait for ever", len(topic.early))
+	early := len(topic.early)
+	topic.mu.Unlock()
+	if early > 0 {
+		t.Errorf("%d events wait for ever", early)
 	}
 	if got := b.hub.Stats().Fills; got < 4 {
 		t.Errorf("%d reads to fill the gap, want 3 failed ones and some good ones", got)
@@ -342,5 +343,89 @@ func TestHub_Close(t *testing.T) {
 	wantProblem(t, b.request(t, "GET", "?lobby=1", http.Header{"Accept": {"text/event-stream"}}, ""), 503, arena.CodeUnavailable)
 	if err := b.hub.Run(t.Context()); err == nil {
 		t.Error("a closed hub ran again")
+	}
+}
+
+// A league may be watched for weeks. What all its spectators have had is let
+// go; what one of them still has to read stays; a match keeps its tail for
+// those who come back.
+func TestHub_Forgets_what_was_read(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.sweep = time.Hour }) // the test sweeps
+	b.log.match("m_1", arena.VisibilityLive)
+	readers := []*peer{b.dial(t, "?league="+league, nil), b.dial(t, "?league="+league+"&batch=1", nil), b.dial(t, "?match=m_1", nil)}
+	for _, p := range readers {
+		p.next() // hello
+	}
+	kept := func(key topicKey) int {
+		topic := b.hub.acquire(key)
+		defer b.hub.letGo(topic)
+		return topic.tailBytes()
+	}
+	const events, size = 400, 1000
+	body := json.RawMessage(`{"message":"` + strings.Repeat("x", size) + `"}`)
+	for range events {
+		b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+	}
+	for _, p := range readers {
+		p.until(events)
+	}
+	watched, match := topicKey{topicLeague, league}, topicKey{topicMatch, "m_1"}
+	b.hub.sweep()
+	if n := kept(watched); n > 2*lastSegment {
+		t.Errorf("the league keeps %d bytes that everybody has read", n)
+	}
+	if n := kept(match); n < events*size {
+		t.Errorf("the match keeps %d bytes of %d", n, events*size)
+	}
+
+	// One who has not read: nothing of it may go.
+	topic := b.hub.acquire(watched)
+	late := &spectator{form: formMessage}
+	late.seq, _, _ = topic.position()
+	topic.attach(late)
+	for range events {
+		b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+	}
+	readers[0].until(2 * events)
+	b.hub.sweep()
+	got := 0
+	for {
+		_, n, do := topic.next(late)
+		if do != stepSend {
+			if do != stepWait {
+				t.Errorf("the late one is told to do %d", do)
+			}
+			break
+		}
+		got += n
+	}
+	if got != events {
+		t.Errorf("the late one gets %d events of %d", got, events)
+	}
+	topic.detach(late)
+	b.hub.letGo(topic)
+}
+
+// A reader that the tail has gone past is told so, and never waits for what
+// it has missed as if nothing were. Threat V1; its socket may be fast.
+func TestTopic_Fell_off(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.bounds.events = 10 })
+	for _, key := range []topicKey{{topicMatch, "m_1"}, {topicLeague, league}} {
+		b.log.match("m_1", arena.VisibilityLive)
+		topic := b.hub.acquire(key)
+		topic.learn(arena.Match{ID: "m_1"})
+		reader := &spectator{form: formMessage}
+		topic.attach(reader)
+		body := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`)
+		for range 50 {
+			b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+		}
+		if _, n, do := topic.next(reader); do != stepSlow {
+			t.Errorf("%s: a reader of 50 events behind a tail of 10 is told to do %d, with %d events", key, do, n)
+		}
+		topic.detach(reader)
+		b.hub.letGo(topic)
 	}
 }

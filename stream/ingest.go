@@ -38,7 +38,7 @@ func (h *Handler) sit(ctx context.Context, c arena.TaskClaims) (*seat, error) {
 		return nil, err
 	}
 	if err := s.connect(h.hub.now()); err != nil {
-		h.seats.release(s, h.hub.now())
+		h.hub.seats.release(s, h.hub.now())
 		return nil, err
 	}
 	return s, nil
@@ -46,7 +46,7 @@ func (h *Handler) sit(ctx context.Context, c arena.TaskClaims) (*seat, error) {
 
 // seatOf finds a seat; CodeUnauthorized when there is none.
 func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
-	if s, ok := h.seats.find(key); ok {
+	if s, ok := h.hub.seats.find(key); ok {
 		return s, nil
 	}
 	m, err := h.parts.Matches.Match(ctx, key.match)
@@ -54,7 +54,7 @@ func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
 		return nil, fmt.Errorf("match %s: %w", key.match, err)
 	}
 	if err == nil {
-		if s, ok := h.seats.add(&m, key.agent, h.hub.now()); ok {
+		if s, ok := h.hub.seats.add(&m, key.agent); ok {
 			return s, nil
 		}
 	}
@@ -69,7 +69,7 @@ func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []b
 	if err != nil {
 		return err
 	}
-	defer func() { h.seats.release(s, h.hub.now()) }()
+	defer func() { h.hub.seats.release(s, h.hub.now()) }()
 	var reader strictjson.Reader
 	e, r := h.takeLine(s, &reader, bytes.TrimSpace(event))
 	if r == nil {
@@ -200,7 +200,7 @@ func (h *Handler) takePost(w http.ResponseWriter, r *http.Request) (postReply, e
 	if err != nil {
 		return reply, err
 	}
-	defer func() { h.seats.release(s, h.hub.now()) }()
+	defer func() { h.hub.seats.release(s, h.hub.now()) }()
 	body, err := readPost(w, r, h.hub.now())
 	if err != nil {
 		return reply, err

@@ -291,17 +291,21 @@ func TestIngest_Accept(t *testing.T) {
 // What is remembered of seats does not grow for ever.
 func TestSeats_Forget(t *testing.T) {
 	t.Parallel()
-	s := newSeats(quota{rate: 1, burst: 1, events: 1, bytes: 1})
+	s := newSeats()
 	now := time.Unix(1_790_000_000, 0)
 	m := arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}}
-	used, _ := s.add(&m, "ag_1", now)
-	idle, _ := s.add(&m, "ag_2", now)
+	used, _ := s.add(&m, "ag_1")
+	idle, _ := s.add(&m, "ag_2")
 	s.release(idle, now)
-	m.ID = "m_2"
-	if _, ok := s.add(&m, "ag_3", now); ok {
+	if _, ok := s.add(&m, "ag_3"); ok {
 		t.Error("an agent without a seat got one")
 	}
-	s.add(&m, "ag_1", now.Add(seatMemory))
+	s.tidy(now.Add(seatMemory - time.Second))
+	if _, known := s.find(idle.key); !known {
+		t.Error("a seat was forgotten between two rounds")
+	}
+	s.release(idle, now)
+	s.tidy(now.Add(seatMemory + seatSweep))
 	if _, known := s.find(idle.key); known {
 		t.Error("an idle seat is remembered for ever")
 	}
@@ -309,3 +313,51 @@ func TestSeats_Forget(t *testing.T) {
 		t.Error("a seat in use was forgotten")
 	}
 }
+
+// What is not known to be open stays shut. Threat F1.
+func TestSeats_Sealed(t *testing.T) {
+	t.Parallel()
+	for visibility, sealed := range map[arena.Visibility]bool{arena.VisibilityLive: false, arena.VisibilitySealed: true, "": true, "unheard of": true} {
+		m := arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}, Seats: []arena.Seat{{AgentID: "ag_1"}}}
+		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.sealed != sealed {
+			t.Errorf("visibility %q: sealed %v", visibility, seat.sealed)
+		}
+	}
+}
+
+// The seats of a match go with it, and one that is in use when it is not any
+// more, on a node that is alone and on one with others.
+func TestHub_Seats_end(t *testing.T) {
+	t.Parallel()
+	for name, bus := range map[string]Bus{"alone": nil, "with others": muteBus{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, func(s *settings) { s.options.Bus = bus })
+			m := arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}}
+			used, _ := b.hub.seats.add(&m, "ag_1")
+			idle, _ := b.hub.seats.add(&m, "ag_2")
+			b.hub.seats.release(idle, time.Now())
+			b.hub.Publish(league, arena.Event{MatchID: "m_2", Seq: 1, Type: arena.EventMatchFinished}, arena.Event{MatchID: "m_1", Seq: 1})
+			if n := len(b.hub.seats.known["m_1"]); n != 2 {
+				t.Errorf("%d seats are remembered of a match that goes on, want 2", n)
+			}
+			b.hub.Publish(league, arena.Event{MatchID: "m_1", Seq: 2, Type: arena.EventMatchVoid})
+			if n := len(b.hub.seats.known["m_1"]); n != 1 {
+				t.Errorf("%d seats are remembered after the end, want the one in use", n)
+			}
+			b.hub.seats.release(used, time.Now())
+			if n := len(b.hub.seats.known); n != 0 {
+				t.Errorf("%d matches are remembered when nobody uses their seats", n)
+			}
+		})
+	}
+}
+
+// muteBus joins a hub with nobody.
+type muteBus struct{}
+
+func (muteBus) Publish(string, []byte)                     {}
+func (muteBus) Subscribe(string, func([]byte), func(bool)) {}
+func (muteBus) Unsubscribe(string)                         {}
+func (muteBus) Announce(map[string]int)                    {}
+func (muteBus) Viewers(string) int                         { return 0 }

@@ -86,6 +86,7 @@ type seat struct {
 	// Guarded by seats.mu.
 	refs int
 	idle time.Time
+	over bool // its match
 }
 
 // refusal is why a message of a seat is not taken. With a close code the
@@ -182,7 +183,8 @@ func (s *seat) leave(a *agentSocket) {
 }
 
 // A seat that nobody uses is remembered this long, so that its counts hold
-// from round to round.
+// from round to round, but not beyond its match where this node hears of the
+// end. One takes about half a kilobyte.
 const (
 	seatMemory = time.Hour
 	seatSweep  = time.Minute
@@ -192,17 +194,17 @@ const (
 type seats struct {
 	quota quota
 	mu    sync.Mutex
-	known map[seatKey]*seat
+	known map[string]map[string]*seat // by match and agent
 	swept time.Time
 }
 
-func newSeats(q quota) *seats { return &seats{quota: q, known: map[seatKey]*seat{}} }
+func newSeats() *seats { return &seats{known: map[string]map[string]*seat{}} }
 
 // find gives a known seat. The caller gives it back with release.
 func (s *seats) find(key seatKey) (*seat, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found, ok := s.known[key]
+	found, ok := s.known[key.match][key.agent]
 	if ok {
 		found.refs++
 	}
@@ -211,30 +213,24 @@ func (s *seats) find(key seatKey) (*seat, bool) {
 
 // add gives the agent's seat in m, as find does. It reports false when the
 // agent has none.
-func (s *seats) add(m *arena.Match, agentID string, now time.Time) (*seat, bool) {
+func (s *seats) add(m *arena.Match, agentID string) (*seat, bool) {
 	if !slices.ContainsFunc(m.Seats, func(seat arena.Seat) bool { return seat.AgentID == agentID }) {
 		return nil, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.swept) >= seatSweep {
-		s.swept = now
-		for key, seat := range s.known {
-			if seat.refs == 0 && now.Sub(seat.idle) >= seatMemory {
-				delete(s.known, key)
-			}
-		}
-	}
-	key := seatKey{m.ID, agentID}
-	found := s.known[key]
+	found := s.known[m.ID][agentID]
 	if found == nil {
 		found = &seat{
-			key: key, league: m.League, quota: s.quota,
+			key: seatKey{m.ID, agentID}, league: m.League, quota: s.quota,
 			sealed:   m.Settings.Visibility != arena.VisibilityLive, // what is not known to be open stays shut
 			messages: rate.NewLimiter(rate.Limit(s.quota.rate), s.quota.burst),
 			connects: rate.NewLimiter(connectRate, connectBurst),
 		}
-		s.known[key] = found
+		if s.known[m.ID] == nil {
+			s.known[m.ID] = map[string]*seat{}
+		}
+		s.known[m.ID][agentID] = found
 	}
 	found.refs++
 	return found, true
@@ -246,4 +242,51 @@ func (s *seats) release(used *seat, now time.Time) {
 	defer s.mu.Unlock()
 	used.refs--
 	used.idle = now
+	s.letGo(used, now)
+}
+
+// end forgets the seats of a match that is over, each when nobody uses it any
+// more: the log takes no more of them.
+func (s *seats) end(match string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seat := range s.known[match] {
+		seat.over = true
+		s.letGo(seat, seat.idle)
+	}
+}
+
+// tidy forgets seats that were not used for long.
+func (s *seats) tidy(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.swept) < seatSweep {
+		return
+	}
+	s.swept = now
+	for _, match := range s.known {
+		for _, seat := range match {
+			s.letGo(seat, now)
+		}
+	}
+}
+
+func (s *seats) count() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, match := range s.known {
+		n += len(match)
+	}
+	return n
+}
+
+// letGo forgets a seat that nobody uses or will use.
+func (s *seats) letGo(seat *seat, now time.Time) {
+	if seat.refs > 0 || !seat.over && now.Sub(seat.idle) < seatMemory {
+		return
+	}
+	delete(s.known[seat.key.match], seat.key.agent)
+	if len(s.known[seat.key.match]) == 0 {
+		delete(s.known, seat.key.match)
+	}
 }

@@ -76,6 +76,12 @@ func (p *pages) drop(i int) {
 	p.order = slices.Delete(p.order, i, i+1)
 }
 
+func (p *pages) size() (bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bytes
+}
+
 // forget drops the pages of a match that nobody watches any more.
 func (p *pages) forget(match string) {
 	p.mu.Lock()

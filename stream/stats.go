@@ -8,11 +8,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Stats is a snapshot of what the streams carry. All but Open and Topics only
-// grow.
+// Stats is a snapshot of what the streams carry. All but Open, Topics, Tails,
+// Pages and Seats only grow.
 type Stats struct {
 	Open      map[string]int        // sockets and event streams by kind: "spectator", "sse", "agent"
 	Topics    int                   // with at least one spectator
+	Tails     int                   // bytes of events for spectators; at most about 4 MiB for each topic and form
+	Pages     int                   // bytes of pages of logs for those who come later; at most 8 MiB
+	Seats     int                   // of agents that sent events in matches that go on
 	Published uint64                // events given to Publish and PublishAgent
 	Delivered uint64                // events written to spectators
 	Received  uint64                // events of other nodes that came over the bus
@@ -71,11 +74,46 @@ func (h *Hub) Stats() Stats {
 	for k := range kinds {
 		s.Open[k.String()] = int(c.open[k].Load())
 	}
-	h.mu.RLock()
-	s.Topics = len(h.topics)
-	h.mu.RUnlock()
+	topics := h.topicsOfKind(topicMatch, topicLeague, topicLobby)
+	s.Topics = len(topics)
+	for _, t := range topics {
+		s.Tails += t.tailBytes()
+	}
+	s.Pages, s.Seats = h.pages.size(), h.seats.count()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Refused, s.Closes = maps.Clone(c.refused), maps.Clone(c.closes)
 	return s
+}
+
+// Viewers gives the number of spectators of a match, on all nodes as far as
+// the bus can tell.
+func (h *Hub) Viewers(matchID string) int {
+	h.mu.RLock()
+	t := h.topics[topicKey{topicMatch, matchID}]
+	h.mu.RUnlock()
+	n := h.viewersElsewhere(matchID)
+	if t != nil {
+		n += t.viewers()
+	}
+	return n
+}
+
+func (h *Hub) viewersElsewhere(matchID string) int {
+	if h.bus == nil {
+		return 0
+	}
+	return h.bus.Viewers(matchID)
+}
+
+// ViewersByMatch gives the number of spectators on this node of every match
+// that has any.
+func (h *Hub) ViewersByMatch() map[string]int {
+	out := map[string]int{}
+	for _, t := range h.topicsOfKind(topicMatch) {
+		if n := t.viewers(); n > 0 {
+			out[t.key.id] = n
+		}
+	}
+	return out
 }

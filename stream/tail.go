@@ -56,6 +56,7 @@ const (
 // segment is a piece of a tail. Its bytes are appended up to the capacity and
 // never move or change, so a reader writes from it without a lock.
 type segment struct {
+	no      int // they are numbered as they come
 	buf     []byte
 	entries []entry
 	next    *segment
@@ -96,7 +97,7 @@ func newTail(f form, base int64, limit bounds) *tail {
 func (t *tail) append(seq, id int64, text []byte) {
 	s := t.newest
 	if need := t.form.room(len(text)); cap(s.buf)-len(s.buf) < need {
-		next := &segment{buf: make([]byte, 0, max(need, min(2*cap(s.buf), lastSegment)))}
+		next := &segment{no: s.no + 1, buf: make([]byte, 0, max(need, min(2*cap(s.buf), lastSegment)))}
 		s.next, t.newest, s = next, next, next
 	}
 	before := len(s.buf)
@@ -113,18 +114,33 @@ func (t *tail) trim() {
 		if t.events-len(s.entries) < t.limit.events && t.bytes-len(s.buf) < t.limit.bytes {
 			return
 		}
-		if n := len(s.entries); n > 0 {
-			t.base = s.entries[n-1].seq
-		}
-		t.events -= len(s.entries)
-		t.bytes -= len(s.buf)
-		t.oldest, s.dropped = s.next, true
-		// A stuck reader of an old segment must not keep all later ones alive.
-		if t.lastDropped != nil {
-			t.lastDropped.next = nil
-		}
-		t.lastDropped = s
+		t.drop(s)
 	}
+}
+
+// dropBefore drops the segments before number no, which nobody asks for again.
+func (t *tail) dropBefore(no int) {
+	for t.oldest.no < no {
+		t.drop(t.oldest)
+	}
+	if t.lastDropped != nil {
+		t.lastDropped.next, t.lastDropped = nil, nil
+	}
+}
+
+// drop drops the oldest segment, which is s.
+func (t *tail) drop(s *segment) {
+	if n := len(s.entries); n > 0 {
+		t.base = s.entries[n-1].seq
+	}
+	t.events -= len(s.entries)
+	t.bytes -= len(s.buf)
+	t.oldest, s.dropped = s.next, true
+	// A stuck reader of an old segment must not keep all later ones alive.
+	if t.lastDropped != nil {
+		t.lastDropped.next = nil
+	}
+	t.lastDropped = s
 }
 
 // seek gives the cursor after the position seq, which must not be before

@@ -269,9 +269,6 @@ func (t *topic) attach(s *spectator) {
 	if t.key.kind != topicMatch {
 		s.seq = max(s.seq, tl.base) // what came since hello was written has no log to be read from
 	}
-	if s.seq == t.head { // live from the start: it shall not miss what has no seq
-		s.cursor, s.live = tl.seek(s.seq), true
-	}
 	tl.readers++
 	if s.seq == t.head { // live from here on; later it could not tell what it has missed of the events without a seq
 		s.cursor, s.live = tl.end(), true
@@ -325,6 +322,41 @@ func (t *topic) next(s *spectator) (b []byte, n int, do step) {
 	default:
 		return nil, 0, stepWait
 	}
+}
+
+// forgetRead drops what all readers of a league or the lobby have had: it has
+// no log, so nobody comes back for it, and may be watched for weeks. The tail
+// of a match serves those who come back, and goes with the match.
+func (t *topic) forgetRead() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for form, tl := range t.tails {
+		if tl == nil || tl.oldest == tl.newest {
+			continue
+		}
+		needed := tl.newest.no
+		for _, s := range t.readers {
+			switch {
+			case int(s.form) != form:
+			case s.live:
+				needed = min(needed, s.cursor.seg.no)
+			default: // where it begins is not known yet
+				needed = tl.oldest.no
+			}
+		}
+		tl.dropBefore(needed)
+	}
+}
+
+func (t *topic) tailBytes() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, tl := range t.tails {
+		if tl != nil {
+			n += tl.bytes
+		}
+	}
+	return n
 }
 
 func (t *topic) viewers() int {

@@ -99,6 +99,7 @@ type ratingPointView struct {
 	Rating  arena.Melo `json:"rating" doc:"After the match."`
 	Delta   arena.Melo `json:"delta"`
 	Version string     `json:"version,omitempty" doc:"The agent's own in that match."`
+	LeftOut *int       `json:"rounds_left_out,omitempty" doc:"Present where it won the match and its rating fell: the rounds that did not count for both sides, which ratings do not compare; 0: the league compares round by round."`
 }
 
 func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
@@ -130,7 +131,7 @@ func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*out
 				return nil, err
 			}
 			for _, p := range points {
-				v.History = append(v.History, ratingPointView{MatchID: p.MatchID, At: jsonTime(p.At), Rating: p.Rating, Delta: p.Delta, Version: p.Version})
+				v.History = append(v.History, ratingPointView{MatchID: p.MatchID, At: jsonTime(p.At), Rating: p.Rating, Delta: p.Delta, Version: p.Version, LeftOut: p.LeftOut})
 			}
 		}
 		items = append(items, v)

@@ -101,6 +101,7 @@ func TestAPI_getAgent(t *testing.T) {
 		{name: "unknown's matches", method: "GET", path: "/v1/agents/ag_nobody/matches", status: 404, code: arena.CodeNotFound},
 		{name: "mine", method: "GET", path: "/v1/agents?owner=me", token: w.alice, status: 200, says: id},
 		{name: "mine, of nobody", method: "GET", path: "/v1/agents?owner=me", status: 401, code: arena.CodeUnauthorized},
+		{name: "mine, of an admin", method: "GET", path: "/v1/agents?owner=me", token: w.admin, status: 422, code: arena.CodeInvalid, fields: []string{"owner"}},
 		{name: "by part of the name", method: "GET", path: "/v1/agents?q=TEAD", status: 200, says: id},
 		{name: "page too large", method: "GET", path: "/v1/agents?limit=101", status: 422, code: arena.CodeInvalid, fields: []string{"limit"}},
 		{name: "bad cursor", method: "GET", path: "/v1/agents?cursor=x", status: 422, code: arena.CodeInvalid, fields: []string{"cursor"}},

@@ -81,6 +81,9 @@ type Options struct {
 	VoteSecret []byte
 	// CheckSchedule refuses a text that is not a cron expression.
 	CheckSchedule func(expression string) error
+	// NextRun gives the first occurrence of a cron expression in UTC after a
+	// time; zero: there is none.
+	NextRun func(expression string, after time.Time) time.Time
 	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
 	// the error is for a file that cannot be used at all.
 	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
@@ -156,6 +159,7 @@ func (o Options) validate() error {
 		{"Anomalies", o.Anomalies == nil},
 		{"VoteSecret", len(o.VoteSecret) == 0},
 		{"CheckSchedule", o.CheckSchedule == nil},
+		{"NextRun", o.NextRun == nil},
 		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
 		{"Card", o.Card == nil},

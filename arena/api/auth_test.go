@@ -128,3 +128,40 @@ func TestAPI_signUp(t *testing.T) {
 		closed.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
 	}
 }
+
+// Each check holds by itself, also where another one stands before it today:
+// who is not known owns nothing whatever else is set, nobody owns what has no
+// owner, and a scope lets in only the tokens that it names. Threat A1.
+func TestCaller_layers(t *testing.T) {
+	t.Parallel()
+	const agentScope arena.Scope = "agent" // of a kind that there may be one day
+	holder := func(known bool, s arena.Scope, owner string) caller {
+		return caller{known: known, token: arena.Token{Scope: s, OwnerID: owner}}
+	}
+	all := []scope{scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeElsewhere, "unheard of", ""}
+	for _, tt := range []struct {
+		name          string
+		who           caller
+		admin         bool
+		owns, ownerly bool // of ow_1; of what has no owner
+		let           []scope
+	}{
+		{"nobody", caller{}, false, false, false, []scope{scopePublic}},
+		{"an owner", holder(true, arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"another owner", holder(true, arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"an owner without a name", holder(true, arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"an admin", holder(true, arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin}},
+		{"an owner that is not known", holder(false, arena.ScopeOwner, "ow_1"), false, false, false, []scope{scopePublic}},
+		{"an admin that is not known", holder(false, arena.ScopeAdmin, ""), false, false, false, []scope{scopePublic}},
+		{"a token of another scope", holder(true, agentScope, "ow_3"), false, false, false, []scope{scopePublic}},
+	} {
+		if tt.who.isAdmin() != tt.admin || tt.who.owns("ow_1") != tt.owns || tt.who.owns("") != tt.ownerly {
+			t.Errorf("%s: admin %v, owns ow_1 %v, owns what is nobody's %v", tt.name, tt.who.isAdmin(), tt.who.owns("ow_1"), tt.who.owns(""))
+		}
+		for _, s := range all {
+			if err := permit(tt.who, s); (err == nil) != slices.Contains(tt.let, s) {
+				t.Errorf("%s on a route for %q: %v", tt.name, s, err)
+			}
+		}
+	}
+}

@@ -4,17 +4,17 @@ import "context"
 
 // calibrationAnswers is how many of an agent's answers its calibration looks
 // at, the newest ones.
-const calibrationAnswers = 2000
+const calibrationAnswers = 1000
 
 type calibrationInput struct {
 	IDParam
-	League string `query:"league" maxLength:"40" doc:"Only answers in this league."`
+	League string `query:"league" maxLength:"40" doc:"Of its newest 1000 answers only those in this league."`
 }
 
 type calibrationView struct {
 	AgentID  string               `json:"agent_id"`
 	Declared bool                 `json:"declared" doc:"Always true: it rests on what the agent says of itself."`
-	Answers  int                  `json:"answers" doc:"Of the newest 2000 judged answers those with a confidence."`
+	Answers  int                  `json:"answers" doc:"Of its newest 1000 judged answers those with a confidence."`
 	Brier    *float64             `json:"brier" doc:"Mean of (confidence - right)^2: 0 is best, a coin has 0.25; null: no answers."`
 	Bins     []calibrationBinView `json:"bins" doc:"Ten of equal width, by confidence."`
 	Tokens   tokenCostView        `json:"tokens"`
@@ -30,7 +30,7 @@ type calibrationBinView struct {
 
 type tokenCostView struct {
 	Declared bool     `json:"declared" doc:"Always true: nobody checks it."`
-	Answers  int      `json:"answers" doc:"Of the newest 2000 judged answers those with a number of tokens."`
+	Answers  int      `json:"answers" doc:"Of its newest 1000 judged answers those with a number of tokens."`
 	Total    int64    `json:"total"`
 	PerRight *float64 `json:"per_right" doc:"Total by right answers; null: none was right."`
 }

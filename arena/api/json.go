@@ -109,6 +109,17 @@ func openAnswers(schemas map[string]*huma.Schema) {
 
 // writeJSON writes one JSON document and a newline, < and & as they are.
 func writeJSON(w io.Writer, v any) error {
+	if a, ok := v.(appender); ok {
+		_, err := w.Write(append(a.appendJSON(nil), '\n'))
+		return err
+	}
+	return encodeJSON(w, v)
+}
+
+// appender is an answer that is long enough to write itself.
+type appender interface{ appendJSON(b []byte) []byte }
+
+func encodeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

@@ -260,6 +260,23 @@ func TestAPI_seasons(t *testing.T) {
 	if r := w.do("GET", "/v1/leagues/cup/seasons", "", nil).is(200); !strings.Contains(string(r.body), `"podium":[{"rank":1,"agent_id":"`+ann+`","name":"Ann","played":0,"wins":0,"draws":0,"losses":0,"score":1.5}]`) {
 		t.Errorf("seasons: %s", r.body)
 	}
+
+	// Another one; read one at a time.
+	if _, err = w.store.StartSeason(t.Context(), arena.Season{ID: "se_2", League: "cup", Format: arena.FormatSwiss, StartedAt: testNow}); err != nil {
+		t.Fatal(err)
+	}
+	type list struct {
+		Items []struct {
+			Season int `json:"season"`
+		} `json:"items"`
+		Next string `json:"next_cursor"`
+	}
+	page := into[list](w.do("GET", "/v1/leagues/cup/seasons?limit=1", "", nil).is(200))
+	last := into[list](w.do("GET", "/v1/leagues/cup/seasons?limit=1&cursor="+page.Next, "", nil).is(200))
+	if len(page.Items) != 1 || page.Items[0].Season != 2 || len(last.Items) != 1 || last.Items[0].Season != 1 || last.Next != "" {
+		t.Errorf("pages %+v, %+v", page, last)
+	}
+	w.do("GET", "/v1/leagues/cup/seasons?limit=101", "", nil).is(422)
 }
 
 // Who may enter: each rule, named in the refusal.

@@ -91,6 +91,9 @@ func TestAPI_limits(t *testing.T) {
 		}
 		// Without a trusted proxy a header does not make another address. Threat V2.
 		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(429)
+		if got := string(w.do("GET", "/v1/stream", "", nil, "X-Forwarded-For", "203.0.113.9").body); got != "stream GET 192.0.2.1:1234" {
+			t.Errorf("the stream sees %q", got)
+		}
 		w.do("GET", "/v1/leagues", w.alice, nil).is(200)
 		w.do("GET", "/healthz", "", nil).is(200)
 		w.now.Add(20_000)

@@ -230,6 +230,7 @@ func TestAPI_sealedRound(t *testing.T) {
 		t.Errorf("match: %s", r.body)
 	}
 
+	w.do("GET", "/v1/matches/"+id+"/record", "", nil).is(409) // whatever the rows would give
 	w.closeRound(lease, match)
 	r = w.do("GET", "/v1/matches/"+id+"/rounds", "", nil).is(200)
 	wantRound := object{

@@ -81,7 +81,7 @@ func matrix() map[string]answers {
 		"relay-submit-alias": anyone(200), "relay-events-alias": anyone(200), "relay-manifest": anyone(200), "relay-discover": anyone(200),
 		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200),
 
-		"get-status": admins(200), "list-audit": admins(200), "list-anomalies": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
+		"get-status": admins(200), "list-audit": admins(200), "get-calendar": admins(200), "list-anomalies": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"get-banner": open(200), "set-banner": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
 	}

@@ -60,7 +60,8 @@ type leagueStore interface {
 	Fit(ctx context.Context, league string) (arena.Fit, error)
 	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
-	Seasons(ctx context.Context, league string) ([]arena.Season, error)
+	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
+	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
 	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error

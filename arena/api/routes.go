@@ -151,6 +151,7 @@ func routes() []route {
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
+		{get, "/v1/admin/calendar", scopeAdmin, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", handle((*API).getCalendar), nil},
 		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handle((*API).listAnomalies), nil},
 		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", handle((*API).getBanner), nil},
 		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", handle((*API).setBanner), nil},

@@ -28,11 +28,16 @@ type wholeSeasonView struct {
 	Rounds   []leagueRoundView `json:"rounds"`
 }
 
-func (a *API) listSeasons(ctx context.Context, in *SlugParam) (*output[listOf[SeasonView]], error) {
+type listSeasonsInput struct {
+	SlugParam
+	PageParams
+}
+
+func (a *API) listSeasons(ctx context.Context, in *listSeasonsInput) (*output[listOf[SeasonView]], error) {
 	if _, err := a.Store.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
-	seasons, err := a.Store.Seasons(ctx, in.Slug)
+	seasons, next, err := a.Store.Seasons(ctx, in.Slug, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +45,7 @@ func (a *API) listSeasons(ctx context.Context, in *SlugParam) (*output[listOf[Se
 	for _, s := range seasons {
 		items = append(items, viewSeason(s))
 	}
-	return answerList(items, "")
+	return answerList(items, next)
 }
 
 func (a *API) getSeason(ctx context.Context, in *seasonInput) (*output[wholeSeasonView], error) {

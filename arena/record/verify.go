@@ -47,6 +47,11 @@ func Verify(data []byte, check func(payload []byte, s Signature) error) (Record,
 	if r.Format != Format {
 		return r, fault("/record/format", "is %q, want %q", r.Format, Format)
 	}
+	// The decoder takes a name in any case, and no signature covers those around
+	// the record.
+	if again, err := strictjson.CanonicalOf(signed); err != nil || !bytes.Equal(again, data) {
+		return r, fault("", "the members are not spelled as those of a signed record")
+	}
 	c := &checker{r: &r}
 	for _, step := range []func() error{c.chain, c.readLog, c.reveals, c.rounds, c.seats, c.ratings} {
 		if err := step(); err != nil {

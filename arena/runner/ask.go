@@ -19,6 +19,7 @@ type ask struct {
 	deadline  time.Time
 	send      func(context.Context) arena.Reply
 
+	reply      arena.Reply // the last one
 	answer     arena.Answer
 	deliveries []arena.Delivery
 	events     []arena.Event
@@ -66,17 +67,29 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 }
 
 // play runs the attempts of the outcome table (rulebook, section 3) and
-// stores the answer with its deliveries and events in one transaction.
+// stores the answer.
+//
+// A goroutine waits below it for an agent, thousands do at a time. A stack of
+// which more than 2.4 KB are in use while it waits is never less than 16 KB,
+// so what comes before and after the wait is done in functions of their own.
 func (a *ask) play(ctx context.Context) error {
+	if a.send != nil {
+		if err := a.attempts(ctx); err != nil {
+			return err
+		}
+	}
+	return a.store(ctx)
+}
+
+// store stores the answer with its deliveries and events in one transaction.
+//
+//go:noinline
+func (a *ask) store(ctx context.Context) error {
 	a.answer = arena.Answer{MatchID: a.p.m.ID, Round: a.round.No, AgentID: a.seat.AgentID}
 	if a.send == nil {
 		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
 	} else {
-		reply, err := a.attempts(ctx)
-		if err != nil {
-			return err
-		}
-		a.settleReply(ctx, reply)
+		a.settleReply(ctx, a.reply)
 	}
 	e, err := a.p.outcomeEvent(a.answer)
 	if err != nil {
@@ -94,48 +107,61 @@ func (a *ask) play(ctx context.Context) error {
 }
 
 // attempts sends the request, and once more when the table says so, within
-// the same time limit. It returns the last reply.
-func (a *ask) attempts(ctx context.Context) (arena.Reply, error) {
-	reply, err := a.attempt(ctx, a.first, a.p.m.Settings.TimeLimit, a.send)
-	if err != nil || !reply.Retry || (reply.Unreached && a.round.No == 1) {
-		return reply, err
+// the same time limit.
+func (a *ask) attempts(ctx context.Context) error {
+	err := a.attempt(ctx, a.first, a.p.m.Settings.TimeLimit, a.send)
+	if err != nil || !a.reply.Retry || (a.reply.Unreached && a.round.No == 1) {
+		return err
 	}
-	left := a.p.m.Settings.TimeLimit - reply.Elapsed
+	before := a.reply.Elapsed
+	left := a.p.m.Settings.TimeLimit - before
 	if left <= 0 {
-		return reply, nil
+		return nil
 	}
 	send, err := a.request(ctx, a.first+1, left)
 	if err != nil {
 		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
-		return reply, nil
+		return nil
 	}
-	second, err := a.attempt(ctx, a.first+1, left, send)
-	second.Elapsed += reply.Elapsed // one time limit, one clock
-	return second, err
+	err = a.attempt(ctx, a.first+1, left, send)
+	a.reply.Elapsed += before // one time limit, one clock
+	return err
 }
 
 // attempt sends one request once the match is surely this node's. What comes
 // back does not count when it no longer is: a node that was frozen reads a
 // good reply late, and that is our fault, not the agent's; it is asked again.
 // While the storage is away, what came back is kept in memory.
-func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) (arena.Reply, error) {
+func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
 	waited, err := a.p.fresh(ctx)
 	if err != nil {
-		return arena.Reply{}, err
+		return err
 	}
 	if waited { // the request names a deadline and has a token of before
-		a.deadline = a.p.r.o.Now().Add(limit)
-		if send, err = a.request(ctx, number, limit); err != nil {
-			a.p.log.Error("request could not be prepared again", "agent_id", a.seat.AgentID, "error", err)
-			return arena.Reply{}, &voidError{"the arena could not prepare a request"}
+		if send, err = a.afresh(ctx, number, limit); err != nil {
+			return err
 		}
 	}
 	reply := send(ctx)
 	if _, err := a.p.fresh(ctx); err != nil {
-		return arena.Reply{}, err
+		return err
 	}
-	a.record(number, reply)
-	return reply, nil
+	a.reply = reply
+	a.record(number)
+	return nil
+}
+
+// afresh prepares a request again.
+//
+//go:noinline
+func (a *ask) afresh(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
+	a.deadline = a.p.r.o.Now().Add(limit)
+	send, err := a.request(ctx, number, limit)
+	if err != nil {
+		a.p.log.Error("request could not be prepared again", "agent_id", a.seat.AgentID, "error", err)
+		return nil, &voidError{"the arena could not prepare a request"}
+	}
+	return send, nil
 }
 
 // settleReply turns the last reply into the seat's outcome.
@@ -176,7 +202,9 @@ func (a *ask) rateLimited(ctx context.Context) {
 	}))
 }
 
-func (a *ask) record(number int, reply arena.Reply) {
+//go:noinline
+func (a *ask) record(number int) {
+	reply := &a.reply
 	sent := reply.SentAt
 	if sent.IsZero() {
 		sent = a.p.r.o.Now()

@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -196,7 +195,7 @@ func (x *frail) Publish(league string, events ...arena.Event) {
 func TestRunner_Faults(t *testing.T) {
 	t.Parallel()
 	server, err := storetest.StartServer(t.Context())
-	if errors.Is(err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+	if storetest.Missing(err) {
 		t.Log(err)
 	} else if err != nil {
 		t.Fatal(err)

@@ -40,8 +40,12 @@ func (e *voidError) Error() string { return e.reason }
 
 // run plays from the stored state on until the match is over, the node
 // drains, or the lease is lost.
-func (p *play) run(ctx context.Context) {
-	err := p.play(ctx)
+func (p *play) run(ctx context.Context) { p.stopped(ctx, p.play(ctx)) }
+
+// stopped does what is left when a match is not played any further.
+//
+//go:noinline
+func (p *play) stopped(ctx context.Context, err error) {
 	if void, ok := errors.AsType[*voidError](err); ok {
 		err = p.void(ctx, void.reason)
 	}
@@ -147,6 +151,7 @@ func (p *play) begin(ctx context.Context) (*round, error) {
 			first.pauses[id] = a.Pauses
 		}
 		opening, events = &first.Round, append(events, p.openingEvent(first))
+		p.warm()
 	}
 	if err := p.commit(ctx, "start match", func() ([]arena.Event, error) {
 		return p.r.o.Store.StartMatch(ctx, p.m.Lease, p.m.Seats, now, opening, events)

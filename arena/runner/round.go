@@ -2,9 +2,11 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -73,6 +75,7 @@ func (p *play) recount(a arena.Answer) {
 // open stores the round as open and shows its task. An interrupted round is
 // opened again: the time limit starts anew, stored answers stay.
 func (p *play) open(ctx context.Context, r *round) (*round, error) {
+	p.warm()
 	e := p.openingEvent(r)
 	if err := p.commit(ctx, fmt.Sprintf("open round %d", r.No), func() ([]arena.Event, error) {
 		return p.r.o.Store.OpenRound(ctx, p.m.Lease, r.Round, []arena.Event{e})
@@ -81,6 +84,17 @@ func (p *play) open(ctx context.Context, r *round) (*round, error) {
 	}
 	p.opened(r)
 	return r, nil
+}
+
+// warm connects to the agents while the round is stored: the start gun shall
+// not find some of them connected and others not.
+func (p *play) warm() {
+	for i := range p.m.Seats {
+		s := &p.m.Seats[i]
+		if d, ok := p.r.o.Drivers[s.Protocol].(warmer); ok && s.State == arena.SeatActive {
+			d.Warm(s.Endpoint)
+		}
+	}
 }
 
 func (p *play) opened(r *round) {
@@ -99,11 +113,25 @@ func (p *play) openingEvent(r *round) arena.Event {
 // playRound asks every active seat that has no stored answer yet, all behind
 // one start gun, waits for all outcomes and closes the round.
 func (p *play) playRound(ctx context.Context, open *round) error {
+	asks, err := p.asks(ctx, open)
+	if err != nil {
+		return err
+	}
+	if err := p.fire(ctx, asks); err != nil {
+		return err
+	}
+	return p.closeRound(ctx, open, asks)
+}
+
+// asks prepares the requests of a round.
+//
+//go:noinline
+func (p *play) asks(ctx context.Context, open *round) ([]*ask, error) {
 	pauses := open.pauses
 	if pauses == nil {
 		var err error
 		if pauses, err = p.pauses(ctx, open.OpenedAt); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	// Storage may have taken long to open the round. The time of each seat
@@ -124,13 +152,17 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 		a := &ask{p: p, round: open, seat: s, pauses: pauses[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
 		if err := a.prepare(ctx); err != nil {
 			p.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
-			return &voidError{"the arena could not prepare a request"}
+			return nil, &voidError{"the arena could not prepare a request"}
 		}
 		asks = append(asks, a)
 	}
 	// Random order, so that no seat is always the first to hear the question.
 	p.rand.Shuffle(len(asks), func(i, j int) { asks[i], asks[j] = asks[j], asks[i] })
+	return asks, nil
+}
 
+// fire releases the requests together and waits until all have their outcome.
+func (p *play) fire(ctx context.Context, asks []*ask) error {
 	gun := make(chan struct{})
 	failed := make(chan error, len(asks))
 	ask := func(a *ask) {
@@ -157,15 +189,17 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 	for err := range failed {
 		return err
 	}
+	return nil
+}
+
+// closeRound judges the stored answers with those of asks, adds the points, applies the format's
+// rule and shows what was sealed.
+//
+//go:noinline
+func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 	for _, a := range asks {
 		open.answers[a.seat.AgentID] = a.answer
 	}
-	return p.closeRound(ctx, open)
-}
-
-// closeRound judges the stored answers, adds the points, applies the format's
-// rule and shows what was sealed.
-func (p *play) closeRound(ctx context.Context, open *round) error {
 	verdict, err := p.judge(ctx, open)
 	failed, void := errors.AsType[*judgeError](err)
 	if err != nil && !void {
@@ -215,14 +249,31 @@ func (p *play) closeRound(ctx context.Context, open *round) error {
 	return nil
 }
 
+// revealBody encodes an arena.RevealBody. The hidden parts are JSON that was
+// canonical when it was sealed: encoding/json would read each of them again.
+func revealBody(hidden []arena.Event) json.RawMessage {
+	size := 16
+	for _, h := range hidden {
+		size += len(h.Hidden) + len(h.AgentID) + 50
+	}
+	b := append(make([]byte, 0, size), `{"events":[`...)
+	for i, h := range hidden {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendInt(append(b, `{"seq":`...), h.Seq, 10), `,"agent_id":"`...)
+		b = append(append(append(b, h.AgentID...), `","hidden":`...), h.Hidden...)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
 func (p *play) closingEvents(open *round, c arena.RoundClose, hidden []arena.Event) ([]arena.Event, error) {
 	var events []arena.Event
 	if len(hidden) > 0 {
-		body := arena.RevealBody{Events: make([]arena.RevealedEvent, len(hidden))}
-		for i, h := range hidden {
-			body.Events[i] = arena.RevealedEvent{Seq: h.Seq, AgentID: h.AgentID, Hidden: h.Hidden}
-		}
-		events = append(events, p.event(arena.EventReveal, "", open.No, body))
+		e := p.event(arena.EventReveal, "", open.No, nil)
+		e.Body = revealBody(hidden)
+		events = append(events, e)
 	}
 	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots}
 	for _, a := range c.Answers {

@@ -50,6 +50,12 @@ type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 }
 
+// warmer is a Driver that can connect to an endpoint before there is a request
+// for it. It must not block.
+type warmer interface {
+	Warm(endpoint string)
+}
+
 // Tasks chooses the task of a round from the match's settings and seed.
 type Tasks interface {
 	Pick(ctx context.Context, m arena.Match, round int) (arena.Task, error)
@@ -290,13 +296,14 @@ func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time
 	r.mu.Unlock()
 	// With these lines, and those of a lease that is lost or given back, the logs
 	// of all nodes tell who believed to own a match, and when.
-	p.log.Debug("match claimed", "epoch", m.Lease.Epoch)
+	lease := m.Lease // the goroutine shall not keep a second copy of the match
+	p.log.Debug("match claimed", "epoch", lease.Epoch)
 	r.wg.Go(func() {
 		defer func() {
-			p.log.Debug("match let go", "epoch", m.Lease.Epoch)
+			p.log.Debug("match let go", "epoch", lease.Epoch)
 			cancel(nil)
 			r.mu.Lock()
-			delete(r.playing, m.Lease)
+			delete(r.playing, lease)
 			r.mu.Unlock()
 			if drain.Err() != nil {
 				r.o.WakeOthers() // the match was given back, or its seats are free

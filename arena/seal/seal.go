@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -42,36 +43,55 @@ func public(t arena.EventType) (members []string, sealed bool) {
 // canonical form. An event with nothing to hide, or of a type that is never
 // sealed, comes back as it was.
 func Event(e arena.Event) (arena.Event, error) {
-	keep, sealed := public(e.Type)
-	if !sealed || len(e.Body) == 0 {
+	keep, known := public(e.Type)
+	if !known || len(e.Body) == 0 {
 		return e, nil
 	}
-	var hidden map[string]json.RawMessage
-	if err := json.Unmarshal(e.Body, &hidden); err != nil {
-		return e, fmt.Errorf("seal %s: %w", e.Type, err)
-	}
-	open := make(map[string]json.RawMessage, len(keep)+1)
-	for _, name := range keep {
-		if v, ok := hidden[name]; ok {
-			open[name] = v
-			delete(hidden, name)
+	open, hidden := make([]byte, 0, len(e.Body)+100), make([]byte, 0, len(e.Body)+50)
+	hides := false
+	var split strictjson.Reader
+	err := split.Members(e.Body, func(name string, value []byte) error {
+		switch {
+		case slices.Contains(keep, name):
+			open = member(open, name, value)
+		case name == "nonce": // ours comes in its place
+			hides = true
+		default:
+			hides, hidden = true, member(hidden, name, value)
 		}
+		return nil
+	})
+	if err != nil {
+		return e, fmt.Errorf("seal %s: %w", e.Type, err)
 	}
-	if len(hidden) == 0 {
+	if !hides {
 		return e, nil
 	}
-	nonce := make([]byte, 16)
-	_, _ = rand.Read(nonce) // documented never to fail
-	hidden["nonce"], _ = json.Marshal(base64.RawURLEncoding.EncodeToString(nonce))
-	var err error
-	if e.Hidden, err = strictjson.CanonicalOf(hidden); err != nil {
+	var nonce [16]byte
+	_, _ = rand.Read(nonce[:]) // documented never to fail
+	hidden = member(hidden, "nonce", []byte(`"`+base64.RawURLEncoding.EncodeToString(nonce[:])+`"`))
+	sealed, err := strictjson.Canonical(append(hidden, '}'))
+	if err != nil {
 		return e, fmt.Errorf("seal %s: %w", e.Type, err)
 	}
-	open["commitment"], _ = json.Marshal(Commitment(e.Hidden))
-	if e.Body, err = strictjson.CanonicalOf(open); err != nil {
+	open = member(open, "commitment", []byte(`"`+Commitment(sealed)+`"`))
+	body, err := strictjson.Canonical(append(open, '}'))
+	if err != nil {
 		return e, fmt.Errorf("seal %s: %w", e.Type, err)
 	}
+	e.Body, e.Hidden = body, sealed
 	return e, nil
+}
+
+// member appends a member to an object, which it begins when it is empty.
+func member(object []byte, name string, value []byte) []byte {
+	separator := byte(',')
+	if len(object) == 0 {
+		separator = '{'
+	}
+	quoted, _ := json.Marshal(name) // texts always encode
+	object = append(append(append(object, separator), quoted...), ':')
+	return append(object, value...)
 }
 
 // Commitment is the lower-case hexadecimal SHA-256 of a hidden part in its

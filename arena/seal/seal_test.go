@@ -3,6 +3,7 @@ package seal_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
@@ -93,6 +94,36 @@ func TestEvent_LeavesAlone(t *testing.T) {
 		got, err := seal.Event(e)
 		if err != nil || !bytes.Equal(got.Body, e.Body) || got.Hidden != nil {
 			t.Errorf("%s: got %s hidden %s, %v", e.Type, got.Body, got.Hidden, err)
+		}
+	}
+}
+
+// Members with the names of ours do not take their place.
+func TestEvent_OwnNames(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"message":"x","nonce":"n","commitment":"c"}`, `{"nonce":"n"}`, `{"a\"b<c":1,"nonce":{"x":[1]}}`} {
+		e, err := seal.Event(arena.Event{Type: arena.EventThinking, Body: json.RawMessage(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open, hidden map[string]any
+		if err := errors.Join(json.Unmarshal(e.Body, &open), json.Unmarshal(e.Hidden, &hidden)); err != nil {
+			t.Fatal(err)
+		}
+		commitment, _ := open["commitment"].(string)
+		if nonce, _ := hidden["nonce"].(string); len(open) != 1 || len(nonce) != 22 || seal.Verify(e.Hidden, commitment) != nil {
+			t.Errorf("%s: %s hides %s", body, e.Body, e.Hidden)
+		}
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	e := arena.Event{Type: arena.EventSeatOutcome, Body: json.RawMessage(
+		`{"outcome":"answered","elapsed_ms":3,"attempts":1,"answer":"42","confidence":0.9,"reasoning":"","subagents_used":null,"tools_used":null,"tokens":12,"latency_ms":null}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := seal.Event(e); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

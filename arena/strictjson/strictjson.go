@@ -2,10 +2,8 @@ package strictjson
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -18,7 +16,7 @@ const MaxDepth = 32
 // Unmarshal decodes one JSON value into v and refuses members that v does
 // not have.
 func Unmarshal(data []byte, v any) error {
-	return decode(data, v, nil, jsonv2.RejectUnknownMembers(true))
+	return decode(data, v, jsonv2.RejectUnknownMembers(true))
 }
 
 // UnmarshalOpen decodes one JSON value into v and passes over members that v
@@ -26,24 +24,31 @@ func Unmarshal(data []byte, v any) error {
 // such a text says different things to different readers. names are v's own
 // top-level members.
 func UnmarshalOpen(data []byte, v any, names ...string) error {
-	var doubt error
-	if err := decode(data, v, func(member string) {
-		for _, known := range names {
-			if member != known && strings.EqualFold(member, known) && doubt == nil {
-				doubt = fmt.Errorf("member %q: did you mean %q?", member, known)
-			}
-		}
-	}); err != nil {
+	if err := decode(data, v); err != nil {
 		return err
 	}
 	if data = bytes.TrimLeft(data, " \t\r\n"); data[0] != '{' {
 		return errors.New("not a JSON object")
 	}
-	return doubt
+	return similar(data, names)
 }
 
-func decode(data []byte, v any, visit func(member string), opts ...jsonv2.Options) error {
-	if err := checkDepth(data, visit); err != nil {
+// Text gives the text of a JSON string that was decoded as a part of a value.
+func Text(raw []byte) (string, error) {
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return "", plain(err)
+	}
+	return string(text), nil
+}
+
+// decode looks at the depth first, so that a bomb of brackets never reaches
+// a decoder that builds values.
+func decode(data []byte, v any, opts ...jsonv2.Options) error {
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
+		return errors.New("a byte order mark is not allowed")
+	}
+	if err := shallow(data); err != nil {
 		return err
 	}
 	if err := jsonv2.Unmarshal(data, v, opts...); err != nil {
@@ -52,50 +57,54 @@ func decode(data []byte, v any, visit func(member string), opts ...jsonv2.Option
 	return nil
 }
 
-// checkDepth reads the tokens once, so that a bomb of brackets never reaches
-// a decoder that builds values. visit, unless it is nil, is told the members of
-// the value itself.
-func checkDepth(data []byte, visit func(member string)) error {
-	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		return errors.New("a byte order mark is not allowed")
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(data))
-	for {
-		tok, err := d.ReadToken()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return plain(err)
-		}
-		k := tok.Kind()
-		if (k == '{' || k == '[') && d.StackDepth() > MaxDepth {
-			return fmt.Errorf("nested deeper than %d levels", MaxDepth)
-		}
-		if visit != nil && k == '"' && d.StackDepth() == 1 {
-			if in, n := d.StackIndex(1); in == '{' && n%2 == 1 { // a name, not a value
-				visit(tok.String())
+// similar refuses an object, which is valid, with a member whose name differs from
+// one of names only in case.
+func similar(object []byte, names []string) error {
+	depth, name := 0, false
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '{', '[':
+			depth++
+			name = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			name = depth == 1
+		case '"':
+			from := i
+			for i++; object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+			if !name {
+				continue
+			}
+			name = false
+			if err := unmistakable(object[from:i+1], names); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
-// Canonical gives the RFC 8785 form of one JSON value.
-func Canonical(data []byte) ([]byte, error) {
-	v := jsontext.Value(bytes.Clone(data))
-	if err := v.Canonicalize(); err != nil {
-		return nil, plain(err)
+// unmistakable refuses a quoted name that differs from one of names only in case.
+func unmistakable(quoted []byte, names []string) error {
+	member := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(member, '\\') >= 0 {
+		text, err := Text(quoted)
+		if err != nil {
+			return err
+		}
+		member = []byte(text)
 	}
-	return v, nil
-}
-
-// CanonicalOf encodes v and gives its RFC 8785 form.
-func CanonicalOf(v any) (json.RawMessage, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
+	for _, known := range names {
+		if string(member) != known && strings.EqualFold(string(member), known) {
+			return fmt.Errorf("member %q: did you mean %q?", member, known)
+		}
 	}
-	return Canonical(data)
+	return nil
 }
 
 // plain takes the library's own names out of an error's text.

@@ -3,7 +3,6 @@ package token
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,10 +121,9 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Outsider, err
 // keyFor gives the key that the token's header names, if the issuer publishes
 // it. Keys that a token brings along (jwk, jku, x5c) are not looked at.
 func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
-	segment, _, _ := strings.Cut(t.Raw, ".")
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(segment)
+	raw, err := headerOf(t.Raw)
 	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
+		return nil, err
 	}
 	var header struct {
 		Alg  string          `json:"alg"`

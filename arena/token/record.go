@@ -36,7 +36,7 @@ func (k *Keys) SignRecord(payload []byte) (record.Signature, error) {
 		return record.Signature{}, fmt.Errorf("sign a record: %w", err)
 	}
 	head := base64.RawURLEncoding.EncodeToString(header)
-	signature, err := key.method.Sign(head+"."+base64.RawURLEncoding.EncodeToString(payload), key.signer)
+	signature, err := key.sign([]byte(head + "." + base64.RawURLEncoding.EncodeToString(payload)))
 	if err != nil {
 		return record.Signature{}, fmt.Errorf("sign a record: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 type BenchAgentsCmd struct {
 	Count  int      `arg:"" help:"Number of agents."`
 	League []string `default:"bench" help:"Leagues that they can play in."`
-	Stall  bool     `help:"Never answer a task, and tell how long the arena waited."`
+	Stall  bool     `help:"Never answer a task, and tell how many the arena gave up."`
 }
 
 const benchAnswer = "42"
@@ -26,7 +26,7 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	var mu sync.Mutex
 	arrivals := []int64{}
 	var task lastTask
-	waits := []int64{}
+	left := 0
 	reply := []byte(`{"answer":"` + benchAnswer + `","confidence":0.9,"tokens":12}`)
 	leagues, err := json.Marshal(c.League)
 	if err != nil {
@@ -47,9 +47,8 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 		mu.Unlock()
 		if c.Stall {
 			<-r.Context().Done()
-			waited := time.Now().UnixNano() - at
 			mu.Lock()
-			waits = append(waits, waited)
+			left++
 			mu.Unlock()
 			return
 		}
@@ -72,7 +71,7 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	mux.HandleFunc("GET /stalled", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		body, _ := json.Marshal(stalled{len(arrivals), waits}) // numbers always encode
+		body, _ := json.Marshal(stalled{len(arrivals), left}) // numbers always encode
 		send(w, body)
 	})
 	mux.HandleFunc("GET /last", func(w http.ResponseWriter, _ *http.Request) {
@@ -106,11 +105,10 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	return err
 }
 
-// stalled is how many requests came, and how long the arena waited for those
-// that it gave up, in nanoseconds.
+// stalled is how many requests came, and how many of them the arena gave up.
 type stalled struct {
-	Came  int     `json:"came"`
-	Waits []int64 `json:"waits"`
+	Came int `json:"came"`
+	Left int `json:"left"`
 }
 
 // lastTask is the last request that an agent got.
@@ -126,6 +124,9 @@ type spread struct {
 	P99   float64 `json:"p99"`
 	Worst float64 `json:"worst"`
 }
+
+// String gives p50, p99 and worst.
+func (s spread) String() string { return fmt.Sprintf("%.1f · %.1f · %.1f", s.P50, s.P99, s.Worst) }
 
 // spreadOf cuts arrivals (unix nanoseconds) into groups of n in order of time:
 // a round's requests all come before the next round's.

@@ -21,7 +21,7 @@ type BenchMatchCmd struct {
 	Rounds     int    `default:"20" help:"Rounds of the match, 1 to 200."`
 	Duels      int    `default:"500" help:"Duels at once, 0 to 5000."`
 	DuelRounds int    `default:"10" help:"Rounds of each duel, 1 to 200."`
-	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer for a minute, 100 to 5000; twice as many files must be allowed."`
+	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer, 100 to 5000; takes about five minutes."`
 	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
 	JSON       bool   `help:"Print one JSON object."`
 	Profile    string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
@@ -48,18 +48,21 @@ type matchFigures struct {
 
 // matchLoad are the figures of some matches at once.
 type matchLoad struct {
-	Matches       int     `json:"matches"`
-	Seats         int     `json:"seats"`
-	Rounds        int     `json:"rounds"`
-	CPUMicros     float64 `json:"cpu_us_per_seat_round"`
-	BareCPUMicros float64 `json:"bare_cpu_us_per_seat_round"`
-	Ratio         float64 `json:"ratio"`
-	Allocations   float64 `json:"allocations_per_seat_round"`
-	RoundsPerSec  float64 `json:"rounds_per_second"`
-	BarePerSec    float64 `json:"bare_rounds_per_second"`
-	Commits       int64   `json:"commits"`
-	Gun           spread  `json:"start_gun_spread_ms"` // of a single match
-	BareGun       spread  `json:"bare_spread_ms"`
+	Matches       int           `json:"matches"`
+	Seats         int           `json:"seats"`
+	Rounds        int           `json:"rounds"`
+	CPUMicros     float64       `json:"cpu_us_per_seat_round"`
+	BareCPUMicros float64       `json:"bare_cpu_us_per_seat_round"`
+	Ratio         float64       `json:"ratio"`
+	Allocations   float64       `json:"allocations_per_seat_round"`
+	RoundsPerSec  float64       `json:"rounds_per_second"`
+	BarePerSec    float64       `json:"bare_rounds_per_second"`
+	Commits       int64         `json:"commits"`
+	Gun           spread        `json:"start_gun_spread_ms"`  // of a single match, as its agents see it
+	Written       spread        `json:"start_gun_written_ms"` // as the arena writes the requests
+	BareGun       spread        `json:"bare_spread_ms"`
+	span          time.Duration // over which the matches start
+	ids           []string      // of the matches
 }
 
 func (l *matchLoad) seatRounds() float64 { return float64(l.Matches * l.Seats * l.Rounds) }
@@ -108,13 +111,13 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 
 func (f *matchFigures) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "\non %s\tCPU µs\tbare\tratio\tallocations\trounds/s\tbare\tgun p50\tp99\tbare p99\tcommits\n", f.Database)
+	_, _ = fmt.Fprintf(w, "\non %s\tCPU µs\tbare\tratio\tallocations\trounds/s\tbare\tgun p50\tp99\twritten p50\tp99\tbare p50\tp99\tcommits\n", f.Database)
 	row := func(name string, l *matchLoad) {
 		_, _ = fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.2f\t%.0f\t%.0f\t%.0f", name, l.CPUMicros, l.BareCPUMicros, l.Ratio, l.Allocations, l.RoundsPerSec, l.BarePerSec)
 		if l.Matches == 1 {
-			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%d\n", l.Gun.P50, l.Gun.P99, l.BareGun.P99, l.Commits)
+			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", l.Gun.P50, l.Gun.P99, l.Written.P50, l.Written.P99, l.BareGun.P50, l.BareGun.P99, l.Commits)
 		} else {
-			_, _ = fmt.Fprintf(w, "\t\t\t\t%d\n", l.Commits)
+			_, _ = fmt.Fprintf(w, "\t\t\t\t\t\t\t%d\n", l.Commits)
 		}
 	}
 	row(fmt.Sprintf("%d seats, %d rounds", f.Match.Seats, f.Match.Rounds), &f.Match)
@@ -149,7 +152,8 @@ func (c *BenchMatchCmd) measure(app *App, slug string, l *matchLoad) (err error)
 
 // arena plays the matches through the whole server.
 func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug string, l *matchLoad) (err error) {
-	s, stop, err := benchServer(ctx, c.DB)
+	var sent sendings
+	s, stop, err := benchServer(ctx, c.DB, sent.watch)
 	if err != nil {
 		return err
 	}
@@ -189,14 +193,16 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
 		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
 		l.Commits = s.store.CommitStats().Commits - commits
+		l.Written = gun(sent.take())
 		l.Gun, err = agents.report(ctx, l.Seats)
 		return err
 	})
 }
 
-// schedule stores the matches, which all start at one moment.
-func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, ids []string) (start time.Time, err error) {
-	start = time.Now().Add(time.Second + time.Duration(l.Matches)*15*time.Millisecond).UTC()
+// schedule stores the matches, which start at one moment or over a span.
+func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, ids []string) (begin time.Time, err error) {
+	begin = time.Now().Add(time.Second + time.Duration(l.Matches)*15*time.Millisecond).UTC()
+	l.ids = make([]string, l.Matches)
 	failed := make(chan error, l.Matches)
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -207,7 +213,13 @@ func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, id
 				for j := range seats { // duels pair an agent with its neighbours in turn
 					seats[j] = ids[(i*l.Seats+j*(1+i/len(ids)))%len(ids)]
 				}
-				failed <- admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": slug, "agents": seats, "starts_at": start}, nil)
+				var made struct {
+					ID string `json:"match_id"`
+				}
+				failed <- admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{
+					"league": slug, "agents": seats, "starts_at": begin.Add(l.span * time.Duration(i) / time.Duration(l.Matches)),
+				}, &made)
+				l.ids[i] = made.ID
 			}
 		})
 	}
@@ -219,10 +231,10 @@ func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, id
 	for range l.Matches {
 		err = errors.Join(err, <-failed)
 	}
-	if err == nil && time.Until(start) < 100*time.Millisecond {
+	if err == nil && time.Until(begin) < 100*time.Millisecond {
 		err = errors.New("this machine is too busy: the matches were not all stored before their start")
 	}
-	return start, err
+	return begin, err
 }
 
 // bareMatches posts what a match posts, as many at once, and reads the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,80 +8,15 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/bus"
 )
-
-// BenchWatchCmd is `arena bench watch`: spectators who only read.
-type BenchWatchCmd struct {
-	URL   string `arg:"" help:"Of the stream."`
-	Count int    `arg:"" help:"Number of sockets."`
-}
-
-// Run opens the sockets, says so with a line, and reads until standard input
-// ends.
-func (c *BenchWatchCmd) Run(app *App) error {
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return fmt.Errorf("address: %w", err)
-	}
-	conns := make([]net.Conn, c.Count)
-	failed := make([]error, c.Count)
-	next := make(chan int)
-	var dialers, readers sync.WaitGroup
-	for range 16 {
-		dialers.Go(func() {
-			for i := range next {
-				if conns[i], failed[i] = openSocket(app.Ctx, u); failed[i] == nil {
-					readers.Go(func() { drop(conns[i]) })
-				}
-			}
-		})
-	}
-	for i := range conns {
-		next <- i
-	}
-	close(next)
-	dialers.Wait()
-	if err = errors.Join(failed...); err == nil {
-		_, _ = fmt.Fprintln(app.Stdout, "here")
-		_, _ = io.Copy(io.Discard, app.Stdin)
-	}
-	for _, conn := range conns {
-		if conn != nil {
-			_ = conn.Close() // its reader ends
-		}
-	}
-	readers.Wait()
-	return err
-}
-
-// openSocket asks for a WebSocket. What comes, the answer too, is the
-// reader's.
-func openSocket(ctx context.Context, u *url.URL) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", u.Host)
-	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
-	}
-	_, err = io.WriteString(conn, "GET "+u.RequestURI()+" HTTP/1.1\r\nHost: "+u.Host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("handshake: %w", err), conn.Close())
-	}
-	return conn, nil
-}
-
-func drop(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // spectators measures what a spectator costs in memory and processor, and what
 // a write to one costs with one event in it and with many.
@@ -137,31 +71,17 @@ func (b *scaleBench) spectators(ctx context.Context) (err error) {
 
 // crowd opens the spectators in a process of their own.
 func (b *scaleBench) crowd(ctx context.Context, address string) (leave func() error, err error) {
-	self, err := os.Executable()
+	c, err := startCrowd(b.app)
 	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "bench", "watch", address, strconv.Itoa(b.cmd.Sockets)) //nolint:gosec // this very program
-	cmd.Stderr = b.app.Stderr
-	stdin, err := cmd.StdinPipe() // its end tells them to leave
-	if err != nil {
-		return nil, fmt.Errorf("start spectators: %w", err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("start spectators: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start spectators: %w", err)
-	}
-	leave = func() error { return errors.Join(stdin.Close(), cmd.Wait()) }
-	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
-		return nil, errors.Join(fmt.Errorf("spectators do not come: %w", err), leave())
+	if _, err := c.do(crowdOrder{Do: "watch", URL: address, Count: b.cmd.Sockets}); err != nil {
+		return nil, errors.Join(err, c.stop())
 	}
 	if err := until(ctx, func() bool { return b.s.hub.Stats().Open["spectator"] >= b.cmd.Sockets }); err != nil {
-		return nil, errors.Join(fmt.Errorf("wait for spectators: %w", err), leave())
+		return nil, errors.Join(fmt.Errorf("wait for spectators: %w", err), c.stop())
 	}
-	return leave, nil
+	return c.stop, nil
 }
 
 // until looks every millisecond whether it holds, for half a minute.

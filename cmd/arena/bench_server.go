@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/runner"
 )
 
 // benchServer runs a whole node on a database ("": SQLite in a temporary
-// folder) whose own jobs do nothing meanwhile. stop ends it.
-func benchServer(ctx context.Context, database string) (s *server, stop func() error, err error) {
+// folder) whose own jobs do nothing meanwhile. drivers may change what speaks
+// to agents. stop ends it.
+func benchServer(ctx context.Context, database string, drivers ...func(map[string]runner.Driver)) (s *server, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("folder for the database: %w", err)
@@ -34,7 +36,7 @@ func benchServer(ctx context.Context, database string) (s *server, stop func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	if s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20}); err != nil {
+	if s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20, drivers: drivers}); err != nil {
 		return nil, nil, err
 	}
 	running, cancel := context.WithCancel(ctx)
@@ -44,6 +46,25 @@ func benchServer(ctx context.Context, database string) (s *server, stop func() e
 		cancel()
 		return errors.Join(<-served, os.RemoveAll(dir))
 	}, nil
+}
+
+// benchArena is a whole node with agents in another process.
+type benchArena struct {
+	agents *benchAgents
+	server *server
+	stop   func() error
+}
+
+func startBenchArena(app *App, database string, agents int, league string, flags ...string) (*benchArena, error) {
+	a, err := startBenchAgents(app, agents, league, flags...)
+	if err != nil {
+		return nil, err
+	}
+	s, stop, err := benchServer(app.Ctx, database)
+	if err != nil {
+		return nil, errors.Join(err, a.stop())
+	}
+	return &benchArena{agents: a, server: s, stop: func() error { return errors.Join(stop(), a.stop()) }}, nil
 }
 
 // databaseName says what a benchmark ran on.

@@ -27,6 +27,8 @@ type BenchSoakCmd struct {
 	Honest     int           `default:"50" help:"Honest agents, 6 to 500."`
 	Duration   time.Duration `default:"5m" help:"How long, 5s to 3h."`
 	Short      bool          `help:"300 spectators, 50 hostile and 10 honest agents, 10 seconds."`
+	Profile    string        `placeholder:"FILE" help:"Write a profile of the server's processor time while the crowd is there."`
+	Heap       string        `placeholder:"FILE" help:"Write a profile of what is held after all have left."`
 	JSON       bool          `help:"Print one JSON object."`
 }
 
@@ -37,7 +39,8 @@ never read, honest agents that meet each other, and hostile agents that meet the
 the honest ones. Measured is what honest agents notice: from the POST of a match to the
 first byte of its first task, how long after its deadline a round is closed in which
 somebody does not answer, and how many of their rounds are answered. And what stays
-behind: memory, goroutines and files before the crowd comes and after all have left.`
+behind: memory, goroutines and files before the crowd comes and after all have left, and
+how much of it is in caches that have a bound.`
 }
 
 // soakFigures is the whole result.
@@ -60,6 +63,12 @@ type soakFigures struct {
 	Wrong      int64 `json:"out_of_order"`
 	Closed     int64 `json:"spectators_closed"`
 
+	// Of the processors, in seconds, while the crowd was there. The agents' also
+	// has their start and end.
+	ServerCPU float64 `json:"server_cpu_seconds"`
+	CrowdCPU  float64 `json:"spectators_cpu_seconds"`
+	AgentsCPU float64 `json:"agents_cpu_seconds"`
+
 	Before soakState `json:"before"`
 	Most   soakState `json:"most"`
 	After  soakState `json:"after"`
@@ -67,10 +76,19 @@ type soakFigures struct {
 
 // soakState is what the server's process holds.
 type soakState struct {
-	Bytes      int64 `json:"bytes"`
-	Live       int64 `json:"live_bytes"` // of them in use by objects
+	Resident   int64 `json:"resident_bytes"` // SQLite's page caches too; 0 where the system does not tell
+	Bytes      int64 `json:"bytes"`          // that Go has from the system
+	Live       int64 `json:"live_bytes"`     // of them in use by objects
+	Caches     int64 `json:"cache_bytes"`    // of those in caches that have a bound
+	Seats      int   `json:"seats"`          // that are remembered, half a kilobyte each
 	Goroutines int   `json:"goroutines"`
 	Files      int   `json:"files"`
+}
+
+// most takes over what is more in another state.
+func (s *soakState) most(o soakState) {
+	s.Resident, s.Bytes, s.Live, s.Caches = max(s.Resident, o.Resident), max(s.Bytes, o.Bytes), max(s.Live, o.Live), max(s.Caches, o.Caches)
+	s.Seats, s.Goroutines, s.Files = max(s.Seats, o.Seats), max(s.Goroutines, o.Goroutines), max(s.Files, o.Files)
 }
 
 // Run measures and prints.
@@ -97,7 +115,6 @@ func (c *BenchSoakCmd) Run(app *App) error {
 }
 
 func (f soakFigures) table() string {
-	mib := func(n int64) float64 { return float64(n) / (1 << 20) }
 	var b strings.Builder
 	var hostile []string
 	for _, outcome := range slices.Sorted(maps.Keys(f.HostileRounds)) {
@@ -111,17 +128,35 @@ func (f soakFigures) table() string {
   honest rounds answered  %d of %d, in %d matches (%d void)
   hostile rounds          %s
   deliveries              %d, out of order %d, spectators closed %d
+  processor time, s       server %.0f, spectators %.0f, agents %.0f
 
                             before     most    after
-  memory, MiB             %8.1f %8.1f %8.1f
-  of it in use            %8.1f %8.1f %8.1f
-  goroutines              %8d %8d %8d
-  files                   %8d %8d %8d
 `, f.Spectators, f.Hostile, f.Honest, f.Seconds, f.CPUs, f.Start.P50, f.Start.P99, f.Start.Worst,
 		f.Deadline.P50, f.Deadline.P99, f.Deadline.Worst, f.HonestAnswered, f.HonestRounds, f.Matches, f.Void, strings.Join(hostile, ", "),
-		f.Deliveries, f.Wrong, f.Closed, mib(f.Before.Bytes), mib(f.Most.Bytes), mib(f.After.Bytes),
-		mib(f.Before.Live), mib(f.Most.Live), mib(f.After.Live),
-		f.Before.Goroutines, f.Most.Goroutines, f.After.Goroutines, f.Before.Files, f.Most.Files, f.After.Files)
+		f.Deliveries, f.Wrong, f.Closed, f.ServerCPU, f.CrowdCPU, f.AgentsCPU)
+	for _, row := range []struct {
+		name   string
+		figure func(soakState) int64
+		mib    bool
+	}{
+		{"resident, MiB", func(s soakState) int64 { return s.Resident }, true},
+		{"of it Go's memory, MiB", func(s soakState) int64 { return s.Bytes }, true},
+		{"of that objects, MiB", func(s soakState) int64 { return s.Live }, true},
+		{"of those caches, MiB", func(s soakState) int64 { return s.Caches }, true},
+		{"seats remembered", func(s soakState) int64 { return int64(s.Seats) }, false},
+		{"goroutines", func(s soakState) int64 { return int64(s.Goroutines) }, false},
+		{"files", func(s soakState) int64 { return int64(s.Files) }, false},
+	} {
+		fmt.Fprintf(&b, "  %-23s", row.name)
+		for _, s := range []soakState{f.Before, f.Most, f.After} {
+			if n := row.figure(s); row.mib {
+				fmt.Fprintf(&b, " %8.1f", float64(n)/(1<<20))
+			} else {
+				fmt.Fprintf(&b, " %8d", n)
+			}
+		}
+		b.WriteString("\n")
+	}
 	return b.String()
 }
 
@@ -208,7 +243,11 @@ func (s *soak) startFleet() (stop func() error, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start agents: %w", err)
 	}
-	stop = func() error { return errors.Join(stdin.Close(), cmd.Wait()) }
+	stop = func() error {
+		err := errors.Join(stdin.Close(), cmd.Wait())
+		s.figures.AgentsCPU = cpuOf(cmd.ProcessState).Seconds()
+		return err
+	}
 	if err := json.NewDecoder(stdout).Decode(&s.fleet); err != nil {
 		return nil, errors.Join(fmt.Errorf("agents do not answer: %w", err), stop())
 	}

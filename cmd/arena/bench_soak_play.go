@@ -76,7 +76,10 @@ func (s *soak) play(ctx context.Context) error {
 	if err := s.load(ctx, tables, failed); err != nil {
 		return err
 	}
-	return s.calm(ctx)
+	if err := s.calm(ctx); err != nil {
+		return err
+	}
+	return heapProfile(s.cmd.Heap)
 }
 
 // prepare makes the leagues and the agents, and seats them.
@@ -158,7 +161,10 @@ func (s *soak) load(ctx context.Context, tables []soakTable, failed chan error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, crowd.stop()) }()
+	defer func() {
+		err = errors.Join(err, crowd.stop())
+		s.figures.CrowdCPU = cpuOf(crowd.cmd.ProcessState).Seconds()
+	}()
 	long := tables[0]
 	match, err := s.post(ctx, &long)
 	if err != nil {
@@ -182,8 +188,11 @@ func (s *soak) load(ctx context.Context, tables []soakTable, failed chan error) 
 	sampling, stop := context.WithCancel(ctx)
 	var sampler sync.WaitGroup
 	sampler.Go(func() { s.sample(sampling) })
-	began := time.Now()
-	err = s.tables(ctx, tables[1:], func() bool { return time.Since(began) < s.cmd.Duration }, failed)
+	began, cpu := time.Now(), cpuTime()
+	err = profiled(s.cmd.Profile, func() error {
+		return s.tables(ctx, tables[1:], func() bool { return time.Since(began) < s.cmd.Duration }, failed)
+	})
+	s.figures.ServerCPU = (cpuTime() - cpu).Seconds()
 	stop()
 	sampler.Wait()
 	if err != nil {
@@ -377,19 +386,15 @@ func (s *soak) sumUp(arrivals map[string]int64) {
 	if len(s.late) > 0 {
 		s.figures.Deadline = shares(s.late)
 	}
-	clear(s.matches)
-	s.late = nil
+	s.matches, s.late = map[string]*soakMatch{}, nil // a map that is cleared keeps its size
 }
 
 // sample notes the most that the process holds.
 func (s *soak) sample(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	most := &s.figures.Most
 	for {
-		bytes, live := heldMemory()
-		most.Bytes, most.Live = max(most.Bytes, bytes), max(most.Live, live)
-		most.Goroutines, most.Files = max(most.Goroutines, runtime.NumGoroutine()), max(most.Files, openFiles())
+		s.figures.Most.most(s.state())
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -401,10 +406,20 @@ func (s *soak) sample(ctx context.Context) {
 // held is what the process holds without the idle connections to agents that
 // health checks keep.
 func (s *soak) held() soakState {
-	s.server.client.Close()
-	bytes := memoryUsed()
-	_, live := heldMemory()
-	return soakState{bytes, live, runtime.NumGoroutine(), openFiles()}
+	s.server.client.CloseIdle()
+	_ = memoryUsed() // gives back what can be
+	return s.state()
+}
+
+// state is what the process holds now.
+func (s *soak) state() soakState {
+	streams := s.server.hub.Stats()
+	held := soakState{
+		Resident: residentMemory(), Caches: int64(streams.Tails + streams.Pages + s.server.store.ArchiveCache()), Seats: streams.Seats,
+		Goroutines: runtime.NumGoroutine(), Files: openFiles(),
+	}
+	held.Bytes, held.Live = heldMemory()
+	return held
 }
 
 // calm waits until what the crowd used has been given back: the last health
@@ -429,6 +444,26 @@ func (s *soak) calm(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// residentMemory is what the process has of the machine's memory, in bytes.
+func residentMemory() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "\nRssAnon:")
+	var kib int64
+	_, _ = fmt.Sscan(rest, &kib)
+	return kib << 10
+}
+
+// cpuOf is what a process that has ended used of the processors.
+func cpuOf(ended *os.ProcessState) time.Duration {
+	if ended == nil {
+		return 0
+	}
+	return ended.UserTime() + ended.SystemTime()
 }
 
 // openFiles counts the files that this process has open; 0 where the system

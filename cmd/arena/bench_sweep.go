@@ -52,25 +52,20 @@ func (c *BenchSweepCmd) Run(app *App) (err error) {
 	if c.Agents < 100 || c.Agents > 100_000 || c.Interval < 2*time.Second || c.Interval > 10*time.Minute {
 		return fmt.Errorf("%d agents every %s: want 100 to 100000 agents and 2s to 10m", c.Agents, c.Interval)
 	}
-	agents, err := startBenchAgents(app, 100, "bench")
+	b, err := startBenchArena(app, c.DB, 100, "bench")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, agents.stop()) }()
-	s, stop, err := benchServer(app.Ctx, c.DB)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, b.stop()) }()
 	if !c.JSON {
 		_, _ = fmt.Fprintf(app.Stderr, "%d agents …\n", c.Agents)
 	}
-	ids, err := benchPeople(app.Ctx, s, c.Agents, agents.endpoints)
+	ids, err := benchPeople(app.Ctx, b.server, c.Agents, b.agents.endpoints)
 	if err != nil {
 		return err
 	}
 	f := sweepFigures{Database: databaseName(c.DB), Agents: c.Agents, Interval: c.Interval.Seconds()}
-	if err := c.sweep(app.Ctx, s, ids, agents, &f); err != nil {
+	if err := c.sweep(app.Ctx, b.server, ids, b.agents, &f); err != nil {
 		return err
 	}
 	if c.JSON {

@@ -150,6 +150,20 @@ func profiled(file string, f func() error) (err error) {
 	return f()
 }
 
+// heapProfile writes a profile of the objects of this process to a file; ""
+// writes none.
+func heapProfile(file string) (err error) {
+	if file == "" {
+		return nil
+	}
+	out, err := os.Create(file) //nolint:gosec // G304: the user names the file
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	return pprof.Lookup("heap").WriteTo(out, 0)
+}
+
 // memoryUsed is what this process holds of the machine's memory, in bytes,
 // after everything that can be given back was.
 func memoryUsed() int64 {

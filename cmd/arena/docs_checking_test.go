@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
 // Every command of the page is run, in its order and in one folder. Commands
@@ -21,7 +23,7 @@ func TestE2E_Docs_checking(t *testing.T) {
 	p := serve(t, t.TempDir())
 	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
 	agent := p.register("steady", sdkAgent(t, strings.TrimPrefix(p.url, "http://"), ""), "trivia")
-	rival, _ := p.goAgent("trivia")
+	rival, _ := p.goAgent("trivia", func(context.Context, *arenaagent.Task) {})
 	match := p.schedule("trivia", agent, rival)
 	p.watch(match, 0).end(nil)
 	local := freeAddr(t) // of the page's 127.0.0.1:8088

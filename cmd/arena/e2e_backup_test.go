@@ -36,7 +36,7 @@ func TestE2E_Backup(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
 		server, err := storetest.StartServer(t.Context())
-		if errors.Is(err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+		if storetest.Missing(err) {
 			t.Skip(err)
 		}
 		must(t, err)

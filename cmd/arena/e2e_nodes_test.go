@@ -4,7 +4,6 @@ package main
 
 import (
 	"database/sql"
-	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -166,7 +165,7 @@ func (c *cluster) finished(s *store.Store, id string, rounds, interruptions int)
 func TestE2E_Nodes(t *testing.T) {
 	t.Parallel()
 	server, err := storetest.StartServer(t.Context())
-	if errors.Is(err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+	if storetest.Missing(err) {
 		t.Skip(err)
 	}
 	must(t, err)

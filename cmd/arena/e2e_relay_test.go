@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 	"github.com/agora-arena/arena/sdk/go/arenaagent/envelope"
 	"github.com/agora-arena/arena/store/storetest"
@@ -29,36 +27,14 @@ type poller struct {
 // active once it has polled.
 func (p *process) registerPoller(name string, handler arenaagent.Handler, leagues ...string) *poller {
 	p.t.Helper()
-	a := &poller{key: envelope.NewKey()}
-	owner := p.owner(name + " & co")
-	var made struct {
-		ID        string `json:"agent_id"`
-		Challenge string `json:"key_challenge"`
-	}
-	p.call(owner, http.MethodPost, "/v1/agents", map[string]any{
-		"name": name, "protocol": "envelope", "public_key": a.key.DID(), "leagues": leagues,
-	}, &made)
-	a.id = made.ID
-	p.refused(owner, http.MethodPost, "/v1/agents/"+a.id+"/key", map[string]any{"signature": envelope.NewKey().Prove(made.Challenge)}, http.StatusUnprocessableEntity, "invalid")
-	p.call(owner, http.MethodPost, "/v1/agents/"+a.id+"/key", map[string]any{"signature": a.key.Prove(made.Challenge)}, nil)
-
-	ctx, stop := context.WithCancel(p.t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- envelope.Run(ctx, envelope.Config{Arena: p.url, Key: a.key, Name: name, Leagues: leagues}, handler)
-	}()
-	p.t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			p.t.Errorf("agent %s ended with %v", name, err)
-		}
+	key := envelope.NewKey()
+	k := p.registerKeyed(name, map[string]any{"protocol": "envelope", "public_key": key.DID(), "leagues": leagues})
+	k.prove(envelope.NewKey().Prove(k.challenge), key.Prove(k.challenge))
+	p.runs(name, func(ctx context.Context) error {
+		return envelope.Run(ctx, envelope.Config{Arena: p.url, Key: key, Name: name, Leagues: leagues}, handler)
 	})
-	eventually(p.t, name+" is active", func() bool {
-		var g struct{ Status string }
-		p.call(owner, http.MethodGet, "/v1/agents/"+a.id, nil, &g)
-		return g.Status == "active"
-	})
-	return a
+	k.active()
+	return &poller{id: k.id, key: key}
 }
 
 // The TypeScript SDK's agent, as a real process that only polls.
@@ -91,89 +67,33 @@ func TestE2E_RelayTypeScript(t *testing.T) {
 	})
 	did, err := bufio.NewReader(said).ReadString('\n')
 	must(t, err)
-	owner := p.owner("Poller & co")
-	var made struct {
-		ID        string `json:"agent_id"`
-		Challenge string `json:"key_challenge"`
-	}
-	p.call(owner, http.MethodPost, "/v1/agents", map[string]any{
-		"name": "Poller", "protocol": "envelope", "public_key": strings.TrimSpace(did), "leagues": []string{"trivia"},
-	}, &made)
-	proof, err := node("CHALLENGE=" + made.Challenge).Output()
+	k := p.registerKeyed("Poller", map[string]any{"protocol": "envelope", "public_key": strings.TrimSpace(did), "leagues": []string{"trivia"}})
+	proof, err := node("CHALLENGE=" + k.challenge).Output()
 	must(t, err)
-	p.call(owner, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": strings.TrimSpace(string(proof))}, nil)
-	eventually(t, "the agent is active", func() bool {
-		var g struct{ Status string }
-		p.call(owner, http.MethodGet, "/v1/agents/"+made.ID, nil, &g)
-		return g.Status == "active"
-	})
-	rival, _ := p.goAgent("trivia")
-	s := p.watch(p.schedule("trivia", &contestant{id: made.ID}, rival), 0)
+	k.prove("", strings.TrimSpace(string(proof)))
+	k.active()
+	rival, _ := p.goAgent("trivia", p.heard)
+	s := p.watch(p.schedule("trivia", &contestant{id: k.id}, rival), 0)
 	var result finished
 	s.end(&result)
 	s.gapless(1)
 	if !result.Rated || len(result.RatingChanges) != 2 {
 		t.Errorf("result is %+v", result)
 	}
-	checkPlayed(t, s.seen, made.ID, "typescript")
+	checkPlayed(t, s.seen, k.id, "typescript")
 }
 
-// Agents behind a closed firewall play a rated match through the relay, against
-// one that listens: the same tasks, events, outcomes and table.
+// Agents behind a closed firewall play through the relay, against one that
+// listens.
 func TestE2E_Relay(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
-	p.league("mixed", p.pack(12), map[string]any{"rounds": 4, "time_limit_seconds": 30})
-	right := func(task *arenaagent.Task) string {
-		return strings.Replace(task.Description, "question", "right answer", 1)
-	}
-	ann := p.registerPoller("Ann", func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
-		events.Thinking("ann thinks of " + task.Description)
-		return arenaagent.Answer{Value: right(task), Confidence: 0.9}, nil
-	}, "mixed")
-	failures := 0
-	bob := p.registerPoller("Bob", func(_ context.Context, task *arenaagent.Task, _ *arenaagent.Events) (arenaagent.Answer, error) {
-		if task.Round == 2 && failures == 0 { // once: the arena asks again
-			failures++
-			return arenaagent.Answer{}, fmt.Errorf("out of order")
-		}
-		return arenaagent.Answer{Value: right(task)}, nil
-	}, "mixed")
-	cyd := p.contestant("Cyd", func(r protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer(correct(r)) }, "mixed")
-
-	match := p.schedule("mixed", &contestant{id: ann.id}, &contestant{id: bob.id}, cyd)
-	s := p.watch(match, 0)
-	var last struct {
-		Rated bool
-		Seats []struct {
-			AgentID string  `json:"agent_id"`
-			Points  float64 `json:"points"`
-			Place   int
-		}
-	}
-	s.end(&last)
-	s.gapless(1)
-	if last.Seats == nil || !last.Rated {
-		t.Fatalf("%+v", last)
-	}
-	for _, seat := range last.Seats {
-		if seat.Points != 4 || seat.Place != 1 {
-			t.Errorf("%+v", seat)
-		}
-	}
-	thoughts, revealed := 0, false
-	for _, e := range s.seen {
-		if e.Type == "thinking" && e.AgentID == ann.id {
-			thoughts++
-			if strings.Contains(string(e.Raw), "ann thinks") {
-				t.Errorf("a sealed event is open: %s", e.Raw)
-			}
-		}
-		revealed = revealed || e.Type == "reveal" && strings.Contains(string(e.Raw), "ann thinks of question")
-	}
-	if thoughts != 4 || !revealed {
-		t.Errorf("%d thoughts, revealed: %t", thoughts, revealed)
-	}
+	var keys []string
+	p.playMixed("mixed", func(name string, handler arenaagent.Handler) string {
+		a := p.registerPoller(name, handler, "mixed")
+		keys = append(keys, a.key.DID())
+		return a.id
+	})
 
 	// The relay's log tells the whole conversation, now that it is over.
 	eventually(t, "the RESULTs are shown", func() bool {
@@ -190,7 +110,7 @@ func TestE2E_Relay(t *testing.T) {
 		for _, e := range page.Events {
 			senders = append(senders, e.Sender.ID)
 		}
-		return len(senders) == 8 && slices.Contains(senders, ann.key.DID()) && slices.Contains(senders, bob.key.DID())
+		return len(senders) == 8 && slices.Contains(senders, keys[0]) && slices.Contains(senders, keys[1])
 	})
 }
 

@@ -84,7 +84,7 @@ func TestE2E_SDKs(t *testing.T) {
 			endpoint := startAgent(t, p.url, name, agent.command)
 			stranger := p.register(name, endpoint, "trivia")
 			p.conforms(stranger)
-			rival, overheard := p.goAgent("trivia")
+			rival, overheard := p.goAgent("trivia", p.heard)
 			id := p.schedule("trivia", stranger, rival)
 			s := p.watch(id, 0)
 			var result finished
@@ -189,13 +189,15 @@ type overheard struct {
 	body          []byte
 }
 
-// goAgent registers an agent on the Go SDK that takes the last option. The
+// goAgent registers an agent on the Go SDK that takes the last option, after
+// it has waited for before. The
 // function gives the last request that came to it.
-func (p *process) goAgent(league string) (*contestant, func() overheard) {
+func (p *process) goAgent(league string, before func(context.Context, *arenaagent.Task)) (*contestant, func() overheard) {
 	p.t.Helper()
 	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, Capabilities: []string{league}},
-		func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+		func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 			events.Thinking("The last one.")
+			before(ctx, task)
 			return arenaagent.Answer{Value: task.Options[len(task.Options)-1]}, nil
 		})
 	must(p.t, err)
@@ -222,6 +224,27 @@ func (p *process) goAgent(league string) (*contestant, func() overheard) {
 		mu.Lock()
 		defer mu.Unlock()
 		return last
+	}
+}
+
+// heard waits until the log holds a thought of each seat in the task's round,
+// or ctx ends. An event that is still on its way when the last answer comes is
+// of a round that is over (threat E5).
+func (p *process) heard(ctx context.Context, task *arenaagent.Task) {
+	arena := newClient(p.url, "")
+	ask := time.NewTicker(10 * time.Millisecond)
+	defer ask.Stop()
+	for thinkers := map[string]bool{}; len(thinkers) < 2 && ctx.Err() == nil; <-ask.C {
+		var log struct{ Items []event }
+		if err := arena.call(ctx, http.MethodGet, "/v1/matches/"+task.MatchID+"/events?limit=1000", nil, &log); err != nil && ctx.Err() == nil {
+			p.t.Error(err)
+			return
+		}
+		for _, e := range log.Items {
+			if e.Type == "thinking" && e.Round == task.Round {
+				thinkers[e.AgentID] = true
+			}
+		}
 	}
 }
 

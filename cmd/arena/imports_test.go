@@ -60,7 +60,10 @@ func rooms() []room {
 			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/klauspost/compress"},
 		},
 		{
-			dir: "store/storetest", ours: []string{"arena", "store"}, why: "the suite that every engine passes",
+			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
+		},
+		{
+			dir: "store/storetest", ours: []string{"arena", "store", "store/pgserver"}, why: "the suite that every engine passes",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{
@@ -118,7 +121,7 @@ func rooms() []room {
 			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
 		},
 		{
-			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store"}, why: "breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
+			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
 			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
 		},
 	}

@@ -32,6 +32,7 @@ func (s *server) jobs() []job {
 		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
+		{name: "memory", every: time.Minute, each: true, run: func(context.Context) error { s.store.ForgetArchives(); return nil }},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
 		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
@@ -142,9 +143,16 @@ func checkSchedule(expression string) error {
 // due says whether an occurrence of a league's schedule has come and when the
 // next one is. A league that was just given a schedule waits for the first.
 func due(l arena.League, now time.Time) (bool, time.Time) {
-	schedule, err := cron.ParseStandard(l.Schedule)
+	next := nextRun(l.Schedule, now)
+	return !next.IsZero() && !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), next
+}
+
+// nextRun gives the first occurrence of a schedule after a time, zero when
+// there is none.
+func nextRun(expression string, after time.Time) time.Time {
+	schedule, err := cron.ParseStandard(expression)
 	if err != nil {
-		return false, time.Time{} // refused when it was set
+		return time.Time{} // refused when it was set
 	}
-	return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), schedule.Next(now.UTC())
+	return schedule.Next(after.UTC())
 }

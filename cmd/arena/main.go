@@ -24,6 +24,7 @@ const (
 )
 
 func main() {
+	collectSeldom()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
@@ -50,10 +51,9 @@ type commands struct {
 
 // BenchCmd groups the benchmarks.
 type BenchCmd struct {
-	Match   BenchMatchCmd   `cmd:"" help:"Rounds per second and the spread of the start gun, on SQLite."`
+	Match   BenchMatchCmd   `cmd:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, start gun, time limits."`
 	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Scale   BenchScaleCmd   `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
-	Watch   BenchWatchCmd   `cmd:"" hidden:"" help:"The spectators of bench scale, in a process of their own."`
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
 	Sweep   BenchSweepCmd   `cmd:"" help:"Processor time and evenness of the health checks of many agents."`
 	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`

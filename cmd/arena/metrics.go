@@ -49,6 +49,13 @@ func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Cou
 	return m
 }
 
+// watchArchives adds what decoded logs take.
+func (m *metrics) watchArchives(bytes func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "arena_archive_cache_bytes", Help: "Decoded logs of matches that are over, in memory.",
+	}, func() float64 { return float64(bytes()) }))
+}
+
 // watchBus adds the figures of the bus between nodes.
 func (m *metrics) watchBus(stats func() bus.Stats) { m.registry.MustRegister(busCollector{stats}) }
 
@@ -78,6 +85,9 @@ type streamCollector struct{ stats func() stream.Stats }
 var (
 	descOpen      = prometheus.NewDesc("arena_stream_open", "Open sockets and event streams by kind.", []string{"kind"}, nil)
 	descTopics    = prometheus.NewDesc("arena_stream_topics", "Topics with at least one spectator.", nil, nil)
+	descTails     = prometheus.NewDesc("arena_stream_tail_bytes", "Events kept in memory for spectators.", nil, nil)
+	descPages     = prometheus.NewDesc("arena_stream_page_bytes", "Pages of logs kept in memory for spectators who come late.", nil, nil)
+	descSeats     = prometheus.NewDesc("arena_stream_seats", "Seats that sent events in matches that go on.", nil, nil)
 	descPublished = prometheus.NewDesc("arena_stream_published_total", "Events published on this node.", nil, nil)
 	descDelivered = prometheus.NewDesc("arena_stream_delivered_total", "Events written to spectators.", nil, nil)
 	descFills     = prometheus.NewDesc("arena_stream_fills_total", "Reads of the log to close a gap.", nil, nil)
@@ -99,6 +109,9 @@ func (c streamCollector) Describe(chan<- *prometheus.Desc) {}
 func (c streamCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.stats()
 	gauge(ch, descTopics, float64(s.Topics))
+	gauge(ch, descTails, float64(s.Tails))
+	gauge(ch, descPages, float64(s.Pages))
+	gauge(ch, descSeats, float64(s.Seats))
 	counter(ch, descPublished, float64(s.Published))
 	counter(ch, descDelivered, float64(s.Delivered))
 	counter(ch, descFills, float64(s.Fills))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 func TestRun_MigrateCopy(t *testing.T) {
 	t.Parallel()
 	server, err := storetest.StartServer(context.WithoutCancel(t.Context()))
-	if errors.Is(err, storetest.ErrNoServer) && !storetest.Required("postgres") {
+	if storetest.Missing(err) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -89,8 +89,9 @@ type serverOptions struct {
 	spectators       int           // per address; 0: the setting
 	ladderPause      time.Duration // 0: the scheduler's own
 	eliminationPause time.Duration
-	rateLimitPause   time.Duration // 0: the rulebook's
-	relayDev         bool          // the relay seeds itself on demand, and every key may post
+	rateLimitPause   time.Duration                    // 0: the rulebook's
+	drivers          []func(map[string]runner.Driver) // put themselves between runner and agents
+	relayDev         bool                             // the relay seeds itself on demand, and every key may post
 }
 
 // connsPerHost lets two whole rounds of 128 seats run against agents that
@@ -213,6 +214,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
+	s.metrics.watchArchives(s.store.ArchiveCache)
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -225,6 +227,9 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	drivers := s.protocols.drivers()
+	for _, change := range s.opts.drivers {
+		change(drivers)
+	}
 	judges, err := s.joinJudges(drivers)
 	if err != nil {
 		return err
@@ -302,7 +307,7 @@ func (s *server) joinHTTP() error {
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		CheckSchedule: checkSchedule, Rehearse: s.stage.Play, PublicURL: s.url,
+		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return pack.Parse(format, data, pack.DefaultLimits())

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
+
+	"github.com/agora-arena/arena/store/pgserver"
 )
 
 // postgres is a server of its own in a folder of its own.
@@ -32,11 +28,11 @@ type postgres struct {
 // read broken.
 func startPostgres(ctx context.Context, dir, data string) (*postgres, error) {
 	p := &postgres{dir: dir, data: data}
-	initdb, err := serverProgram("initdb")
+	initdb, err := pgserver.Program("initdb")
 	if err != nil {
 		return nil, err
 	}
-	if p.ctl, err = serverProgram("pg_ctl"); err != nil {
+	if p.ctl, err = pgserver.Program("pg_ctl"); err != nil {
 		return nil, err
 	}
 	if p.port, err = freePort(ctx); err != nil {
@@ -64,7 +60,7 @@ func startPostgres(ctx context.Context, dir, data string) (*postgres, error) {
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}
-	createdb, err := serverProgram("createdb")
+	createdb, err := pgserver.Program("createdb")
 	if err != nil {
 		return p, err
 	}
@@ -73,14 +69,10 @@ func startPostgres(ctx context.Context, dir, data string) (*postgres, error) {
 
 // ownFolder makes a folder that the server's user owns.
 func ownFolder(folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil || os.Geteuid() != 0 { //nolint:gosec // G703: our own folder
+	if err := os.MkdirAll(folder, 0o700); err != nil { //nolint:gosec // G703: our own folder
 		return err //nolint:wrapcheck // the caller tells
 	}
-	uid, gid, err := postgresUser()
-	if err != nil {
-		return err
-	}
-	return os.Chown(folder, uid, gid) //nolint:wrapcheck,gosec // the caller tells; G703: our own folder
+	return pgserver.Own(folder)
 }
 
 func (p *postgres) start(ctx context.Context) error {
@@ -91,7 +83,7 @@ func (p *postgres) start(ctx context.Context) error {
 func (p *postgres) revive(ctx context.Context) (died bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	ready, err := serverProgram("pg_isready")
+	ready, err := pgserver.Program("pg_isready")
 	if err != nil {
 		return false, err
 	}
@@ -130,50 +122,7 @@ func (p *postgres) stop(ctx context.Context) error {
 func (p *postgres) exec(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // G204: the server's own programs
-	cmd.Dir = p.dir
-	// The server that pg_ctl leaves behind must not hold our pipe open.
-	cmd.WaitDelay = time.Second
-	if os.Geteuid() == 0 {
-		uid, gid, err := postgresUser()
-		if err != nil {
-			return err
-		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}} //nolint:gosec // G115: ids of a user
-	}
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out.String())
-	}
-	return nil
-}
-
-func postgresUser() (uid, gid int, err error) {
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return 0, 0, fmt.Errorf("user of the database: %w", err)
-	}
-	uid, err1 := strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	return uid, gid, errors.Join(err1, err2)
-}
-
-// serverProgram gives the path of one of PostgreSQL's programs: from PATH,
-// else where Debian puts them, the newest version first.
-func serverProgram(name string) (string, error) {
-	if path, err := exec.LookPath(name); err == nil {
-		return path, nil
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
-	if len(found) == 0 {
-		return "", fmt.Errorf("there is no %s: install the PostgreSQL server (scripts/install-test-deps.sh)", name)
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
-		return n
-	}
-	return slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), nil
+	return pgserver.Run(ctx, p.dir, name, args...)
 }
 
 // freePort gives a port that nobody listens on now.

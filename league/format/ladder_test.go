@@ -40,7 +40,7 @@ func meetings(a, b string, n int, ago time.Duration) []arena.Meeting {
 	return slices.Repeat([]arena.Meeting{{A: a, B: b, At: noon.Add(-ago)}}, n)
 }
 
-// TestPairLadder has a case per term of the rule, small enough for the head.
+// TestPairLadder has a case per term of the rule, small enough for the head. Threat F4.
 func TestPairLadder(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -39,6 +39,9 @@ func New(o Options) (*Driver, error) {
 	return &Driver{o: o}, nil
 }
 
+// Warm has a connection made to an agent that is about to get a task.
+func (d *Driver) Warm(endpoint string) { d.o.Client.Warm(endpoint) }
+
 // Prepare makes the task POST with its token. Nothing is sent before send is
 // called; send is called at most once. An error means that the arena itself
 // could not make the request.
@@ -55,11 +58,16 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 		return nil, fmt.Errorf("sign task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
 	}
 	return func(ctx context.Context) arena.Reply {
-		x := d.o.Client.Do(ctx, protocol.Request{
-			Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
-		})
+		x := d.post(ctx, &a, token, body)
 		return reply(x, a.Task.OutputFormat, body)
 	}, nil
+}
+
+func (d *Driver) post(ctx context.Context, a *arena.Attempt, token string, body []byte) *protocol.Exchange {
+	x := d.o.Client.Do(ctx, protocol.Request{
+		Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
+	})
+	return &x
 }
 
 // claims are those of the token of one attempt. It expires on the last whole
@@ -78,8 +86,8 @@ func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 }
 
 // reply puts an exchange into the words of the outcome table.
-func reply(x protocol.Exchange, outputFormat string, request []byte) arena.Reply {
-	v, answer := classify(x, outputFormat)
+func reply(x *protocol.Exchange, outputFormat string, request []byte) arena.Reply {
+	v, answer := classify(*x, outputFormat)
 	r := arena.Reply{
 		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: x.Status,
 		Unreached: v.Unreached, Retry: v.Retry, Answer: answer,

@@ -98,6 +98,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// Every byte of a task and every claim of its token. Threat F2.
 func TestDriver_Prepare_golden(t *testing.T) {
 	t.Parallel()
 	agent := protocoltest.NewAgent(t, protocoltest.AgentOptions{})

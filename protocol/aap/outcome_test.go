@@ -199,3 +199,13 @@ func TestHealthURL(t *testing.T) {
 		t.Error("no error for a URL with a space")
 	}
 }
+
+func BenchmarkClassify(b *testing.B) {
+	x := protocol.Exchange{Status: 200, ContentType: jsonType, Body: []byte(`{"answer":"42","confidence":0.9,"tokens":12}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, answer := classify(x, ""); answer == nil {
+			b.Fatal("no answer")
+		}
+	}
+}

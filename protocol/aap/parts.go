@@ -14,7 +14,7 @@ func Claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 
 // ReadReply puts an exchange into the words of the outcome table.
 func ReadReply(x protocol.Exchange, outputFormat string, request []byte) arena.Reply {
-	return reply(x, outputFormat, request)
+	return reply(&x, outputFormat, request)
 }
 
 // HealthURL is where the health check of an endpoint is.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,7 +102,7 @@ func (s *session) post(ctx context.Context, a arena.Attempt, d delivery) exchang
 	if d.after != nil {
 		body = d.after(body)
 	}
-	x := s.Client.Do(s.traced(ctx), protocol.Request{
+	x := s.do(ctx, protocol.Request{
 		Method: http.MethodPost, URL: s.endpoint, Token: token, Body: body, Limit: a.TimeLimit,
 	})
 	sent := fmt.Sprintf("POST %s, %s, time limit %g s", d.what, size(len(body)), a.TimeLimit.Seconds())
@@ -115,20 +114,18 @@ func (s *session) ask(ctx context.Context, a arena.Attempt, what string) exchang
 	return s.post(ctx, a, delivery{what: what})
 }
 
-// traced notes whether connections are kept; the client's own trace goes on.
-func (s *session) traced(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) {
-			if i.Reused {
-				s.reused.Store(true)
-			}
-		},
-	})
+// do makes a request and notes whether connections are kept.
+func (s *session) do(ctx context.Context, r protocol.Request) protocol.Exchange {
+	x := s.Client.Do(ctx, r)
+	if x.Reused {
+		s.reused.Store(true)
+	}
+	return x
 }
 
 // get makes a request without a body to the task path, or to another.
 func (s *session) get(ctx context.Context, method, url string, most int) protocol.Exchange {
-	return s.Client.Do(s.traced(ctx), protocol.Request{Method: method, URL: url, Limit: 5 * time.Second, WholeCall: true, MaxBody: most})
+	return s.do(ctx, protocol.Request{Method: method, URL: url, Limit: 5 * time.Second, WholeCall: true, MaxBody: most})
 }
 
 // got tells what came back, in one line.

@@ -157,8 +157,8 @@ func answerText(raw json.RawMessage, outputFormat string) (string, error) {
 	}
 	switch raw[0] {
 	case '"':
-		var s string
-		if err := strictjson.Unmarshal(raw, &s); err != nil {
+		s, err := strictjson.Text(raw)
+		if err != nil {
 			return "", fmt.Errorf("answer: %w", err)
 		}
 		return s, nil

@@ -253,7 +253,7 @@ func pages(f *fixture) {
 			_, _, err := list(arena.Page{Limit: limit})
 			f.fails(arena.CodeInvalid, err)
 		}
-		for _, bad := range []string{"x", "!!", "bTo", "YTo", "Og", "' OR 1=1", "YTr_", "YTph_w"} {
+		for _, bad := range []string{"x", "!!", "bTo", "YTo", "Og", "' OR 1=1", "YTr_", "YTph_w", "YToAeA", "bToAeA", "YTpheA!!", "bTpheA!!"} {
 			_, _, err := list(arena.Page{Limit: 2, Cursor: bad})
 			f.fails(arena.CodeInvalid, err)
 		}

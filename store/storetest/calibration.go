@@ -17,6 +17,7 @@ func agentClaims(f *fixture) {
 		f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
 		other := said
 		other.AgentID, other.Body = ids[1], &arena.AnswerBody{Answer: "5", Confidence: new(0.25)}
+		other.Judged = true // says so, and is not: its round is open
 		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
 		// Threat F1: of an open round nothing is known.
 		f.equal(no-1, len(must(f.AgentClaims(ctx, ids[1], m.League, 100))(f)))
@@ -35,7 +36,9 @@ func agentClaims(f *fixture) {
 	f.settle(first, start)
 	running := f.begin("m_2", "sums", ids...)
 	play(running, 1, 0, answer(1, 0), true)
-	play(running, 2, 0, answer(0.1, 1), false)
+	judged := answer(0.1, 1)
+	judged.Judged = true // and the round is open all the same
+	play(running, 2, 0, judged, false)
 
 	claim := func(confidence float64, tokens int64, right bool) arena.Claim {
 		return arena.Claim{Confidence: &confidence, Tokens: &tokens, Right: right}
@@ -50,6 +53,7 @@ func agentClaims(f *fixture) {
 		{ids[0], "", 2, []arena.Claim{newest, silent}},
 		{ids[0], "sums", 100, []arena.Claim{newest}},
 		{ids[0], "trivia", 100, []arena.Claim{silent, oldest}},
+		{ids[0], "trivia", 2, []arena.Claim{silent}}, // the other one is in another league
 		{ids[0], "none", 100, nil},
 		{"ag_none", "", 100, nil},
 	} {

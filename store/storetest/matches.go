@@ -208,4 +208,24 @@ func opponents(f *fixture) {
 		{AgentID: ids[2], Name: "c", Matches: 1, Draws: 1},
 	}, must(f.Opponents(ctx, ids[0]))(f))
 	f.equal(0, len(must(f.Opponents(ctx, "ag_none"))(f)))
+
+	// Neither a second settlement nor a match that does not count changes them;
+	// another score of the same match does, and may be taken back.
+	f.equal(0, len(must(f.Settle(ctx, m.Lease, r, start, moves(m), finished))(f)))
+	void := f.begin("m_4", "trivia", ids[0], ids[1])
+	f.ok(second(f.VoidMatch(ctx, void.Lease, "a seat left", result(void, false).Seats, start, event(arena.EventMatchVoid, `{}`))))
+	first := must(f.Match(ctx, "m_1"))(f)
+	first.Seats[0].Place, first.Seats[1].Place = 2, 1
+	f.ok(f.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Seats: first.Seats}))
+	f.equal([]arena.OpponentRecord{
+		{AgentID: ids[1], Name: "b", Matches: 2, Losses: 2},
+		{AgentID: ids[2], Name: "c", Matches: 1, Draws: 1},
+	}, must(f.Opponents(ctx, ids[0]))(f))
+	f.equal([]arena.OpponentRecord{
+		{AgentID: ids[0], Name: "a", Matches: 2, Wins: 2},
+		{AgentID: ids[2], Name: "c", Matches: 1, Wins: 1},
+	}, must(f.Opponents(ctx, ids[1]))(f))
+	first.Seats[0].Place = 1
+	f.ok(f.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Seats: first.Seats}))
+	f.equal(arena.OpponentRecord{AgentID: ids[1], Name: "b", Matches: 2, Draws: 1, Losses: 1}, must(f.Opponents(ctx, ids[0]))(f)[0])
 }

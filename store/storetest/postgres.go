@@ -3,7 +3,6 @@
 package storetest
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,24 +10,22 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/pgserver"
 )
 
-// ErrNoServer means that the machine has no PostgreSQL server to start.
-var ErrNoServer = errors.New("no PostgreSQL server found: put its initdb and pg_ctl on PATH, or apt-get install postgresql")
+// Missing reports whether err is that the machine has no PostgreSQL server to
+// start, and the tests may do without.
+func Missing(err error) bool { return errors.Is(err, pgserver.ErrMissing) && !Required("postgres") }
 
 // Required reports whether the comma list ARENA_TEST_REQUIRE names thing:
 // then a test that cannot run without it fails instead of being skipped.
@@ -47,16 +44,16 @@ type Server struct {
 // template is the database with the current schema that others copy.
 const template = "arena"
 
-// StartServer starts a server; ErrNoServer when there is none to start. As
+// StartServer starts a server; pgserver.ErrMissing when there is none to start. As
 // root it runs under the system's user postgres, since the server refuses to
 // run as root.
 func StartServer(ctx context.Context) (*Server, error) {
-	initdb, err := find("initdb")
+	initdb, err := pgserver.Program("initdb")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{}
-	if s.ctl, err = find("pg_ctl"); err != nil {
+	if s.ctl, err = pgserver.Program("pg_ctl"); err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp("", "arena-postgres-"); err != nil {
@@ -69,14 +66,8 @@ func StartServer(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, initdb string) error {
-	if os.Geteuid() == 0 {
-		uid, gid, err := postgresUser()
-		if err != nil {
-			return err
-		}
-		if err := os.Chown(s.dir, uid, gid); err != nil {
-			return err
-		}
+	if err := pgserver.Own(s.dir); err != nil {
+		return err
 	}
 	if err := s.run(ctx, initdb, "-D", s.data(), "-U", "arena", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"); err != nil {
 		return err
@@ -102,48 +93,8 @@ func (s *Server) url(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {s.dir}, "user": {"arena"}, "sslmode": {"disable"}}.Encode()
 }
 
-// run runs a program of the server as the user that may.
-func (s *Server) run(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the server's own programs
-	cmd.Dir = s.dir
-	if os.Geteuid() == 0 {
-		uid, gid, err := postgresUser()
-		if err != nil {
-			return err
-		}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}} //nolint:gosec // ids of a user
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out)
-	}
-	return nil
-}
-
-func postgresUser() (uid, gid int, err error) {
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return 0, 0, err
-	}
-	uid, err1 := strconv.Atoi(u.Uid)
-	gid, err2 := strconv.Atoi(u.Gid)
-	return uid, gid, errors.Join(err1, err2)
-}
-
-// find gives the path of one of the server's programs: from PATH, else where
-// Debian puts them, the newest version first.
-func find(program string) (string, error) {
-	if path, err := exec.LookPath(program); err == nil {
-		return path, nil
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program)
-	if len(found) == 0 {
-		return "", ErrNoServer
-	}
-	version := func(path string) int {
-		n, _ := strconv.Atoi(strings.Split(path, "/")[4])
-		return n
-	}
-	return slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), nil
+func (s *Server) run(ctx context.Context, program string, args ...string) error {
+	return pgserver.Run(ctx, s.dir, program, args...)
 }
 
 func (s *Server) exec(ctx context.Context, statement string) error {

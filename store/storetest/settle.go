@@ -277,3 +277,52 @@ func voidMatch(f *fixture) {
 	f.equal(0, len(must(f.Settlements(ctx, "", 0, 10))(f)))
 	f.fails(arena.CodeLeaseLost, second(f.Settle(ctx, m.Lease, result(m, true), start, moves(m), finished)))
 }
+
+// wonAndFell: a rating history says of a match that was won and cost rating
+// how many rounds counted for one side only, and of no other match.
+func wonAndFell(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	outcomes := [][2]arena.Outcome{
+		{arena.OutcomeAnswered, arena.OutcomeRateLimited},
+		{arena.OutcomeVoid, arena.OutcomeTimeout},
+		{arena.OutcomeError, arena.OutcomeInvalid},
+		{arena.OutcomeVoid, arena.OutcomeVoid},
+	}
+	for i, won := range []struct {
+		id     string
+		delta  arena.Melo
+		places [2]int
+		rounds int // of outcomes
+	}{{"m_1", -5_000, [2]int{1, 2}, 4}, {"m_2", 5_000, [2]int{1, 2}, 4}, {"m_3", -5_000, [2]int{1, 1}, 4}, {"m_4", -5_000, [2]int{1, 2}, 0}} {
+		m := f.begin(won.id, "trivia", ids...)
+		for no, pair := range outcomes[:won.rounds] {
+			f.ok(second(f.OpenRound(ctx, m.Lease, round(no+1), []arena.Event{roundEvent()})))
+			for seat, outcome := range pair {
+				f.ok(second(f.SaveAnswer(ctx, m.Lease, arena.Answer{MatchID: m.ID, Round: no + 1, AgentID: ids[seat], Outcome: outcome, Attempts: 1}, nil, nil)))
+			}
+			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no + 1, Seats: m.Seats}, noEvents)))
+		}
+		ended := result(m, true)
+		for seat, place := range won.places {
+			ended.Seats[seat].Place = place
+		}
+		f.ok(second(f.Settle(ctx, m.Lease, ended, start.Add(time.Duration(i)*time.Hour), func(before map[string]arena.Rating) []arena.RatingChange {
+			var changes []arena.RatingChange
+			for seat, delta := range []arena.Melo{won.delta, -won.delta} {
+				was := before[ids[seat]]
+				changes = append(changes, arena.RatingChange{AgentID: ids[seat], Before: was.Melo, After: was.Melo + delta, Delta: delta, K: 40, Matches: was.Matches + 1})
+			}
+			return changes
+		}, finished)))
+	}
+	leftOut := func(id string) (all []*int) {
+		for _, p := range must(f.RatingHistory(ctx, id, "trivia", 9))(f) {
+			all = append(all, p.LeftOut)
+		}
+		return all
+	}
+	f.equal([]*int{new(2), nil, nil, new(0)}, leftOut(ids[0]))
+	f.equal([]*int{nil, nil, nil, nil}, leftOut(ids[1]))
+}

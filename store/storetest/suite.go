@@ -84,6 +84,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Drop":                                 retention,
 		"Settle":                               settle,
 		"Settle/twice_changes_nothing":         settleTwice,
+		"Settle/won_and_fell":                  wonAndFell,
 		"Settle/undone":                        settleUndone,
 		"Settle/many_seats":                    settleMany,
 		"Settle/one_order":                     settleRace,

@@ -18,9 +18,6 @@ const wrapper = 64
 // post takes an envelope.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
-	if err == nil {
-		body, err = unwrap(body)
-	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -37,6 +34,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}{true, stored.ID, stored.No})
 }
 
+// readBody gives the envelope that a request brings, alone or as {"envelope":…}.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, envelope.MaxResult+wrapper))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -45,7 +43,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, arena.Errorf(arena.CodeMalformed, "the body could not be read")
 	}
-	return body, nil
+	return unwrap(body)
 }
 
 // unwrap takes the envelope out of {"envelope":…}; one without is left as it is.
@@ -136,9 +134,6 @@ func eventOf(payload []byte) ([]byte, error) {
 // answered and forgotten.
 func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
-	if err == nil {
-		body, err = unwrap(body)
-	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return

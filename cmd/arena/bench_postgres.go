@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/store/pgserver"
+)
+
+// benchPostgres starts a PostgreSQL server in a temporary folder, with the
+// settings that Debian gives a new one, and gives its URL and process. As root
+// it runs under the system's user postgres, since it refuses to run as root.
+func benchPostgres(ctx context.Context) (url string, pid int, stop func() error, err error) {
+	dir, err := os.MkdirTemp("", "arena-bench-postgres-")
+	if err != nil {
+		return "", 0, nil, fmt.Errorf("folder for PostgreSQL: %w", err)
+	}
+	run := func(ctx context.Context, name string, args ...string) error {
+		program, err := pgserver.Program(name)
+		if err != nil {
+			return err
+		}
+		return pgserver.Run(ctx, dir, program, args...)
+	}
+	data := filepath.Join(dir, "data")
+	stop = func() error {
+		return errors.Join(run(context.WithoutCancel(ctx), "pg_ctl", "stop", "-D", data, "-m", "immediate"), os.RemoveAll(dir))
+	}
+	if err = pgserver.Own(dir); err == nil {
+		err = run(ctx, "initdb", "-D", data, "-U", "arena", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
+	}
+	if err != nil {
+		return "", 0, nil, errors.Join(fmt.Errorf("make a PostgreSQL server: %w", err), os.RemoveAll(dir))
+	}
+	options := "-c listen_addresses='' -c unix_socket_directories='" + dir + "'"
+	if err = run(ctx, "pg_ctl", "start", "-w", "-D", data, "-l", filepath.Join(dir, "log"), "-o", options); err != nil {
+		return "", 0, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	file, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) //nolint:gosec // our own folder
+	if err == nil {
+		first, _, _ := strings.Cut(string(file), "\n")
+		pid, err = strconv.Atoi(first)
+	}
+	if err != nil {
+		return "", 0, nil, errors.Join(fmt.Errorf("find the server's process: %w", err), stop())
+	}
+	return "postgres:///postgres?host=" + dir + "&user=arena&sslmode=disable", pid, stop, nil
+}
+
+// clockTick is the unit of Linux for the times of processes: USER_HZ is 100 on
+// every architecture that Go knows.
+const clockTick = time.Second / 100
+
+// familyCPU gives the processor time of a process and its children, those that
+// have ended too, to 10 ms; 0 when there is none or no /proc. A PostgreSQL
+// server has one child for each connection.
+func familyCPU(pid int) (total time.Duration) {
+	if pid == 0 {
+		return 0
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat") // none where there is no /proc
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // of the system
+		if err != nil {
+			continue // it has ended
+		}
+		// pid (name) state ppid …; utime, stime, cutime and cstime are the fields 14 to 17: proc(5)
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 15 {
+			continue
+		}
+		self := filepath.Base(filepath.Dir(file)) == strconv.Itoa(pid)
+		if !self && fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		for _, field := range fields[11:15] {
+			ticks, _ := strconv.ParseInt(field, 10, 64) // a number
+			total += time.Duration(ticks) * clockTick
+		}
+	}
+	return total
+}

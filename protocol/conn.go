@@ -1,0 +1,112 @@
+package protocol
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// readBuffer holds the head of most replies.
+const readBuffer = 1 << 10
+
+var errHead = errors.New("the head of the reply is too large")
+
+// conn is one connection, for one request at a time.
+type conn struct {
+	net.Conn
+	to     target
+	raw    syscall.Conn // below TLS; nil in tests without sockets
+	in     *bufio.Reader
+	left   int         // bytes that may still be read
+	expiry *time.Timer // while idle
+	used   bool        // it has carried a request
+}
+
+func newConn(to target, c, below net.Conn) *conn {
+	made := &conn{Conn: c, to: to}
+	made.raw, _ = below.(syscall.Conn)
+	made.in = bufio.NewReaderSize((*bounded)(made), readBuffer)
+	return made
+}
+
+// bounded reads from a connection what it may.
+type bounded conn
+
+// Read reads at most as many bytes as are left.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errHead
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err //nolint:wrapcheck // io.Reader: net/http compares with io.EOF
+}
+
+// quiet tells that an idle connection is still open and that nothing came
+// which nobody has asked for.
+func (c *conn) quiet() bool {
+	if c.raw == nil {
+		return true
+	}
+	_ = c.SetDeadline(time.Time{}) // what the last request left; the next one sets its own
+	raw, err := c.raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	open := false
+	err = raw.Read(func(fd uintptr) bool {
+		var one [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
+		open = errors.Is(err, syscall.EAGAIN)
+		return true
+	})
+	return err == nil && open
+}
+
+// during sets when reads and writes fail. The end of ctx, which guard has
+// tied to them, is not overruled.
+func (c *conn) during(ctx context.Context, until time.Time) {
+	_ = c.SetDeadline(until) // fails only on a closed connection, as what follows does
+	if ctx.Err() != nil {
+		c.interrupt()
+	}
+}
+
+// interrupt makes reads and writes fail now.
+func (c *conn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
+
+// reply reads the whole reply into x, at most maxBody bytes of its body, and
+// tells whether the connection may be used again.
+func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err error) {
+	var asked *http.Request // as nil it is a GET, and a POST's replies are read alike
+	if method == http.MethodHead {
+		asked = &http.Request{Method: method}
+	}
+	var resp *http.Response
+	for resp == nil || resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
+		if resp, err = http.ReadResponse(c.in, asked); err != nil { //nolint:bodyclose // closing would read on; the connection is closed instead
+			return false, err //nolint:wrapcheck // it is told apart by the caller
+		}
+	}
+	x.Status = resp.StatusCode
+	x.ContentType = strings.Join(resp.Header.Values("Content-Type"), ", ")
+	x.Encoding = strings.Join(resp.Header.Values("Content-Encoding"), ", ")
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return false, nil // reading its body would never end (threat R3)
+	}
+	c.left = 1 << 62 // the body has a bound of its own; what is buffered of it was counted with the head
+	x.Body, err = io.ReadAll(io.LimitReader(resp.Body, int64(maxBody)+1))
+	if len(x.Body) > maxBody {
+		x.Body = x.Body[:maxBody]
+		return false, errBody
+	}
+	return err == nil && !resp.Close && c.in.Buffered() == 0, err //nolint:wrapcheck // it is told apart by the caller
+}
+
+var errBody = errors.New("the body of the reply is too large")
