@@ -42,6 +42,13 @@ function voted(w, url, req, res) {
 
 const list = (items) => ({ items, next_cursor: '' });
 
+/** A part of a list, as many items as the world says. */
+function part(w, url, items) {
+  const from = Number(url.searchParams.get('cursor'));
+  const to = from + (w.part ?? 50);
+  return { items: items.slice(from, to), next_cursor: to < items.length ? String(to) : '' };
+}
+
 function route(w, url) {
   const now = Date.now();
   const [, , kind, id, more, sub] = url.pathname.split('/').map(decodeURIComponent);
@@ -51,7 +58,8 @@ function route(w, url) {
   if (kind === 'leagues' && w.leagues.some((l) => l.slug === id)) {
     if (!more) return w.leagues.find((l) => l.slug === id);
     const seasons = w.seasons?.[id] ?? [];
-    if (more === 'seasons') return sub ? seasons.find((s) => s.season === Number(sub)) : list(seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s));
+    if (more === 'seasons' && sub) return seasons.find((s) => s.season === Number(sub));
+    if (more === 'seasons') return part(w, url, seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s));
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
     if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0 };
   }

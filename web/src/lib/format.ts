@@ -1,6 +1,15 @@
 // Numbers and times in the reader's language. Digits are always tabular, see
 // the style sheets.
 
+// A formatter costs far more to make than to use, and lines with a time in them come by the hundred.
+const made = new Map<string, Intl.NumberFormat>();
+function numbers(language: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = language + JSON.stringify(options);
+  let format = made.get(key);
+  if (!format) made.set(key, (format = new Intl.NumberFormat(language, options)));
+  return format;
+}
+
 const MINUS = '\u2212';
 
 /** Whole Elo. */
@@ -14,12 +23,12 @@ export function delta(d: number): string {
 
 /** Points: 3, 0.5, 0.33. */
 export const points = (p: number, language = 'en'): string =>
-  new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(p);
+  numbers(language, { maximumFractionDigits: 2 }).format(p);
 
 /** A duration in seconds, with tenths below a minute: 0.4 s, 12.0 s, 1:05. */
 export function duration(ms: number, language = 'en'): string {
   if (ms >= 60_000) return countdown(ms);
-  const s = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ms / 1000);
+  const s = numbers(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(ms / 1000);
   return `${s} s`;
 }
 
@@ -53,7 +62,7 @@ export const exact = (ts: string, language = 'en'): string =>
   new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(ts));
 
 export const percent = (part: number, language = 'en'): string =>
-  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
+  numbers(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
 
 /** The ends of a SHA-256: enough to compare by eye. */
 export const shortHash = (hash: string): string => `${hash.slice(0, 6)}…${hash.slice(-6)}`;

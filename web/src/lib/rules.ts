@@ -2,16 +2,22 @@ import type { League } from './api/contract';
 import { countdown, elo } from './format';
 import { t, tn, tx } from './i18n/index.svelte';
 
+/** What a league asks for that names no other number. */
+const TOKENS = 500;
+
 /** A league's rules as sentences. */
 export function rulesOf(l: League): string[] {
   return [
     tx(`rules.format.${l.format}`, ''), ...optionsOf(l),
     ...(l.debate ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds })] : roundsOf(l)),
     judgeOf(l),
+    l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
     t(l.visibility === 'sealed' ? 'rules.sealed' : 'rules.live'),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
+    l.max_tokens && l.max_tokens !== TOKENS ? t('rules.tokens', { n: l.max_tokens }) : '',
+    l.canary ? t('rules.canary', { n: l.canary }) : '',
     l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: l.schedule }) : '',
     ...entryOf(l),
     ...l.rules,
@@ -25,6 +31,7 @@ function optionsOf(l: League): string[] {
     l.format === 'round_robin' && o.double ? t('rules.double') : '',
     l.format === 'swiss' && o.rounds ? tn('rules.swiss.rounds', o.rounds) : '',
     o.best_of && o.best_of > 1 ? t('rules.best_of', { n: o.best_of }) : '',
+    l.format === 'gauntlet' && o.champion ? t('rules.champion', { id: o.champion }) : '',
     o.duration_seconds ? t('rules.duration', { time: countdown(o.duration_seconds * 1000) }) : '',
     o.forfeit_seconds ? t('rules.forfeit', { s: o.forfeit_seconds }) : '',
   ];
@@ -33,7 +40,8 @@ function optionsOf(l: League): string[] {
 function roundsOf(l: League): string[] {
   const s = l.time_limit_seconds;
   return [
-    l.rounds === null ? t('rules.rounds.open', { s }) : tn('rules.rounds', l.rounds, { s }),
+    l.rounds !== null ? tn('rules.rounds', l.rounds, { s }) : t(l.format === 'elimination' ? 'rules.rounds.open' : 'rules.rounds.unknown', { s }),
+    l.rounds === null && l.max_rounds ? t('rules.rounds.cap', { n: l.max_rounds }) : '',
     l.min_seats === l.max_seats ? t('rules.seats.exact', { n: l.min_seats }) : t('rules.seats', { min: l.min_seats, max: l.max_seats }),
   ];
 }
@@ -44,7 +52,7 @@ function judgeOf(l: League): string {
   if (kind === 'panel' && agents?.length) return tn('rules.judge.panel.of', agents.length);
   if (kind === 'crowd') return t('rules.judge.crowd', { s: window_seconds ?? 0, least: Math.max(1, min_votes ?? 0) });
   const text = tx(`rules.judge.${kind}`, t('rules.judge.other', { kind }));
-  return partial ? `${text} ${t('rules.judge.partial')}` : text;
+  return [text, tolerance ? t('rules.judge.tolerance', { tolerance }) : '', partial ? t('rules.judge.partial') : ''].filter(Boolean).join(' ');
 }
 
 function entryOf(l: League): string[] {

@@ -96,10 +96,12 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   assert.ok(rules.includes('A match has 3 rounds of at most 300 seconds each.') && rules.includes('No <script>alert(1)</script>'), rules.join(' | '));
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-wizard-1440-dark.png` });
   await next.click();
+  await page.locator(`${id('wizard')}[data-step="when"]`).waitFor();
+  await next.click();
   await page.locator(`${id('wizard')}[data-step="what"]`).waitFor();
   await page.locator('[name="slug"][aria-invalid="true"]:focus').waitFor();
   await wizard.locator('[name="slug"]').fill(slug);
-  for (const step of ['tasks', 'play']) {
+  for (const step of ['tasks', 'play', 'when']) {
     await next.click();
     await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
   }
@@ -159,6 +161,99 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await close();
 });
 
+test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async () => {
+  const slug = `panel-${once()}`;
+  const [first, second] = (await api('/v1/agents?limit=2')).items;
+  const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
+  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT, refusals: true });
+  const wizard = page.locator(id('wizard'));
+  const next = page.locator(id('wizard-next'));
+  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
+  const field = (name) => wizard.locator(`[name="${name}"]`);
+  const said = () => page.locator(`${id('preview')} li`).allTextContents();
+
+  await field('title').fill(slug);
+  // What belongs to one format is there with that format alone.
+  for (const [format, own] of [['elimination', 'min_seats'], ['round_robin', 'double'], ['swiss', 'swiss_rounds'], ['gauntlet', 'champion-find'], ['knockout', 'best_of']]) {
+    await field('format').selectOption(format);
+    await field(own).waitFor();
+    for (const other of ['min_seats', 'double', 'swiss_rounds', 'champion-find', 'best_of']) assert.equal(await field(other).count(), Number(other === own), `${other} with ${format}`);
+  }
+  await field('best_of').selectOption('3');
+  assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
+  await next.click();
+  await step('tasks');
+  assert.equal(await field('debate').count(), 0);
+  await field('source').selectOption('pack');
+  await field('pack_id').selectOption(motions.pack_id);
+  await field('debate').check();
+  assert.deepEqual(await field('judge').locator('option').evaluateAll((all) => all.map((o) => o.value)), ['panel', 'crowd', 'model']);
+  await field('turns').fill('1');
+  await field('criteria').fill('reasons');
+  await next.click();
+  await step('play');
+  assert.equal(await field('rounds').count(), 0);
+  await next.click();
+  await step('when');
+  await field('schedule').fill('0 18 * * 5');
+  await field('schedule_starts').selectOption('round');
+  await field('min_matches').fill('2');
+  await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.agent_id}"]`).getAttribute('id')}`).check();
+  const rules = await said();
+  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^A round begins by the clock: 0 18 \* \* 5/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/]) {
+    assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
+  }
+  await next.click(); // nobody is on the panel
+  await step('tasks');
+  await page.locator(`${id('field-error')}[data-field="judges"]:focus`).waitFor();
+  const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
+  await field('judges-find').fill(second.name);
+  await panel.locator(`[value="${second.agent_id}"]`).check();
+  await field('judges-find').fill('nobody has this name');
+  await until('only who is ticked', async () => (await panel.locator('[type="checkbox"]').count()) === 1);
+  for (const name of ['play', 'when']) {
+    await next.click();
+    await step(name);
+  }
+  assert.equal(await wizard.locator(`[value="${first.agent_id}"]`).isChecked(), true);
+  await next.click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
+  const made = await api(`/v1/leagues/${slug}`);
+  assert.deepEqual(
+    [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches],
+    [{ kind: 'panel', agents: [second.agent_id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.agent_id], 2],
+  );
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the calendar has the seasons of all leagues by days, and what schedules will start', { timeout: PATIENCE }, async (t) => {
+  const slug = `friday-${once()}`;
+  const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, format: 'swiss', schedule: '0 18 * * 5' };
+  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
+  assert.equal((await send('POST', `/v1/leagues/${slug}/start`)).status, 200);
+  t.after(() => send('POST', `/v1/leagues/${slug}/finish`));
+  const run = await until('season', async () => (await (await send('GET', '/v1/admin/calendar')).json()).items.find((i) => i.kind === 'season'), PATIENCE);
+  const { page, faults, close } = await open('/admin', { kept: KEPT });
+  await page.locator('.console nav a[href="/admin/calendar"]').click();
+  await page.locator(`${id('calendar-day')}[data-day="${run.day}"] ${id('calendar-item')}[data-league="${run.league}"]:not([data-state="coming"])`).waitFor();
+  const month = await page.locator(id('month')).getAttribute('data-month');
+  await page.locator(id('month-after')).focus();
+  await page.keyboard.press('Enter');
+  const fridays = page.locator(`${id('calendar-item')}[data-league="${slug}"][data-state="coming"]`);
+  await page.locator(`${id('month')}:not([data-month="${month}"])`).waitFor();
+  const days = await fridays.evaluateAll((all) => all.map((i) => [new Date(i.closest('[data-day]').dataset.day).getUTCDay(), i.textContent.includes('18:00')]));
+  assert.ok(days.length >= 4 && days.every(([day, six]) => day === 5 && six), JSON.stringify(days));
+  assert.match(page.url(), /month=\d{4}-\d\d/);
+  // A phone has a list: days with nothing on them are left out.
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.deepEqual([await page.locator(`${id('calendar-day')}.bare:visible`).count(), await page.locator(`${id('calendar-day')}:visible`).count() > 0], [0, true]);
+  await page.goto(page.url().replace(/month=.*/, 'month=2001-01'));
+  await page.locator(id('calendar-none')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the overview says how the arena runs; the banner reaches every page; a drain says what it means', { timeout: PATIENCE }, async () => {
   const { page, faults, close } = await open('/admin', { kept: KEPT });
   await page.locator(`${id('node')}[data-alive="true"]`).first().waitFor();
@@ -199,10 +294,11 @@ test('an admin pauses an agent and lets it play again', async () => {
   await close();
 });
 
-test('the admin console fits a phone and a desk, in both themes', { timeout: 2 * PATIENCE }, async () => {
+test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {
   await look({
     'admin-overview': ['/admin', id('nodes')],
     'admin-leagues': ['/admin/leagues', id('admin-league')],
+    'admin-calendar': ['/admin/calendar', id('calendar-item')],
     'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
     'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
     'admin-agents': ['/admin/agents', id('admin-agent')],

@@ -54,6 +54,7 @@ async function find() {
     ['/admin', id('nodes'), admin],
     ['/admin/leagues', id('admin-league'), admin],
     ['/admin/leagues/new', id('wizard'), admin],
+    ['/admin/calendar', id('calendar-item'), admin],
     ['/admin/matches', `${id('schedule')} .tick`, admin],
     ['/admin/agents', id('admin-agent'), admin],
     ['/admin/packs', `${id('packs')} li`, admin],

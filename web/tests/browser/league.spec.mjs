@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
+import { world } from '../../scripts/fixture-world.mjs';
 import { ADMIN, api, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
@@ -83,6 +84,25 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   assert.deepEqual(faults, []);
   await close();
   await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, origin);
+});
+
+test('older seasons come when they are asked for, and one by its address without them', async (t) => {
+  const server = await serve(0, { ...world(), part: 1 });
+  t.after(() => server.stop());
+  const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}` });
+  const options = page.locator(`${id('season-choose')} option`);
+  await page.locator(`${id('season')}[data-season="2"]`).waitFor();
+  assert.equal(await options.count(), 1);
+  await page.locator(id('season-older')).click();
+  await page.locator(id('season-older')).waitFor({ state: 'detached' });
+  assert.deepEqual(await options.evaluateAll((all) => all.map((o) => o.value)), ['2', '1']);
+  await page.locator(id('season-choose')).selectOption('1');
+  await page.locator(`${id('season')}[data-season="1"]`).waitFor();
+  await page.reload(); // its address alone: the list has not come to it
+  await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
+  assert.equal(await page.locator(id('season-choose')).inputValue(), '1');
+  assert.deepEqual(faults, []);
+  await close();
 });
 
 test('a frozen board is hidden while the reader looks on, and comes back from the last place up', { timeout: PATIENCE }, async (t) => {

@@ -283,3 +283,42 @@ test('the pages of a replay fit a phone and a desk, in the dark and in the light
     embed: [`/embed/matches/${match.match_id}`, `${id('embed')} ${id('result')}`],
   });
 });
+
+test('a winner that lost rating reads why, after the match and in its history', { timeout: PATIENCE }, async () => {
+  const match = await duel();
+  const [winner, loser] = match.seats.map((s) => s.agent_id);
+  const events = await log(match.match_id);
+  const last = events.findLast((e) => e.type === 'round_closed').round;
+  // Every round but the last counts for the winner alone; the last one goes to the other.
+  const lines = events.map((e) => {
+    if (e.type === 'round_closed') {
+      const both = e.round === last;
+      const seat = (s, points, outcome) => ({ ...s, points, outcome });
+      e = { ...e, seats: e.seats.map((s) => (s.agent_id === winner ? seat(s, both ? 0 : 1, 'answered') : seat(s, both ? 1 : 0, both ? 'answered' : 'rate_limited'))) };
+    }
+    if (e.type === 'match_finished') {
+      const change = (agent_id, rating_delta) => ({ agent_id, rating_before: 1500, rating_after: 1500 + rating_delta, rating_delta });
+      e = { ...e, rated: true, seats: e.seats.map((s) => ({ ...s, place: s.agent_id === winner ? 1 : 2 })), rating_changes: [change(winner, -20), change(loser, 20)] };
+    }
+    return JSON.stringify(e);
+  });
+  const { page, faults, close } = await open('/replay');
+  await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+  await page.locator(id('replay')).waitFor();
+  for (let n = 1; n < events.length; n++) await page.keyboard.press('ArrowRight');
+  const told = await page.locator(id('won-and-fell')).first().textContent();
+  assert.match(told, new RegExp(`leave out the ${last - 1} rounds? that did not count for both sides, and without (it|them) .* was behind`));
+  assert.deepEqual(faults, []);
+  await close();
+
+  const agent = await open('about:blank', { origin: '' });
+  await agent.page.route(`**/v1/agents/${winner}/ratings`, async (route) => {
+    const body = await (await route.fetch()).json();
+    const at = body.items.toSorted((a, b) => b.rated_matches - a.rated_matches)[0].history;
+    Object.assign(at.at(-1), { rounds_left_out: 2 });
+    await route.fulfill({ json: body });
+  });
+  await agent.page.goto(`${ORIGIN}/a/${winner}`);
+  await agent.page.locator(`${id('won-and-fell')} li`, { hasText: '2 rounds did not count for both sides' }).waitFor();
+  await agent.close();
+});

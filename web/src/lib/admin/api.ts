@@ -13,6 +13,7 @@ export type Banner = Schemas['Banner'];
 export type Pack = Schemas['Pack'];
 export type CreatedPack = Schemas['CreatedPack'];
 export type LeagueBody = Schemas['LeagueBody'];
+export type Calendar = Schemas['Calendar'];
 export type Move = 'open' | 'start' | 'pause' | 'resume' | 'freeze' | 'finish';
 
 const id = encodeURIComponent;
@@ -28,6 +29,9 @@ export const drain = () => admin.call<{ node: string }>('POST', '/v1/admin/drain
 export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', signal);
 export const createLeague = (body: LeagueBody) => admin.call<League>('POST', '/v1/leagues', body);
 export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v1/leagues/${id(slug)}/${what}`);
+
+/** A month such as 2026-11; the present one when empty. */
+export const calendar = (month: string, signal?: AbortSignal) => get<Calendar>(url('/v1/admin/calendar', { month: month || undefined }), signal);
 
 export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
 export function upload(file: File, format: string, name: string, skipBad: boolean): Promise<CreatedPack> {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf, emptyDraft, previewOf, slugOf } from './draft';
+import { bodyOf, changed, emptyDraft, judgesOf, previewOf, slugOf, STEP_NAMES, stepOf, type Draft } from './draft';
+
+const draft = (over: Partial<Draft> = {}): Draft => ({ ...emptyDraft(), ...over });
+/** A draft after choices, one after the other. */
+const chosen = (...changes: Partial<Draft>[]): Draft => changes.reduce(changed, draft());
 
 describe('a slug', () => {
   it.each([
@@ -10,21 +14,75 @@ describe('a slug', () => {
 
 describe('a draft', () => {
   it('sends only what was said', () =>
-    expect(bodyOf({ ...emptyDraft(), title: 'Cup', slug: 'cup' })).toEqual({
+    expect(bodyOf(draft({ title: 'Cup', slug: 'cup' }))).toEqual({
       title: 'Cup', slug: 'cup', format: 'ladder', generator: { name: 'arithmetic', difficulty: 2 }, judge: { kind: 'number' }, rounds: 5,
       time_limit_seconds: 20, break_seconds: 3, rated: true, visibility: 'sealed',
     }));
   it('sends seats where a match may have many, a pack in place of a generator, rules by line', () =>
-    expect(bodyOf({
-      ...emptyDraft(), format: 'elimination', openEnd: true, source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', rules: 'one\n\n two ',
+    expect(bodyOf(draft({
+      format: 'elimination', openEnd: true, source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', rules: 'one\n\n two ',
       schedule: '* * * * *', password: 'sesame', agentsPerOwner: 2, sealed: false, rated: false,
-    })).toMatchObject({
-      pack_id: 'pk_1', rounds: null, min_seats: 8, max_seats: 128, rules: ['one', 'two'], schedule: '* * * * *', visibility: 'live',
-      judge: { kind: 'crowd', criteria: 'wit', window_seconds: 30 }, entry: { password: 'sesame', agents_per_owner: 2 },
+    }))).toMatchObject({
+      pack_id: 'pk_1', rounds: null, max_rounds: 50, min_seats: 8, max_seats: 128, rules: ['one', 'two'], schedule: '* * * * *', visibility: 'live',
+      judge: { kind: 'crowd', criteria: 'wit', window_seconds: 30, min_votes: 1 }, entry: { password: 'sesame', agents_per_owner: 2 },
     }));
   it('never shows the password in its preview', () => {
-    const shown = previewOf({ ...emptyDraft(), password: 'sesame' });
+    const shown = previewOf(draft({ password: 'sesame' }));
     expect(shown.entry).toEqual({ password_required: true });
     expect(JSON.stringify(shown)).not.toContain('sesame');
+  });
+  it.each([
+    ['round_robin', { double: true }, { double: true, forfeit_seconds: 120 }],
+    ['swiss', { swissRounds: 5 }, { rounds: 5, forfeit_seconds: 120 }],
+    ['swiss', {}, { forfeit_seconds: 120 }],
+    ['knockout', { bestOf: '3' }, { best_of: 3, forfeit_seconds: 120 }],
+    ['double_elimination', { bestOf: '7', forfeit: 60 }, { best_of: 7, forfeit_seconds: 60 }],
+    ['arena', {}, { duration_seconds: 1800, forfeit_seconds: 120 }],
+    ['gauntlet', { champion: ['ag_1'] }, { champion: 'ag_1', forfeit_seconds: 120 }],
+    ['ladder', { minutes: 60 }, { duration_seconds: 3600 }],
+    ['elimination', {}, undefined],
+  ])('of format %s has the options of that format and no other', (format, change, want) => {
+    const other = { double: true, swissRounds: 5, bestOf: '5', champion: ['ag_9'] };
+    const d = chosen({ format }, { ...other, ...(Object.fromEntries(Object.keys(other).filter((k) => !(k in change)).map((k) => [k, emptyDraft()[k as keyof Draft]]))), ...change });
+    expect(bodyOf(d).format_options).toEqual(want);
+    expect(bodyOf(chosen({ ...other, schedule: '0 18 * * *', starts: 'round' }, { format: 'elimination' })).format_options).toBeUndefined();
+  });
+  it('lets a schedule begin rounds where a season has rounds', () => {
+    const starts = (format: string) => bodyOf(chosen({ format, schedule: '0 18 * * *', starts: 'round' })).format_options?.schedule_starts;
+    expect(['swiss', 'ladder', 'arena', 'elimination'].map(starts)).toEqual(['round', undefined, undefined, undefined]);
+    expect(previewOf(chosen({ format: 'elimination', schedule: '0 18 * * *' })).format_options?.schedule_starts).toBe('match');
+  });
+  it('is a debate with a pack and a judge that is asked', () => {
+    const d = chosen({ source: 'pack', packId: 'pk_1' }, { debate: true, turns: 3 }, { judges: ['ag_1', 'ag_2'], criteria: 'reasons' });
+    expect(bodyOf(d)).toMatchObject({ debate: { turns: 3 }, rounds: 6, visibility: 'live', judge: { kind: 'panel', agents: ['ag_1', 'ag_2'], criteria: 'reasons' } });
+    expect(judgesOf(d)).toEqual(['panel', 'crowd', 'model']);
+    expect(changed(d, { judge: 'crowd' }).sealed).toBe(true);
+    for (const change of [{ source: 'generator' as const }, { format: 'elimination' }]) expect(bodyOf(changed(d, change)).debate).toBeUndefined();
+    expect(changed(d, { source: 'generator' }).judge).toBe('number');
+  });
+  it('has the judge that its questions are made for, until another that fits is chosen', () => {
+    expect(chosen({ generator: 'dates' }).judge).toBe('choice');
+    expect(chosen({ source: 'pack' }).judge).toBe('choice');
+    expect(chosen({ source: 'pack' }, { judge: 'set', partial: true }, { source: 'generator' }).judge).toBe('number');
+    expect(chosen({ judge: 'set' }, { title: 'x' }).judge).toBe('set');
+    expect(judgesOf(draft())).not.toContain('panel');
+  });
+  it('sends what belongs to its judge and nothing of another', () => {
+    const all = { source: 'pack' as const, packId: 'pk_1', tolerance: 0.5, partial: true, judges: ['ag_1'], criteria: 'wit', canary: 9 };
+    expect(bodyOf(draft({ ...all, judge: 'number' })).judge).toEqual({ kind: 'number', tolerance: 0.5 });
+    expect(bodyOf(draft({ ...all, judge: 'set' })).judge).toEqual({ kind: 'set', partial: true });
+    expect(bodyOf(draft({ ...all, judge: 'exact' }))).toMatchObject({ judge: { kind: 'exact' }, canary: 9 });
+    expect(bodyOf(draft({ ...all, judge: 'model' }))).toMatchObject({ judge: { kind: 'model', criteria: 'wit' } });
+    expect(bodyOf(draft({ ...all, judge: 'model' })).canary).toBeUndefined();
+  });
+  it('has eight seats at most where a judge is asked', () => {
+    expect(chosen({ format: 'elimination', source: 'pack' }, { judge: 'panel' })).toMatchObject({ minSeats: 8, maxSeats: 8 });
+  });
+  it('says who may enter', () =>
+    expect(bodyOf(draft({ allow: ['ag_1'], minRating: 1400, maxRating: 1900, minMatches: 3 })).entry).toEqual({ allow: ['ag_1'], min_rating: 1400, max_rating: 1900, min_matches: 3 }));
+  it('goes back to the first step with a wrong field', () => {
+    expect(['slug', 'judge.agents', 'max_rounds', 'entry.allow'].map((f) => STEP_NAMES[stepOf([f])])).toEqual(['what', 'tasks', 'play', 'when']);
+    expect(stepOf(['schedule', 'judge'])).toBe(1);
+    expect(stepOf(['unknown'])).toBe(-1);
   });
 });

@@ -6,78 +6,212 @@ import type { components } from '../api/schema';
 
 type LeagueBody = components['schemas']['LeagueBody'];
 
+/** Numbers that are 0 ask for nothing, unless they say otherwise. What does not apply stays in the draft and is not sent. */
 export interface Draft {
   title: string;
   slug: string;
   format: string;
-  /** Only where a match may have more than two. */
   minSeats: number;
   maxSeats: number;
+  /** Round robin: every pair meets twice. */
+  double: boolean;
+  /** Swiss; 0: enough for one winner. */
+  swissRounds: number;
+  bestOf: string;
+  /** Gauntlet: one agent, or none for the highest rated. */
+  champion: string[];
   source: 'generator' | 'pack';
   generator: string;
   difficulty: number;
   packId: string;
+  debate: boolean;
+  turns: number;
   judge: string;
+  tolerance: number;
+  partial: boolean;
+  /** The panel. */
+  judges: string[];
   criteria: string;
+  /** The vote of a crowd, in seconds. */
+  window: number;
+  minVotes: number;
   rounds: number;
-  /** Until one is left. */
   openEnd: boolean;
+  /** The cap of an open end. */
+  maxRounds: number;
   timeLimit: number;
   breakSeconds: number;
+  /** Ratings compare single rounds, not the points of the match. */
+  byRound: boolean;
   rated: boolean;
   sealed: boolean;
-  schedule: string;
+  maxTokens: number;
+  canary: number;
   rules: string;
+  schedule: string;
+  starts: string;
+  /** Of a season; 0: as long as it takes. */
+  minutes: number;
+  /** Seconds that a paired agent is waited for. */
+  forfeit: number;
+  allow: string[];
   password: string;
   agentsPerOwner: number;
+  minRating: number;
+  maxRating: number;
+  minMatches: number;
 }
 
 export const FORMATS = ['ladder', 'round_robin', 'swiss', 'knockout', 'double_elimination', 'arena', 'elimination', 'gauntlet'] as const;
-export const JUDGES = ['exact', 'choice', 'number', 'regex', 'set', 'json', 'code', 'crowd', 'model'] as const;
-/** What the arena makes itself, each with the judge that it is made for. */
-export const GENERATORS = { arithmetic: 'number', units: 'number', dates: 'choice', word_problems: 'number' } as const;
+export const BEST_OF = ['1', '3', '5', '7'] as const;
+export const STARTS = ['season', 'round'] as const;
+const ASKED = ['panel', 'crowd', 'model'];
+const PURE = ['exact', 'choice', 'number', 'regex', 'set', 'json', 'code'];
+/** What the arena makes itself, each with the judges that fit; the first is the one that it is made for. */
+const NUMBERS = ['number', 'exact', 'choice', 'regex', 'set', 'json'];
+export const GENERATORS: Readonly<Record<string, readonly string[]>> = { arithmetic: NUMBERS, units: NUMBERS, dates: ['choice', 'exact', 'regex', 'set'], word_problems: NUMBERS };
+/** A judge that is asked compares all pairs. */
+const MOST_ASKED = 8;
+const MOST_SEATS = 128;
+const ARENA_MINUTES = 30;
+const DEFAULT_TOKENS = 500;
 
 export const emptyDraft = (): Draft => ({
-  title: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: 128, source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '',
-  judge: 'number', criteria: '', rounds: 5, openEnd: false, timeLimit: 20, breakSeconds: 3, rated: true, sealed: true, schedule: '', rules: '',
-  password: '', agentsPerOwner: 0,
+  title: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
+  source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', debate: false, turns: 2,
+  judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
+  rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, sealed: true,
+  maxTokens: DEFAULT_TOKENS, canary: 0, rules: '',
+  schedule: '', starts: 'season', minutes: 0, forfeit: 120, allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
 
 /** A slug for a title: lower-case letters, digits and single hyphens. */
 export const slugOf = (title: string): string =>
   title.normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '').replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 40).replace(/-+$/, '');
 
+// What applies to a draft (the checks themselves are the API's).
 export const many = (d: Draft): boolean => d.format === 'elimination';
-const asks = (d: Draft): boolean => d.judge === 'crowd' || d.judge === 'model';
+export const isBracket = (d: Draft): boolean => d.format === 'knockout' || d.format === 'double_elimination';
+/** Formats that order duels by name: who does not come forfeits. */
+export const isTournament = (d: Draft): boolean => d.format !== 'ladder' && !many(d);
+export const maySpanRounds = (d: Draft): boolean => isTournament(d) && d.format !== 'arena' && d.schedule !== '';
+export const mayDebate = (d: Draft): boolean => d.source === 'pack' && !many(d);
+export const isAsked = (d: Draft): boolean => ASKED.includes(d.judge);
+export const mostSeats = (d: Draft): number => (isAsked(d) ? MOST_ASKED : MOST_SEATS);
+export const hasTolerance = (d: Draft): boolean => ['number', 'json', 'code'].includes(d.judge);
+export const hasPartial = (d: Draft): boolean => d.judge === 'set' || d.judge === 'code';
+export const mayCanary = (d: Draft): boolean => !d.debate && (d.judge === 'exact' || d.judge === 'choice');
+export const judgesOf = (d: Draft): readonly string[] =>
+  d.source === 'generator' ? (GENERATORS[d.generator] ?? PURE) : d.debate ? ASKED : [...PURE, ...ASKED];
+
+/** The draft with a change, and with what cannot go with it put right. */
+export function changed(was: Draft, change: Partial<Draft>): Draft {
+  const d = { ...was, ...change };
+  if (!mayDebate(d)) d.debate = false;
+  const judges = judgesOf(d);
+  if (change.generator || change.source || !judges.includes(d.judge)) d.judge = (d.source === 'pack' && !d.debate ? 'choice' : judges[0]) ?? d.judge;
+  if (d.format !== was.format) {
+    d.openEnd = many(d);
+    if (d.format === 'arena') d.minutes ||= ARENA_MINUTES;
+    else if (was.format === 'arena' && d.minutes === ARENA_MINUTES) d.minutes = 0;
+  }
+  // Who votes must not know whose answer it is; a debate is there to be read.
+  if (d.debate !== was.debate || d.judge !== was.judge) d.sealed = d.judge === 'crowd' || (!d.debate && (was.debate || was.sealed));
+  d.maxSeats = Math.min(d.maxSeats, mostSeats(d));
+  d.minSeats = Math.min(d.minSeats, d.maxSeats);
+  return d;
+}
+
+/** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
+export const STEPS = {
+  what: ['title', 'slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
+  tasks: [
+    'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes',
+  ],
+  play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'canary', 'rules'],
+  when: [
+    'schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds', 'entry', 'entry.allow', 'entry.password',
+    'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches',
+  ],
+} as const;
+export type Step = keyof typeof STEPS;
+export const STEP_NAMES = Object.keys(STEPS) as Step[];
+
+/** The first step with a wrong field. */
+export const stepOf = (fields: readonly string[]): number => STEP_NAMES.findIndex((s) => STEPS[s].some((f) => fields.includes(f)));
+
 const rulesOf = (d: Draft): string[] => d.rules.split('\n').map((r) => r.trim()).filter(Boolean);
-const judgeOf = (d: Draft) => ({
-  kind: d.judge, ...(asks(d) && d.criteria ? { criteria: d.criteria } : {}), ...(d.judge === 'crowd' ? { window_seconds: 30, min_votes: 1 } : {}),
-});
 const generatorOf = (d: Draft) => ({ name: d.generator, difficulty: d.difficulty });
 
-export function bodyOf(d: Draft): LeagueBody {
-  const entry = { ...(d.password ? { password: d.password } : {}), ...(d.agentsPerOwner ? { agents_per_owner: d.agentsPerOwner } : {}) };
+function judgeOf(d: Draft): League['judge'] {
+  return {
+    kind: d.judge,
+    ...(hasTolerance(d) && d.tolerance ? { tolerance: d.tolerance } : {}),
+    ...(hasPartial(d) && d.partial ? { partial: true } : {}),
+    ...(d.judge === 'panel' ? { agents: [...d.judges] } : {}),
+    ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
+    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes } : {}),
+  };
+}
+
+function optionsOf(d: Draft): NonNullable<League['format_options']> {
+  return {
+    ...(d.format === 'round_robin' && d.double ? { double: true } : {}),
+    ...(d.format === 'swiss' && d.swissRounds ? { rounds: d.swissRounds } : {}),
+    ...(isBracket(d) ? { best_of: Number(d.bestOf) as 1 | 3 | 5 | 7 } : {}),
+    ...(d.format === 'gauntlet' && d.champion[0] ? { champion: d.champion[0] } : {}),
+    ...(d.minutes ? { duration_seconds: d.minutes * 60 } : {}),
+    ...(isTournament(d) ? { forfeit_seconds: d.forfeit } : {}),
+    ...(maySpanRounds(d) ? { schedule_starts: d.starts as 'season' | 'round' } : {}),
+  };
+}
+
+const entryOf = (d: Draft) => ({
+  ...(d.allow.length ? { allow: [...d.allow] } : {}),
+  ...(d.agentsPerOwner ? { agents_per_owner: d.agentsPerOwner } : {}),
+  ...(d.minRating ? { min_rating: d.minRating } : {}),
+  ...(d.maxRating ? { max_rating: d.maxRating } : {}),
+  ...(d.minMatches ? { min_matches: d.minMatches } : {}),
+});
+
+/** What the body and the page have in common. */
+function common(d: Draft) {
+  const options = optionsOf(d);
   return {
     title: d.title, slug: d.slug, format: d.format,
     ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }),
-    judge: judgeOf(d), rounds: d.openEnd ? null : d.rounds, time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated,
-    visibility: d.sealed ? 'sealed' : 'live',
-    ...(many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : {}),
+    judge: judgeOf(d),
+    ...(d.debate ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
+    time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.sealed ? ('sealed' as const) : ('live' as const),
+    ...(d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
+    ...(d.maxTokens === DEFAULT_TOKENS ? {} : { max_tokens: d.maxTokens }),
+    ...(mayCanary(d) && d.canary ? { canary: d.canary } : {}),
     ...(d.schedule ? { schedule: d.schedule } : {}),
+    ...(Object.keys(options).length ? { format_options: options } : {}),
+  };
+}
+
+export function bodyOf(d: Draft): LeagueBody {
+  const entry = { ...entryOf(d), ...(d.password ? { password: d.password } : {}) };
+  return {
+    ...common(d),
+    ...(many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : {}),
     ...(rulesOf(d).length ? { rules: rulesOf(d) } : {}),
     ...(Object.keys(entry).length ? { entry } : {}),
   };
 }
 
 /** The league as its page will show it. */
-export const previewOf = (d: Draft): League => ({
-  slug: d.slug, title: d.title, status: 'open', format: d.format, judge: judgeOf(d), rounds: d.openEnd ? null : d.rounds,
-  time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.sealed ? 'sealed' : 'live', score_mode: 'match',
-  min_seats: many(d) ? d.minSeats : 2, max_seats: many(d) ? d.maxSeats : 2, rules: rulesOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
-  entry: { ...(d.password ? { password_required: true } : {}), ...(d.agentsPerOwner ? { agents_per_owner: d.agentsPerOwner } : {}) },
-  ...(d.source === 'generator' ? { generator: generatorOf(d) } : { pack_id: d.packId }),
-  ...(d.schedule ? { schedule: d.schedule } : {}),
-});
+export function previewOf(d: Draft): League {
+  const all = common(d);
+  const starts = maySpanRounds(d) ? d.starts : many(d) ? 'match' : 'season';
+  return {
+    score_mode: 'match', ...all, status: 'open',
+    min_seats: many(d) ? d.minSeats : 2, max_seats: many(d) ? d.maxSeats : 2, rules: rulesOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
+    entry: { ...entryOf(d), ...(d.password ? { password_required: true } : {}) },
+    format_options: { ...all.format_options, schedule_starts: starts as 'season' | 'round' | 'match' },
+  };
+}
 
 /** What may be done to a league in a state (the states are the rulebook's). */
 export const MOVES = {

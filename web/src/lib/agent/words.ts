@@ -10,3 +10,11 @@ export const ta = (key: AgentKey, params: Params = {}): string => fill(dictionar
 
 /** The text of a key that is put together from data, or the fallback when there is none. */
 export const tax = (key: string, fallback: string): string => (Object.hasOwn(dictionary(), key) ? dictionary()[key as AgentKey] : fallback);
+
+/** Why a match that was won cost rating, by the rounds that were not compared. */
+export const fellText = (leftOut: number): string => {
+  if (!leftOut) return ta('fell.rounds');
+  const base = 'fell.left';
+  const form = new Intl.PluralRules(words.language).select(leftOut) === 'one' ? 'one' : 'other';
+  return ta(`${base}_${form}`, { n: leftOut });
+};

@@ -18,8 +18,9 @@ export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues'
 export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, {}, signal);
 export const standings = (slug: string, signal?: AbortSignal) =>
   get<List<Standing> & { frozen: boolean }>(`/v1/leagues/${id(slug)}/standings`, {}, signal);
-/** Newest first. */
-export const seasons = (slug: string, signal?: AbortSignal) => get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, {}, signal);
+/** Newest first, a part at a time. */
+export const seasons = (slug: string, cursor: string, signal?: AbortSignal) =>
+  get<List<Season>>(`/v1/leagues/${id(slug)}/seasons`, { cursor: cursor || undefined }, signal);
 export const season = (slug: string, no: number, signal?: AbortSignal) => get<WholeSeason>(`/v1/leagues/${id(slug)}/seasons/${no}`, {}, signal);
 export const judge = (slug: string, signal?: AbortSignal) => get<Judge>(`/v1/leagues/${id(slug)}/judge`, {}, signal);
 /** The matches of a league that its page shows: live, to come, finished. */

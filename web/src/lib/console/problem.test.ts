@@ -12,6 +12,10 @@ describe('a problem at the fields of a form', () => {
     const error = problem('invalid', '', [{ field: 'leagues[0]', message: 'one' }, { field: 'leagues[3]', message: 'two' }]);
     expect(place(error, ['leagues'])).toEqual({ fields: { leagues: 'one; two' }, rest: [] });
   });
+  it('of a member goes to the member, else to what it belongs to', () => {
+    const error = problem('invalid', '', [{ field: 'judge.agents[1]', message: 'twice' }, { field: 'judge.kind', message: 'none' }, { field: 'format_options.double', message: 'no' }]);
+    expect(place(error, ['judge', 'judge.agents'])).toEqual({ fields: { 'judge.agents': 'twice', judge: 'none' }, rest: ['format_options.double: no'] });
+  });
   it('is not lost when the form has no such field', () => {
     const error = problem('invalid', '', [{ field: 'public_key', message: 'is too long' }, { field: 'name', message: 'is required' }]);
     expect(place(error, ['name'])).toEqual({ fields: { name: 'is required' }, rest: ['public_key: is too long'] });

@@ -17,14 +17,24 @@ const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
   endpoint_own: ['endpoint'],
 };
 
-/** Puts an error at the fields that a form has; leagues[2] belongs to leagues. */
+/** The field of a form that a name is about: itself, or what it is a part of; leagues[2] belongs to leagues, judge.kind to judge. */
+function fieldOf(name: string, known: readonly string[]): string | undefined {
+  const parts = name.replace(/\[.*?\]/g, '').split('.');
+  for (let n = parts.length; n > 0; n--) {
+    const field = parts.slice(0, n).join('.');
+    if (known.includes(field)) return field;
+  }
+  return undefined;
+}
+
+/** Puts an error at the fields that a form has. */
 export function place(error: Pick<ApiError, 'code' | 'message' | 'fields'>, known: readonly string[]): Placed {
   const named = error.fields.length ? error.fields : [{ field: FIELDS_OF[error.code]?.find((f) => known.includes(f)) ?? '', message: error.message }];
   const fields: Record<string, string> = {};
   const rest: string[] = [];
   for (const { field, message } of named) {
-    const base = field.split(/[.[]/, 1)[0] ?? '';
-    if (!known.includes(base)) rest.push(field && error.fields.length ? `${field}: ${message}` : message);
+    const base = fieldOf(field, known);
+    if (base === undefined) rest.push(field && error.fields.length ? `${field}: ${message}` : message);
     else fields[base] = fields[base] ? `${fields[base]}; ${message}` : message;
   }
   return { fields, rest };

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { League, WholeSeason } from '../api/contract';
+import type { League, List, Season, WholeSeason } from '../api/contract';
 import { bracketOf, type Branch, type Series } from './bracket';
 import { crosstable, MOST } from './cross';
-import { boardsOf, openIn, podiumOf, roundsAhead, tieBreaksOf } from './season';
+import { boardsOf, longer, openIn, podiumOf, renewed, roundsAhead, tieBreaksOf } from './season';
 
 // Seasons as the arena's own formats have paired them.
 const seasons = new Map(
@@ -17,6 +17,15 @@ const league = (over: Partial<League>) => over as League;
 const sizes = (branch: Branch | undefined) => branch?.columns.map((c) => c.series.length);
 const all = (branches: readonly Branch[]): Series[] => branches.flatMap((b) => b.columns.flatMap((c) => c.series));
 const named = (s: Series | undefined) => s?.sides.map((side) => side?.name);
+
+describe('a list of seasons', () => {
+  const part = (next_cursor: string, ...numbers: number[]) => ({ items: numbers.map((season) => ({ season })), next_cursor }) as unknown as List<Season>;
+  it('grows by its next part', () => expect(longer(part('a', 9, 8), part('b', 7, 6))).toEqual(part('b', 9, 8, 7, 6)));
+  it('keeps older parts when its newest is read again', () => expect(renewed(part('b', 9, 8, 7, 6), part('c', 10, 9))).toEqual(part('b', 10, 9, 8, 7, 6)));
+  it('has what the newest part says', () => expect(renewed(part('', 9, 8), part('', 10, 9, 8))).toEqual(part('', 10, 9, 8)));
+  it('goes on from the newest part alone', () => expect(renewed(part('a', 9, 8), part('b', 9, 8))).toEqual(part('b', 9, 8)));
+  it('leaves no gap', () => expect(renewed(part('b', 9, 8, 7, 6), part('x', 20, 19))).toEqual(part('x', 20, 19)));
+});
 
 describe('a knockout', () => {
   it('halves from round to round, and shows what is to come', () => {

@@ -1,4 +1,4 @@
-import type { League, LeagueRound, Pairing, TableRow, WholeSeason } from '../api/contract';
+import type { League, LeagueRound, List, Pairing, Season, TableRow, WholeSeason } from '../api/contract';
 
 // A season in the terms of its page.
 
@@ -52,3 +52,14 @@ export const isTournament = (format: string): boolean => format !== 'ladder';
 
 /** The places of a podium: up to three rows, equals included while they fit. */
 export const podiumOf = (rows: readonly TableRow[]): TableRow[] => rows.filter((r) => r.rank <= 3).slice(0, 3);
+
+/** The newest part of a list of seasons, read again, joined to what was known of older ones; without them when there is a gap between. */
+export function renewed(known: List<Season> | undefined, fresh: List<Season>): List<Season> {
+  const last = fresh.items[fresh.items.length - 1];
+  if (!known || !last || !known.items.some((s) => s.season === last.season)) return fresh;
+  const older = known.items.filter((s) => s.season < last.season);
+  return older.length ? { items: [...fresh.items, ...older], next_cursor: known.next_cursor } : fresh;
+}
+
+/** A list of seasons with its next part. */
+export const longer = (known: List<Season>, part: List<Season>): List<Season> => ({ items: [...known.items, ...part.items], next_cursor: part.next_cursor });

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import type { ArenaEvent } from '../api/contract';
+import { applyEvent } from './apply';
+import { lookOf } from './look';
+import { emptyMatch, lastRound, type MatchState } from './state';
+import { same, tilesOf } from './tiles';
+
+vi.mock('../i18n/index.svelte', () => ({})); // needs the compiler; what a tile shows has no words but names
+
+const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((line) => JSON.parse(line) as ArenaEvent);
+const states: MatchState[] = [];
+for (const e of log) states.push(applyEvent(states.at(-1) ?? emptyMatch('m'), e));
+
+describe('tiles', () => {
+  it('are the same as long as nothing that they show changed', () => {
+    let kept = 0;
+    let changed = 0;
+    for (const [i, m] of states.entries()) {
+      const before = i ? tilesOf(states[i - 1]!, lastRound(states[i - 1]!), false, 0) : undefined;
+      for (const [id, view] of tilesOf(m, lastRound(m), false, 0)) {
+        const old = before?.get(id);
+        expect(same(old, view)).toBe(JSON.stringify(old) === JSON.stringify(view));
+        if (same(old, view)) kept++;
+        else changed++;
+      }
+    }
+    expect(changed).toBeGreaterThan(states.at(-1)!.order.length);
+    expect(kept).toBeGreaterThan(10 * changed);
+  });
+
+  it('show the time that is gone until the seat has its outcome, and then its own', () => {
+    const open = states.find((m) => {
+      const lanes = Object.values(lastRound(m)?.lanes ?? {});
+      return !lastRound(m)?.closedAt && lanes.some((l) => l.outcome) && lanes.some((l) => !l.outcome);
+    })!;
+    const round = lastRound(open)!;
+    const tiles = tilesOf(open, round, false, 0.25);
+    for (const lane of Object.values(round.lanes)) {
+      expect(tiles.get(lane.agentId)!.took).toBe(lane.outcome ? Math.min(1, lane.elapsedMs! / (round.limitSeconds * 1000)) : 0.25);
+      expect(tiles.get(lane.agentId)!.look).toBe(lookOf(open, round, lane, lane.agentId));
+    }
+  });
+
+  it('show places at the end, and who won', () => {
+    const end = states.at(-1)!;
+    const tiles = tilesOf(end, lastRound(end), true, 1);
+    for (const id of end.order) {
+      const { place, took, look } = tiles.get(id)!;
+      expect([place, took, look === 'right']).toEqual([end.seats[id]!.place, 0, end.seats[id]!.place === 1]);
+    }
+  });
+});
