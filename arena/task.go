@@ -76,7 +76,31 @@ type Attempt struct {
 	RoundLimit  time.Duration
 	Previous    *PreviousRound
 	Seat        Seat
-	Judging     bool // a question to a judge agent, not a round of its own match
+	Judging     bool    // a question to a judge agent, not a round of its own match
+	Volley      *Volley // of the round's requests; nil: each is sent by itself
+}
+
+// Volley holds what sends the first requests of a round, so that one goroutine
+// can do it for all, one right after the other. It is not safe for concurrent
+// use.
+type Volley struct{ shots []func() }
+
+// Add adds what sends a request if that needs no waiting. It must not block.
+// The attempt's send is called after it has been shot, and sends what was not.
+func (v *Volley) Add(shot func()) {
+	if v != nil {
+		v.shots = append(v.shots, shot)
+	}
+}
+
+// Shoot sends the requests in the order that shuffle gives them, as
+// math/rand/v2's Rand.Shuffle does.
+func (v *Volley) Shoot(shuffle func(n int, swap func(i, j int))) {
+	shuffle(len(v.shots), func(i, j int) { v.shots[i], v.shots[j] = v.shots[j], v.shots[i] })
+	for _, shot := range v.shots {
+		shot()
+	}
+	v.shots = nil
 }
 
 // PreviousRound tells an agent how its last round went.

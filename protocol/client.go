@@ -128,65 +128,111 @@ type Request struct {
 // Do makes one request and tells what happened. It returns at the latest when
 // set-up time and limit are over, plus about 50 ms; unless the whole reply was
 // read, the connection is closed by then.
-//
-// The wait for an agent is below it, so it does the rest in functions of their
-// own: thousands of stacks stay small.
-func (c *Client) Do(ctx context.Context, r Request) Exchange {
-	call := call{c: c}
-	if call.begin(ctx, &r) {
-		untie := context.AfterFunc(ctx, call.conn.interrupt)
-		call.exchange(ctx)
-		call.end(untie())
+func (c *Client) Do(ctx context.Context, r Request) Exchange { return c.Call(r).Do(ctx) }
+
+// Call prepares a request. Nothing is sent before Shoot or Do is called.
+func (c *Client) Call(r Request) *Call {
+	call := &Call{c: c, method: r.Method, maxBody: cmp.Or(r.MaxBody, MaxBody), watch: watch{now: c.now, limit: r.Limit, whole: r.WholeCall}}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		err = fmt.Errorf("endpoint: %w", err)
 	}
-	return call.x
+	if err == nil {
+		call.to, err = targetOf(u)
+	}
+	if err == nil {
+		call.request, err = encode(u, call.to, &r, c.pool.once)
+	}
+	if err != nil {
+		call.x = Exchange{Failure: FailBlocked, Err: err}
+	}
+	return call
 }
 
-// call is one request on its way.
-type call struct {
+// Call is one request on its way. Its methods are called by one goroutine at a
+// time, each at most once.
+type Call struct {
 	c       *Client
+	to      target
 	conn    *conn
 	request []byte // until it is written
 	until   time.Time
 	method  string
 	maxBody int
-	again   bool // the connection may carry another one
+
+	unwritten error // why the request was not written
+	again     bool  // the connection may carry another one
 	watch
 	x Exchange
 }
 
-// begin gets a connection.
+// Shoot sends the request if that needs no waiting: on a connection that is
+// there, whose other side has taken all that was sent before. Otherwise Do will
+// send it. One goroutine that shoots many requests sends them closer together
+// than as many goroutines, which would also read the first replies meanwhile.
+func (c *Call) Shoot() {
+	if c.x.Failure != "" || len(c.request) > maxShot {
+		return
+	}
+	c.clock()
+	if c.connect(c.c.pool.take(c.to)); c.conn != nil && c.conn.drained() {
+		_, err := c.conn.Write(c.request)
+		c.wrote(err)
+	}
+}
+
+// maxShot is the longest request, in bytes, that a socket surely takes without
+// waiting when it holds nothing else: half of Linux' smallest default of a send
+// buffer (tcp_wmem).
+const maxShot = 8 << 10
+
+// Do sends the request, unless it has been shot, and tells what happened, as
+// Client.Do.
+//
+// The wait for an agent is below it, so it does the rest in functions of their
+// own: thousands of stacks stay small.
+func (c *Call) Do(ctx context.Context) Exchange {
+	if c.begin(ctx) {
+		untie := context.AfterFunc(ctx, c.conn.interrupt)
+		c.exchange(ctx)
+		c.end(untie())
+	}
+	return c.x
+}
+
+// begin gets a connection, unless there is one.
 //
 //go:noinline
-func (c *call) begin(ctx context.Context, r *Request) bool {
-	u, err := url.Parse(r.URL)
+func (c *Call) begin(ctx context.Context) bool {
+	if c.conn != nil || c.x.Failure != "" {
+		return c.conn != nil
+	}
+	c.clock()
+	conn, err := c.c.pool.get(ctx, c.to, c.until)
 	if err != nil {
-		c.x = Exchange{Failure: FailBlocked, Err: fmt.Errorf("endpoint: %w", err)}
-		return false
-	}
-	to, err := targetOf(u)
-	if err == nil {
-		c.request, err = encode(u, to, r, c.c.pool.once)
-	}
-	if err != nil {
-		c.x = Exchange{Failure: FailBlocked, Err: err}
-		return false
-	}
-	c.method, c.maxBody = r.Method, cmp.Or(r.MaxBody, MaxBody)
-	c.watch = watch{now: c.c.now, limit: r.Limit, whole: r.WholeCall, began: c.c.now()}
-	if c.until = c.began.Add(c.c.setup); c.whole {
-		c.until = c.began.Add(c.limit + grace)
-	}
-	if c.conn, err = c.c.pool.get(ctx, to, c.until); err != nil {
 		c.x = Exchange{Failure: unconnected(ctx, err), Err: err}
 		return false
 	}
-	c.x.Connected, c.x.Reused = true, c.conn.used
-	c.conn.used = true
+	c.connect(conn)
 	return true
 }
 
+// clock starts the time of the set-up.
+func (c *Call) clock() {
+	c.began = c.now()
+	if c.until = c.began.Add(c.c.setup); c.whole {
+		c.until = c.began.Add(c.limit + grace)
+	}
+}
+
+func (c *Call) connect(to *conn) {
+	if c.conn = to; to != nil {
+		c.x.Connected, c.x.Reused, to.used = true, to.used, true
+	}
+}
+
 // exchange writes the request and reads the reply.
-func (c *call) exchange(ctx context.Context) {
+func (c *Call) exchange(ctx context.Context) {
 	if !c.write(ctx) {
 		return
 	}
@@ -201,17 +247,19 @@ func (c *call) exchange(ctx context.Context) {
 	}
 }
 
-// write sends the request in one piece and tells whether a reply may come.
-func (c *call) write(ctx context.Context) bool {
-	c.conn.during(ctx, c.until)
-	_, err := c.conn.Write(c.request)
-	c.request = nil
+// write sends the request in one piece, unless it has been shot, and tells
+// whether a reply may come.
+func (c *Call) write(ctx context.Context) bool {
+	if c.request != nil {
+		c.conn.during(ctx, c.until)
+		_, err := c.conn.Write(c.request)
+		c.wrote(err)
+	}
 	switch {
-	case err == nil:
-		c.x.Written = true
-		c.conn.during(ctx, c.sent(&c.x))
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.x.Failure, c.x.Err = interrupted(ctx), err
+	case c.x.Written:
+		c.conn.during(ctx, c.until)
+	case errors.Is(c.unwritten, os.ErrDeadlineExceeded):
+		c.x.Failure, c.x.Err = interrupted(ctx), c.unwritten
 		return false
 	default: // a reply may have come before the other side hung up
 		c.conn.during(ctx, c.now().Add(grace))
@@ -220,10 +268,18 @@ func (c *call) write(ctx context.Context) bool {
 	return true
 }
 
+func (c *Call) wrote(err error) {
+	c.request = nil
+	if c.unwritten = err; err == nil {
+		c.x.Written = true
+		c.until = c.sent(&c.x)
+	}
+}
+
 // read reads the reply, of which something has come.
 //
 //go:noinline
-func (c *call) read() (err error) {
+func (c *Call) read() (err error) {
 	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody)
 	return err
 }
@@ -232,7 +288,7 @@ func (c *call) read() (err error) {
 // it is untied.
 //
 //go:noinline
-func (c *call) end(untied bool) {
+func (c *Call) end(untied bool) {
 	if untied && c.again && c.x.Written {
 		c.c.pool.put(c.conn)
 	} else {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // readBuffer holds the head of most replies.
@@ -67,6 +69,24 @@ func (c *conn) quiet() bool {
 		return true
 	})
 	return err == nil && open
+}
+
+// drained tells that the other side's system has all that was written.
+func (c *conn) drained() bool {
+	if c.raw == nil {
+		return false
+	}
+	raw, err := c.raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	left := 1
+	err = raw.Control(func(fd uintptr) {
+		if n, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); err == nil {
+			left = n
+		}
+	})
+	return err == nil && left == 0
 }
 
 // during sets when reads and writes fail. The end of ctx, which guard has

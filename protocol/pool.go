@@ -124,6 +124,24 @@ func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error
 	return c, err
 }
 
+// take gives an idle connection, or nil. It does not wait.
+func (p *pool) take(t target) *conn {
+	p.mu.Lock()
+	l := p.hosts[t]
+	if l == nil || len(l.idle) == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	c := l.idle[len(l.idle)-1]
+	p.unshelve(l, len(l.idle)-1)
+	p.mu.Unlock()
+	if !c.quiet() {
+		p.drop(c)
+		return nil
+	}
+	return c
+}
+
 // lane gives an idle connection, or the turn to wait for; with neither, one
 // may be made.
 func (p *pool) lane(t target) (c *conn, turn chan *conn) {

@@ -15,7 +15,8 @@ type ask struct {
 	seat      *arena.Seat
 	pauses    []arena.Pause // of the agent, as they were when the round opened
 	opponents int
-	first     int // number of the first attempt under this lease
+	first     int  // number of the first attempt under this lease
+	shot      bool // the volley, with the first request, has been released
 	deadline  time.Time
 	send      func(context.Context) arena.Reply
 
@@ -27,12 +28,12 @@ type ask struct {
 
 // prepare makes the first request, unless the seat's agent is in a pause
 // after a 429: then the round is void for it and nothing is sent.
-func (a *ask) prepare(ctx context.Context) error {
+func (a *ask) prepare(ctx context.Context, v *arena.Volley) error {
 	if a.resting() {
 		return nil
 	}
 	var err error
-	a.send, err = a.request(ctx, a.first, a.p.m.Settings.TimeLimit)
+	a.send, err = a.request(ctx, a.first, a.p.m.Settings.TimeLimit, v)
 	return err
 }
 
@@ -45,7 +46,7 @@ func (a *ask) resting() bool {
 	return false
 }
 
-func (a *ask) request(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
+func (a *ask) request(ctx context.Context, number int, limit time.Duration, v *arena.Volley) (func(context.Context) arena.Reply, error) {
 	driver, ok := a.p.r.o.Drivers[a.seat.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("no driver speaks %q", a.seat.Protocol)
@@ -62,7 +63,7 @@ func (a *ask) request(ctx context.Context, number int, limit time.Duration) (fun
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: a.p.m.ID, League: a.p.m.League, Round: a.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
 		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
-		Opponents: a.opponents, Deadline: a.deadline, Previous: previous, Seat: *a.seat,
+		Opponents: a.opponents, Deadline: a.deadline, Previous: previous, Seat: *a.seat, Volley: v,
 	})
 }
 
@@ -118,7 +119,7 @@ func (a *ask) attempts(ctx context.Context) error {
 	if left <= 0 {
 		return nil
 	}
-	send, err := a.request(ctx, a.first+1, left)
+	send, err := a.request(ctx, a.first+1, left, nil)
 	if err != nil {
 		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
 		return nil
@@ -133,15 +134,18 @@ func (a *ask) attempts(ctx context.Context) error {
 // good reply late, and that is our fault, not the agent's; it is asked again.
 // While the storage is away, what came back is kept in memory.
 func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
-	waited, err := a.p.fresh(ctx)
-	if err != nil {
-		return err
-	}
-	if waited { // the request names a deadline and has a token of before
-		if send, err = a.afresh(ctx, number, limit); err != nil {
+	if !a.shot {
+		waited, err := a.p.fresh(ctx)
+		if err != nil {
 			return err
 		}
+		if waited { // the request names a deadline and has a token of before
+			if send, err = a.afresh(ctx, number, limit); err != nil {
+				return err
+			}
+		}
 	}
+	a.shot = false // a second request is not
 	reply := send(ctx)
 	if _, err := a.p.fresh(ctx); err != nil {
 		return err
@@ -156,7 +160,7 @@ func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send
 //go:noinline
 func (a *ask) afresh(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
 	a.deadline = a.p.r.o.Now().Add(limit)
-	send, err := a.request(ctx, number, limit)
+	send, err := a.request(ctx, number, limit, nil)
 	if err != nil {
 		a.p.log.Error("request could not be prepared again", "agent_id", a.seat.AgentID, "error", err)
 		return nil, &voidError{"the arena could not prepare a request"}

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -257,6 +258,11 @@ func (b *bench) survives(f fault) bool {
 	first.Wake()
 	hit := false
 	b.endOrHit(id, x.hit, &hit)
+	if !f.dies { // the end may be in the database before the node knows of it
+		b.wait("the end is told", func() bool {
+			return slices.ContainsFunc(b.told, func(e arena.Event) bool { return e.MatchID == id && e.Type == arena.EventMatchFinished })
+		})
+	}
 	if !hit { // the end may be in the database before the fault is known
 		first.stop()
 		select {
@@ -270,9 +276,6 @@ func (b *bench) survives(f fault) bool {
 		second := b.node("n2 of "+f.String(), shortLease)
 		b.endOrHit(id, nil, nil)
 		second.stop()
-	}
-	if hit && !f.dies {
-		b.endOrHit(id, nil, nil)
 	}
 	first.stop()
 	b.whole(id, f)

@@ -113,11 +113,12 @@ func (p *play) openingEvent(r *round) arena.Event {
 // playRound asks every active seat that has no stored answer yet, all behind
 // one start gun, waits for all outcomes and closes the round.
 func (p *play) playRound(ctx context.Context, open *round) error {
-	asks, err := p.asks(ctx, open)
+	var volley arena.Volley
+	asks, err := p.asks(ctx, open, &volley)
 	if err != nil {
 		return err
 	}
-	if err := p.fire(ctx, asks); err != nil {
+	if err := p.fire(ctx, asks, &volley); err != nil {
 		return err
 	}
 	return p.closeRound(ctx, open, asks)
@@ -126,7 +127,7 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 // asks prepares the requests of a round.
 //
 //go:noinline
-func (p *play) asks(ctx context.Context, open *round) ([]*ask, error) {
+func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*ask, error) {
 	pauses := open.pauses
 	if pauses == nil {
 		var err error
@@ -150,23 +151,27 @@ func (p *play) asks(ctx context.Context, open *round) ([]*ask, error) {
 			continue
 		}
 		a := &ask{p: p, round: open, seat: s, pauses: pauses[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
-		if err := a.prepare(ctx); err != nil {
+		if err := a.prepare(ctx, volley); err != nil {
 			p.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return nil, &voidError{"the arena could not prepare a request"}
 		}
 		asks = append(asks, a)
 	}
-	// Random order, so that no seat is always the first to hear the question.
-	p.rand.Shuffle(len(asks), func(i, j int) { asks[i], asks[j] = asks[j], asks[i] })
 	return asks, nil
 }
 
-// fire releases the requests together and waits until all have their outcome.
-func (p *play) fire(ctx context.Context, asks []*ask) error {
-	gun := make(chan struct{})
+// fire sends the requests together and waits until all have their outcome. The
+// order is random, so that no seat is always the first to hear the question.
+func (p *play) fire(ctx context.Context, asks []*ask, volley *arena.Volley) error {
+	p.rand.Shuffle(len(asks), func(i, j int) { asks[i], asks[j] = asks[j], asks[i] })
+	if ctx.Err() == nil && p.age() <= p.r.trusted() { // else every seat waits for the lease
+		volley.Shoot(p.rand.Shuffle)
+		for _, a := range asks {
+			a.shot = a.send != nil
+		}
+	}
 	failed := make(chan error, len(asks))
 	ask := func(a *ask) {
-		<-gun
 		if err := a.play(ctx); err != nil {
 			failed <- err
 			if arena.CodeOf(err) == arena.CodeLeaseLost {
@@ -180,7 +185,6 @@ func (p *play) fire(ctx context.Context, asks []*ask) error {
 			seats.Go(func() { ask(a) })
 		}
 	}
-	close(gun)
 	if len(asks) > 0 { // this goroutine would only wait
 		ask(asks[0])
 	}

@@ -45,7 +45,7 @@ type Store interface {
 }
 
 // Driver speaks one protocol. Prepare makes the request with its token; no
-// byte leaves before send is called.
+// byte leaves before send, or what it adds to the attempt's volley, is called.
 type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 }

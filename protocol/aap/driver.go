@@ -42,8 +42,8 @@ func New(o Options) (*Driver, error) {
 // Warm has a connection made to an agent that is about to get a task.
 func (d *Driver) Warm(endpoint string) { d.o.Client.Warm(endpoint) }
 
-// Prepare makes the task POST with its token. Nothing is sent before send is
-// called; send is called at most once. An error means that the arena itself
+// Prepare makes the task POST with its token. Nothing is sent before the volley
+// is shot or send is called; send is called at most once. An error means that the arena itself
 // could not make the request.
 func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
 	if a.Seat.Endpoint == "" || a.TimeLimit <= 0 {
@@ -57,17 +57,15 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	if err != nil {
 		return nil, fmt.Errorf("sign task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
 	}
-	return func(ctx context.Context) arena.Reply {
-		x := d.post(ctx, &a, token, body)
-		return reply(x, a.Task.OutputFormat, body)
-	}, nil
-}
-
-func (d *Driver) post(ctx context.Context, a *arena.Attempt, token string, body []byte) *protocol.Exchange {
-	x := d.o.Client.Do(ctx, protocol.Request{
+	call := d.o.Client.Call(protocol.Request{
 		Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
 	})
-	return &x
+	a.Volley.Add(call.Shoot)
+	format := a.Task.OutputFormat
+	return func(ctx context.Context) arena.Reply {
+		x := call.Do(ctx)
+		return reply(&x, format, body)
+	}, nil
 }
 
 // claims are those of the token of one attempt. It expires on the last whole

@@ -1,0 +1,139 @@
+package protocol
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/protocol/protocoltest"
+)
+
+// shooter is an agent that tells of each request and answers it.
+func shooter(t *testing.T) (client *Client, url string, heard chan int) {
+	t.Helper()
+	heard = make(chan int, 10) // bytes of each body
+	server := protocoltest.NewRaw(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			n, _ := io.Copy(io.Discard, r.Body)
+			heard <- int(n)
+			if _, err := io.WriteString(c, emptyReply); err != nil {
+				return
+			}
+		}
+	})
+	client, err := NewClient(newGuard(t, GuardOptions{Allow: prefixes("127.0.0.0/8")}), ClientOptions{Now: time.Now, MaxConnsPerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client, server.URL(), heard
+}
+
+// A request is shot over a connection that is there, and then only waited for.
+func TestCall_Shoot(t *testing.T) {
+	t.Parallel()
+	client, url, heard := shooter(t)
+	if x := client.Do(t.Context(), request(url)); x.Failure != "" {
+		t.Fatalf("exchange %+v", x)
+	}
+	<-heard
+	call := client.Call(request(url))
+	call.Shoot()
+	<-heard // before anybody waits for the reply
+	sent := time.Now()
+	x := call.Do(t.Context())
+	if x.Failure != "" || x.Status != http.StatusOK || !x.Connected || !x.Reused || !x.Written || x.SentAt.After(sent) || x.Elapsed <= 0 {
+		t.Errorf("exchange %+v", x)
+	}
+	if len(heard) != 0 {
+		t.Error("it was sent twice")
+	}
+	if x := client.Do(t.Context(), request(url)); x.Failure != "" || !x.Reused {
+		t.Errorf("the connection did not come back: %+v", x)
+	}
+}
+
+// What cannot be sent without waiting is left to Do.
+func TestCall_Shoot_leaves_to_Do(t *testing.T) {
+	t.Parallel()
+	client, url, heard := shooter(t)
+	long := request(url)
+	long.Body = []byte(`"` + strings.Repeat("x", maxShot) + `"`)
+	for _, c := range []struct {
+		what string
+		r    Request
+	}{{"no connection", request(url)}, {"a long request", long}, {"no URL", request("http://")}} {
+		call := client.Call(c.r)
+		call.Shoot()
+		if call.conn != nil || call.x.Written || len(heard) > 0 {
+			t.Errorf("%s: it was shot", c.what)
+		}
+		if x := call.Do(t.Context()); x.Written != (c.what != "no URL") || x.Written && <-heard != len(c.r.Body) {
+			t.Errorf("%s: exchange %+v", c.what, x)
+		}
+	}
+}
+
+// A shot whose round has ended gives its connection up.
+func TestCall_Shoot_cancelled(t *testing.T) {
+	t.Parallel()
+	client, url, heard := shooter(t)
+	client.Do(t.Context(), request(url))
+	<-heard
+	call := client.Call(request(url))
+	call.Shoot()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if x := call.Do(ctx); x.Failure != FailCancelled || !x.Written {
+		t.Errorf("exchange %+v", x)
+	}
+	if x := client.Do(t.Context(), request(url)); x.Failure != "" || x.Reused {
+		t.Errorf("the next exchange %+v", x)
+	}
+}
+
+// An agent that answers without taking what it is sent cannot hold up a shot,
+// and with it the other seats.
+func TestCall_Shoot_blocked_socket(t *testing.T) {
+	t.Parallel()
+	fed := make(chan struct{})
+	server := protocoltest.NewRaw(t, func(c net.Conn) {
+		_, _ = io.WriteString(c, emptyReply)
+		<-fed
+	})
+	defer close(fed)
+	client, err := NewClient(newGuard(t, GuardOptions{Allow: prefixes("127.0.0.0/8")}), ClientOptions{Now: time.Now, MaxConnsPerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if x := client.Do(t.Context(), request(server.URL())); x.Failure != "" {
+		t.Fatalf("exchange %+v", x)
+	}
+	call := client.Call(request(server.URL()))
+	to := client.pool.take(call.to)
+	_ = to.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+	for n := 1; n > 0; { // until nothing more fits
+		n, _ = to.Write(make([]byte, 1<<20))
+	}
+	client.pool.put(to)
+	call.Shoot()
+	if call.conn != to || call.x.Written || call.request == nil {
+		t.Error("it was shot into a full socket")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if x := call.Do(ctx); x.Failure != FailCancelled {
+		t.Errorf("exchange %+v", x)
+	}
+}
