@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // readBuffer holds the head of most replies.
@@ -58,17 +56,7 @@ func (c *conn) quiet() bool {
 	}
 	_ = c.SetDeadline(time.Time{}) // what the last request left; the next one sets its own
 	raw, err := c.raw.SyscallConn()
-	if err != nil {
-		return false
-	}
-	open := false
-	err = raw.Read(func(fd uintptr) bool {
-		var one [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
-		open = errors.Is(err, syscall.EAGAIN)
-		return true
-	})
-	return err == nil && open
+	return err == nil && silent(raw)
 }
 
 // drained tells that the other side's system has all that was written.
@@ -77,16 +65,7 @@ func (c *conn) drained() bool {
 		return false
 	}
 	raw, err := c.raw.SyscallConn()
-	if err != nil {
-		return false
-	}
-	left := 1
-	err = raw.Control(func(fd uintptr) {
-		if n, err := unix.IoctlGetInt(int(fd), unix.TIOCOUTQ); err == nil {
-			left = n
-		}
-	})
-	return err == nil && left == 0
+	return err == nil && acknowledged(raw)
 }
 
 // during sets when reads and writes fail. The end of ctx, which guard has

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/coder/websocket"
 
@@ -32,6 +33,9 @@ type agentSocket struct {
 	json  strictjson.Reader
 	queue chan queued
 	done  chan struct{} // closed when nothing is taken from queue any more
+
+	pending atomic.Int64  // events that were taken and are not appended yet
+	news    chan struct{} // rings when the reader waits again, and after an append
 }
 
 // serveAgent answers an agent's WebSocket request. match is the one named in
@@ -44,7 +48,7 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 	}
 	a := &agentSocket{
 		client: newClient(kindAgent, h.hub.timing.ping, release), h: h,
-		queue: make(chan queued, appendBatch), done: make(chan struct{}),
+		queue: make(chan queued, appendBatch), done: make(chan struct{}), news: make(chan struct{}, 1),
 	}
 	a.expires.Store(h.hub.now().Add(h.hub.timing.auth).UnixMilli())
 	if err := h.hub.admit(&a.client); err != nil {
@@ -66,6 +70,7 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 		h.log.Debug("websocket handshake failed", slog.Any("error", err))
 		return
 	}
+	a.wire.parked = a.progress
 	go a.run(claims)
 }
 
@@ -185,6 +190,7 @@ func (a *agentSocket) message(no int, typ websocket.MessageType, data []byte) *r
 	if r != nil {
 		return r
 	}
+	a.pending.Add(1)
 	select {
 	case a.queue <- queued{e, len(data), no}:
 	case <-a.done:
@@ -295,6 +301,8 @@ func (a *agentSocket) append(q queued) {
 			a.refuse(q.no, r)
 		}
 	}
+	a.pending.Add(-int64(len(batch)))
+	a.progress()
 }
 
 // notice tells an agent that a message was refused.

@@ -19,12 +19,10 @@
 // a cursor on that tail: no queue and no copy of its own.
 //
 // A pass looks after the readers of all topics that changed: at once for a
-// lone event, and at most every five milliseconds under load. Workers, one less
-// than there are processors, so that rounds do not wait for spectators, write
-// to each socket, in one write that does not wait, what lies between its cursor
-// and the end: no timer, context or goroutine per
-// write, and no allocation. A spectator that has to wait, because its socket
-// is full, because it is behind the tail, or because it says goodbye, is given
+// lone event, and at most every five milliseconds under load. Workers, one per
+// processor, write to each socket, in one write that does not wait, what lies
+// between its cursor and the end: no timer, context or goroutine per write, and
+// no allocation. A spectator that has to wait, because its socket is full, because it is behind the tail, or because it says goodbye, is given
 // a goroutine until that is past; workers pass over it. One lock per
 // connection keeps frames whole: the library, which does the handshake, the
 // reading, pongs and the peer's goodbye, writes through it too.
@@ -74,6 +72,10 @@
 // an hour after the last one. A socket that names no topic and brings no
 // Authorization header has five seconds for its auth message. A newer token of
 // the same match and agent, sent as an auth message, extends an open socket.
+//
+// An answer comes over another connection than the events before it. Hear lets
+// it wait until those that have come to this node are in the log, so that none
+// is of a round that its own answer closed.
 //
 // cmd/arena may import it, nobody else.
 package stream

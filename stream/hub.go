@@ -42,6 +42,7 @@ type timing struct {
 	write  time.Duration // in which a peer must take at least a byte
 	grace  time.Duration // for a goodbye
 	auth   time.Duration // for an agent's auth message
+	hear   time.Duration // how long an answer waits for its agent's events
 
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
@@ -52,7 +53,7 @@ type timing struct {
 func defaultTiming() timing {
 	return timing{
 		pass: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
-		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second,
+		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second, hear: 200 * time.Millisecond,
 		write: time.Second, grace: 2 * time.Second, auth: 5 * time.Second,
 		join: 500 * time.Millisecond, poll: 500 * time.Millisecond, quiet: 10 * time.Second,
 	}

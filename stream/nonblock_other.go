@@ -15,3 +15,5 @@ type nonblock struct{}
 func newNonblock() *nonblock { return nil }
 
 func (*nonblock) write(syscall.RawConn, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func unread(syscall.RawConn) bool { return false }

@@ -54,3 +54,14 @@ func (nb *nonblock) once(fd uintptr) bool {
 		return true
 	}
 }
+
+// unread tells that bytes lie in a socket, while a reader may wait for them.
+func unread(raw syscall.RawConn) bool {
+	some := false
+	_ = raw.Control(func(fd uintptr) { // fails only on a closed connection
+		var one [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		some = err == nil && n > 0
+	})
+	return some
+}

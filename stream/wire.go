@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,8 @@ type wire struct {
 	call    func()          // asks for somebody to flush; nil: whoever writes waits
 	now     func() time.Time
 	timeout time.Duration
+	parked  func()       // called when the reader is about to wait; nil: nobody asks
+	turn    atomic.Int64 // odd while the reader waits for bytes
 
 	mu   sync.Mutex
 	done bool   // a close frame went out, or the connection broke
@@ -39,6 +42,20 @@ type wire struct {
 	rest []byte // goes out before anything else
 	cut  int    // bytes at the head of rest that end a frame that has begun
 }
+
+// Read reads for the library.
+func (w *wire) Read(p []byte) (int, error) {
+	w.turn.Add(1)
+	if w.parked != nil {
+		w.parked()
+	}
+	n, err := w.Conn.Read(p)
+	w.turn.Add(1)
+	return n, err //nolint:wrapcheck // io.Reader: the library compares with io.EOF
+}
+
+// unread tells that bytes lie in the socket. Where nobody can look it is false.
+func (w *wire) unread() bool { return w.raw != nil && unread(w.raw) }
 
 // maxRest bounds what waits for a peer that asks for pongs and takes nothing.
 const maxRest = 4 << 10

@@ -90,6 +90,9 @@ func (a *ask) store(ctx context.Context) error {
 	if a.send == nil {
 		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
 	} else {
+		if hear := a.p.r.o.Hear; hear != nil && a.reply.Outcome == arena.OutcomeAnswered {
+			hear(ctx, a.p.m.ID, a.seat.AgentID) // this answer may close the round
+		}
 		a.settleReply(ctx, a.reply)
 	}
 	e, err := a.p.outcomeEvent(a.answer)

@@ -85,6 +85,9 @@ type Options struct {
 	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 	Observe        func(Observation)
 	Judges         Judges // of leagues whose judge must be asked; nil: their rounds are void
+	// Hear returns when what an agent has sent beside its answer is in the log,
+	// as far as it came to this node, or soon. Nil: nothing waits for it.
+	Hear func(ctx context.Context, matchID, agentID string)
 	// WakeOthers tells other nodes that a match waits for them, after this one
 	// gave it back. It must not block. Nil: their sweep finds it.
 	WakeOthers func()

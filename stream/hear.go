@@ -1,0 +1,50 @@
+package stream
+
+import "context"
+
+// Hear returns when the events are in the log that have come from an agent
+// over its socket to this node, or after 200 ms at the latest. An agent sends events over one
+// connection and its answer over another; the answer closes the round, and what
+// was sent before it shall not be of a round that is over (threat E5).
+func (h *Hub) Hear(ctx context.Context, matchID, agentID string) {
+	s, ok := h.seats.find(seatKey{matchID, agentID})
+	if !ok {
+		return
+	}
+	defer func() { h.seats.release(s, h.now()) }()
+	s.mu.Lock()
+	a := s.socket
+	s.mu.Unlock()
+	if a != nil && !a.allHeard() {
+		a.hear(ctx)
+	}
+}
+
+func (a *agentSocket) hear(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, a.h.hub.timing.hear)
+	defer cancel()
+	for !a.allHeard() {
+		select {
+		case <-a.news:
+		case <-a.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// allHeard tells that the reading goroutine waits for a message, that none lies
+// in the socket, and that what was taken is appended.
+func (a *agentSocket) allHeard() bool {
+	turn := a.wire.turn.Load()
+	return turn%2 == 1 && !a.wire.unread() && a.pending.Load() == 0 && a.wire.turn.Load() == turn
+}
+
+// progress wakes who waits to hear everything.
+func (a *agentSocket) progress() {
+	select {
+	case a.news <- struct{}{}:
+	default:
+	}
+}
