@@ -18,10 +18,8 @@ func compiled(t *testing.T, page string, replace *strings.Replacer) (program str
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "agent")
 	must(t, os.WriteFile(source, []byte(replace.Replace(ofKind(blocksOf(docText(t, page)), "go")[0])), 0o600))
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, source)
-	build.Dir = root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("the snippet of %s does not compile: %v\n%s", page, err, out)
+	if err := goBuild(t.Context(), program, source); err != nil {
+		t.Fatalf("the snippet of %s does not compile: %v", page, err)
 	}
 	return program
 }

@@ -99,11 +99,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 			t.Helper()
 			source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "agent")
 			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(blocks, "go")[0])), 0o600))
-			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, source)
-			build.Dir = root(t)
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("the snippet does not compile: %v\n%s", err, out)
-			}
+			must(t, goBuild(t.Context(), program, source))
 			return []string{program}
 		},
 		"plain": func(t *testing.T, dir string, swap *strings.Replacer) []string {

@@ -50,15 +50,23 @@ func buildArena(t *testing.T) string {
 			return
 		}
 		program.path = filepath.Join(dir, "arena")
-		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-tags", "nomsgpack", "-o", program.path, ".").CombinedOutput()
-		if err != nil {
-			program.err = fmt.Errorf("go build: %w\n%s", err, out)
-		}
+		program.err = goBuild(context.WithoutCancel(t.Context()), program.path, "github.com/agora-arena/arena/cmd/arena")
 	})
 	if program.err != nil {
 		t.Fatal(program.err)
 	}
 	return program.path
+}
+
+// goBuild compiles a program of this module as `make build` does: what that has
+// compiled is in the build cache, and what other flags would compile is not.
+func goBuild(ctx context.Context, program, source string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-trimpath", "-ldflags", "-s -w", "-o", program, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // process is a running `arena serve`.

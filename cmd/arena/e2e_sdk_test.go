@@ -104,10 +104,7 @@ func TestE2E_SDKs(t *testing.T) {
 func startAgent(t *testing.T, arena, name string, command []string, env ...string) (endpoint string) {
 	t.Helper()
 	if name == "go" {
-		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", command[0], root(t)+"/examples/minimal").CombinedOutput()
-		if err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
+		must(t, goBuild(t.Context(), command[0], root(t)+"/examples/minimal"))
 		command = append(command, "-arena", arena, "-addr", "127.0.0.1:0")
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
