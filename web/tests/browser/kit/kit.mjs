@@ -87,22 +87,28 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
-/** Looks at pages at every size in both themes, and keeps their pictures: [address, what is there when it is ready, what to scroll to]. */
+/** Looks at pages at every size in both themes, and keeps their pictures where SCREENS_DIR says: [address, what is there when it is ready, what to scroll to].
+ *  A page comes anew at every size; there the theme changes under it, as the system's does. Pages come in the dark and in the light. */
 export async function look(pages, origin = ORIGIN, kept = {}) {
   for (const [name, [path, ready, place]] of Object.entries(pages)) {
-    for (const size of SIZES) {
-      for (const theme of THEMES) {
-        const { page, faults, close } = await open(path, { ...size, theme, origin, kept });
-        await page.locator(ready).first().waitFor();
-        await page.evaluate(() => document.fonts.ready);
-        await page.waitForLoadState('networkidle').catch(() => {});
+    const { page, faults, close } = await open(path, { ...SIZES[0], theme: THEMES[0], origin, kept });
+    for (const [n, size] of SIZES.entries()) {
+      if (n > 0) {
+        await page.setViewportSize(size);
+        await page.goto(origin + path);
+      }
+      await page.locator(ready).first().waitFor();
+      await page.evaluate(() => document.fonts.ready);
+      await page.waitForLoadState('networkidle').catch(() => {});
+      for (const theme of n % 2 ? THEMES.toReversed() : THEMES) {
+        await page.emulateMedia({ colorScheme: theme });
         if (place) await page.locator(place).first().scrollIntoViewIfNeeded();
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
-        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png` });
-        await close();
+        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled' });
       }
     }
+    await close();
   }
 }
