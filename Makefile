@@ -66,8 +66,9 @@ test-deps:
 
 # SQLite, translated from C, has its memory from an allocator of its own,
 # where the race detector does not look: to watch it proves nothing and is most
-# of what tests with a database cost. What calls it is watched.
-RACE_NOT := -gcflags=modernc.org/...=-race=false
+# of what tests with a database cost. Goja is an interpreter that one goroutine
+# runs to its end. What calls them is watched.
+RACE_NOT := -gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false
 
 .PHONY: test-go
 # Vet is for make lint, which knows more of it.
