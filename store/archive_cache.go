@@ -13,7 +13,7 @@ const (
 	// archiveCacheBytes bounds the packed logs that are kept decoded.
 	archiveCacheBytes = 64 << 20
 	// archiveIdle is how long one is kept that nobody reads.
-	archiveIdle = 10 * time.Minute
+	archiveIdle = 2 * time.Minute
 	// eventBytes is about what an event takes beside its body.
 	eventBytes = 160
 )
@@ -116,9 +116,6 @@ func (c *archiveCache) remove(at *lists.Element) {
 	c.bytes -= p.bytes
 	delete(c.parts, p.key)
 }
-
-// ForgetArchives lets go of decoded logs that nobody has read for ten minutes.
-func (s *Store) ForgetArchives() { s.archives.dropIdle() }
 
 // ArchiveCache gives the bytes that decoded logs take in memory, at most
 // 64 MiB.

@@ -36,6 +36,9 @@ type dialect struct {
 	// compiles says that the driver compiles a text at every call unless it is
 	// prepared.
 	compiles bool
+	// shrink makes every connection of the process give back the pages that it
+	// keeps and does not use now; "" where the engine is another process.
+	shrink string
 	// snapshot makes all statements of a read transaction see one state.
 	snapshot *sql.TxOptions
 	// classify tells what a driver's error means, by its code.
@@ -58,7 +61,7 @@ func sqliteDialect() dialect {
 	return dialect{
 		name: "sqlite", goose: goose.DialectSQLite3,
 		clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-		lanes: 1, compiles: true,
+		lanes: 1, compiles: true, shrink: "PRAGMA shrink_memory",
 		// The driver begins deferred transactions for readers, and WAL gives
 		// such a transaction one state.
 		snapshot: &sql.TxOptions{ReadOnly: true},

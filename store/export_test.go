@@ -133,6 +133,12 @@ const (
 	LastSeasonsQuery = lastSeasons
 )
 
+// BusyCommits is how many make a store busy.
+const BusyCommits = busyCommits
+
+// Committed counts so many transactions more.
+func (s *Store) Committed(n int64) { s.commit.commits.Add(n) }
+
 // Readers gives how many connections for reading are open.
 func (s *Store) Readers() int { return s.reader.Stats().OpenConnections }
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,7 +50,8 @@ type Store struct {
 	packer   *zstd.Encoder // of logs
 	unpacker *zstd.Decoder
 	archives *archiveCache
-	fits     sync.Map // of arena.Fit by league, as they were last read
+	fits     sync.Map     // of arena.Fit by league, as they were last read
+	forgot   atomic.Int64 // commits at the last call of Forget
 
 	once   sync.Once
 	closed error

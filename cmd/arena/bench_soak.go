@@ -26,7 +26,8 @@ type BenchSoakCmd struct {
 	Hostile    int           `default:"300" help:"Hostile agents of every kind, 25 to 1000."`
 	Honest     int           `default:"50" help:"Honest agents, 6 to 500."`
 	Duration   time.Duration `default:"5m" help:"How long, 5s to 3h."`
-	Short      bool          `help:"300 spectators, 50 hostile and 10 honest agents, 10 seconds."`
+	Settle     time.Duration `default:"3m" help:"How long the server is left alone before the crowd comes, and at most after it has left, 1s to 1h."`
+	Short      bool          `help:"300 spectators, 50 hostile and 10 honest agents, 10 seconds; memory is not waited for."`
 	Profile    string        `placeholder:"FILE" help:"Write a profile of the server's processor time while the crowd is there."`
 	Heap       string        `placeholder:"FILE" help:"Write a profile of what is held after all have left."`
 	JSON       bool          `help:"Print one JSON object."`
@@ -39,8 +40,9 @@ never read, honest agents that meet each other, and hostile agents that meet the
 the honest ones. Measured is what honest agents notice: from the POST of a match to the
 first byte of its first task, how long after its deadline a round is closed in which
 somebody does not answer, and how many of their rounds are answered. And what stays
-behind: memory, goroutines and files before the crowd comes and after all have left, and
-how much of it is in caches that have a bound.`
+behind: memory, goroutines and files. Before is a server that has played a match of each
+kind before a few spectators and was then left alone; after is when it has given back what
+the crowd used, by itself, or has not within that time.`
 }
 
 // soakFigures is the whole result.
@@ -72,33 +74,20 @@ type soakFigures struct {
 	Before soakState `json:"before"`
 	Most   soakState `json:"most"`
 	After  soakState `json:"after"`
-}
 
-// soakState is what the server's process holds.
-type soakState struct {
-	Resident   int64 `json:"resident_bytes"` // SQLite's page caches too; 0 where the system does not tell
-	Bytes      int64 `json:"bytes"`          // that Go has from the system
-	Live       int64 `json:"live_bytes"`     // of them in use by objects
-	Caches     int64 `json:"cache_bytes"`    // of those in caches that have a bound
-	Seats      int   `json:"seats"`          // that are remembered, half a kilobyte each
-	Goroutines int   `json:"goroutines"`
-	Files      int   `json:"files"`
-}
-
-// most takes over what is more in another state.
-func (s *soakState) most(o soakState) {
-	s.Resident, s.Bytes, s.Live, s.Caches = max(s.Resident, o.Resident), max(s.Bytes, o.Bytes), max(s.Live, o.Live), max(s.Caches, o.Caches)
-	s.Seats, s.Goroutines, s.Files = max(s.Seats, o.Seats), max(s.Goroutines, o.Goroutines), max(s.Files, o.Files)
+	Settled float64  `json:"settled_seconds"` // from when all had left to when After was taken
+	Left    []string `json:"left"`            // what was still more than before then
 }
 
 // Run measures and prints.
 func (c *BenchSoakCmd) Run(app *App) error {
 	if c.Short {
 		c.Spectators, c.Hostile, c.Honest, c.Duration = 300, 50, 10, 10*time.Second
+		c.Settle = 0
 	}
 	if c.Spectators < 10 || c.Spectators > 15_000 || c.Hostile < 25 || c.Hostile > 1000 || c.Honest < 6 || c.Honest > 500 ||
-		c.Duration < 5*time.Second || c.Duration > 3*time.Hour {
-		return errors.New("want 10 to 15000 spectators, 25 to 1000 hostile and 6 to 500 honest agents, 5s to 3h")
+		c.Duration < 5*time.Second || c.Duration > 3*time.Hour || c.Settle > time.Hour || !c.Short && c.Settle < time.Second {
+		return errors.New("want 10 to 15000 spectators, 25 to 1000 hostile and 6 to 500 honest agents, 5s to 3h, 1s to 1h of rest")
 	}
 	s := &soak{cmd: c, app: app, figures: soakFigures{
 		Spectators: c.Spectators, Hostile: c.Hostile, Honest: c.Honest, Seconds: c.Duration.Seconds(), CPUs: runtime.GOMAXPROCS(0),
@@ -129,34 +118,10 @@ func (f soakFigures) table() string {
   hostile rounds          %s
   deliveries              %d, out of order %d, spectators closed %d
   processor time, s       server %.0f, spectators %.0f, agents %.0f
-
-                            before     most    after
 `, f.Spectators, f.Hostile, f.Honest, f.Seconds, f.CPUs, f.Start.P50, f.Start.P99, f.Start.Worst,
 		f.Deadline.P50, f.Deadline.P99, f.Deadline.Worst, f.HonestAnswered, f.HonestRounds, f.Matches, f.Void, strings.Join(hostile, ", "),
 		f.Deliveries, f.Wrong, f.Closed, f.ServerCPU, f.CrowdCPU, f.AgentsCPU)
-	for _, row := range []struct {
-		name   string
-		figure func(soakState) int64
-		mib    bool
-	}{
-		{"resident, MiB", func(s soakState) int64 { return s.Resident }, true},
-		{"of it Go's memory, MiB", func(s soakState) int64 { return s.Bytes }, true},
-		{"of that objects, MiB", func(s soakState) int64 { return s.Live }, true},
-		{"of those caches, MiB", func(s soakState) int64 { return s.Caches }, true},
-		{"seats remembered", func(s soakState) int64 { return int64(s.Seats) }, false},
-		{"goroutines", func(s soakState) int64 { return int64(s.Goroutines) }, false},
-		{"files", func(s soakState) int64 { return int64(s.Files) }, false},
-	} {
-		fmt.Fprintf(&b, "  %-23s", row.name)
-		for _, s := range []soakState{f.Before, f.Most, f.After} {
-			if n := row.figure(s); row.mib {
-				fmt.Fprintf(&b, " %8.1f", float64(n)/(1<<20))
-			} else {
-				fmt.Fprintf(&b, " %8d", n)
-			}
-		}
-		b.WriteString("\n")
-	}
+	b.WriteString(f.memoryTable())
 	return b.String()
 }
 

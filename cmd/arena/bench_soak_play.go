@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +33,7 @@ type soakTable struct {
 	agents []string // an honest one first
 }
 
-func (s *soak) play(ctx context.Context) error {
+func (s *soak) play(ctx context.Context) (err error) {
 	s.say("registering agents …")
 	tables, err := s.prepare(ctx)
 	if err != nil {
@@ -64,22 +63,45 @@ func (s *soak) play(ctx context.Context) error {
 			}
 		})
 	}
-	s.say("one match of each, for a start …")
-	if err := s.tables(ctx, tables[1:], func() bool { return false }, failed); err != nil {
+	crowd, err := startCrowd(s.app)
+	if err != nil {
 		return err
 	}
-	if _, err := s.arrivals(ctx, http.MethodPost); err != nil {
+	defer func() {
+		err = errors.Join(err, crowd.stop())
+		s.figures.CrowdCPU = cpuOf(crowd.cmd.ProcessState).Seconds()
+	}()
+	if err := s.warm(ctx, crowd, tables, failed); err != nil {
 		return err
 	}
-	s.forget()
-	s.figures.Before = s.held()
-	if err := s.load(ctx, tables, failed); err != nil {
+	if err := s.load(ctx, crowd, tables, failed); err != nil {
 		return err
 	}
 	if err := s.calm(ctx); err != nil {
 		return err
 	}
 	return heapProfile(s.cmd.Heap)
+}
+
+// warm lets every table play a match before a few spectators, so that what is
+// compared with the end is a server that has worked.
+func (s *soak) warm(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) error {
+	few := max(1, min(100, s.cmd.Spectators/10))
+	s.say(fmt.Sprintf("one match of each before %d spectators, for a start …", few))
+	if _, err := crowd.do(crowdOrder{Do: "watch", Group: "first", URL: s.server.url + "/v1/stream?league=" + soakDuels, Count: few}); err != nil {
+		return err
+	}
+	if err := s.tables(ctx, tables[1:], func() bool { return false }, failed); err != nil {
+		return err
+	}
+	if _, err := crowd.do(crowdOrder{Do: "leave", Group: "first"}); err != nil {
+		return err
+	}
+	if _, err := s.arrivals(ctx, http.MethodPost); err != nil {
+		return err
+	}
+	s.forget()
+	return s.rest(ctx)
 }
 
 // prepare makes the leagues and the agents, and seats them.
@@ -156,15 +178,7 @@ func (s *soak) register(ctx context.Context, i int, endpoint string) (id string,
 }
 
 // load is the soak itself: the crowd comes, all tables play, the crowd leaves.
-func (s *soak) load(ctx context.Context, tables []soakTable, failed chan error) (err error) {
-	crowd, err := startCrowd(s.app)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		err = errors.Join(err, crowd.stop())
-		s.figures.CrowdCPU = cpuOf(crowd.cmd.ProcessState).Seconds()
-	}()
+func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) error {
 	long := tables[0]
 	match, err := s.post(ctx, &long)
 	if err != nil {
@@ -389,89 +403,10 @@ func (s *soak) sumUp(arrivals map[string]int64) {
 	s.matches, s.late = map[string]*soakMatch{}, nil // a map that is cleared keeps its size
 }
 
-// sample notes the most that the process holds.
-func (s *soak) sample(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		s.figures.Most.most(s.state())
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// held is what the process holds without the idle connections to agents that
-// health checks keep.
-func (s *soak) held() soakState {
-	s.server.client.CloseIdle()
-	_ = memoryUsed() // gives back what can be
-	return s.state()
-}
-
-// state is what the process holds now.
-func (s *soak) state() soakState {
-	streams := s.server.hub.Stats()
-	held := soakState{
-		Resident: residentMemory(), Caches: int64(streams.Tails + streams.Pages + s.server.store.ArchiveCache()), Seats: streams.Seats,
-		Goroutines: runtime.NumGoroutine(), Files: openFiles(),
-	}
-	held.Bytes, held.Live = heldMemory()
-	return held
-}
-
-// calm waits until what the crowd used has been given back: the last health
-// checks end, and logs are archived half a minute after their matches. The
-// state told is that with the fewest goroutines: a sweep of health checks has
-// its own.
-func (s *soak) calm(ctx context.Context) error {
-	s.say("waiting for the end of what is left …")
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for range 90 {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if now := s.held(); s.figures.After.Goroutines == 0 || now.Goroutines <= s.figures.After.Goroutines {
-			s.figures.After = now
-		}
-		if a, b := s.figures.After, s.figures.Before; a.Goroutines <= b.Goroutines && a.Files <= b.Files && a.Live <= b.Live*11/10 {
-			break
-		}
-	}
-	return nil
-}
-
-// residentMemory is what the process has of the machine's memory, in bytes.
-func residentMemory() int64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "\nRssAnon:")
-	var kib int64
-	_, _ = fmt.Sscan(rest, &kib)
-	return kib << 10
-}
-
 // cpuOf is what a process that has ended used of the processors.
 func cpuOf(ended *os.ProcessState) time.Duration {
 	if ended == nil {
 		return 0
 	}
 	return ended.UserTime() + ended.SystemTime()
-}
-
-// openFiles counts the files that this process has open; 0 where the system
-// does not tell.
-func openFiles() int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(entries) - 1 // the one that read the list
 }

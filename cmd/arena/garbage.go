@@ -46,3 +46,20 @@ func liveBytes() uint64 {
 	rtmetrics.Read(s)
 	return s[0].Value.Uint64()
 }
+
+// spareMemory gives back to the system what the run-time keeps for the next
+// allocations. It would do so by itself only as far as spareGarbage needs it,
+// and first looks for garbage two minutes after the last collection.
+type spareMemory struct{ allocated uint64 } // bytes until the last call
+
+// giveBack collects and gives back, unless so much was allocated since the
+// last call that it is needed again at once. It is for every half minute.
+func (m *spareMemory) giveBack() {
+	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	rtmetrics.Read(s)
+	since := s[0].Value.Uint64() - m.allocated
+	m.allocated += since
+	if since < spareGarbage {
+		debug.FreeOSMemory()
+	}
+}

@@ -22,6 +22,7 @@ type job struct {
 }
 
 func (s *server) jobs() []job {
+	var spare spareMemory
 	return []job{
 		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
@@ -32,7 +33,11 @@ func (s *server) jobs() []job {
 		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
-		{name: "memory", every: time.Minute, each: true, run: func(context.Context) error { s.store.ForgetArchives(); return nil }},
+		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
+			err := s.store.Forget(ctx)
+			spare.giveBack()
+			return err
+		}},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
 		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
