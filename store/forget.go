@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"modernc.org/sqlite"
+)
 
 // busyCommits is how many transactions a store that is used commits between
 // two calls of Forget. The timetable alone makes a tenth of it.
@@ -17,4 +21,36 @@ func (s *Store) Forget(ctx context.Context) error {
 	}
 	_, err := s.reader.ExecContext(ctx, s.d.shrink)
 	return s.wrap(err, "let go of pages")
+}
+
+// PageBytes gives the bytes of the pages that connections to SQLite keep; 0 on
+// another engine. It waits until each connection is free.
+func (s *Store) PageBytes(ctx context.Context) (int, error) {
+	if s.d.shrink == "" {
+		return 0, nil
+	}
+	written, err := s.writer.pageBytes(ctx)
+	if err != nil {
+		return 0, s.wrap(err, "count pages")
+	}
+	read, err := s.reader.pageBytes(ctx)
+	return written + read, s.wrap(err, "count pages")
+}
+
+func (h *handle) pageBytes(ctx context.Context) (sum int, err error) {
+	for range max(1, h.Stats().OpenConnections) {
+		c, err := h.Conn(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer c.Close() //nolint:errcheck // goes back; not before the end, or the next one would be the same
+		if err := c.Raw(func(conn any) error {
+			bytes, _, err := conn.(sqlite.DBStatus).Status(sqlite.DBStatusCacheUsed, false)
+			sum += bytes
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
 }

@@ -1,10 +1,7 @@
 package store_test
 
 import (
-	"database/sql"
 	"testing"
-
-	"modernc.org/sqlite"
 
 	"github.com/agora-arena/arena/store"
 )
@@ -34,35 +31,30 @@ func TestStore_Forget(t *testing.T) { //nolint:tparallel // see above
 			t.Fatal(err)
 		}
 	}
+	pages := func() int {
+		t.Helper()
+		bytes, err := s.PageBytes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes
+	}
+	const few, many = 1 << 20, 4 << 20
+	if n := pages(); n < many {
+		t.Errorf("written: only %d bytes of pages", n)
+	}
 	forget()
-	if w, r := pages(t, s.Writer()), pages(t, s.Reader()); w > 1<<20 || r > 1<<20 {
-		t.Errorf("quiet: %d bytes of pages for the writer, %d for readers", w, r)
+	if n := pages(); n > few {
+		t.Errorf("quiet: %d bytes of pages", n)
 	}
 	read()
 	s.Committed(store.BusyCommits)
 	forget()
-	if n := pages(t, s.Reader()); n < 1<<20 {
+	if n := pages(); n < many {
 		t.Errorf("busy: only %d bytes of pages", n)
 	}
 	forget()
-	if n := pages(t, s.Reader()); n > 1<<20 {
+	if n := pages(); n > few {
 		t.Errorf("quiet again: %d bytes of pages", n)
 	}
-}
-
-// pages gives the bytes of pages that a connection keeps.
-func pages(t *testing.T, db *sql.DB) (bytes int) {
-	t.Helper()
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close() //nolint:errcheck // goes back to where it was
-	if err := c.Raw(func(driver any) (err error) {
-		bytes, _, err = driver.(sqlite.DBStatus).Status(sqlite.DBStatusCacheUsed, false)
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return bytes
 }

@@ -75,6 +75,9 @@ type soakFigures struct {
 	Most   soakState `json:"most"`
 	After  soakState `json:"after"`
 
+	PagesBefore int64 `json:"before_page_bytes"` // SQLite's
+	PagesAfter  int64 `json:"after_page_bytes"`
+
 	Settled float64  `json:"settled_seconds"` // from when all had left to when After was taken
 	Left    []string `json:"left"`            // what was still more than before then
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	rtmetrics "runtime/metrics"
 	"strings"
 	"time"
 )
@@ -13,11 +14,12 @@ import (
 // lie idle until the next health check are not counted.
 type soakState struct {
 	Resident   int64 `json:"resident_bytes"` // 0 where the system does not tell
-	Outside    int64 `json:"outside_bytes"`  // of them not Go's: nearly all is SQLite's
+	Outside    int64 `json:"outside_bytes"`  // of it not Go's: nearly all is SQLite's
 	Bytes      int64 `json:"go_bytes"`       // that Go has from the system
-	Live       int64 `json:"live_bytes"`     // of them in objects, when garbage was last collected
-	Streams    int64 `json:"stream_bytes"`   // of those events for spectators
-	Archives   int64 `json:"archive_bytes"`  // of those decoded logs
+	Live       int64 `json:"live_bytes"`     // of these in objects, when garbage was last collected
+	Runtime    int64 `json:"runtime_bytes"`  // of Go's, stacks and the run-time's own records
+	Streams    int64 `json:"stream_bytes"`   // of the objects, events for spectators
+	Archives   int64 `json:"archive_bytes"`  // of the objects, decoded logs
 	Seats      int   `json:"seats"`          // that are remembered, half a kilobyte each
 	Goroutines int   `json:"goroutines"`
 	Files      int   `json:"files"`
@@ -26,7 +28,7 @@ type soakState struct {
 // most takes over what is more in another state.
 func (s *soakState) most(o soakState) {
 	s.Resident, s.Outside = max(s.Resident, o.Resident), max(s.Outside, o.Outside)
-	s.Bytes, s.Live = max(s.Bytes, o.Bytes), max(s.Live, o.Live)
+	s.Bytes, s.Live, s.Runtime = max(s.Bytes, o.Bytes), max(s.Live, o.Live), max(s.Runtime, o.Runtime)
 	s.Streams, s.Archives, s.Seats = max(s.Streams, o.Streams), max(s.Archives, o.Archives), max(s.Seats, o.Seats)
 	s.Goroutines, s.Files = max(s.Goroutines, o.Goroutines), max(s.Files, o.Files)
 }
@@ -47,8 +49,9 @@ var soakMemory = []struct {
 	{"outside Go: SQLite", func(s soakState) int64 { return s.Outside }},
 	{"Go's memory", func(s soakState) int64 { return s.Bytes }},
 	{"of it live objects", func(s soakState) int64 { return s.Live }},
-	{"of those streams", func(s soakState) int64 { return s.Streams }},
-	{"of those decoded logs", func(s soakState) int64 { return s.Archives }},
+	{"of it the run-time's", func(s soakState) int64 { return s.Runtime }},
+	{"of objects streams", func(s soakState) int64 { return s.Streams }},
+	{"of objects old logs", func(s soakState) int64 { return s.Archives }},
 }
 
 // soakSpare is what may be more afterwards than before although all was given
@@ -98,6 +101,7 @@ func (f soakFigures) memoryTable() string {
 		}
 		b.WriteString("\n")
 	}
+	fmt.Fprintf(&b, "  SQLite keeps %.1f MiB of pages, before it was %.1f\n", float64(f.PagesAfter)/(1<<20), float64(f.PagesBefore)/(1<<20))
 	if len(f.Left) > 0 {
 		fmt.Fprintf(&b, "  %.0f s after all had left still more than before: %s\n", f.Settled, strings.Join(f.Left, ", "))
 	} else {
@@ -115,6 +119,7 @@ func (s *soak) state() soakState {
 		Archives: int64(s.server.store.ArchiveCache()), Seats: streams.Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
 	}
 	held.Bytes, _ = heldMemory()
+	held.Runtime = runtimeMemory()
 	held.Outside = max(0, held.Resident-held.Bytes)
 	return held
 }
@@ -137,11 +142,15 @@ func (s *soak) sample(ctx context.Context) {
 // files are the fewest that were seen: a sweep of health checks has its own.
 func (s *soak) rest(ctx context.Context) error {
 	s.say(fmt.Sprintf("%v of rest …", s.cmd.Settle))
-	s.figures.Before = s.state()
-	return s.watch(ctx, s.cmd.Settle, func(now soakState, _ time.Duration) bool {
-		s.figures.Before = now.fewest(s.figures.Before)
+	f := &s.figures
+	f.Before = s.state()
+	if err := s.watch(ctx, s.cmd.Settle, func(now soakState, _ time.Duration) bool {
+		f.Before = now.fewest(f.Before)
 		return false
-	})
+	}); err != nil {
+		return err
+	}
+	return s.pages(ctx, &f.PagesBefore)
 }
 
 // calm waits until what the crowd used has been given back, or until the
@@ -150,11 +159,22 @@ func (s *soak) calm(ctx context.Context) error {
 	s.say("waiting for what is given back …")
 	f, memory, limit := &s.figures, s.cmd.Settle > 0, max(s.cmd.Settle, 90*time.Second)
 	f.After = s.state()
-	return s.watch(ctx, limit, func(now soakState, after time.Duration) bool {
+	if err := s.watch(ctx, limit, func(now soakState, after time.Duration) bool {
 		f.After, f.Settled = now.fewest(f.After), after.Seconds()
 		f.Left = f.After.left(f.Before, memory)
 		return len(f.Left) == 0
-	})
+	}); err != nil {
+		return err
+	}
+	return s.pages(ctx, &f.PagesAfter)
+}
+
+// pages takes what SQLite keeps of pages. Not while the server is watched: it
+// uses every connection.
+func (s *soak) pages(ctx context.Context, bytes *int64) error {
+	n, err := s.server.store.PageBytes(ctx)
+	*bytes = int64(n)
+	return err
 }
 
 // watch looks at what the process holds now and every second, until back or
@@ -179,6 +199,21 @@ func (s *soak) watch(ctx context.Context, limit time.Duration, back func(now soa
 			return ctx.Err()
 		}
 	}
+}
+
+// runtimeMemory is what stacks and the run-time's records take of Go's memory,
+// in bytes.
+func runtimeMemory() int64 {
+	heap := []rtmetrics.Sample{
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+	}
+	rtmetrics.Read(heap)
+	rest := heap[0].Value.Uint64()
+	for _, s := range heap[1:] {
+		rest -= s.Value.Uint64()
+	}
+	return int64(rest) //nolint:gosec // G115: far below 2^63
 }
 
 // residentMemory is what the process has of the machine's memory, in bytes,

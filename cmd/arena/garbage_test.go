@@ -1,9 +1,12 @@
 package main
 
 import (
+	"path/filepath"
 	"runtime"
 	rtmetrics "runtime/metrics"
+	"slices"
 	"testing"
+	"time"
 )
 
 func TestGarbagePercent(t *testing.T) {
@@ -35,6 +38,37 @@ func TestSpareMemory_giveBack(t *testing.T) { //nolint:tparallel // see above
 	m.giveBack()
 	if bytes, n := memoryAndCollections(); n == forced || before-bytes < spareGarbage {
 		t.Errorf("quiet: collected %d times, %d bytes given back", n-forced, before-bytes)
+	}
+}
+
+// TestJobs_memory: the timetable of a server that nobody uses lets go of
+// SQLite's pages and of garbage. Not parallel: see above.
+func TestJobs_memory(t *testing.T) { //nolint:tparallel // see above
+	cfg, err := Load(Sources{Flags: map[string]string{
+		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": e2eAdmin,
+		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"),
+	}})
+	must(t, err)
+	node, err := newServer(t.Context(), cfg, discard(), serverOptions{})
+	must(t, err)
+	defer func() { must(t, node.Close()) }()
+	jobs := node.jobs()
+	memory := jobs[slices.IndexFunc(jobs, func(j job) bool { return j.name == "memory" })]
+	if !memory.each || memory.every > time.Minute {
+		t.Errorf("runs on each node: %t, every %s", memory.each, memory.every)
+	}
+	must(t, memory.run(t.Context())) // counts what was allocated so far
+	_, err = node.store.Leagues(t.Context())
+	must(t, err)
+	pages, err := node.store.PageBytes(t.Context())
+	must(t, err)
+	_, forced := memoryAndCollections()
+	must(t, memory.run(t.Context()))
+	if _, n := memoryAndCollections(); n == forced {
+		t.Error("garbage stays")
+	}
+	if left, err := node.store.PageBytes(t.Context()); err != nil || left >= pages {
+		t.Errorf("%d bytes of SQLite's pages, %d before, %v", left, pages, err)
 	}
 }
 
