@@ -9,7 +9,7 @@ import (
 // TestStore_Forget: a store that little is written to gives its pages back,
 // one that works keeps them. Not parallel: all connections of the process
 // share their pages.
-func TestStore_Forget(t *testing.T) { //nolint:tparallel // see above
+func TestStore_Forget(t *testing.T) {
 	s := openStore(t, sqliteURL(t))
 	for _, text := range []string{
 		"CREATE TABLE pages (b BLOB)",

@@ -118,7 +118,7 @@ func (s *soak) state() soakState {
 		Resident: residentMemory(), Live: int64(liveBytes()), Streams: int64(streams.Tails + streams.Pages), //nolint:gosec // G115: far below 2^63
 		Archives: int64(s.server.store.ArchiveCache()), Seats: streams.Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
 	}
-	held.Bytes, _ = heldMemory()
+	held.Bytes = heldMemory()
 	held.Runtime = runtimeMemory()
 	held.Outside = max(0, held.Resident-held.Bytes)
 	return held
@@ -205,8 +205,11 @@ func (s *soak) watch(ctx context.Context, limit time.Duration, back func(now soa
 // in bytes.
 func runtimeMemory() int64 {
 	heap := []rtmetrics.Sample{
-		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
 	}
 	rtmetrics.Read(heap)
 	rest := heap[0].Value.Uint64()

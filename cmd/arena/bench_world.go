@@ -170,16 +170,14 @@ func memoryUsed() int64 {
 	for range 3 { // stacks and what finalizers free take more than one round
 		debug.FreeOSMemory()
 	}
-	bytes, _ := heldMemory()
-	return bytes
+	return heldMemory()
 }
 
-// heldMemory is what this process holds now, and how much of it is objects, of
-// which some may be garbage.
-func heldMemory() (bytes, objects int64) {
-	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+// heldMemory is what this process holds now, in bytes.
+func heldMemory() int64 {
+	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	rtmetrics.Read(s)
-	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()), int64(s[2].Value.Uint64()) //nolint:gosec // G115: far below 2^63
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()) //nolint:gosec // G115: far below 2^63
 }
 
 // bareStream does the least that a server of WebSockets can do: one write for

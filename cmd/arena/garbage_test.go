@@ -22,7 +22,7 @@ func TestGarbagePercent(t *testing.T) {
 
 // TestSpareMemory_giveBack: a process that does little gives back what it
 // does not need, one that works does not. Not parallel: others allocate too.
-func TestSpareMemory_giveBack(t *testing.T) { //nolint:tparallel // see above
+func TestSpareMemory_giveBack(t *testing.T) {
 	var m spareMemory
 	m.giveBack() // counts what was allocated so far
 	crowd := make([]byte, 2*spareGarbage)
@@ -43,7 +43,7 @@ func TestSpareMemory_giveBack(t *testing.T) { //nolint:tparallel // see above
 
 // TestJobs_memory: the timetable of a server that nobody uses lets go of
 // SQLite's pages and of garbage. Not parallel: see above.
-func TestJobs_memory(t *testing.T) { //nolint:tparallel // see above
+func TestJobs_memory(t *testing.T) {
 	cfg, err := Load(Sources{Flags: map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": e2eAdmin,
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"),
@@ -77,6 +77,5 @@ func TestJobs_memory(t *testing.T) { //nolint:tparallel // see above
 func memoryAndCollections() (bytes int64, forced uint64) {
 	s := []rtmetrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
 	rtmetrics.Read(s)
-	bytes, _ = heldMemory()
-	return bytes, s[0].Value.Uint64()
+	return heldMemory(), s[0].Value.Uint64()
 }
