@@ -31,6 +31,10 @@ import (
 // all for a moment.
 const readerIdle = 10 * time.Second
 
+// packWindow is how far back the compressor of logs looks, in bytes. It keeps
+// about twice that; the default is eight times as much.
+const packWindow = 1 << 20
+
 // Options are the parts that a Store needs. All are required.
 type Options struct {
 	Logger *slog.Logger
@@ -67,7 +71,8 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	}
 	s := &Store{log: o.Logger, now: o.Now, archives: newArchiveCache(archiveCacheBytes, o.Now)}
 	var err error
-	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true)); err != nil {
+	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(packWindow)); err != nil {
 		return nil, fmt.Errorf("make compressor: %w", err)
 	}
 	if s.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0)); err != nil {
