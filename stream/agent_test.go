@@ -95,6 +95,8 @@ func TestAgent_Token(t *testing.T) {
 		{"unknown", "", "Bearer nonsense"},
 		{"no_bearer", "", "Basic abc"},
 		{"empty", "", "Bearer "},
+		{"another_scheme", "", "Basic " + token},
+		{"no_scheme", "", token},
 		{"unknown_with_match", "?match=m_1", "Bearer nonsense"},
 		{"other_match", "?match=m_7", "Bearer " + token},
 		{"no_seat", "", "Bearer " + stranger},

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -189,6 +191,43 @@ func TestAPI_listStandings(t *testing.T) {
 	w.do("GET", "/v1/leagues/none/standings", "", nil).is(404)
 }
 
+// firsts is a store in which every agent that has entered quiz is ranked first.
+type firsts struct{ Store }
+
+func (s firsts) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
+	standings, err := s.Store.Standings(ctx, league, now)
+	for i := range standings {
+		standings[i].Rank = 1
+	}
+	return standings, err
+}
+
+func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]arena.Rating, error) {
+	ratings := map[string][]arena.Rating{}
+	for _, id := range ids {
+		ratings[id] = []arena.Rating{{League: "quiz", AgentID: id, Melo: arena.StartRating}}
+	}
+	return ratings, nil
+}
+
+// While a table is frozen, no page of an agent tells its rank. Threat F1.
+func TestAPI_frozenRanks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.Store = firsts{o.Store} })
+	w.league("quiz", nil)
+	id := w.agent(w.alice, "steady", "quiz")
+	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)
+	for _, frozen := range []bool{false, true} {
+		for _, path := range []string{"/v1/agents/" + id, "/v1/agents/" + id + "/ratings", "/v1/agents?league=quiz"} {
+			if r := w.do("GET", path, w.alice, nil).is(200); strings.Contains(string(r.body), `"rank":1`) == frozen {
+				t.Errorf("frozen %t, %s: %s", frozen, path, r.body)
+			}
+		}
+		w.do("POST", "/v1/leagues/quiz/freeze", w.admin, nil)
+		w.now.Add(time.Hour.Milliseconds()) // ranks are kept for a while
+	}
+}
+
 // shownSeason is what a season shows to whoever may see it.
 type shownSeason struct {
 	Frozen   bool
@@ -240,13 +279,18 @@ func TestAPI_seasons(t *testing.T) {
 		t.Errorf("season %+v", v)
 	}
 
-	// Frozen: results are for admins.
+	// Frozen: results are for admins. Threat F1.
 	w.do("POST", "/v1/leagues/cup/start", w.admin, nil).is(200)
 	w.do("POST", "/v1/leagues/cup/freeze", w.admin, nil).is(200)
 	for token, shown := range map[string]bool{"": false, w.alice: false, w.admin: true} {
 		v := into[shownSeason](w.do("GET", "/v1/leagues/cup/seasons/1", token, nil).is(200))
 		if p := v.Rounds[0].Pairings[0]; v.Frozen == shown || (len(v.Table) == 1) != shown || (p.Result != "") != shown || (p.Agents[0].Score != nil) != shown {
 			t.Errorf("frozen season: %+v", v)
+		}
+		for _, path := range []string{"/v1/leagues/cup/rounds", "/v1/leagues/cup/rounds?season=1"} {
+			if r := w.do("GET", path, token, nil).is(200); strings.Contains(string(r.body), want) != shown || strings.Contains(string(r.body), `"result":"forfeit"`) != shown {
+				t.Errorf("%s of a frozen league: %s", path, r.body)
+			}
 		}
 	}
 

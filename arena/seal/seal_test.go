@@ -2,6 +2,7 @@ package seal_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -25,7 +26,8 @@ func TestEvent_HidesTextKeepsWhoDoesWhat(t *testing.T) {
 		{arena.EventIntermediate, `{"data":{"x":["Canberra"]}}`, nil},
 		{arena.EventAnswer, `{"final":true,"value":"Canberra"}`, []string{"final"}},
 		{arena.EventError, `{"message":"Canberra","fatal":false}`, []string{"fatal"}},
-		{arena.EventSeatOutcome, `{"outcome":"answered","elapsed_ms":340,"attempts":1,"answer":"Canberra","confidence":0.95}`, []string{"outcome", "elapsed_ms", "attempts"}},
+		{arena.EventSeatOutcome, `{"outcome":"answered","elapsed_ms":340,"attempts":1,"answer":"Canberra","confidence":0.95,` +
+			`"reasoning":"r","subagents_used":["s"],"tools_used":["t"],"tokens":7,"latency_ms":3}`, []string{"outcome", "elapsed_ms", "attempts"}},
 	}
 	for _, c := range cases {
 		t.Run(string(c.kind), func(t *testing.T) {
@@ -73,14 +75,40 @@ func TestEvent_HidesTextKeepsWhoDoesWhat(t *testing.T) {
 }
 
 // Four options can be hashed by anyone: only the nonce keeps a commitment to
-// one of them from being guessed.
+// one of them from being guessed. So no two are alike, and no byte of it is
+// known before. Threat F1.
 func TestEvent_CommitmentsOfEqualAnswersDiffer(t *testing.T) {
 	t.Parallel()
 	e := arena.Event{Type: arena.EventSeatOutcome, Body: json.RawMessage(`{"outcome":"answered","answer":"B"}`)}
-	a, errA := seal.Event(e)
-	b, errB := seal.Event(e)
-	if errA != nil || errB != nil || bytes.Equal(a.Body, b.Body) {
-		t.Errorf("commitments of equal answers are equal: %s, %v, %v", a.Body, errA, errB)
+	const events = 64
+	commitments := map[string]bool{}
+	var values [16]map[byte]bool // of each byte
+	for range events {
+		sealed, err := seal.Event(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commitments[string(sealed.Body)] = true
+		var hidden struct{ Nonce string }
+		err = json.Unmarshal(sealed.Hidden, &hidden)
+		nonce, decodeErr := base64.RawURLEncoding.DecodeString(hidden.Nonce)
+		if err != nil || decodeErr != nil || len(nonce) != len(values) {
+			t.Fatalf("nonce %q: %v, %v", hidden.Nonce, err, decodeErr)
+		}
+		for i, b := range nonce {
+			if values[i] == nil {
+				values[i] = map[byte]bool{}
+			}
+			values[i][b] = true
+		}
+	}
+	if len(commitments) != events {
+		t.Errorf("%d commitments to %d equal answers", len(commitments), events)
+	}
+	for i, seen := range values {
+		if len(seen) < 8 { // of 64 random ones there are fewer in one of 10^90
+			t.Errorf("byte %d of the nonce has %d values", i, len(seen))
+		}
 	}
 }
 

@@ -1,0 +1,158 @@
+package stream
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// What another node has committed, and this one has not heard of, is in the
+// log: who names a place in it gets what follows, and no resync. Threat V4.
+func TestSpectator_Since_not_heard_of(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(3)
+	watcher := b.dial(t, "?match=m_1", nil)
+	watcher.next()
+	for range 5 {
+		b.log.commit(arena.Event{})
+	}
+	p := b.dial(t, "?match=m_1&since=6", nil)
+	if hello := p.next(); hello.Resync || hello.Seq != 8 {
+		t.Errorf("hello %s", hello.raw)
+	}
+	slice(t, p.until(8), 7, 8)
+	slice(t, watcher.until(8), 4, 8)
+	b.log.commit(arena.Event{})
+	if hello := b.dial(t, "?match=m_1&since=10", nil).next(); !hello.Resync || hello.Seq != 9 {
+		t.Errorf("hello %s", hello.raw)
+	}
+}
+
+// Who comes back to a match that has ended meanwhile gets the rest, and only
+// who has all of it hears that there is nothing more. Threat V4.
+func TestSpectator_SSE_after_the_end(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	b.publish(3)
+	b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventMatchFinished}))
+	for query, last := range map[string]string{"?match=m_1&since=2": "", "?match=m_1": "2", "?match=m_1&since=4": "2"} {
+		s := b.events(t, query, last)
+		if s.resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s after %q: status %d", query, last, s.resp.StatusCode)
+		}
+		slice(t, s.until(4), 3, 4)
+	}
+	if s := b.events(t, "?match=m_1", "4"); s.resp.StatusCode != http.StatusNoContent {
+		t.Errorf("after the last: status %d", s.resp.StatusCode)
+	}
+}
+
+// A browser that comes back with the id of an event, to a topic that has no
+// ids, is let in: there is no place to go on from.
+func TestSpectator_SSE_id_without_a_log(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	for _, query := range []string{"?league=" + league, "?lobby=1"} {
+		s := b.events(t, query, "7")
+		if hello, _ := s.next(); hello.Type != "hello" || hello.Resync {
+			t.Errorf("%s: status %d, hello %s", query, s.resp.StatusCode, hello.raw)
+		}
+	}
+}
+
+// That the match's row says that it is over ends no stream before the rest of
+// the log has been sent, whatever the last event is. Threat V4.
+func TestTopic_Over_with_the_last_event(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.gap = time.Hour }) // the test reads the log
+	b.log.match("m_1", arena.VisibilityLive)
+	for range 5 {
+		b.log.commit(arena.Event{})
+	}
+	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
+	defer b.hub.letGo(topic)
+	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3})
+	reader := &spectator{form: formMessage, seq: 3}
+	topic.attach(reader)
+	defer topic.detach(reader)
+	next := func(want step, events int) {
+		t.Helper()
+		if _, n, do := topic.next(reader); do != want || n != events {
+			t.Errorf("told to do %d, with %d events; want %d, with %d", do, n, want, events)
+		}
+	}
+	next(stepWait, 0)
+	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchCancelled, Seq: 5})
+	next(stepWait, 0)
+	topic.take(b.log.rows("m_1")[3:4], false, nil)
+	next(stepSend, 1)
+	next(stepWait, 0)
+	topic.take(b.log.rows("m_1")[4:], false, nil)
+	next(stepSend, 1)
+	next(stepOver, 0)
+}
+
+// Rows that do not follow each other, and a read that failed, leave nothing
+// out: what is missing is read again. Threat V4.
+func TestTopic_Take_leaves_nothing_out(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(s *settings) { s.timing.gap = time.Hour }) // the test reads the log
+	b.log.match("m_1", arena.VisibilityLive)
+	for range 4 {
+		b.log.commit(arena.Event{})
+	}
+	rows := b.log.rows("m_1")
+	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
+	defer b.hub.letGo(topic)
+	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchRunning})
+	reader := &spectator{form: formMessage}
+	topic.attach(reader)
+	defer topic.detach(reader)
+	behind := func() bool {
+		topic.mu.Lock()
+		defer topic.mu.Unlock()
+		return topic.behind()
+	}
+	topic.link(true) // there may be more than anybody has told
+	topic.mu.Lock()
+	topic.stale = false // a read is under way
+	topic.mu.Unlock()
+	if topic.take(nil, true, errors.New("the log is away")) || !behind() {
+		t.Error("a read that failed counts as one that found nothing")
+	}
+	topic.take([]arena.Event{rows[0], rows[2], rows[3]}, false, nil)
+	if head, _, _ := topic.position(); head != 1 || !behind() {
+		t.Errorf("after rows 1, 3 and 4 the topic stands at %d", head)
+	}
+	topic.take(rows[1:], false, nil)
+	if _, n, do := topic.next(reader); do != stepSend || n != 4 {
+		t.Errorf("told to do %d, with %d events of 4", do, n)
+	}
+}
+
+// What a league carried while somebody was on the way in, before hello was
+// sent, is past: there is no log to read it from.
+func TestTopic_Attach_without_a_log(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	topic := b.hub.acquire(topicKey{topicLeague, league})
+	defer b.hub.letGo(topic)
+	reader := &spectator{form: formMessage}
+	reader.seq, _, _ = topic.position()
+	topic.count([]byte(`{}`))
+	topic.attach(reader)
+	defer topic.detach(reader)
+	if _, n, do := topic.next(reader); do != stepWait || n != 0 {
+		t.Errorf("told to do %d, with %d events", do, n)
+	}
+	topic.count([]byte(`{}`))
+	if _, n, do := topic.next(reader); do != stepSend || n != 1 {
+		t.Errorf("told to do %d, with %d events of 1", do, n)
+	}
+}
