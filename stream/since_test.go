@@ -2,9 +2,13 @@ package stream
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -154,5 +158,63 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	topic.count([]byte(`{}`))
 	if _, n, do := topic.next(reader); do != stepSend || n != 1 {
 		t.Errorf("told to do %d, with %d events of 1", do, n)
+	}
+}
+
+// A log that lacks a row is not shown as if it were whole: who reads it gets
+// what comes before, and is told that something is wrong. Threat V4.
+func TestSpectator_Log_with_a_gap(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	b.log.match("m_1", arena.VisibilityLive)
+	for range 4 {
+		b.log.commit(arena.Event{})
+	}
+	b.log.mu.Lock()
+	b.log.events["m_1"] = slices.Delete(b.log.events["m_1"], 2, 3)
+	b.log.mu.Unlock()
+	for _, batch := range []string{"", "&batch=1"} {
+		p := b.dial(t, "?match=m_1&since=0"+batch, nil)
+		p.next()
+		code, got := p.rest()
+		if code != closeInternal {
+			t.Errorf("closed with %d", code)
+		}
+		slice(t, got, 1, 2)
+	}
+}
+
+// told is a bus that keeps what is published.
+type told struct {
+	Bus
+	messages []string
+}
+
+func (b *told) Publish(topic string, payload []byte) {
+	b.messages = append(b.messages, topic+" "+string(payload))
+}
+
+// A message to other nodes numbers its events by the first one: what does not
+// follow, or is of another match, begins a message of its own. Threat V4.
+func TestHub_Publish_runs(t *testing.T) {
+	t.Parallel()
+	bus := &told{}
+	h, err := NewHub(Options{Source: newMemoryLog(), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	var events []arena.Event
+	for _, at := range []struct {
+		match string
+		seq   int64
+	}{{"m_1", 1}, {"m_1", 2}, {"m_1", 4}, {"m_2", 5}, {"m_1", 6}} {
+		events = append(events, arena.Event{MatchID: at.match, Seq: at.seq, Type: arena.EventThinking})
+	}
+	h.Publish(league, events...)
+	line := func(n int) string { return "\n" + string(events[n].AppendJSON(nil)) }
+	want := []string{"match:m_1 .1" + line(0) + line(1), "match:m_1 .4" + line(2), "match:m_2 .5" + line(3), "match:m_1 .6" + line(4)}
+	if diff := cmp.Diff(want, bus.messages); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }

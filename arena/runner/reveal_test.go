@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -22,6 +24,22 @@ func TestRevealBody(t *testing.T) {
 		want, err := json.Marshal(body)
 		if got := revealBody(hidden[:n]); err != nil || string(got) != string(want) {
 			t.Errorf("got %s, want %s, %v", got, want, err)
+		}
+	}
+}
+
+// An answer is shown at once only where the match is known to be live; what is
+// not known to be open stays shut. Threat F1.
+func TestPlay_outcomeEvent_sealed(t *testing.T) {
+	t.Parallel()
+	for visibility, open := range map[arena.Visibility]bool{arena.VisibilityLive: true, arena.VisibilitySealed: false, "": false, "unheard of": false} {
+		p := &play{r: &Runner{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}}}
+		e, err := p.outcomeEvent(arena.Answer{Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "Lima"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(e.Body, []byte("Lima")) != open || bytes.Contains(e.Hidden, []byte("Lima")) == open {
+			t.Errorf("visibility %q: %s hides %s", visibility, e.Body, e.Hidden)
 		}
 	}
 }

@@ -296,7 +296,7 @@ func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	e := p.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
 		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
 	})
-	if p.m.Settings.Visibility != arena.VisibilitySealed {
+	if p.m.Settings.Visibility == arena.VisibilityLive {
 		return e, nil
 	}
 	return seal.Event(e)
