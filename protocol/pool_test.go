@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -119,6 +120,97 @@ func TestClient_Do_looks_before_it_uses(t *testing.T) {
 			t.Errorf("%d connections, want 3", server.Conns())
 		}
 		client.Close()
+	}
+}
+
+// What comes in one piece with a reply, behind it, is no reply to the next
+// request. Threats F3, R9.
+func TestClient_Do_more_than_asked(t *testing.T) {
+	t.Parallel()
+	server := protocoltest.NewRaw(t, func(c net.Conn) {
+		for in := bufio.NewReader(c); ; {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			_, _ = io.WriteString(c, emptyReply+"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsmuggled!")
+		}
+	})
+	client, err := NewClient(newGuard(t, GuardOptions{Allow: prefixes("127.0.0.0/8")}), ClientOptions{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for range 3 {
+		if x := client.Do(t.Context(), request(server.URL())); x.Failure != "" || len(x.Body) != 0 || x.Reused {
+			t.Errorf("exchange %+v: %s", x, x.Body)
+		}
+	}
+}
+
+// Who waits for a connection and is handed one that has ended meanwhile gets
+// another.
+func TestPool_hands_on_what_works(t *testing.T) {
+	t.Parallel()
+	first := make(chan net.Conn, 1)
+	server := protocoltest.NewRaw(t, func(c net.Conn) {
+		select {
+		case first <- c:
+			_, _ = io.WriteString(c, "?") // and the connection ends
+		default:
+			answerAll(new(atomic.Int32))(c)
+		}
+	})
+	client, err := NewClient(newGuard(t, GuardOptions{Allow: prefixes("127.0.0.0/8")}), ClientOptions{Now: time.Now, MaxConnsPerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p := client.pool
+	to := client.Call(request(server.URL())).to
+	held, err := p.get(t.Context(), to, time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Fatalf("the connection goes on: %v", err)
+	}
+	done := make(chan Exchange)
+	go func() { done <- client.Do(t.Context(), request(server.URL())) }()
+	for waiting := 0; waiting == 0; {
+		runtime.Gosched()
+		p.mu.Lock()
+		waiting = len(p.hosts[to].waiting)
+		p.mu.Unlock()
+	}
+	p.put(held)
+	if x := <-done; x.Failure != "" || x.Reused {
+		t.Errorf("exchange %+v", x)
+	}
+}
+
+// A turn that comes when its owner has just given up goes to somebody else.
+func TestPool_turn_in_the_last_moment(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	to := target{host: "agent.example", port: "80"}
+	for missed := false; !missed; { // which of two things that are ready is taken is chance
+		p := newPool(&pool{perHost: 1})
+		next := make(chan *conn, 1)
+		p.hosts[to] = &lanes{open: 1, waiting: []chan *conn{next}}
+		turn := make(chan *conn, 1)
+		turn <- nil
+		_, err := p.await(ctx, to, turn)
+		missed = err != nil
+		if missed && len(next) != 1 {
+			t.Error("the turn is lost")
+		}
+		p.stop()
 	}
 }
 

@@ -84,6 +84,39 @@ func TestCall_Shoot_leaves_to_Do(t *testing.T) {
 	}
 }
 
+// No request is shot over a connection that has ended: it leaves over a new
+// one, once. Threat R9.
+func TestCall_Shoot_looks_before_it_shoots(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	server := protocoltest.NewRaw(t, func(c net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+			return
+		}
+		_, _ = io.WriteString(c, emptyReply)
+		<-ended // the client has put the connection aside
+		_ = c.Close()
+		ended <- struct{}{}
+	})
+	client, err := NewClient(newGuard(t, GuardOptions{Allow: prefixes("127.0.0.0/8")}), ClientOptions{Now: time.Now, MaxConnsPerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for range 2 {
+		call := client.Call(request(server.URL()))
+		call.Shoot()
+		if call.conn != nil || call.x.Written {
+			t.Error("it was shot")
+		}
+		if x := call.Do(t.Context()); x.Failure != "" || x.Reused {
+			t.Errorf("exchange %+v", x)
+		}
+		ended <- struct{}{}
+		<-ended
+	}
+}
+
 // A shot whose round has ended gives its connection up.
 func TestCall_Shoot_cancelled(t *testing.T) {
 	t.Parallel()

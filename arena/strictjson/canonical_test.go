@@ -8,20 +8,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Where the quick way gives a form, it is the library's.
+// Where the quick way gives a form, it is the library's; and the whole gives
+// what the library gives, or fails where it fails.
 func sameAsLibrary(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, data []byte,
 ) {
 	t.Helper()
+	v := jsontext.Value(bytes.Clone(data))
+	failed := v.Canonicalize()
+	if got, err := Canonical(data); (err == nil) != (failed == nil) || err == nil && !bytes.Equal(got, v) {
+		t.Fatalf("%q: gives %q, %v, the library %q, %v", data, got, err, v, failed)
+	}
 	p := plainReader{data: data}
 	if !p.value(0) || p.space() != len(data) {
 		return
 	}
-	v := jsontext.Value(bytes.Clone(data))
-	if err := v.Canonicalize(); err != nil || !bytes.Equal(v, p.out) {
-		t.Fatalf("%q: the quick way gives %q, the library %q, %v", data, p.out, v, err)
+	if failed != nil || !bytes.Equal(v, p.out) {
+		t.Fatalf("%q: the quick way gives %q, the library %q, %v", data, p.out, v, failed)
 	}
 }
 
