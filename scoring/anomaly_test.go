@@ -25,6 +25,8 @@ type leagueOf struct {
 	// say and win change what an agent does; nil is honest.
 	say func(agent int, task string, right bool, options []string) string
 	win func(a, b int) (won, decided bool)
+	// of is whose an agent is, where it is not its own.
+	of map[int]string
 }
 
 func newLeagueOf(seed uint64, agents int) *leagueOf {
@@ -36,6 +38,13 @@ func newLeagueOf(seed uint64, agents int) *leagueOf {
 }
 
 func id(agent int) string { return fmt.Sprintf("a%02d", agent) }
+
+func (l *leagueOf) owner(agent int) string {
+	if owner, ok := l.of[agent]; ok {
+		return owner
+	}
+	return "ow_" + id(agent)
+}
 
 // duel plays ten questions of a pack of 300, and a rated result by strength.
 func (l *leagueOf) duel(a, b int) {
@@ -68,7 +77,7 @@ func (l *leagueOf) duel(a, b int) {
 				points = arena.OnePoint
 			}
 			l.e.Answers = append(l.e.Answers, arena.GivenAnswer{
-				MatchID: match, Round: round + 1, AgentID: id(agent), OwnerID: "ow_" + id(agent), Source: task, Options: options, Text: answer,
+				MatchID: match, Round: round + 1, AgentID: id(agent), OwnerID: l.owner(agent), Source: task, Options: options, Text: answer,
 				Points: points, AskedAt: l.at.Add(time.Duration(round) * time.Second),
 			})
 		}
@@ -85,7 +94,7 @@ func (l *leagueOf) duel(a, b int) {
 	}
 	l.e.Matches++
 	l.e.Duels = append(l.e.Duels, arena.RatedResult{Seq: int64(l.played), MatchID: match, At: l.at, Seats: []arena.RatedSeat{
-		{AgentID: id(a), OwnerID: "ow_" + id(a), Place: places[0]}, {AgentID: id(b), OwnerID: "ow_" + id(b), Place: places[1]},
+		{AgentID: id(a), OwnerID: l.owner(a), Place: places[0]}, {AgentID: id(b), OwnerID: l.owner(b), Place: places[1]},
 	}})
 }
 
@@ -157,20 +166,22 @@ func TestAnomalies_copied(t *testing.T) {
 			t.Errorf("share %v: %+v", share, a)
 		}
 	}
-	l := newLeagueOf(3, 8)
-	l.say = func(agent int, task string, _ bool, options []string) string {
-		if agent == 2 || agent == 5 {
-			return options[len(task)%4]
+	for _, oneOwner := range []bool{false, true} {
+		l := newLeagueOf(3, 8)
+		l.say = func(agent int, task string, _ bool, options []string) string {
+			if agent == 2 || agent == 5 {
+				return options[len(task)%4]
+			}
+			return ""
 		}
-		return ""
-	}
-	for i := range l.e.Answers { // of one owner
-		if l.e.Answers[i].AgentID == "a05" {
-			l.e.Answers[i].OwnerID = "ow_a02"
+		if !oneOwner {
+			only(t, l.play(t, 12), arena.AnomalyCopied, "a05", "a02") // neither is first
+			continue
 		}
-	}
-	if r := l.play(t, 1); len(r.Found) != 0 && r.Found[0].Chance > AnomalyChance {
-		t.Errorf("%+v", r.Found)
+		l.of = map[int]string{2: "ow_1", 5: "ow_1"} // who may ask one backend
+		if r := l.play(t, 12); len(r.Found) != 0 || r.Pairs != 8*7/2-1 {
+			t.Errorf("%d pairs, found %+v", r.Pairs, r.Found)
+		}
 	}
 }
 
@@ -200,6 +211,10 @@ func TestAnomalies_trades(t *testing.T) {
 		}
 		if a := only(t, l.play(t, 20), arena.AnomalyArranged, "a03", "a05"); a.Trials != 20 {
 			t.Errorf("%s: %+v", name, a)
+		}
+		n, l.e, l.of = 0, arena.Evidence{}, map[int]string{3: "ow_1", 5: "ow_1"} // they are not rated against each other
+		if r := l.play(t, 20); len(r.Found) != 0 {
+			t.Errorf("%s, of one owner: %+v", name, r.Found)
 		}
 	}
 

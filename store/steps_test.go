@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -154,5 +155,67 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Rounds of several matches that close together reveal each their own hidden
+// parts: none of another match, of an earlier round, or of a round that is
+// still open. Threat F1.
+func TestSteps_reveal(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, sqliteURL(t))
+	ctx := t.Context()
+	matches := openMatches(t, s, 3, 2)
+	for _, m := range matches {
+		for i := range m.Seats {
+			m.Seats[i].State = arena.SeatActive
+		}
+	}
+	say := func(m arena.Match, text string) {
+		t.Helper()
+		check(t, second(s.AppendEvents(ctx, m.ID, m.Seats[0].AgentID, []arena.Event{{
+			At: m.CreatedAt, Type: arena.EventThinking, Body: json.RawMessage(`{}`), Hidden: json.RawMessage(`"` + text + `"`),
+		}})))
+	}
+	revealed := make([]string, len(matches))
+	closeRound := func(n, round int) error {
+		c := arena.RoundClose{Round: round, Seats: matches[n].Seats}
+		return second(s.CloseRound(ctx, matches[n].Lease, c, func(hidden []arena.Event) ([]arena.Event, error) {
+			revealed[n] = "" // it may run more than once
+			for _, e := range hidden {
+				revealed[n] += string(e.Hidden)
+			}
+			return nil, nil
+		}))
+	}
+	say(matches[1], "before")
+	check(t, closeRound(1, 1))
+	check(t, second(s.OpenRound(ctx, matches[1].Lease, arena.Round{No: 2, OpenedAt: matches[1].CreatedAt}, nil)))
+	for n, text := range []string{"first", "second", "open"} {
+		say(matches[n], text)
+	}
+	entered, release := make(chan struct{}), make(chan struct{})
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_ = s.Write(ctx, matches[0].ID, func(context.Context, *store.Tx) error { close(entered); <-release; return nil })
+	})
+	<-entered
+	before := s.CommitStats().Commits
+	for n, round := range []int{1, 2} {
+		ready := s.Queued() + 1
+		calls.Go(func() {
+			if err := closeRound(n, round); err != nil {
+				t.Error(err)
+			}
+		})
+		waitQueued(s, ready)
+	}
+	close(release)
+	calls.Wait()
+	if n := s.CommitStats().Commits - before; n != 2 { // with the one that held the rest up
+		t.Errorf("%d commits: they did not close together", n)
+	}
+	if want := []string{`"first"`, `"second"`, ""}; !slices.Equal(revealed, want) {
+		t.Errorf("revealed %v, want %v", revealed, want)
 	}
 }

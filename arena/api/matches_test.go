@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 )
 
 func TestAPI_createMatch(t *testing.T) {
@@ -250,6 +251,27 @@ func TestAPI_sealedRound(t *testing.T) {
 	if len(leaks()) == 0 {
 		t.Error("the closed round is shown nowhere: this test could not fail")
 	}
+}
+
+// No record is made of a match that is not finished, whatever makes records
+// would say to it. Threat F1.
+func TestAPI_record_unfinished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) {
+		o.Record = func(m arena.Match, _ []arena.Round, _ []arena.Answer, _ []arena.Event) (record.Signed, error) {
+			t.Errorf("asked for the record of a match that is %s", m.Status)
+			return record.Signed{}, nil
+		}
+	})
+	w.league("quiz", nil)
+	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
+	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
+	path := "/v1/matches/" + id + "/record"
+	w.do("GET", path, "", nil).is(409)
+	w.play(id)
+	w.do("GET", path, w.admin, nil).is(409)
+	w.do("POST", "/v1/matches/"+id+"/void", w.admin, nil).is(200)
+	w.do("GET", path, w.alice, nil).is(409)
 }
 
 func TestAPI_listEvents(t *testing.T) {

@@ -223,6 +223,31 @@ func TestAPI_vote_otherJudge(t *testing.T) {
 	w.do("POST", "/v1/matches/"+m.ID+"/votes", "", object{"round": 1, "better": "A"}).is(409)
 }
 
+// A vote ends with its round, and with its match, whatever its window says.
+func TestAPI_vote_over(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*world, arena.Lease, arena.Match){
+		"round": func(w *world, l arena.Lease, m arena.Match) {
+			_, err := w.store.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
+			w.ok(err)
+		},
+		"match": func(w *world, _ arena.Lease, m arena.Match) {
+			w.do("POST", "/v1/matches/"+m.ID+"/void", w.admin, nil).is(200)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, agents := newCrowdWorld(t)
+			lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
+			w.openFor(lease, m, time.Hour)
+			w.do("GET", "/v1/matches/"+m.ID+"/ballot", "", nil).is(200)
+			end(w, lease, m)
+			w.do("GET", "/v1/matches/"+m.ID+"/ballot", "", nil).is(404)
+			w.do("POST", "/v1/matches/"+m.ID+"/votes", "", object{"round": 1, "better": "A"}).is(409)
+		})
+	}
+}
+
 // fewLengths is a store with verdicts of many matches.
 type fewLengths struct {
 	Store
