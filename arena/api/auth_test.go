@@ -76,6 +76,8 @@ func TestAPI_routes_complete(t *testing.T) {
 	}
 }
 
+// A token counts as Bearer alone; whatever else stands in the header is a bad
+// token, on every route. Threat A1.
 func TestAPI_tokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -83,6 +85,8 @@ func TestAPI_tokens(t *testing.T) {
 		{name: "scheme in any case", method: "GET", path: "/v1/me", header: []string{"Authorization", "bEaReR " + w.alice}, status: 200, says: `"name":"alice"`},
 		{name: "another scheme", method: "GET", path: "/v1/me", header: []string{"Authorization", "Basic " + w.alice}, status: 401, code: arena.CodeUnauthorized},
 		{name: "bad token on a public route", method: "GET", path: "/v1/leagues", token: "wrong", status: 401, code: arena.CodeUnauthorized},
+		{name: "another scheme on a public route", method: "GET", path: "/v1/leagues", header: []string{"Authorization", "Basic " + w.alice}, status: 401, code: arena.CodeUnauthorized},
+		{name: "no scheme", method: "GET", path: "/v1/leagues", header: []string{"Authorization", w.alice}, status: 401, code: arena.CodeUnauthorized},
 		{name: "empty token", method: "GET", path: "/v1/leagues", header: []string{"Authorization", "Bearer "}, status: 401, code: arena.CodeUnauthorized},
 		{name: "admin", method: "GET", path: "/v1/me", token: w.admin, status: 200, says: `"scope":"admin"`},
 		{name: "name with a line break", method: "POST", path: "/v1/me/tokens", token: w.alice, body: object{"name": "a\nb"}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},

@@ -249,6 +249,37 @@ func TestAPI_vote_over(t *testing.T) {
 	}
 }
 
+// The vote on a round shows no answer of the next one, and none of its own once
+// it was begun anew: whoever has not answered yet could read what others said.
+// Threat F1.
+func TestAPI_vote_anotherRound(t *testing.T) {
+	t.Parallel()
+	w, _, agents := newCrowdWorld(t)
+	lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
+	ballot := "/v1/matches/" + m.ID + "/ballot"
+	w.openFor(lease, m, time.Hour)
+	w.do("GET", ballot, "", nil).is(200)
+	again := arena.Event{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{}`)}
+	_, err := w.store.Tell(t.Context(), lease, 1, []arena.Event{again})
+	w.ok(err)
+	w.do("GET", ballot, "", nil).is(404) // a node took over
+
+	w.openFor(lease, m, time.Hour)
+	w.do("GET", ballot, "", nil).is(200)
+	_, err = w.store.CloseRound(t.Context(), lease, arena.RoundClose{Round: 1, Seats: m.Seats}, func([]arena.Event) ([]arena.Event, error) { return nil, nil })
+	w.ok(err)
+	// Even if nothing in the log said that it has begun.
+	_, err = w.store.OpenRound(t.Context(), lease, arena.Round{MatchID: m.ID, No: 2, OpenedAt: testNow, Task: arena.Task{ID: "tk_2"}}, nil)
+	w.ok(err)
+	_, err = w.store.SaveAnswer(t.Context(), lease, arena.Answer{
+		MatchID: m.ID, Round: 2, AgentID: agents[0], Outcome: arena.OutcomeAnswered, Attempts: 1, Body: &arena.AnswerBody{Answer: "SECRET"},
+	}, nil, nil)
+	w.ok(err)
+	if r := w.do("GET", ballot, "", nil); r.status != 404 || strings.Contains(string(r.body), "SECRET") {
+		t.Errorf("status %d: %s", r.status, r.body)
+	}
+}
+
 // fewLengths is a store with verdicts of many matches.
 type fewLengths struct {
 	Store
