@@ -166,6 +166,17 @@ func TestScheduler_ladder(t *testing.T) {
 		}
 	})
 
+	t.Run("no duel of an unrated league is rated", func(t *testing.T) { // Threat F4.
+		t.Parallel()
+		l := ladderLeague()
+		l.Settings.Rated = false
+		w := newWorld([]arena.League{l}, "a", "b")
+		want(t, w.tick(t, w.scheduler(t)), "ladder: a b")
+		if w.matches[0].Settings.Rated {
+			t.Error("it is rated")
+		}
+	})
+
 	t.Run("a duel of one owner is not rated", func(t *testing.T) { // Threat F4.
 		t.Parallel()
 		w := newWorld([]arena.League{ladderLeague()}, "a", "b")

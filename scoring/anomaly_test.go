@@ -185,6 +185,29 @@ func TestAnomalies_copied(t *testing.T) {
 	}
 }
 
+// Threat F4: more agents of the one who copies do not make a mistake look as
+// if everybody made it.
+func TestAnomalies_copied_in_a_crowd(t *testing.T) {
+	t.Parallel()
+	l := newLeagueOf(3, 12)
+	l.of = map[int]string{5: "ow_1", 8: "ow_1", 9: "ow_1", 10: "ow_1", 11: "ow_1"}
+	l.say = func(agent int, task string, _ bool, options []string) string {
+		if agent == 2 || l.of[agent] != "" {
+			return options[len(task)%4]
+		}
+		return ""
+	}
+	r := l.play(t, 6)
+	if len(r.Found) != len(l.of) {
+		t.Errorf("found %+v, want one of each", r.Found)
+	}
+	for _, a := range r.Found {
+		if a.Kind != arena.AnomalyCopied || !slices.Contains(a.AgentIDs, "a02") {
+			t.Errorf("found %+v", a)
+		}
+	}
+}
+
 // Threat F4: who loses to one opponent only, and two who take turns, are found.
 func TestAnomalies_trades(t *testing.T) {
 	t.Parallel()

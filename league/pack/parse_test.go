@@ -153,6 +153,11 @@ func TestParse_bad(t *testing.T) {
 		{"topic over the limit", pack.JSONL, `{"description":"q","answer":"a","topic":"` + strings.Repeat("t", 129) + `"}`, "129 bytes, the limit is 128"},
 		{"rules over the limit", pack.JSONL, `{"description":"q","answer":"a","rules":` + rules + `}`, "21 rules, the limit is 20"},
 		{"max_tokens", pack.JSONL, `{"description":"q","answer":"a","max_tokens":-1}`, "max_tokens must be 0"},
+		{"rule over the limit", pack.JSONL, `{"description":"q","answer":"a","rules":["` + strings.Repeat("r", 65) + `"]}`, "rules[0]: must have 1 to 64 characters"},
+		{"empty rule", pack.JSONL, `{"description":"q","answer":"a","rules":["r",""]}`, "rules[1]: must have 1 to 64 characters"},
+		{"control character in a rule", pack.JSONL, `{"description":"q","answer":"a","rules":["r\u001b[31m"]}`, "rules[0]: must be plain text"},
+		{"answer over the limit", pack.JSONL, `{"description":"q","answer":"` + strings.Repeat("a", 513) + `"}`, "the answer has 513 bytes, the limit is 512"},
+		{"max_tokens over the limit", pack.JSONL, `{"description":"q","answer":"a","max_tokens":1000001}`, "max_tokens must be 0"},
 		{"max_tokens not whole", pack.JSONL, `{"description":"q","answer":"a","max_tokens":1.5}`, "max_tokens"},
 		{"a bomb of brackets", pack.JSONL, `{"description":"q","answer":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, "nested deeper"},
 

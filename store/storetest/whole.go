@@ -79,6 +79,27 @@ func strangeText(f *fixture) {
 			"Pauses":     second(f.Pauses(ctx, []string{text}, start)),
 			"AuditLog":   third(f.AuditLog(ctx, arena.AuditFilter{Find: text}, arena.Page{Limit: 1})),
 			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
+
+			"Agents/owner":     third(f.Agents(ctx, arena.AgentFilter{OwnerID: text}, arena.Page{Limit: 1})),
+			"Agents/league":    third(f.Agents(ctx, arena.AgentFilter{League: text}, arena.Page{Limit: 1})),
+			"Agents/query":     third(f.Agents(ctx, arena.AgentFilter{Query: text}, arena.Page{Limit: 1})),
+			"Matches/league":   third(f.Matches(ctx, arena.MatchFilter{League: text}, arena.Page{Limit: 1})),
+			"Matches/agent":    third(f.Matches(ctx, arena.MatchFilter{AgentID: text}, arena.Page{Limit: 1})),
+			"Matches/status":   third(f.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchStatus(text)}}, arena.Page{Limit: 1})),
+			"Deliveries/agent": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: text}, arena.Page{Limit: 1})),
+			"Deliveries/match": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: "ag_1", MatchID: text}, arena.Page{Limit: 1})),
+			"Seasons":          third(f.Seasons(ctx, text, arena.Page{Limit: 1})),
+			"AgentRatings":     second(f.AgentRatings(ctx, []string{text})),
+			"RatingHistory":    second(f.RatingHistory(ctx, text, text, 1)),
+			"AgentClaims":      second(f.AgentClaims(ctx, text, text, 1)),
+			"AgentResults":     second(f.AgentResults(ctx, text, 1)),
+			"AgentCauses":      second(f.AgentCauses(ctx, text)),
+			"Opponents":        second(f.Opponents(ctx, text)),
+			"Uptime":           second(f.Uptime(ctx, text, start)),
+			"Evidence":         second(f.Evidence(ctx, text, 1)),
+			"EventsAfter":      second(f.EventsAfter(ctx, text, 0, 1)),
+			"Verdicts":         second(f.Verdicts(ctx, text)),
+			"Dodges":           second(f.Dodges(ctx, text, []string{text})),
 		}
 		for name, err := range calls {
 			var known *arena.Error
