@@ -208,6 +208,34 @@ func TestAnomalies_copied_in_a_crowd(t *testing.T) {
 	}
 }
 
+// Threat F4: seven mistakes in common accuse nobody, eight do; canaries, whose
+// right answer nobody can know, are no mistakes.
+func TestAnomalies_copied_least(t *testing.T) {
+	t.Parallel()
+	var options []string
+	for i := range 26 {
+		options = append(options, fmt.Sprintf("option %d", i))
+	}
+	for _, c := range []struct {
+		source string
+		tasks  int
+		found  int
+	}{{"pk_1/", minAgreements - 1, 0}, {"pk_1/", minAgreements, 1}, {arena.CanarySource, minAgreements, 0}} {
+		var e arena.Evidence
+		for n := range c.tasks {
+			for agent := range 5 {
+				e.Answers = append(e.Answers, arena.GivenAnswer{
+					MatchID: "m_1", Round: n, AgentID: id(agent), OwnerID: id(agent), Source: fmt.Sprint(c.source, n), Options: options,
+					Text: options[max(agent, 1)], // the first two agree
+				})
+			}
+		}
+		if r, err := Anomalies(e); err != nil || len(r.Found) != c.found {
+			t.Errorf("%d tasks of %s: found %+v, %v", c.tasks, c.source, r.Found, err)
+		}
+	}
+}
+
 // Threat F4: who loses to one opponent only, and two who take turns, are found.
 func TestAnomalies_trades(t *testing.T) {
 	t.Parallel()
@@ -215,8 +243,9 @@ func TestAnomalies_trades(t *testing.T) {
 	l.elo[1], l.elo[6] = 0, 0
 	l.win = func(a, b int) (bool, bool) { return a == 1, a+b == 7 && (a == 1 || b == 1) }
 	a := only(t, l.play(t, 25), arena.AnomalyOneSided, "a01", "a06")
-	if a.Observed != 25 || a.Trials != 25 {
-		t.Errorf("%+v", a)
+	const rivals = 8 * 7 / 2
+	if want := 2 * rivals * atLeast(25, 25, a.Expected); a.Observed != 25 || a.Trials != 25 || math.Abs(a.Chance/want-1) > 1e-9 {
+		t.Errorf("%+v, want a chance of %g", a, want)
 	}
 
 	for name, turn := range map[string]func(int) bool{
@@ -232,8 +261,10 @@ func TestAnomalies_trades(t *testing.T) {
 			n++
 			return (a == 3) == turn(n-1), true
 		}
-		if a := only(t, l.play(t, 20), arena.AnomalyArranged, "a03", "a05"); a.Trials != 20 {
-			t.Errorf("%s: %+v", name, a)
+		a := only(t, l.play(t, 20), arena.AnomalyArranged, "a03", "a05")
+		low, high, _ := runChances(10, 10, a.Observed)
+		if want := 2 * rivals * min(low, high); a.Trials != 20 || math.Abs(a.Chance/want-1) > 1e-9 {
+			t.Errorf("%s: %+v, want a chance of %g", name, a, want)
 		}
 		n, l.e, l.of = 0, arena.Evidence{}, map[int]string{3: "ow_1", 5: "ow_1"} // they are not rated against each other
 		if r := l.play(t, 20); len(r.Found) != 0 {
@@ -255,6 +286,38 @@ func TestAnomalies_trades(t *testing.T) {
 	}
 	if _, err := Anomalies(arena.Evidence{Duels: []arena.RatedResult{{MatchID: "m", Seats: make([]arena.RatedSeat, 3)}}}); err == nil {
 		t.Error("a duel of three is taken")
+	}
+}
+
+// Threat F4: a weak agent that beats a strong one is reported from eight duels
+// on of which it wins nine of ten.
+func TestAnomalies_onesided_least(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ duels, wins, found int }{{minOneSided - 1, minOneSided - 1, 0}, {minOneSided, minOneSided, 1}, {10, 8, 0}, {10, 9, 1}} {
+		l := newLeagueOf(5, 8)
+		clear(l.elo)
+		l.elo[0] = -500
+		met := 0
+		l.win = func(a, b int) (bool, bool) {
+			if a != 1 || b != 0 {
+				return false, false
+			}
+			met++
+			return met > c.wins, true
+		}
+		l.play(t, 25)
+		met = 0
+		e := arena.Evidence{Duels: slices.DeleteFunc(l.e.Duels, func(d arena.RatedResult) bool {
+			if d.Seats[0].AgentID != "a01" || d.Seats[1].AgentID != "a00" {
+				return false
+			}
+			met++
+			return met > c.duels
+		})}
+		r, err := Anomalies(e)
+		if err != nil || len(r.Found) != c.found {
+			t.Errorf("%d of %d: found %+v, %v", c.wins, c.duels, r.Found, err)
+		}
 	}
 }
 

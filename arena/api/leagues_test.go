@@ -191,6 +191,34 @@ func TestAPI_listStandings(t *testing.T) {
 	w.do("GET", "/v1/leagues/none/standings", "", nil).is(404)
 }
 
+// A league takes matches, challenges and entries in its own states only,
+// whoever asks. Threat A1.
+func TestAPI_leagueStates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	a, b, out := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz"), w.agent(w.alice, "out")
+	for status, can := range map[arena.LeagueStatus]struct{ play, enter bool }{
+		arena.LeagueDraft: {false, false}, arena.LeagueOpen: {true, true}, arena.LeagueRunning: {true, true},
+		arena.LeaguePaused: {false, true}, arena.LeagueFrozen: {true, true}, arena.LeagueFinished: {false, false},
+	} {
+		_, err := w.store.UpdateLeague(t.Context(), "quiz", func(l *arena.League) error { l.Status = status; return nil })
+		w.ok(err)
+		match := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}})
+		sparring := w.do("POST", "/v1/challenges", w.alice, object{"league": "quiz", "agent_id": a, "opponent_id": b})
+		if want := map[bool]int{true: 201, false: 409}[can.play]; match.status != want || sparring.status != want {
+			t.Errorf("%s: a match is answered with %d, a challenge with %d, want %d", status, match.status, sparring.status, want)
+		}
+		entry := w.do("PUT", "/v1/leagues/quiz/entries/"+out, w.alice, nil)
+		if want := map[bool]int{true: 204, false: 409}[can.enter]; entry.status != want {
+			t.Errorf("%s: an entry is answered with %d, want %d", status, entry.status, want)
+		}
+		if can.enter {
+			w.do("DELETE", "/v1/leagues/quiz/entries/"+out, w.alice, nil).is(204)
+		}
+	}
+}
+
 // firsts is a store in which every agent that has entered quiz is ranked first.
 type firsts struct{ Store }
 
