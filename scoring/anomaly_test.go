@@ -185,54 +185,54 @@ func TestAnomalies_copied(t *testing.T) {
 	}
 }
 
-// Threat F4: more agents of the one who copies do not make a mistake look as
-// if everybody made it.
-func TestAnomalies_copied_in_a_crowd(t *testing.T) {
-	t.Parallel()
-	l := newLeagueOf(3, 12)
-	l.of = map[int]string{5: "ow_1", 8: "ow_1", 9: "ow_1", 10: "ow_1", 11: "ow_1"}
-	l.say = func(agent int, task string, _ bool, options []string) string {
-		if agent == 2 || l.of[agent] != "" {
-			return options[len(task)%4]
-		}
-		return ""
+// mistakes gives the wrong answers of agents to tasks with 26 options: agent n
+// gives the answer said[n] to each, and is of the owner whose name is n, or of.
+func mistakes(source string, tasks int, said []int, of map[int]string) (e arena.Evidence) {
+	var options []string
+	for i := range 26 {
+		options = append(options, fmt.Sprintf("option %d", i))
 	}
-	r := l.play(t, 6)
-	if len(r.Found) != len(l.of) {
-		t.Errorf("found %+v, want one of each", r.Found)
-	}
-	for _, a := range r.Found {
-		if a.Kind != arena.AnomalyCopied || !slices.Contains(a.AgentIDs, "a02") {
-			t.Errorf("found %+v", a)
+	for n := range tasks {
+		for agent, answer := range said {
+			owner := id(agent)
+			if of[agent] != "" {
+				owner = of[agent]
+			}
+			e.Answers = append(e.Answers, arena.GivenAnswer{
+				MatchID: "m_1", Round: n, AgentID: id(agent), OwnerID: owner, Source: fmt.Sprint(source, n), Options: options, Text: options[answer],
+			})
 		}
 	}
+	return e
 }
 
 // Threat F4: seven mistakes in common accuse nobody, eight do; canaries, whose
 // right answer nobody can know, are no mistakes.
 func TestAnomalies_copied_least(t *testing.T) {
 	t.Parallel()
-	var options []string
-	for i := range 26 {
-		options = append(options, fmt.Sprintf("option %d", i))
-	}
 	for _, c := range []struct {
 		source string
 		tasks  int
 		found  int
 	}{{"pk_1/", minAgreements - 1, 0}, {"pk_1/", minAgreements, 1}, {arena.CanarySource, minAgreements, 0}} {
-		var e arena.Evidence
-		for n := range c.tasks {
-			for agent := range 5 {
-				e.Answers = append(e.Answers, arena.GivenAnswer{
-					MatchID: "m_1", Round: n, AgentID: id(agent), OwnerID: id(agent), Source: fmt.Sprint(c.source, n), Options: options,
-					Text: options[max(agent, 1)], // the first two agree
-				})
-			}
-		}
-		if r, err := Anomalies(e); err != nil || len(r.Found) != c.found {
+		if r, err := Anomalies(mistakes(c.source, c.tasks, []int{1, 1, 2, 3, 4}, nil)); err != nil || len(r.Found) != c.found {
 			t.Errorf("%d tasks of %s: found %+v, %v", c.tasks, c.source, r.Found, err)
 		}
+	}
+}
+
+// Threat F4: more agents of the one who copies do not make a mistake look as
+// if everybody made it.
+func TestAnomalies_copied_in_a_crowd(t *testing.T) {
+	t.Parallel()
+	said, of := []int{1, 2, 3, 4}, map[int]string{}
+	for range 16 {
+		of[len(said)] = "ow_1"
+		said = append(said, 1)
+	}
+	r, err := Anomalies(mistakes("pk_1/", minAgreements, said, of))
+	if err != nil || len(r.Found) != len(of) {
+		t.Errorf("%d found, want one of each of the %d who agree with the first: %v", len(r.Found), len(of), err)
 	}
 }
 
