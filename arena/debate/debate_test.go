@@ -36,6 +36,8 @@ func TestStageOf(t *testing.T) {
 	}
 }
 
+// Nothing that was said in the round itself is told, also when it is put again
+// after a take-over. Threat F1.
 func TestBrief(t *testing.T) {
 	t.Parallel()
 	motion := arena.Task{ID: "tk_1", Description: "Cats beat dogs.", Options: []string{"no"}}

@@ -155,7 +155,7 @@ func envelopeReplays(f *fixture) {
 }
 
 // envelopesSealed: what agents say about an open round waits for its end, and
-// then stands behind what is there already.
+// then stands behind what is there already. Threat F1.
 func envelopesSealed(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")

@@ -362,7 +362,7 @@ func TestDriver_Prepare_refuses(t *testing.T) {
 
 // What an agent says in an open round reaches nobody but the arena, by no
 // filter and no cursor, until the round has closed. Then everyone reads it, who
-// polls by time as well. Events go to the spectators' stream at once.
+// polls by time as well. Events go to the spectators' stream at once. Threat F1.
 func TestDriver_sealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
