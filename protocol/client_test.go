@@ -97,7 +97,7 @@ func TestClient_Do_no_redirect(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		agent := protocoltest.NewRaw(t, func(conn net.Conn) {
 			_, _ = http.ReadRequest(bufio.NewReader(conn)) // whatever it is
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Elsewhere\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.URL())
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d Elsewhere\r\nConnection: close\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.URL())
 		})
 		task, check := post(agent.URL()), post(agent.URL())
 		check.Method, check.Body, check.Token = http.MethodGet, nil, ""
