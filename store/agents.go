@@ -270,22 +270,6 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 	return before, after, err
 }
 
-// AgentCauses counts an agent's rounds by outcome.
-func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error) {
-	type cause struct {
-		outcome arena.Outcome
-		rounds  int
-	}
-	causes, err := all(ctx, s.reader, func(r scanner) (c cause, err error) {
-		return c, r.Scan(&c.outcome, &c.rounds)
-	}, `SELECT outcome, count(*) FROM answers WHERE agent_id = $1 GROUP BY outcome`, id)
-	rounds := make(map[arena.Outcome]int, len(causes))
-	for _, c := range causes {
-		rounds[c.outcome] = c.rounds
-	}
-	return rounds, s.wrap(err, "count outcomes of agent %s", id)
-}
-
 // Deliveries lists the attempts sent to agents, newest first.
 func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error) {
 	after, err := listDeliveries.open(p)

@@ -39,14 +39,17 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 	return claims, s.wrap(err, "read claims of agent %s", agentID)
 }
 
-// claimQuery finds the answers by their agent, in the order of the index, with
-// the leagues of their matches when one is asked for. That an answer is judged
-// says that its round has closed: see SaveAnswer.
+// claimQuery reaches each answer by its key, from the agent's newest seats,
+// and stops with the last one that is asked for; with the leagues of their
+// matches when one is asked for. SQLite takes the tables of a CROSS JOIN in the
+// order in which they stand. That an answer is judged says that its round has
+// closed: see SaveAnswer.
 func claimQuery(agentID, league string, limit int) (string, []any) {
 	of := "''"
 	if league != "" {
 		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
 	}
-	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT a.match_id, a.points, a.body FROM answers a WHERE a.agent_id = $1 AND a.outcome = $2
-		AND a.judged = 1 ORDER BY a.match_id DESC, a.round DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit}
+	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT s.match_id, a.points, a.body FROM seats s CROSS JOIN rounds r CROSS JOIN answers a
+		WHERE s.agent_id = $1 AND r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
+		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit}
 }

@@ -45,6 +45,7 @@ var tables = []table{
 	{"ratings", []string{"league", "agent_id"}, 512},
 	{"met", []string{"league", "a", "b"}, 1024},
 	{"encounters", []string{"a", "b"}, 1024},
+	{"outcomes", []string{"agent_id", "outcome"}, 1024},
 	{"settlements", []string{"seq"}, 1024},
 	{"rating_changes", []string{"settlement", "no"}, 1024},
 	{"seasons", []string{"id"}, 512},

@@ -25,8 +25,9 @@ func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([
 	return found, nil
 }
 
-// dodgeQuery finds the few answers that can be dodges by their index, and
-// counts newer matches for those alone. A 429 without an attempt is a round
+// dodgeQuery finds the few answers that can be dodges by their own index, the
+// condition of which is in it word by word, and counts newer matches for those
+// alone. A 429 without an attempt is a round
 // that fell into the pause.
 func dodgeQuery(league string, agentIDs []string) (string, []any) {
 	var c clauses

@@ -50,25 +50,31 @@ func TestEncounters(t *testing.T) {
 	}
 }
 
-// TestFill_encounters: a filled arena has the counts that its matches give.
-func TestFill_encounters(t *testing.T) {
+// TestFill_counts: a filled arena has the counts that its matches give.
+func TestFill_counts(t *testing.T) {
 	t.Parallel()
 	for engine, database := range engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t, database(t, false))
 			fill(t, s)
-			const rows = `SELECT * FROM encounters`
-			_, filled := dump(t, s.Reader(), rows)
+			const pairs, outcomes = `SELECT * FROM encounters`, `SELECT * FROM outcomes`
+			filled := map[string][]string{}
+			for _, rows := range []string{pairs, outcomes} {
+				_, filled[rows] = dump(t, s.Reader(), rows)
+			}
 			countAnew(t, s, engine)
-			if _, anew := dump(t, s.Reader(), rows); !cmp.Equal(filled, anew) {
-				t.Errorf("%d pairs were filled, the matches give %d:\n%.1000s", len(filled), len(anew), cmp.Diff(filled, anew))
+			for rows, counted := range filled {
+				if _, anew := dump(t, s.Reader(), rows); len(counted) == 0 || !cmp.Equal(counted, anew) {
+					t.Errorf("%s: %d rows were filled, the matches give %d:\n%.1000s", rows, len(counted), len(anew), cmp.Diff(counted, anew))
+				}
 			}
 		})
 	}
 }
 
-// countAnew takes the migration back that counts encounters, and makes it.
+// countAnew takes the migrations back that count encounters and outcomes, and
+// makes them.
 func countAnew(t *testing.T, s *store.Store, engine string) {
 	t.Helper()
 	files, err := migrations.For(strings.ToLower(engine))

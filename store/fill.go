@@ -145,6 +145,8 @@ func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error 
 		`INSERT INTO encounters (a, b, a_wins, draws, b_wins) ` + series + `SELECT CASE WHEN m.a < m.b THEN m.a ELSE m.b END, CASE WHEN m.a < m.b THEN m.b ELSE m.a END,
 			sum(CASE WHEN m.a < m.b THEN 0 ELSE 1 END), 0, sum(CASE WHEN m.a < m.b THEN 1 ELSE 0 END) FROM m WHERE true GROUP BY 1, 2
 			ON CONFLICT (a, b) DO UPDATE SET a_wins = encounters.a_wins + excluded.a_wins, b_wins = encounters.b_wins + excluded.b_wins`,
+		`INSERT INTO outcomes (agent_id, outcome, rounds) ` + series + `SELECT ` + agent + `, 'answered', count(*) FROM m ` + side + ` WHERE true GROUP BY 1
+			ON CONFLICT (agent_id, outcome) DO UPDATE SET rounds = outcomes.rounds + excluded.rounds`,
 	} {
 		if _, err := tx.Tx.ExecContext(ctx, insert); err != nil {
 			return err

@@ -355,7 +355,8 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}
 	var stored []arena.Event
-	err := s.write(ctx, id, func(ctx context.Context, tx *transaction) error {
+	// Alone: see endMatch.
+	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
 		now, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", id)
@@ -387,9 +388,12 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 	return stored[0], nil
 }
 
-// endMatch is the one place where a match comes to an end.
+// endMatch is the one place where a match comes to an end. Its transaction is
+// alone, since addOutcomes is in it.
 func endMatch(ctx context.Context, tx *transaction, id string, status arena.MatchStatus, reason string, at time.Time) error {
-	_, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
-		lease_until = 0 WHERE id = $4`, string(status), reason, ms(at), id)
-	return err
+	if _, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
+		lease_until = 0 WHERE id = $4`, string(status), reason, ms(at), id); err != nil {
+		return err
+	}
+	return addOutcomes(ctx, tx, id)
 }

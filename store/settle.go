@@ -11,7 +11,7 @@ import (
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
-// ratings, settlement, drift, encounters, last event (threat C1). When r.Rated, rate gets
+// ratings, settlement, drift, outcomes, encounters, last event (threat C1). When r.Rated, rate gets
 // the ratings of all its agents and gives the changes; none means that no
 // rating moves and nothing is settled. last makes the final event from them.
 // Both run inside the transaction, perhaps more than once. A second call for
@@ -88,7 +88,8 @@ func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
 // and returns no events.
 func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	// Alone: see endMatch.
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
 		stored = nil
 		if over, err := s.endedAs(ctx, tx, l, arena.MatchVoid); err != nil || over {
 			return err

@@ -279,8 +279,8 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 }
 
 // judge stores what answers are worth: what came back stays as it was stored.
-// Their outcomes change only in a round that is void, so most rows keep their
-// place in the index of outcomes. An answer that is not stored comes as a whole.
+// Their outcomes change only in a round that is void, so most rows keep
+// everything that an index is made of. An answer that is not stored comes as a whole.
 func judge(ctx context.Context, tx *transaction, answers [][]any) error {
 	worth := make([][]any, len(answers))
 	for i, a := range answers {

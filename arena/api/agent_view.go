@@ -27,7 +27,7 @@ type agentView struct {
 	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`
 	Health      healthView                 `json:"health"`
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
-	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds by outcome; only in the answer for one agent."`
+	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds of matches that are over, by outcome; only in the answer for one agent."`
 	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it got out of without a loss, in its last 20 matches of each league; only in the answer for one agent."`
 	Conformance *conformanceView           `json:"conformance,omitempty" doc:"Its last full check. Absent: there was none."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`

@@ -52,6 +52,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	}
 	judged := f.begin("m_4", "sums", ids...)
 	f.ok(second(f.OpenRound(ctx, judged.Lease, round(1), nil)))
+	f.ok(second(f.SaveAnswer(ctx, judged.Lease, fullAnswer(ids[0]), nil, nil)))
 	f.ok(second(f.CloseRound(ctx, judged.Lease, arena.RoundClose{Round: 1, Seats: judged.Seats, Verdict: verdictOf(1, ids[0], ids[1])}, noEvents)))
 	f.settle(judged, start)
 

@@ -91,6 +91,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Settlements/replay":                   replay,
 		"VoidMatch":                            voidMatch,
 		"Opponents":                            opponents,
+		"AgentCauses":                          agentCauses,
 		"Counts":                               counts,
 		"Reopen":                               reopen,
 		"Close":                                closed,

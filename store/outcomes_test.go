@@ -1,0 +1,44 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/storetest"
+)
+
+// TestOutcomes: what ends of matches have counted is what the migration counts
+// from the answers of an arena that had played before it.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for engine, database := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s := storetest.Fill(t, database(t, true))
+			const rows = `SELECT * FROM outcomes`
+			check := func(want int) {
+				t.Helper()
+				_, counted := dump(t, s.Reader(), rows)
+				if len(counted) != want {
+					t.Errorf("%d counts, want %d: %v", len(counted), want, counted)
+				}
+				countAnew(t, s, engine)
+				if _, anew := dump(t, s.Reader(), rows); !cmp.Equal(counted, anew) {
+					t.Errorf("the migration counts otherwise (-ended +migrated):\n%s", cmp.Diff(counted, anew))
+				}
+			}
+			check(1) // m_4; m_5, in which an answer is too, is not over
+			if _, err := s.Writer().ExecContext(ctx, `UPDATE answers SET outcome = 'timeout' WHERE match_id = 'm_5'`); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.EndMatch(ctx, "m_5", arena.MatchVoid, "", time.Unix(0, 0), arena.Event{Type: arena.EventMatchVoid}); err != nil {
+				t.Fatal(err)
+			}
+			check(2)
+		})
+	}
+}
