@@ -23,6 +23,8 @@ type BenchMatchCmd struct {
 	DuelRounds int    `default:"10" help:"Rounds of each duel, 1 to 200."`
 	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer, 100 to 5000; takes about five minutes."`
 	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
+	Server     bool   `name:"postgres" help:"Start a PostgreSQL server in a temporary folder, with the settings that Debian gives a new one."`
+	PID        int    `name:"postgres-pid" help:"Process of the PostgreSQL server when it is on this machine: its processor time is measured too."`
 	JSON       bool   `help:"Print one JSON object."`
 	Profile    string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
@@ -30,8 +32,8 @@ type BenchMatchCmd struct {
 // Help says what is measured.
 func (c *BenchMatchCmd) Help() string {
 	return `Plays one large match, and then many duels at once, with agents in another
-process on this machine, on SQLite with full sync or on the database that --db
-names, and measures this process: CPU per seat and round with everything on
+process on this machine, on SQLite with full sync, on the database that --db
+names or with --postgres on a server of its own, and measures this process: CPU per seat and round with everything on
 (signing, judging, log, settlement), rounds per second, and how far apart the
 seats of a round get their task. Beside it, in the same run, a bare loop that only
 posts the very bytes of a task with its token to the same agents, as many at
@@ -52,6 +54,7 @@ type matchLoad struct {
 	Seats         int           `json:"seats"`
 	Rounds        int           `json:"rounds"`
 	CPUMicros     float64       `json:"cpu_us_per_seat_round"`
+	DBCPUMicros   float64       `json:"database_cpu_us_per_seat_round"` // of the PostgreSQL server, 0: not known
 	BareCPUMicros float64       `json:"bare_cpu_us_per_seat_round"`
 	Ratio         float64       `json:"ratio"`
 	Allocations   float64       `json:"allocations_per_seat_round"`
@@ -83,6 +86,14 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 	case c.Waiting != 0 && (c.Waiting < 100 || c.Waiting > 5000):
 		return fmt.Errorf("%d duels that wait: want 100 to 5000", c.Waiting)
 	}
+	if c.Server {
+		url, pid, stop, failed := benchPostgres(app.Ctx)
+		if failed != nil {
+			return failed
+		}
+		c.DB, c.PID = url, pid
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	if c.Waiting > 0 {
 		return c.wait(app)
 	}
@@ -111,9 +122,9 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 
 func (f *matchFigures) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "\non %s\tCPU µs\tbare\tratio\tallocations\trounds/s\tbare\tgun p50\tp99\twritten p50\tp99\tbare p50\tp99\tcommits\n", f.Database)
+	_, _ = fmt.Fprintf(w, "\non %s\tCPU µs\tPostgreSQL's\tbare\tratio\tallocations\trounds/s\tbare\tgun p50\tp99\twritten p50\tp99\tbare p50\tp99\tcommits\n", f.Database)
 	row := func(name string, l *matchLoad) {
-		_, _ = fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.2f\t%.0f\t%.0f\t%.0f", name, l.CPUMicros, l.BareCPUMicros, l.Ratio, l.Allocations, l.RoundsPerSec, l.BarePerSec)
+		_, _ = fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.2f\t%.0f\t%.0f\t%.0f", name, l.CPUMicros, l.DBCPUMicros, l.BareCPUMicros, l.Ratio, l.Allocations, l.RoundsPerSec, l.BarePerSec)
 		if l.Matches == 1 {
 			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", l.Gun.P50, l.Gun.P99, l.Written.P50, l.Written.P99, l.BareGun.P50, l.BareGun.P99, l.Commits)
 		} else {
@@ -181,7 +192,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 	}
 	return profiled(c.Profile, func() error {
 		time.Sleep(time.Until(start) - 50*time.Millisecond)
-		began, cpu, allocated, commits := start, cpuTime(), allocations(), s.store.CommitStats().Commits
+		began, cpu, database, allocated, commits := start, cpuTime(), familyCPU(c.PID), allocations(), s.store.CommitStats().Commits
 		ends := newEnds(events)
 		for range l.Matches {
 			if err := ends.await(); err != nil {
@@ -190,6 +201,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		}
 		took, used := time.Since(began), cpuTime()-cpu
 		l.CPUMicros = float64(used.Microseconds()) / l.seatRounds()
+		l.DBCPUMicros = float64((familyCPU(c.PID) - database).Microseconds()) / l.seatRounds()
 		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
 		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
 		l.Commits = s.store.CommitStats().Commits - commits
