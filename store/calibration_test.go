@@ -14,7 +14,7 @@ func TestAgentClaims_Plan(t *testing.T) {
 	for _, league := range []string{"", "trivia"} {
 		query, args := store.ClaimQuery("ag_1", league, 10)
 		p := planOf(t, s, query, args...)
-		const steps = "SEARCH s USING COVERING INDEX seats_by_agent (agent_id=?)\nSEARCH r USING PRIMARY KEY (match_id=?)\n" +
+		const steps = "SEARCH seats USING COVERING INDEX seats_by_agent (agent_id=?)\nSCAN s\nSEARCH r USING PRIMARY KEY (match_id=?)\n" +
 			"SEARCH a USING PRIMARY KEY (match_id=? AND round=? AND agent_id=?)\n"
 		// c are those that were found; the last term is the order of one match's rounds.
 		rest := strings.NewReplacer(steps, "", "SCAN c", "", "USE TEMP B-TREE FOR LAST TERM", "").Replace(p)

@@ -70,4 +70,12 @@ func agentClaims(f *fixture) {
 	f.ok(second(f.SaveAnswer(ctx, third.Lease, timeout, nil, nil)))
 	f.ok(second(f.CloseRound(ctx, third.Lease, arena.RoundClose{Round: 1, Seats: third.Seats, Answers: []arena.Answer{timeout}}, noEvents)))
 	f.equal(0, len(must(f.AgentClaims(ctx, "ag_c", "", 9))(f)))
+
+	// Only the newest matches are looked at, twice as many as answers are asked for.
+	f.settle(running, start)
+	for _, id := range []string{"m_4", "m_5"} {
+		f.settle(f.begin(id, "sums", ids...), start)
+	}
+	f.equal(0, len(must(f.AgentClaims(ctx, ids[0], "", 1))(f)))
+	f.equal([]arena.Claim{newest, silent}, must(f.AgentClaims(ctx, ids[0], "", 2))(f))
 }
