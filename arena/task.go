@@ -93,10 +93,8 @@ func (v *Volley) Add(shot func()) {
 	}
 }
 
-// Shoot sends the requests in the order that shuffle gives them, as
-// math/rand/v2's Rand.Shuffle does.
-func (v *Volley) Shoot(shuffle func(n int, swap func(i, j int))) {
-	shuffle(len(v.shots), func(i, j int) { v.shots[i], v.shots[j] = v.shots[j], v.shots[i] })
+// Shoot sends the requests in the order in which they were added.
+func (v *Volley) Shoot() {
 	for _, shot := range v.shots {
 		shot()
 	}

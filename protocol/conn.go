@@ -21,7 +21,7 @@ var errHead = errors.New("the head of the reply is too large")
 type conn struct {
 	net.Conn
 	to     target
-	raw    syscall.Conn // below TLS; nil in tests without sockets
+	raw    syscall.RawConn // below TLS; nil in tests without sockets
 	in     *bufio.Reader
 	left   int         // bytes that may still be read
 	expiry *time.Timer // while idle
@@ -30,7 +30,9 @@ type conn struct {
 
 func newConn(to target, c, below net.Conn) *conn {
 	made := &conn{Conn: c, to: to}
-	made.raw, _ = below.(syscall.Conn)
+	if socket, ok := below.(syscall.Conn); ok {
+		made.raw, _ = socket.SyscallConn() // fails only without a socket
+	}
 	made.in = bufio.NewReaderSize((*bounded)(made), readBuffer)
 	return made
 }
@@ -55,17 +57,12 @@ func (c *conn) quiet() bool {
 		return true
 	}
 	_ = c.SetDeadline(time.Time{}) // what the last request left; the next one sets its own
-	raw, err := c.raw.SyscallConn()
-	return err == nil && silent(raw)
+	return silent(c.raw)
 }
 
 // drained tells that the other side's system has all that was written.
 func (c *conn) drained() bool {
-	if c.raw == nil {
-		return false
-	}
-	raw, err := c.raw.SyscallConn()
-	return err == nil && acknowledged(raw)
+	return c.raw != nil && acknowledged(c.raw)
 }
 
 // during sets when reads and writes fail. The end of ctx, which guard has

@@ -145,7 +145,8 @@ func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*
 		}
 	}
 	var asks []*ask
-	for i := range p.m.Seats {
+	// Random order, so that no seat is always the first to hear the question.
+	for _, i := range p.rand.Perm(len(p.m.Seats)) {
 		s := &p.m.Seats[i]
 		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
 			continue
@@ -160,12 +161,10 @@ func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*
 	return asks, nil
 }
 
-// fire sends the requests together and waits until all have their outcome. The
-// order is random, so that no seat is always the first to hear the question.
+// fire sends the requests together and waits until all have their outcome.
 func (p *play) fire(ctx context.Context, asks []*ask, volley *arena.Volley) error {
-	p.rand.Shuffle(len(asks), func(i, j int) { asks[i], asks[j] = asks[j], asks[i] })
 	if ctx.Err() == nil && p.age() <= p.r.trusted() { // else every seat waits for the lease
-		volley.Shoot(p.rand.Shuffle)
+		volley.Shoot()
 		for _, a := range asks {
 			a.shot = a.send != nil
 		}
