@@ -30,8 +30,8 @@ type scalePlan struct {
 	Talk        int     `default:"2" help:"Events that an agent sends in a round."`
 	Stay        float64 `default:"600" help:"Seconds that a spectator stays; another then comes."`
 	HealthEvery float64 `default:"30" help:"Seconds between two probes of an agent."`
-	HealthNodes int     `default:"5" help:"Nodes among which the sweep is split. Today it is one."`
-	HealthJobs  int     `name:"health-workers" default:"256" help:"Probes at a time on each of them. Today 64."`
+	HealthNodes int     `default:"1" help:"Nodes among which the sweep is split; the program has one."`
+	HealthJobs  int     `name:"health-workers" default:"2000" help:"Probes at a time on each of them, ARENA_HEALTH_WORKERS."`
 	ProbeTime   float64 `default:"0.3" help:"Seconds that an agent takes to answer a probe."`
 	Heartbeat   float64 `default:"1" help:"Seconds between two renewals of a lease."`
 	Seconds     float64 `default:"30" help:"Simulated time."`
@@ -297,11 +297,10 @@ func (m *scaleModel) playAll() []scaleStep {
 func (m *scaleModel) upkeep() []scaleStep {
 	p := &m.plan
 	probes := make([]float64, int(float64(p.Agents)*p.Seconds/p.HealthEvery))
-	for i := range probes { // a sweep spreads over half of its interval
-		sweep := math.Floor(float64(i)/float64(p.Agents)) * p.HealthEvery
-		probes[i] = sweep + m.rand.Float64()*p.HealthEvery/2
+	for i := range probes { // a sweep spreads evenly, see healthSpread
+		sweep, agent := i/p.Agents, i%p.Agents
+		probes[i] = p.HealthEvery * (float64(sweep) + 3.0/4*float64(agent)/float64(p.Agents))
 	}
-	slices.Sort(probes)
 	var steps []scaleStep
 	for i, at := range probes {
 		done := m.health[i%p.HealthNodes].serve(at, p.ProbeTime, 1)
