@@ -127,9 +127,32 @@ func TestAPI_signUp(t *testing.T) {
 	if me := w.do("GET", "/v1/me", token, nil).is(200); me.str("name") != "erin" || me.str("scope") != "owner" {
 		t.Errorf("who am I: %s", me.body)
 	}
-	for _, mode := range []string{SignupClosed, SignupInvite} {
-		closed := newWorld(t, func(o *Options) { o.SignupMode = mode })
-		closed.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
+	for mode, invited := range map[string]int{SignupOpen: 201, SignupInvite: 201, SignupClosed: 403} {
+		w := newWorld(t, func(o *Options) { o.SignupMode = mode })
+		if mode != SignupOpen {
+			w.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
+			w.do("POST", "/v1/owners", w.alice, object{"name": "frank"}).is(403)
+		}
+		made := w.do("POST", "/v1/owners", w.admin, object{"name": "grace"}).is(invited)
+		if invited != 201 {
+			continue
+		}
+		if me := w.do("GET", "/v1/me", made.str("token"), nil).is(200); me.str("name") != "grace" || me.str("scope") != "owner" {
+			t.Errorf("%s: who am I: %s", mode, me.body)
+		}
+		log := w.do("GET", "/v1/admin/audit?find=sign-up", w.admin, nil).is(200)
+		if log.str("items.0.target") != made.str("owner_id") || strings.Contains(string(log.body), made.str("token")) {
+			t.Errorf("%s: the invitation in the audit log: %s", mode, log.body)
+		}
+	}
+}
+
+// An admin invites as many as it likes from one address.
+func TestAPI_signUp_invitations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.SignupMode, o.Limits = SignupInvite, Limits{SignUpsPerHour: 1} })
+	for _, name := range []string{"ann", "ben", "cyd"} {
+		w.do("POST", "/v1/owners", w.admin, object{"name": name}).is(201)
 	}
 }
 

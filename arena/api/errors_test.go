@@ -23,14 +23,14 @@ type entry struct{ word, cause, cure string }
 // codeEntries are all codes, in the order of arena/error.go.
 func codeEntries() []entry {
 	return []entry{
-		{"invalid", "A field breaks a rule: it is missing, too long, of another type, or unknown.", "`errors` names each field and its limit. Members that the API does not know are refused too."},
-		{"malformed", "The request cannot be read at all: no JSON, a member that stands there twice, a broken encoding, a bad cursor.", "Send one JSON document in UTF-8. `detail` says where it breaks."},
+		{"invalid", "A field breaks a rule: it is missing, too long, of another type, or unknown, or a cursor that the list did not give out.", "`errors` names each field and its limit. Members that the API does not know are refused too."},
+		{"malformed", "The request cannot be read at all: no JSON, a member that stands there twice, a broken encoding, a bad `since` of the stream.", "Send one JSON document in UTF-8. `detail` says where it breaks."},
 		{"unauthorized", "There is no token, or one that is not known, revoked or over. The answer is the same for all of them.", "`Authorization: Bearer <token>`: an owner's for one's own agents, that of a running task for events."},
 		{"forbidden", "The token is good but may not do this: an admin's route, an owner's route with an admin's token, sign-ups that are closed, a league with a list.", "Use the token of the scope that the API document names, or ask the arena's admin."},
 		{"not_found", "There is nothing with this id, slug or path, or it is another owner's.", "Look at the id; lists are under `/v1/agents`, `/v1/leagues` and `/v1/matches`."},
 		{"method_not_allowed", "The path is known, the method is not.", "The `Allow` header lists the methods."},
 		{"conflict", "The state does not allow it: a retired agent, a match that has begun, a league that takes no entries, too many agents or tokens.", "`detail` says which state; change that first, or leave it."},
-		{"name_taken", "An owner, a league, or another of your agents has this name, in any case.", "Choose another name."},
+		{"name_taken", "A league, or another of your agents, has this name, in any case.", "Choose another name."},
 		{"too_large", "A body, pack or event is over its limit.", "64 KiB for JSON, 16 MiB for a pack, 16 KiB for an event, 1 MiB for a post of events."},
 		{"unsupported", "The content type or format is not one that is read here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
 		{"rate_limited", "Too many requests, checks, rehearsals, sign-ups or events.", "Wait for as many seconds as `Retry-After` says. [The rules](rules.md#limits) list the limits."},
@@ -114,7 +114,7 @@ func closeEntries() []entry {
 		{"1009", "A message over 16 KiB.", "Send less at once."},
 		{"1011", "A fault of the arena.", "Come back with `since`."},
 		{"1012", "The server restarts.", "Come back with `since`: nothing is missed, nothing comes twice."},
-		{"4400", "A spectator sent something that it may not.", "Spectators only read."},
+		{"4400", "A spectator goes on sending messages, or the first message of an agent is no JSON text.", "Spectators only read; agents begin with `auth`."},
 		{"4401", "No token in five seconds, a bad one, or one that is over.", "Connect with the token of the running task."},
 		{"4403", "Three events under another identity.", "Leave `match_id` and `agent_id` out."},
 		{"4408", "The peer did not read fast enough, or did not answer a ping.", "Come back with `since`."},

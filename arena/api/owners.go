@@ -17,7 +17,7 @@ const (
 
 type signUpInput struct {
 	Body struct {
-		Name  string `json:"name" minLength:"1" maxLength:"40" doc:"Shown to everyone; one of a kind, in any case."`
+		Name  string `json:"name" minLength:"1" maxLength:"40" doc:"Shown to everyone. Others may have the same one."`
 		Email string `json:"email,omitempty" maxLength:"254" format:"email" doc:"Shown to nobody."`
 	} `nameHint:"SignUpBody"`
 	address string
@@ -35,17 +35,20 @@ type signedUpView struct {
 }
 
 func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView], error) {
-	if a.SignupMode != SignupOpen {
+	invited := callerOf(ctx).isAdmin() // an admin's token makes the owner: an invitation
+	switch {
+	case a.SignupMode == SignupClosed:
+		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
+	case a.SignupMode == SignupInvite && !invited:
 		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no sign-ups; ask its admin for a token")
 	}
 	if err := checkLine("name", in.Body.Name); err != nil {
 		return nil, err
 	}
-	if wait, ok := a.limiters.signUp.take(addressKey(in.address), a.Now()); !ok {
-		return nil, tooMany(wait, "too many sign-ups from this address")
-	}
-	if wait, ok := a.takeShared(ctx, "signup", addressKey(in.address), a.Limits.SignUpsPerHour, time.Hour); !ok {
-		return nil, tooMany(wait, "too many sign-ups from this address")
+	if !invited {
+		if err := a.limitSignUps(ctx, in.address); err != nil {
+			return nil, err
+		}
 	}
 	now := a.now()
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Body.Name, Email: in.Body.Email, CreatedAt: now}
@@ -53,7 +56,22 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 	if err := a.Store.CreateOwner(ctx, owner, token); err != nil {
 		return nil, err
 	}
+	if invited {
+		a.audit(ctx, "sign-up", &act{target: owner.ID, after: owner.Name})
+	}
 	return answer(signedUpView{OwnerID: owner.ID, Token: secret})
+}
+
+// limitSignUps holds an address to its rate, on this node and on all.
+func (a *API) limitSignUps(ctx context.Context, address string) error {
+	wait, ok := a.limiters.signUp.take(addressKey(address), a.Now())
+	if ok {
+		wait, ok = a.takeShared(ctx, "signup", addressKey(address), a.Limits.SignUpsPerHour, time.Hour)
+	}
+	if !ok {
+		return tooMany(wait, "too many sign-ups from this address")
+	}
+	return nil
 }
 
 func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {

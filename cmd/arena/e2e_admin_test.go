@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -50,4 +51,19 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "status"), `"version": "`, `"alive": true`, `"due": 0`)
 	says(admin("", exitFailure, "--token", "wrong", "status"), "401 unauthorized")
 	says(admin("", exitOK, "league", "finish", "cup"), `"status": "finished"`)
+	var owner struct{ Token string }
+	if made := admin("", exitOK, "token", "invite", "Ada", "--email", "ada@example.org"); json.Unmarshal([]byte(made), &owner) != nil || owner.Token == "" {
+		t.Fatalf("no token of the new owner: %s", made)
+	}
+	var second struct {
+		Token string
+		ID    string `json:"token_id"`
+	}
+	if made := admin("", exitOK, "token", "create", "ci", "--token", owner.Token); json.Unmarshal([]byte(made), &second) != nil || second.ID == "" {
+		t.Fatalf("no second token: %s", made)
+	}
+	says(admin("", exitOK, "token", "list", "--token", second.Token), `"name": "ci"`, `"name": "first"`)
+	says(admin("", exitOK, "token", "revoke", second.ID, "--token", owner.Token), "done")
+	says(admin("", exitFailure, "token", "list", "--token", second.Token), "401 unauthorized")
+	says(admin("", exitFailure, "token", "list"), "403 forbidden")
 }
