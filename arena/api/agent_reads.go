@@ -161,7 +161,13 @@ type uptimeView struct {
 // uptimeFor is how far back an agent's health checks are shown.
 const uptimeFor = 90 * 24 * time.Hour
 
-func (a *API) listUptime(ctx context.Context, in *IDParam) (*output[listOf[uptimeView]], error) {
+// agentPartQuery asks for a part of a list of one agent.
+type agentPartQuery struct {
+	IDParam
+	PartParams
+}
+
+func (a *API) listUptime(ctx context.Context, in *agentPartQuery) (*output[listOf[uptimeView]], error) {
 	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -173,7 +179,7 @@ func (a *API) listUptime(ctx context.Context, in *IDParam) (*output[listOf[uptim
 	for _, d := range days {
 		items = append(items, uptimeView{Day: d.Day, OK: d.OK, Failed: d.Failed})
 	}
-	return answerList(items, "")
+	return answerPart(in.PartParams, items)
 }
 
 type opponentView struct {
@@ -185,7 +191,7 @@ type opponentView struct {
 	Losses  int    `json:"losses"`
 }
 
-func (a *API) listOpponents(ctx context.Context, in *IDParam) (*output[listOf[opponentView]], error) {
+func (a *API) listOpponents(ctx context.Context, in *agentPartQuery) (*output[listOf[opponentView]], error) {
 	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -197,7 +203,7 @@ func (a *API) listOpponents(ctx context.Context, in *IDParam) (*output[listOf[op
 	for _, r := range records {
 		items = append(items, opponentView(r))
 	}
-	return answerList(items, "")
+	return answerPart(in.PartParams, items)
 }
 
 type deliveriesInput struct {

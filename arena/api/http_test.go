@@ -85,6 +85,7 @@ func TestAPI_bodies(t *testing.T) {
 	w.run([]scenario{
 		post("good", `{"name":"x1"}`, kind, 201, "", ""),
 		post("with a charset", `{"name":"x2"}`, "application/json; charset=UTF-8", 201, "", ""),
+		post("another case", `{"name":"x3"}`, "Application/JSON; Charset=utf-8", 201, "", ""),
 		post("form", "name=x", "application/x-www-form-urlencoded", 415, arena.CodeUnsupported, "application/json"),
 		post("text", `{"name":"x"}`, "text/plain", 415, arena.CodeUnsupported, "application/json"),
 		post("no type", `{"name":"x"}`, "", 415, arena.CodeUnsupported, "application/json"),

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,6 +190,41 @@ type PageParams struct {
 }
 
 func (p PageParams) page() arena.Page { return arena.Page{Cursor: p.Cursor, Limit: p.Limit} }
+
+// PartParams are the query parameters of lists that come whole unless a limit
+// is asked for.
+type PartParams struct {
+	Cursor string `query:"cursor" maxLength:"400" doc:"The next_cursor of the part before; empty for the first."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them."`
+}
+
+// partOf gives the part of a whole list that p asks for, and the cursor of the
+// next one. Such a list has no key that stays: the cursor counts items.
+func partOf[T any](p PartParams, items []T) (part []T, next string, err error) {
+	from := 0
+	if p.Cursor != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+		count, ours := strings.CutPrefix(string(raw), "o:")
+		if from, _ = strconv.Atoi(count); err != nil || !ours || from < 1 {
+			return nil, "", arena.Invalid("cursor", "is not one that this list gave out")
+		}
+	}
+	part = items[min(from, len(items)):]
+	if p.Limit > 0 && len(part) > p.Limit {
+		part = part[:p.Limit]
+		next = base64.RawURLEncoding.EncodeToString([]byte("o:" + strconv.Itoa(from+p.Limit)))
+	}
+	return part, next, nil
+}
+
+// answerPart answers with a part of a whole list.
+func answerPart[T any](p PartParams, items []T) (*output[listOf[T]], error) {
+	part, next, err := partOf(p, items)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(part, next)
+}
 
 // eventDoc describes arena.Event, which writes itself.
 type eventDoc struct {

@@ -14,7 +14,9 @@ type SlugParam struct {
 	Slug string `path:"slug" maxLength:"40"`
 }
 
-func (a *API) listLeagues(ctx context.Context, _ *struct{}) (*output[listOf[leagueView]], error) {
+type leaguesQuery struct{ PartParams }
+
+func (a *API) listLeagues(ctx context.Context, in *leaguesQuery) (*output[listOf[leagueView]], error) {
 	leagues, err := a.Store.Leagues(ctx)
 	if err != nil {
 		return nil, err
@@ -23,7 +25,7 @@ func (a *API) listLeagues(ctx context.Context, _ *struct{}) (*output[listOf[leag
 	for _, l := range leagues {
 		items = append(items, viewLeague(l))
 	}
-	return answerList(items, "")
+	return answerPart(in.PartParams, items)
 }
 
 func (a *API) getLeague(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
@@ -304,13 +306,18 @@ type standingView struct {
 
 type standingsView struct {
 	Items      []standingView `json:"items" doc:"By rating; ranked or not."`
-	NextCursor string         `json:"next_cursor" doc:"Always empty: a table comes whole."`
+	NextCursor string         `json:"next_cursor" doc:"As in other lists; empty when no limit is asked for."`
 	League     string         `json:"league"`
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins."`
 	Drift      arena.Melo     `json:"drift"`
 }
 
-func (a *API) listStandings(ctx context.Context, in *SlugParam) (*output[standingsView], error) {
+type standingsQuery struct {
+	SlugParam
+	PartParams
+}
+
+func (a *API) listStandings(ctx context.Context, in *standingsQuery) (*output[standingsView], error) {
 	l, err := a.Store.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
@@ -326,6 +333,9 @@ func (a *API) listStandings(ctx context.Context, in *SlugParam) (*output[standin
 	}
 	fits, err := a.fitsOf(ctx, l.Slug)
 	if err != nil {
+		return nil, err
+	}
+	if standings, table.NextCursor, err = partOf(in.PartParams, standings); err != nil {
 		return nil, err
 	}
 	for _, s := range standings {

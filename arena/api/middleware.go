@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -164,6 +165,12 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
 			return
 		}
+		// The standard library passes over pairs that it cannot read, and the
+		// rest would be taken for all that was asked.
+		if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
+			a.fail(c, arena.Errorf(arena.CodeMalformed, "the query cannot be read: %v", err))
+			return
+		}
 		if hc.Operation().RequestBody != nil {
 			if err := a.readBody(c, r.maxBody()); err != nil {
 				a.fail(c, err)
@@ -204,6 +211,7 @@ func (a *API) readBody(c *gin.Context, limit int64) error {
 		if err := wantJSON(c.GetHeader("Content-Type")); err != nil {
 			return err
 		}
+		c.Request.Header.Set("Content-Type", jsonType) // what decodes it knows this one spelling
 	}
 	c.Request.Body = io.NopCloser(bytes.NewReader(data))
 	return nil

@@ -111,7 +111,9 @@ type tokenView struct {
 	Current    bool      `json:"current" doc:"It is the token of this request."`
 }
 
-func (a *API) listTokens(ctx context.Context, _ *struct{}) (*output[listOf[tokenView]], error) {
+type tokensQuery struct{ PartParams }
+
+func (a *API) listTokens(ctx context.Context, in *tokensQuery) (*output[listOf[tokenView]], error) {
 	me := callerOf(ctx).token
 	tokens, err := a.Store.Tokens(ctx, me.OwnerID)
 	if err != nil {
@@ -124,7 +126,7 @@ func (a *API) listTokens(ctx context.Context, _ *struct{}) (*output[listOf[token
 			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == me.ID,
 		})
 	}
-	return answerList(items, "")
+	return answerPart(in.PartParams, items)
 }
 
 type createTokenInput struct {

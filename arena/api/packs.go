@@ -54,7 +54,7 @@ func (a *API) createPack(ctx context.Context, in *createPackInput) (*output[crea
 	if err != nil {
 		return nil, err
 	}
-	if len(skipped) > 0 && !in.SkipBad {
+	if len(skipped) > 0 && (!in.SkipBad || len(tasks) == 0) {
 		return nil, badLines(len(tasks), skipped)
 	}
 	if len(tasks) == 0 {
@@ -76,8 +76,11 @@ func (a *API) createPack(ctx context.Context, in *createPackInput) (*output[crea
 
 // badLines refuses a file for its bad entries, the first hundred by line.
 func badLines(good int, skipped []arena.SkippedLine) error {
-	e := arena.Errorf(arena.CodePackInvalid, "%d of %d entries cannot be used; nothing was imported (skip_bad=true imports the others)",
-		len(skipped), good+len(skipped))
+	others := ""
+	if good > 0 {
+		others = " (skip_bad=true imports the others)"
+	}
+	e := arena.Errorf(arena.CodePackInvalid, "%d of %d entries cannot be used; nothing was imported%s", len(skipped), good+len(skipped), others)
 	for _, s := range skipped[:min(shownLines, len(skipped))] {
 		e.Fields = append(e.Fields, arena.FieldError{Field: fmt.Sprintf("line %d", s.Line), Message: s.Reason})
 	}

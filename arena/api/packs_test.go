@@ -24,7 +24,7 @@ func TestAPI_createPack(t *testing.T) {
 		post("good", "format=jsonl&name=p", "\"a\"\n\"b\"\n", 201, "", `"tasks":2,"skipped":[]`),
 		post("one bad line", "format=jsonl&name=p", "\"a\"\nb\n\"c\"", 422, arena.CodePackInvalid, "1 of 3 entries", "line 2"),
 		post("bad lines skipped", "format=jsonl&name=p&skip_bad=true", "\"a\"\nb\n\"c\"", 201, "", `"tasks":2,"skipped":[{"line":2`),
-		post("nothing left", "format=jsonl&name=p&skip_bad=true", "b", 422, arena.CodePackInvalid, "no task"),
+		post("nothing left", "format=jsonl&name=p&skip_bad=true", "b\n\nc", 422, arena.CodePackInvalid, "2 of 2 entries cannot be used; nothing was imported\"", "line 1", "line 3"),
 		post("no task", "format=jsonl&name=p", "\n\n", 422, arena.CodePackInvalid, "no task"),
 		post("empty", "format=jsonl&name=p", "", 400, arena.CodeMalformed, "body is required"),
 		post("no name", "format=jsonl", `"a"`, 422, arena.CodeInvalid, "", "name"),

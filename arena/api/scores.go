@@ -35,7 +35,12 @@ type verdictView struct {
 
 // listVerdicts shows every verdict on every round: where a round has several,
 // the last one counts, and the difference is there to see.
-func (a *API) listVerdicts(ctx context.Context, in *IDParam) (*output[listOf[verdictView]], error) {
+type verdictsQuery struct {
+	IDParam
+	PartParams
+}
+
+func (a *API) listVerdicts(ctx context.Context, in *verdictsQuery) (*output[listOf[verdictView]], error) {
 	if _, err := a.Store.Match(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -49,7 +54,7 @@ func (a *API) listVerdicts(ctx context.Context, in *IDParam) (*output[listOf[ver
 			Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
 		})
 	}
-	return answerList(items, "")
+	return answerPart(in.PartParams, items)
 }
 
 type ratingsCheckView struct {

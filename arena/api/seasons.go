@@ -86,12 +86,13 @@ func (a *API) season(ctx context.Context, slug string, no int) (s arena.Season, 
 
 type roundsInputQuery struct {
 	SlugParam
+	PartParams
 	Season int `query:"season" minimum:"0" maximum:"1000000" doc:"The newest when left out."`
 }
 
 type leagueRoundsView struct {
 	Items      []leagueRoundView `json:"items" doc:"By number."`
-	NextCursor string            `json:"next_cursor" doc:"Always empty: a season comes whole."`
+	NextCursor string            `json:"next_cursor" doc:"As in other lists; empty when no limit is asked for."`
 	Season     int               `json:"season" doc:"0: the league has had none yet."`
 }
 
@@ -106,5 +107,9 @@ func (a *API) listLeagueRounds(ctx context.Context, in *roundsInputQuery) (*outp
 	if err != nil {
 		return nil, err
 	}
-	return answer(leagueRoundsView{Items: viewRounds(s, pairings, hidden), Season: s.No})
+	rounds, next, err := partOf(in.PartParams, viewRounds(s, pairings, hidden))
+	if err != nil {
+		return nil, err
+	}
+	return answer(leagueRoundsView{Items: rounds, NextCursor: next, Season: s.No})
 }
