@@ -88,7 +88,7 @@ func Unreadable(x Exchange) (reason, detail string) {
 		return fmt.Sprintf("status_%d", x.Status), fmt.Sprintf("the endpoint answered with status %d; only 200 carries a reply", x.Status)
 	case x.Failure != "":
 		return string(x.Failure), explain(x.Failure)
-	case x.Encoding != "":
+	case x.Encoding != "" && !strings.EqualFold(x.Encoding, "identity"): // which is no encoding
 		return "bad_encoding", Sentence(fmt.Sprintf("Content-Encoding is %q, but only plain bodies are read", x.Encoding))
 	case !isJSON(x.ContentType):
 		return "bad_content_type", Sentence(fmt.Sprintf("Content-Type is %q, not application/json", x.ContentType))

@@ -40,6 +40,7 @@ func TestAPI_createLeague(t *testing.T) {
 		post("unknown judge", object{"slug": "d", "judge": "oracle"}, 422, arena.CodeInvalid, "exact, choice, number", "judge.kind"),
 		post("judge with an unknown member", object{"slug": "d", "judge": object{"kind": "exact", "mood": 1}}, 422, arena.CodeInvalid, "", "judge"),
 		post("judge as a list", object{"slug": "d", "judge": []string{"exact"}}, 422, arena.CodeInvalid, "", "judge"),
+		post("judge left out", object{"slug": "r", "judge": nil, "pack_id": nil, "generator": object{"name": "arithmetic"}}, 201, "", `"judge":{"kind":"number"}`),
 		post("open end", object{"slug": "e", "rounds": nil}, 201, "", `"rounds":null`),
 		post("rounds left out", object{"slug": "f", "max_rounds": 7}, 201, "", `"max_rounds":7`),
 		post("no rounds", object{"slug": "g", "rounds": 0}, 422, arena.CodeInvalid, ">= 1", "rounds"),
@@ -65,8 +66,8 @@ func TestAPI_createLeague(t *testing.T) {
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
-	if n := len(r.at("items").([]any)); n != 11 {
-		t.Errorf("%d leagues, want 11", n)
+	if n := len(r.at("items").([]any)); n != 12 {
+		t.Errorf("%d leagues, want 12", n)
 	}
 }
 

@@ -188,6 +188,9 @@ func defaults(s arena.Settings) arena.Settings {
 	if s.Format == "" {
 		s.Format = arena.FormatLadder
 	}
+	if s.Judge.Kind == "" {
+		s.Judge.Kind = arena.JudgeNumber
+	}
 	if s.MinSeats == 0 {
 		s.MinSeats = 2
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,6 +20,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/examples/packs"
+	"github.com/agora-arena/arena/league/pack"
 )
 
 // PlayCmd is `arena play`.
@@ -28,12 +28,12 @@ type PlayCmd struct {
 	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Endpoints of the agents, two or more; NAME=URL gives one a name."`
 	League     string        `required:"" placeholder:"SLUG" help:"League of the match; the agents' health must list it."`
 	Pack       string        `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
-	PackFormat string        `default:"jsonl" enum:"jsonl,opentriviaqa,gsm8k" help:"Form of the pack: ${enum}."`
-	Generator  string        `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic."`
+	PackFormat string        `default:"jsonl" enum:"jsonl,csv,opentriviaqa,opentdb,gsm8k" help:"Form of the pack: ${enum}."`
+	Generator  string        `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
 	Difficulty int           `help:"Of made tasks, 1 to 5."`
 	Rounds     int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
 	TimeLimit  time.Duration `default:"30s" help:"For each round, 1s to 10m."`
-	Judge      string        `placeholder:"KIND" help:"choice, exact or number; what fits the tasks."`
+	Judge      string        `placeholder:"KIND" help:"choice, exact, number or another that judges by itself; without, what fits the tasks."`
 	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
 	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
 	Arena      string        `placeholder:"URL" help:"The URL under which agents reach --addr, when it is another. It is the issuer of the tokens."`
@@ -149,8 +149,10 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
 	if c.Rounds == 0 {
 		league["rounds"] = nil
 	}
-	if c.Generator != "" {
-		league["judge"] = cmp.Or(c.Judge, arena.JudgeNumber)
+	if c.Judge != "" {
+		league["judge"] = c.Judge
+	}
+	if c.Generator != "" { // it has a judge of its own
 		g := map[string]any{"name": c.Generator}
 		if c.Difficulty > 0 {
 			g["difficulty"] = c.Difficulty
@@ -166,27 +168,33 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
 		}
 		name = "play"
 	}
-	league["judge"] = cmp.Or(c.Judge, c.judgeOf(data))
-	var pack struct {
+	if c.Judge == "" {
+		league["judge"] = c.judgeOf(data)
+	}
+	var made struct {
 		ID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &pack); err != nil {
+	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &made); err != nil {
 		return fmt.Errorf("--pack %s: %w", cmp.Or(c.Pack, name), err)
 	}
-	league["pack_id"] = pack.ID
+	league["pack_id"] = made.ID
 	return admin.call(ctx, http.MethodPost, "/v1/leagues", league, nil)
 }
 
-// judgeOf is the judge that fits a pack.
-func (c *PlayCmd) judgeOf(pack []byte) string {
-	switch {
-	case c.PackFormat == "gsm8k":
+// judgeOf is the judge that fits a pack. One that cannot be read is refused
+// when it is imported.
+func (c *PlayCmd) judgeOf(data []byte) string {
+	if c.PackFormat == pack.GSM8K {
 		return arena.JudgeNumber
-	case c.PackFormat == "opentriviaqa", bytes.Contains(pack, []byte(`"options"`)):
-		return arena.JudgeChoice
-	default:
-		return arena.JudgeExact
 	}
+	tasks, _, _ := pack.Parse(c.PackFormat, data, pack.DefaultLimits())
+	switch {
+	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Options) > 0 }):
+		return arena.JudgeChoice
+	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Cases) > 0 }):
+		return arena.JudgeCode
+	}
+	return arena.JudgeExact
 }
 
 // register gives the id of a checked agent.

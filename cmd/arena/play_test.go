@@ -83,6 +83,37 @@ func TestPlay_elimination_of_generated_tasks(t *testing.T) {
 	}
 }
 
+// Whatever the arena can make or import can be played, under the judge that
+// fits it.
+func TestPlay_tasks_of_every_form(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ format, text, answer, generator string }{
+		"csv":             {"csv", "description,answer\nWhat is larger?,Mile\n", "the mile", ""},
+		"csv, options":    {"csv", "description,a,b,answer\nWhat is larger?,kilometre,mile,B\n", "B", ""},
+		"opentdb":         {"opentdb", `[{"type":"boolean","difficulty":"easy","category":"x","question":"Flat?","correct_answer":"False","incorrect_answers":["True"]}]`, "false", ""},
+		"jsonl, options":  {"jsonl", `{"description":"What is larger?","answer":"mile","options":["kilometre","mile"]}`, "B", ""},
+		"of dates":        {generator: "dates"},
+		"of units":        {generator: "units"},
+		"of stories told": {generator: "word_problems"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"play", "--league", "quiz", "--rounds", "1", "--addr", "127.0.0.1:0"}
+			if tt.generator != "" {
+				args = append(args, "--generator", tt.generator)
+			} else {
+				file := filepath.Join(t.TempDir(), "pack")
+				must(t, os.WriteFile(file, []byte(tt.text), 0o600))
+				args = append(args, "--pack", file, "--pack-format", tt.format)
+			}
+			code, out, errs := call(t, nil, append(args, "ada="+localAgent(t, "quiz", answers(tt.answer)), "bob="+localAgent(t, "quiz", answers("no idea")))...)
+			if code != exitOK || tt.answer != "" && !strings.Contains(out, "1. ada 1   2. bob 0") {
+				t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
+			}
+		})
+	}
+}
+
 // The agents of the SDK find keys and stream where they were told.
 func TestPlay_sdk_agents(t *testing.T) {
 	t.Parallel()

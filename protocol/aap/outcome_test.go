@@ -74,6 +74,8 @@ func TestClassify_reasons(t *testing.T) {
 		{protocol.Exchange{Status: 101}, "switching_protocols"},
 		{protocol.Exchange{Status: 200, ContentType: "text/html"}, "bad_content_type"},
 		{protocol.Exchange{Status: 200, ContentType: jsonType, Encoding: "gzip"}, "bad_encoding"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Encoding: "identity, gzip"}, "bad_encoding"},
+		{protocol.Exchange{Status: 200, ContentType: jsonType, Encoding: "Identity"}, "bad_json"}, // the name of no encoding: the body is read
 		{protocol.Exchange{Status: 200, ContentType: jsonType, Failure: protocol.FailTooLarge}, "too_large"},
 		{protocol.Exchange{Status: 200, ContentType: jsonType, Failure: protocol.FailTruncated}, "truncated"},
 		{protocol.Exchange{Failure: protocol.FailTruncated, Replied: true}, "truncated"},
