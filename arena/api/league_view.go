@@ -49,7 +49,7 @@ type leagueBody struct {
 	Format           string         `json:"format,omitempty" maxLength:"40" doc:"ladder when left out."`
 	PackID           string         `json:"pack_id,omitempty" maxLength:"64" doc:"The pack that tasks come from; or generator."`
 	Generator        *generatorBody `json:"generator,omitempty" doc:"What makes the tasks; or pack_id."`
-	Judge            judgeInput     `json:"judge,omitempty" doc:"Left out: the one that fits the generator, and choice for a pack."`
+	Judge            judgeInput     `json:"judge,omitzero" doc:"Left out: the one that fits the generator, and choice for a pack."`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
 	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"1000" doc:"The cap of an open end."`
 	TimeLimitSeconds float64        `json:"time_limit_seconds" minimum:"1" maximum:"600" doc:"For each round."`

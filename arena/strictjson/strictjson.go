@@ -2,8 +2,10 @@ package strictjson
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -107,11 +109,86 @@ func unmistakable(quoted []byte, names []string) error {
 	return nil
 }
 
-// plain takes the library's own names out of an error's text.
+// plain says in words of JSON what is wrong, without the names of the library
+// and of our types.
 func plain(err error) error {
+	if wrong, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
+		return semantic(wrong)
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // of a type that reads itself
+		want, _ := wanted(wrong.Type)
+		return fmt.Errorf("must be %s, not %s", want, wrong.Value)
+	}
 	s := err.Error()
 	for _, prefix := range []string{"json: ", "jsontext: "} {
 		s = strings.TrimPrefix(s, prefix)
 	}
 	return errors.New(s)
+}
+
+// semantic is for what is JSON, but not what was asked for.
+func semantic(wrong *jsonv2.SemanticError) error {
+	where := ""
+	if wrong.JSONPointer != "" {
+		where = fmt.Sprintf("%q", string(wrong.JSONPointer))
+	}
+	want, number := wanted(wrong.GoType)
+	switch got := wrong.JSONKind; {
+	case errors.Is(wrong.Err, jsonv2.ErrUnknownName):
+		return fmt.Errorf("unknown member %s", where)
+	case wrong.Err != nil && !number:
+		return errors.New(strings.TrimPrefix(where+": "+plain(wrong.Err).Error(), ": "))
+	case number && got == '0':
+		return errors.New(strings.TrimSpace(fmt.Sprintf("%s must be %s in range, not %s", where, want, wrong.JSONValue)))
+	default:
+		return errors.New(strings.TrimSpace(fmt.Sprintf("%s must be %s, not %s", where, want, kindOf(got))))
+	}
+}
+
+// wanted names the kind of JSON that a type holds.
+func wanted(t reflect.Type) (want string, number bool) {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil {
+		return "something else", false
+	}
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return "text", false
+	case k == reflect.Bool:
+		return "true or false", false
+	case k >= reflect.Int && k <= reflect.Uintptr:
+		return "a whole number", true
+	case k == reflect.Float32 || k == reflect.Float64:
+		return "a number", true
+	case k == reflect.Slice || k == reflect.Array:
+		return "a list", false
+	case k == reflect.Struct || k == reflect.Map:
+		return "an object", false
+	default:
+		return "something else", false
+	}
+}
+
+// kindOf names what stands in a text.
+func kindOf(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	case '"':
+		return "text"
+	case '0':
+		return "a number"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	default:
+		return "this"
+	}
 }

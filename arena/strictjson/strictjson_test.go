@@ -1,6 +1,8 @@
 package strictjson_test
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -46,6 +48,54 @@ func TestUnmarshal_Refuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is wrong is said in words of JSON: authors of packs and agents read it.
+func TestUnmarshal_says(t *testing.T) {
+	t.Parallel()
+	type inner struct {
+		Yes   bool           `json:"yes"`
+		Names []string       `json:"names"`
+		Own   upper          `json:"own"`
+		Map   map[string]int `json:"map"`
+	}
+	var v struct {
+		reply
+
+		Inner inner `json:"inner"`
+	}
+	for text, want := range map[string]string{
+		`{"extra":1}`:                      `unknown member "/extra"`,
+		`{"inner":{"a~b/c":1}}`:            `unknown member "/inner/a~0b~1c"`,
+		`{"answer":5}`:                     `"/answer" must be text, not a number`,
+		`{"tokens":"5"}`:                   `"/tokens" must be a whole number, not text`,
+		`{"tokens":1.5}`:                   `"/tokens" must be a whole number in range, not 1.5`,
+		`{"tokens":9223372036854775808}`:   `"/tokens" must be a whole number in range, not 9223372036854775808`,
+		`{"share":true}`:                   `"/share" must be a number, not true`,
+		`{"share":1e400}`:                  `"/share" must be a number in range, not 1e400`,
+		`{"inner":{"yes":{}}}`:             `"/inner/yes" must be true or false, not an object`,
+		`{"inner":{"names":"x"}}`:          `"/inner/names" must be a list, not text`,
+		`{"inner":{"names":["x",null,3]}}`: `"/inner/names/2" must be text, not a number`,
+		`{"inner":{"map":[]}}`:             `"/inner/map" must be an object, not a list`,
+		`{"inner":{"own":"x"}}`:            `"/inner/own": only upper case`,
+		`{"inner":{"own":2.5}}`:            `"/inner/own": must be a whole number, not number 2.5`,
+		`[]`:                               `must be an object, not a list`,
+	} {
+		if err := strictjson.Unmarshal([]byte(text), &v); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// upper reads itself.
+type upper string
+
+func (*upper) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		return errors.New("only upper case")
+	}
+	var n int
+	return json.Unmarshal(b, &n)
 }
 
 func TestUnmarshal_Accepts(t *testing.T) {
