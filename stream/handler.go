@@ -98,7 +98,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	socket := hasToken(r.Header, "Upgrade", "websocket")
 	events := hasToken(r.Header, "Accept", "text/event-stream")
-	q, err := parseQuery(r.URL.Query(), r.Header.Get("Last-Event-ID"))
+	q, err := parseQuery(r.URL.RawQuery, r.Header.Get("Last-Event-ID"))
 	token := r.Header.Get("Authorization") != ""
 	switch {
 	case err != nil:

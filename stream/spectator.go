@@ -24,9 +24,14 @@ const maxName = 128
 
 // parseQuery reads the query string, and the header with which an EventSource
 // comes back; that one is newer than the since of its address.
-func parseQuery(v url.Values, lastEventID string) (query, error) {
+func parseQuery(raw, lastEventID string) (query, error) {
+	v, err := url.ParseQuery(raw)
 	q := query{since: -1, topics: len(v["match"]) + len(v["league"]) + len(v["lobby"])}
 	switch {
+	case err != nil: // a since that cannot be read must not become none
+		return q, arena.Errorf(arena.CodeMalformed, "the query cannot be read: %v", err)
+	case len(v["since"]) > 1:
+		return q, arena.Errorf(arena.CodeMalformed, "since may stand there once")
 	case v.Has("match"):
 		q.key = topicKey{topicMatch, v.Get("match")}
 	case v.Has("league"):

@@ -70,6 +70,8 @@ func TestSpectator_Refused(t *testing.T) {
 		{"no_topic", "GET", "", events, 400, arena.CodeMalformed},
 		{"since_negative", "GET", "?match=m_1&since=-1", socket, 400, arena.CodeMalformed},
 		{"since_words", "GET", "?match=m_1&since=yesterday", socket, 400, arena.CodeMalformed},
+		{"since_broken", "GET", "?match=m_1&since=%zz", events, 400, arena.CodeMalformed},
+		{"since_twice", "GET", "?match=m_1&since=0&since=3", socket, 400, arena.CodeMalformed},
 		{"since_empty", "GET", "?match=m_1&since=", events, 400, arena.CodeMalformed},
 		{"since_too_big", "GET", "?match=m_1&since=9223372036854775808", socket, 400, arena.CodeMalformed},
 		{"since_of_a_league", "GET", "?league=trivia&since=1", socket, 400, arena.CodeMalformed},
