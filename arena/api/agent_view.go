@@ -21,7 +21,7 @@ type agentView struct {
 	PublicKey   string                     `json:"public_key,omitempty"`
 	Challenge   string                     `json:"key_challenge,omitempty" doc:"The text to sign for POST /v1/agents/{id}/key; only for its owner and admins, until the key is proved."`
 	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
-	Version     string                     `json:"version,omitempty"`
+	Version     string                     `json:"version" doc:"Its owner's word; empty: none was declared."`
 	Description string                     `json:"description,omitempty"`
 	Status      arena.AgentStatus          `json:"status" enum:"pending,active,paused,retired"`
 	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`

@@ -27,7 +27,7 @@ func TestAPI_createAgent(t *testing.T) {
 		return scenario{name: name, method: "POST", path: "/v1/agents", token: w.alice, body: with(edit), status: status, code: code, says: says, fields: fields}
 	}
 	w.run([]scenario{
-		post("healthy", nil, 201, "", `"status":"active"`),
+		post("healthy, no version declared", nil, 201, "", `"version":"","status":"active"`),
 		post("same name in another case", object{"name": "STEADY"}, 409, arena.CodeNameTaken, "STEADY"),
 		post("unhealthy", object{"name": "down", "endpoint": "https://down.example"}, 201, "", `"status":"pending"`),
 		// Threats S1, S5, S7.

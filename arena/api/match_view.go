@@ -21,8 +21,8 @@ type matchView struct {
 	Seats            []seatView        `json:"seats"`
 	CreatedAt        jsonTime          `json:"created_at"`
 	StartsAt         jsonTime          `json:"starts_at"`
-	StartedAt        *jsonTime         `json:"started_at,omitempty"`
-	FinishedAt       *jsonTime         `json:"finished_at,omitempty"`
+	StartedAt        *jsonTime         `json:"started_at" nullable:"true" doc:"null: not yet."`
+	FinishedAt       *jsonTime         `json:"finished_at" nullable:"true" doc:"null: not yet."`
 	VoidReason       string            `json:"void_reason,omitempty"`
 	Seq              int64             `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
 	Viewers          int               `json:"viewers"`

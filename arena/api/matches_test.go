@@ -42,7 +42,7 @@ func TestAPI_createMatch(t *testing.T) {
 	}
 	w.run([]scenario{
 		post("duel at once", seats(a, b), 201, "", `"status":"scheduled","rated":true`),
-		post("later, with a paused agent", with(seats(a, paused), object{"starts_at": later}), 201, "", `"starts_at":"2025-06-01T13:00:00.000Z"`),
+		post("later, with a paused agent", with(seats(a, paused), object{"starts_at": later}), 201, "", `"starts_at":"2025-06-01T13:00:00.000Z","started_at":null,"finished_at":null`),
 		post("unrated, one round", with(seats(a, b), object{"rated": false, "rounds": 1}), 201, "", `"total_rounds":1`),
 		post("one seat", seats(a), 422, arena.CodeInvalid, ">= 2", "agents"),
 		post("no seat", seats(), 422, arena.CodeInvalid, "", "agents"),

@@ -8,7 +8,7 @@ const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.typ
 
 const seat = (id: string, points: number): MatchSeat => ({ agent_id: id, name: id, owner_id: 'ow_1', points, state: 'active' });
 const match = (id: string, over: Partial<Match> = {}): Match => ({
-  match_id: id, league: 'trivia', status: 'running', rated: true, round: 2, total_rounds: 5, created_at: '', starts_at: '2026-11-21T18:00:00.000Z', seq: 9,
+  match_id: id, league: 'trivia', status: 'running', rated: true, round: 2, total_rounds: 5, created_at: '', starts_at: '2026-11-21T18:00:00.000Z', started_at: null, finished_at: null, seq: 9,
   format: 'ladder', judge: 'choice', visibility: 'sealed', time_limit_seconds: 12, viewers: 0, seats: [seat('ag_1', 1), seat('ag_2', 1)], ...over,
 });
 

@@ -74,7 +74,7 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
 function blank(id: string, ts: string): Match {
   return {
     match_id: id, league: '', status: 'scheduled', format: '', judge: '', visibility: 'live', rated: false, round: 0, total_rounds: null,
-    time_limit_seconds: 0, seats: [], created_at: ts, starts_at: ts, seq: 0, viewers: 0,
+    time_limit_seconds: 0, seats: [], created_at: ts, starts_at: ts, started_at: null, finished_at: null, seq: 0, viewers: 0,
   };
 }
 

@@ -80,7 +80,7 @@ describe.each(logs)('applyEvent on the log %s', (name) => {
   it('starts from a snapshot as from nothing', () => {
     const seats = whole.order.map((id) => ({ agent_id: id, name: whole.seats[id]!.name, owner_id: 'ow_1', points: 3, place: 2, state: 'out' as const, out_round: 1 }));
     const snapshot = fromSnapshot({
-      match_id: 'm', league: whole.league, status: 'finished', finished_at: whole.finishedAt!, rated: whole.rated, round: 9, total_rounds: null,
+      match_id: 'm', league: whole.league, status: 'finished', started_at: whole.startedAt!, finished_at: whole.finishedAt!, rated: whole.rated, round: 9, total_rounds: null,
       format: whole.format, judge: 'choice', visibility: 'live', time_limit_seconds: 12, viewers: 0, seats, created_at: '', starts_at: whole.startsAt!, seq: log.length,
     });
     for (const n of [1, 5, log.length]) expect(applyEvents(snapshot, log.slice(0, n))).toEqual(applyEvents(start, log.slice(0, n)));
