@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -207,6 +209,29 @@ func TestAPI_notReady(t *testing.T) {
 		t.Errorf("%v %s", r.header, r.body)
 	}
 	w.do("GET", "/healthz", "", nil).is(200)
+}
+
+// Threat E10: who promises a body and does not send it gets its answer when
+// the time for bodies is over, and does not keep the connection.
+func TestAPI_bodyThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t) // by its clock that time is over
+	srv := httptest.NewServer(w.api)
+	defer srv.Close()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // read to its end
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // of a server that waits for ever
+	const head = "POST /v1/owners HTTP/1.1\r\nHost: arena\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") {
+		t.Errorf("%v, %.200q", err, answer)
+	}
 }
 
 // Over a real socket: HEAD has no body, and a handler may take the connection

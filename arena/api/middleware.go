@@ -196,7 +196,9 @@ func (a *API) readBody(c *gin.Context, limit int64) error {
 	// without them.
 	_ = rc.SetReadDeadline(a.Now().Add(bodyTimeout))
 	data, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
-	_ = rc.SetReadDeadline(time.Time{})
+	if err == nil {
+		_ = rc.SetReadDeadline(time.Time{})
+	} // else it stays: net/http waits for the rest of a body before it answers (threat E10)
 	var tooBig *http.MaxBytesError
 	var timeout net.Error
 	switch {
