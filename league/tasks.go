@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -151,8 +152,12 @@ func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, er
 func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, want int) []int {
 	var tasks, old []int
 	put := map[int]time.Time{}
-	for i := 0; i < p.Tasks && len(tasks) < want; i++ {
-		n := position(seed, i, p.Tasks)
+	order := newLots(seed, p.Tasks)
+	for range p.Tasks {
+		if len(tasks) == want {
+			break
+		}
+		n := order.draw()
 		if at, known := seen[source(p.ID, n)]; known {
 			put[n] = at
 			old = append(old, n)
@@ -170,24 +175,38 @@ func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, want int) []i
 	return tasks[:want]
 }
 
-// position gives the i-th element, 0 <= i < n, of a pseudo-random order of
-// 0..n-1. The order is a·i+b mod n with a prime to n: each number once, without
-// a list of them.
-func position(seed uint64, i, n int) int {
-	size, at := uint64(n), uint64(i) //nolint:gosec // not negative
-	order := rand.NewPCG(seed, 0)
-	a, b := order.Uint64()%size, order.Uint64()%size
-	for gcd(a, size) != 1 {
-		a = (a + 1) % size
-	}
-	return int((a*at + b) % size) //nolint:gosec // below n
+// lots draws 0..n-1 one after the other, each number once, in an order that
+// follows from a seed: the shuffle of Fisher and Yates, which keeps only what it
+// has moved. The numbers that were drawn do not tell the next one. Else whoever
+// knows the pack would know from two rounds what comes in all others (threat F1).
+type lots struct {
+	random *rand.Rand
+	drawn  int
+	n      int
+	moved  map[int]int // to where, what
 }
 
-func gcd(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
+func newLots(seed uint64, n int) *lots {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	return &lots{random: rand.New(rand.NewChaCha8(key)), n: n, moved: map[int]int{}} //nolint:gosec // G404: a stream cipher; the seed is the match's secret
+}
+
+// draw may be called n times.
+func (l *lots) draw() int {
+	i := l.drawn + l.random.IntN(l.n-l.drawn)
+	lot := l.at(i)
+	l.moved[i] = l.at(l.drawn)
+	delete(l.moved, l.drawn)
+	l.drawn++
+	return lot
+}
+
+func (l *lots) at(i int) int {
+	if lot, moved := l.moved[i]; moved {
+		return lot
 	}
-	return a
+	return i
 }
 
 // taskID is the same for the same match and round.
