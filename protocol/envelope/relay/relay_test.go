@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +236,28 @@ func TestServer_longPoll(t *testing.T) {
 	w.relay.Close() // the node stops
 	if a := <-polls; !a.OK || len(a.Events) != 0 {
 		t.Errorf("%s", a.body)
+	}
+}
+
+// Threat E10: a poll that promises a body and does not send it ends with the
+// server's own time for reading, and does not keep its connection.
+func TestServer_pollThatOwesABody(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(newWorld(t).relay)
+	server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 30*time.Second, 10*time.Millisecond
+	server.Start()
+	defer server.Close()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()                                     //nolint:errcheck // read to its end
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // of a server that waits for ever
+	if _, err := io.WriteString(conn, "GET /relay/events?timeout=0.01 HTTP/1.1\r\nHost: arena\r\nContent-Length: 5\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
+		t.Errorf("%v, %.200q", err, answer)
 	}
 }
 
