@@ -18,7 +18,7 @@ type Limits struct {
 	SignUpsPerHour    int // new owners from one address
 	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
 	RehearsalsPerHour int // of one owner
-	AgentsPerOwner    int // agents of one owner that are not retired, at most 100
+	AgentsPerOwner    int // agents of one owner that are not retired, at most 100 (threat S7: each is called for ever)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
 }
@@ -27,7 +27,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12,
-		ChallengesPerDay: 20, ChallengedPerDay: 60,
+		AgentsPerOwner: 100, ChallengesPerDay: 20, ChallengedPerDay: 60,
 	}
 }
 
