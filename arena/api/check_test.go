@@ -21,8 +21,10 @@ func TestAPI_checkAgent(t *testing.T) {
 	// Threat S7: who registers a stranger's address cannot have tasks sent there.
 	down := w.do("POST", "/v1/agents", w.bob, object{"name": "down", "endpoint": "https://down.example/agora", "leagues": []string{"quiz"}}).is(201)
 	w.run([]scenario{
-		{name: "a full check before the first passed one", method: "POST", path: "/v1/agents/" + down.str("agent_id") + "/check?full=true", token: w.bob, status: 422,
-			code: arena.CodeAgentNotReady, says: "refused"},
+		{
+			name: "a full check before the first passed one", method: "POST", path: "/v1/agents/" + down.str("agent_id") + "/check?full=true", token: w.bob, status: 422,
+			code: arena.CodeAgentNotReady, says: "refused",
+		},
 		{name: "a full check costs many", method: "POST", path: path + "?full=true", token: w.alice, status: 429, code: arena.CodeRateLimited},
 		{name: "of another's agent", method: "POST", path: path + "?full=true", token: w.bob, status: 404, code: arena.CodeNotFound},
 		{name: "by nobody", method: "POST", path: path + "?full=true", status: 401, code: arena.CodeUnauthorized},

@@ -222,7 +222,7 @@ func TestAPI_bodyThatDoesNotCome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // read to its end
+	defer conn.Close()                                     //nolint:errcheck // read to its end
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // of a server that waits for ever
 	const head = "POST /v1/owners HTTP/1.1\r\nHost: arena\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
