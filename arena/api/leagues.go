@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -236,6 +237,11 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password
 	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
 		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
 	}
+	if password != "" && l.Entry.PasswordHash != "" {
+		if err := a.limitPasswords(ctx, g.OwnerID); err != nil {
+			return err
+		}
+	}
 	if kept := l.Entry.PasswordHash; kept != "" && !rightPassword(kept, password) {
 		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password, and this is not it", slug)
 	}
@@ -252,6 +258,19 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password
 	}
 	if len(mine) >= most {
 		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
+	}
+	return nil
+}
+
+// limitPasswords holds an owner to its rate, with good ones too: else the last
+// guess would still be answered.
+func (a *API) limitPasswords(ctx context.Context, ownerID string) error {
+	const what = "too many passwords of this owner"
+	if wait, ok := a.limiters.password.take(ownerID, a.Now()); !ok {
+		return tooMany(wait, what)
+	}
+	if wait, ok := a.takeShared(ctx, "password", ownerID, a.Limits.PasswordsPerHour, time.Hour); !ok {
+		return tooMany(wait, what)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Limits struct {
 	SignUpsPerHour    int // new owners from one address
 	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
 	RehearsalsPerHour int // of one owner
+	PasswordsPerHour  int // of leagues, that one owner may try (threat A4)
 	AgentsPerOwner    int // agents of one owner that are not retired, at most 100 (threat S7: each is called for ever)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
@@ -26,7 +27,7 @@ type Limits struct {
 // DefaultLimits are those of the rulebook.
 func DefaultLimits() Limits {
 	return Limits{
-		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12,
+		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 100, ChallengesPerDay: 20, ChallengedPerDay: 60,
 	}
 }
@@ -34,7 +35,7 @@ func DefaultLimits() Limits {
 const day = 24 * time.Hour
 
 type limiters struct {
-	address, token, signUp, check, rehearsal, challenge, challenged *limiter
+	address, token, signUp, check, rehearsal, password, challenge, challenged *limiter
 }
 
 func newLimiters(l Limits) limiters {
@@ -44,6 +45,7 @@ func newLimiters(l Limits) limiters {
 		signUp:    newLimiter(l.SignUpsPerHour, time.Hour),
 		check:     newLimiter(l.ChecksPerMinute, time.Minute),
 		rehearsal: newLimiter(l.RehearsalsPerHour, time.Hour),
+		password:  newLimiter(l.PasswordsPerHour, time.Hour),
 		challenge: newLimiter(l.ChallengesPerDay, day), challenged: newLimiter(l.ChallengedPerDay, day),
 	}
 }

@@ -174,6 +174,18 @@ func TestAPI_limits(t *testing.T) {
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(200)
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(429)
 	})
+	// Threat A4.
+	t.Run("passwords of leagues", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *Options) { o.Limits.PasswordsPerHour = DefaultLimits().PasswordsPerHour })
+		w.league("club", object{"entry": object{"password": "sesame"}})
+		entry := "/v1/leagues/club/entries/" + w.agent(w.alice, "steady")
+		for range 60 {
+			w.do("PUT", entry, w.alice, nil, "X-League-Password", "guess").is(403)
+		}
+		w.do("PUT", entry, w.alice, nil, "X-League-Password", "sesame").is(429)
+		w.do("PUT", "/v1/leagues/club/entries/"+w.agent(w.bob, "other"), w.bob, nil, "X-League-Password", "sesame").is(204)
+	})
 	t.Run("agents of one owner", func(t *testing.T) {
 		t.Parallel()
 		if DefaultLimits().AgentsPerOwner <= 0 {
