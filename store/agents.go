@@ -218,7 +218,7 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: name, endpoint, public key and when it
 // was proved, version, description, pauses, health, passed_at, retired_at. Declaring another
-// version starts the new version's count in every league; retiring withdraws
+// version, or a first one, starts the new version's count in every league; retiring withdraws
 // the agent from its leagues. before and after are as stored.
 func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
@@ -255,7 +255,7 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 	if err != nil {
 		return before, after, err
 	}
-	if changed.Version != before.Version && before.Version != "" {
+	if changed.Version != before.Version && changed.Version != "" {
 		if _, err := exec(ctx, tx, `UPDATE ratings SET new_version = $1 WHERE agent_id = $2`, arena.NewVersionMatches, id); err != nil {
 			return before, after, err
 		}

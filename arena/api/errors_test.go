@@ -111,7 +111,7 @@ func healthEntries() []entry {
 func closeEntries() []entry {
 	return []entry{
 		{"1000", "The match is over and its last event was sent.", "Nothing."},
-		{"1009", "A message over 16 KiB.", "Send less at once."},
+		{"1009", "A message over 16 KiB, from a spectator over 512 bytes.", "Send less at once."},
 		{"1011", "A fault of the arena.", "Come back with `since`."},
 		{"1012", "The server restarts.", "Come back with `since`: nothing is missed, nothing comes twice."},
 		{"4400", "A spectator goes on sending messages, or the first message of an agent is no JSON text.", "Spectators only read; agents begin with `auth`."},

@@ -170,9 +170,14 @@ func standings(f *fixture) {
 	f.equal(map[string][]arena.Rating{star.ID: {want}}, must(f.AgentRatings(ctx, []string{star.ID, "ag_entered"}))(f))
 
 	// A declared new version counts down in every league.
-	_, _, err = f.UpdateAgent(ctx, star.ID, func(a *arena.Agent) error { a.Version = "2"; return nil })
-	f.ok(err)
+	declare := func(version string) {
+		_, _, err := f.UpdateAgent(ctx, star.ID, func(a *arena.Agent) error { a.Version = version; return nil })
+		f.ok(err)
+	}
 	newVersion := func() int { return must(f.AgentRatings(ctx, []string{star.ID}))(f)[star.ID][0].NewVersion }
+	declare("") // nothing is declared
+	f.equal(0, newVersion())
+	declare("2") // another, though none stood there
 	f.equal(arena.NewVersionMatches, newVersion())
 	f.settle(f.begin("m_next", "trivia", star.ID, others[0]), last)
 	f.equal(arena.NewVersionMatches-1, newVersion())

@@ -28,6 +28,11 @@ it('a new version widens it for ten matches', () => {
   expect(widths[129]).toBeLessThan(widths[109]!);
 });
 
+it('only what is declared is a new version', () => {
+  const settled = band(points(130), 1);
+  band([...points(100, '1'), ...points(30)], 1).forEach((w, i) => expect(w).toBeCloseTo(settled[i]!, 6));
+});
+
 it('versions are counted in the order in which they played', () => {
   const all = versionsOf([point(0, '1.0'), point(1, '1.0'), point(2), point(3, '2.0'), point(4, '1.0')]);
   expect(all.map((v) => [v.version, v.from, v.matches, v.delta])).toEqual([['1.0', 0, 2, 2], ['', 2, 1, 1], ['2.0', 3, 1, 1], ['1.0', 4, 1, 1]]);

@@ -27,7 +27,7 @@ export function band(points: readonly RatingPoint[], first: number): number[] {
   const pace = (rating: number) => (fresh-- > 0 ? K.fresh : rating >= TOP_ELO ? K.top : K.settled);
   for (let n = 1; n < first; n++) step(pace(0)); // matches before what is shown
   return points.map((p, i) => {
-    if (i > 0 && p.version !== points[i - 1]?.version) fresh = Math.max(fresh, VERSION_MATCHES);
+    if (i > 0 && p.version && p.version !== points[i - 1]?.version) fresh = Math.max(fresh, VERSION_MATCHES);
     step(pace(p.rating));
     return Z95 * Math.sqrt(variance);
   });
