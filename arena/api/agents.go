@@ -80,18 +80,23 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 
 // roomForAgent holds an owner to its number of agents.
 func (a *API) roomForAgent(ctx context.Context, owner string) error {
-	most := min(100, a.Limits.AgentsPerOwner) // one page is enough to know
+	most := a.Limits.AgentsPerOwner
 	if most <= 0 {
 		return nil
 	}
-	mine, _, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: owner}, arena.Page{Limit: most})
-	if err != nil {
-		return err
+	for count, page := 0, (arena.Page{Limit: 100}); ; {
+		mine, next, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: owner}, page)
+		if err != nil {
+			return err
+		}
+		switch count += len(mine); {
+		case count >= most:
+			return arena.Errorf(arena.CodeConflict, "an owner may have %d agents; retire one first", most)
+		case next == "":
+			return nil
+		}
+		page.Cursor = next
 	}
-	if len(mine) >= most {
-		return arena.Errorf(arena.CodeConflict, "an owner may have %d agents; retire one first", most)
-	}
-	return nil
 }
 
 func (a *API) checkNow(ctx context.Context, id string) (arena.Agent, error) {

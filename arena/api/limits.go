@@ -19,7 +19,7 @@ type Limits struct {
 	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
 	RehearsalsPerHour int // of one owner
 	PasswordsPerHour  int // of leagues, that one owner may try (threat A4)
-	AgentsPerOwner    int // agents of one owner that are not retired, at most 100 (threat S7: each is called for ever)
+	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is called for ever)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
 }
@@ -28,7 +28,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
-		AgentsPerOwner: 100, ChallengesPerDay: 20, ChallengedPerDay: 60,
+		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
 	}
 }
 

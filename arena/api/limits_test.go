@@ -191,9 +191,14 @@ func TestAPI_limits(t *testing.T) {
 		if DefaultLimits().AgentsPerOwner <= 0 {
 			t.Error("an owner may have any number of agents")
 		}
-		w := newWorld(t, func(o *Options) { o.Limits.AgentsPerOwner = 1 })
-		id := w.agent(w.alice, "steady")
+		const most = 101 // more than a page of a list
+		w := newWorld(t, func(o *Options) { o.Limits.AgentsPerOwner = most })
+		var id string
+		for i := range most {
+			id = w.agent(w.alice, fmt.Sprint("steady-", i))
+		}
 		w.do("POST", "/v1/agents", w.alice, object{"name": "next", "endpoint": "https://next.example"}).is(409)
+		w.agent(w.bob, "next")
 		w.do("DELETE", "/v1/agents/"+id, w.alice, nil).is(204)
 		w.agent(w.alice, "next")
 	})
