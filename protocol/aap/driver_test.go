@@ -204,6 +204,7 @@ func TestDriver_Probe(t *testing.T) {
 		{"full", reply(ok + `,"capabilities":["trivia","debate"],"avg_latency_ms":340.5,"max_concurrent":5,"mood":"fine"}`), arena.Health{
 			OK: true, Capabilities: []string{"trivia", "debate"}, DeclaredLatency: 340500 * time.Microsecond, MaxConcurrent: 5,
 		}},
+		{"numbers of another form", reply(ok + `,"max_concurrent":5.0}`), arena.Health{OK: true, MaxConcurrent: 5}},
 		{"least", reply(ok + `}`), arena.Health{OK: true, MaxConcurrent: 1}},
 		{"out of bounds", reply(ok + `,"avg_latency_ms":1e300,"max_concurrent":100000}`), arena.Health{OK: true, MaxConcurrent: 1000, DeclaredLatency: time.Hour}},
 		{"negative", reply(ok + `,"avg_latency_ms":-1,"max_concurrent":-5}`), arena.Health{OK: true, MaxConcurrent: 1}},

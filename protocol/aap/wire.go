@@ -13,11 +13,11 @@ const version = "1.0" // AAP
 // healthReply is the body of a health check: AAP, "Health check". Only status
 // and version are required.
 type healthReply struct {
-	Status        string   `json:"status"`
-	Version       string   `json:"version"`
-	Capabilities  []string `json:"capabilities"`
-	AvgLatencyMS  float64  `json:"avg_latency_ms"`
-	MaxConcurrent int      `json:"max_concurrent"`
+	Status        string           `json:"status"`
+	Version       string           `json:"version"`
+	Capabilities  []string         `json:"capabilities"`
+	AvgLatencyMS  float64          `json:"avg_latency_ms"`
+	MaxConcurrent strictjson.Whole `json:"max_concurrent"`
 }
 
 // The bounds of what an agent may declare of itself.
@@ -38,6 +38,6 @@ func decodeHealth(body []byte) (healthReply, error) {
 // describe fills the agent's own claims into h, brought within bounds.
 func (r healthReply) describe(h *arena.Health) {
 	h.Capabilities = r.Capabilities
-	h.MaxConcurrent = min(max(r.MaxConcurrent, 1), maxConcurrent)
+	h.MaxConcurrent = int(min(max(r.MaxConcurrent, 1), maxConcurrent))
 	h.DeclaredLatency = time.Duration(min(max(r.AvgLatencyMS, 0), float64(maxDeclaredLatency.Milliseconds())) * float64(time.Millisecond))
 }

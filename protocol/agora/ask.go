@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // What the documents answer. Each reads what the API says and keeps the
@@ -31,8 +33,8 @@ type table struct {
 
 func (s *Server) standings(ctx context.Context, c *call, body []byte) (any, error) {
 	var in struct {
-		League string `json:"league"`
-		Limit  *int   `json:"limit"`
+		League string            `json:"league"`
+		Limit  *strictjson.Whole `json:"limit"`
 	}
 	if err := readBody(body, &in, "league", "limit"); err != nil {
 		return nil, err
@@ -83,10 +85,10 @@ type matchList struct {
 
 func (s *Server) matches(ctx context.Context, c *call, body []byte) (any, error) {
 	var in struct {
-		MatchID string `json:"match_id"`
-		League  string `json:"league"`
-		Status  string `json:"status"`
-		Limit   *int   `json:"limit"`
+		MatchID string            `json:"match_id"`
+		League  string            `json:"league"`
+		Status  string            `json:"status"`
+		Limit   *strictjson.Whole `json:"limit"`
 	}
 	if err := readBody(body, &in, "match_id", "league", "status", "limit"); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func TestServer_answers_documents(t *testing.T) {
 		{"standings", ``, `{"error":"The body must be the JSON text of an object"}`},
 		{"matches", `{}`, trivia},
 		{"matches", `{"match_id":"m_1"}`, trivia},
-		{"matches", `{"league":"trivia","status":"running","limit":5}`, trivia},
+		{"matches", `{"league":"trivia","status":"running","limit":5.0}`, trivia},
 		{"matches", `{"match_id":"m_1?x"}`, `{"error":"match_id is none that the arena has"}`},
 		{"matches", `{"match_id":"m_2"}`, `{"error":"there is no such thing; name: bad"}`},
 		{"rules", `{"league":"sums"}`, `"leagues":[{"league":"sums","title":"Sums","status":"open","format":"swiss","judge":"number","rated":false,"rounds":null,"time_limit_seconds":10,"rules":[]}]}`},

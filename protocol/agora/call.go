@@ -99,14 +99,14 @@ func readBody(body []byte, v any, names ...string) error {
 }
 
 // limitOf gives a number of lines.
-func limitOf(given *int, otherwise int) (int, error) {
+func limitOf(given *strictjson.Whole, otherwise int) (int, error) {
 	switch {
 	case given == nil:
 		return otherwise, nil
 	case *given < 1 || *given > 100:
 		return 0, fault("limit must be from 1 to 100")
 	default:
-		return *given, nil
+		return int(*given), nil
 	}
 }
 

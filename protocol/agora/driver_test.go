@@ -260,18 +260,33 @@ func TestDriver_expiry(t *testing.T) {
 			}
 		})
 	}
-	t.Run("told", func(t *testing.T) {
-		t.Parallel()
-		b := newBob(t, "", func(int, heard) (int, string) {
-			return 200, said(`{"answer":"x"}`, `,"conversationId":"c1","conversationExpires":1741910401`)
+	// Clocks of many languages give seconds with a fraction.
+	for _, c := range []struct{ expires, path string }{
+		{"1741910401", "/agora"},
+		{"1741910401.25", "/agora"},
+		{"1.741910401e9", "/agora"},
+		{"-1", "/agora"},
+		{"-1e99", "/agora"},
+		{"1e99", "/agora/conversations/c1"},
+		{"41741910401.5", "/agora/conversations/c1"},
+		{"null", "/agora/conversations/c1"},
+	} {
+		t.Run("told "+c.expires, func(t *testing.T) {
+			t.Parallel()
+			b := newBob(t, "", func(int, heard) (int, string) {
+				return 200, said(`{"answer":"x"}`, `,"conversationId":"c1","conversationExpires":`, c.expires)
+			})
+			d := newDriver(t, newMemory())
+			for n := range 2 {
+				if r := send(t, d, attempt(b, n+1, 3)); r.Outcome != arena.OutcomeAnswered {
+					t.Fatalf("round %d: %+v", n+1, r)
+				}
+			}
+			if posts := b.posts(); len(posts) != 2 || posts[1].Path != c.path {
+				t.Errorf("%+v", posts)
+			}
 		})
-		d := newDriver(t, newMemory())
-		send(t, d, attempt(b, 1, 3))
-		send(t, d, attempt(b, 2, 3))
-		if posts := b.posts(); len(posts) != 2 || posts[1].Path != "/agora" {
-			t.Errorf("%+v", posts)
-		}
-	})
+	}
 	t.Run("always", func(t *testing.T) {
 		t.Parallel()
 		b := newBob(t, "", func(n int, _ heard) (int, string) {

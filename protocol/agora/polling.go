@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 )
 
 // Times of polling.
@@ -117,9 +118,9 @@ func (s *Server) agent(ctx context.Context, c *call, body []byte) (any, error) {
 type operation struct {
 	Op            string            `json:"op"`
 	WaitSeconds   *float64          `json:"wait_seconds"`
-	After         *int64            `json:"after"`
-	MaxConcurrent *int              `json:"max_concurrent"`
-	Task          *int64            `json:"task"`
+	After         *strictjson.Whole `json:"after"`
+	MaxConcurrent *strictjson.Whole `json:"max_concurrent"`
+	Task          *strictjson.Whole `json:"task"`
 	Reply         json.RawMessage   `json:"reply"`
 	MatchID       string            `json:"match_id"`
 	Events        []json.RawMessage `json:"events"`
@@ -142,14 +143,14 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 		wait = time.Duration(*w * float64(time.Second))
 	}
 	if in.MaxConcurrent != nil {
-		if atOnce = *in.MaxConcurrent; atOnce < 1 || atOnce > maxConcurrent {
+		if atOnce = int(*in.MaxConcurrent); atOnce < 1 || atOnce > maxConcurrent {
 			return nil, fault("max_concurrent must be from 1 to 1000")
 		}
 	}
 	after, answered := int64(0), []int64(nil)
 	switch {
 	case in.After != nil:
-		after = *in.After
+		after = int64(*in.After)
 	case c.conversation != nil:
 		answered = readMemory(*c.conversation).Answered
 	}
@@ -192,16 +193,17 @@ func (s *Server) take(ctx context.Context, c *call, in operation) (any, error) {
 	if in.Task == nil || kind(in.Reply) != '{' {
 		return nil, fault("An answer needs task (a number) and reply (an object)")
 	}
+	task := int64(*in.Task)
 	looking, done, ok := s.polls.begin(ctx, "answers of "+c.agentID, findLimit) // beside the polls for tasks
 	if !ok {
 		return nil, fault("Too many polls")
 	}
 	defer done()
-	mails, err := s.o.Box.Next(looking, taskBox(c.agentID), *in.Task-1, 1)
+	mails, err := s.o.Box.Next(looking, taskBox(c.agentID), task-1, 1)
 	if err != nil {
 		return nil, err
 	}
-	if len(mails) == 0 || mails[0].N != *in.Task {
+	if len(mails) == 0 || mails[0].N != task {
 		return nil, fault("Unknown task")
 	}
 	h, now := readHandout(mails[0]), s.o.Now()
@@ -217,8 +219,8 @@ func (s *Server) take(ctx context.Context, c *call, in operation) (any, error) {
 		return nil, err
 	}
 	return map[string]bool{"accepted": true}, s.remember(ctx, c, func(m *memory) {
-		if !slices.Contains(m.Answered, *in.Task) {
-			m.Answered = append(m.Answered, *in.Task)
+		if !slices.Contains(m.Answered, task) {
+			m.Answered = append(m.Answered, task)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func TestPolling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := deal(t)
-		session := d.post(d.base, under(t, "agent", `{"op":"next","wait_seconds":1,"max_concurrent":3}`, `,"multiround":true`))
+		session := d.post(d.base, under(t, "agent", `{"op":"next","wait_seconds":1,"max_concurrent":3.0}`, `,"multiround":true`))
 		if !session.says(`{"task":null}`) || session.ID == "" {
 			t.Fatalf("%s", session.Raw)
 		}

@@ -159,8 +159,12 @@ type answered struct {
 	expires int64  // unix seconds, 0 not told
 }
 
-// maxConversationID bounds the ids that are taken from a server.
-const maxConversationID = 256
+// maxConversationID bounds the ids that are taken from a server, farOff the
+// times.
+const (
+	maxConversationID = 256
+	farOff            = 1 << 53
+)
 
 // decodeReply reads a server's reply. "error" and "rejected" are failures too,
 // whose text may stand in message.
@@ -171,7 +175,7 @@ func decodeReply(data []byte) (answered, error) {
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		ID      *string         `json:"conversationId"`
-		Expires *int64          `json:"conversationExpires"`
+		Expires *float64        `json:"conversationExpires"`
 	}
 	err := strictjson.UnmarshalOpen(data, &in, "status", "body", "error", "conversationId", "conversationExpires")
 	if err != nil {
@@ -182,7 +186,7 @@ func decodeReply(data []byte) (answered, error) {
 		a.id = *in.ID
 	}
 	if in.Expires != nil {
-		a.expires = *in.Expires
+		a.expires = int64(max(-farOff, min(*in.Expires, farOff)))
 	}
 	switch in.Status {
 	case statusSuccess:

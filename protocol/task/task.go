@@ -105,13 +105,13 @@ func Encode(a arena.Attempt) ([]byte, error) {
 
 // reply is the body of a reply: AAP, "Response format".
 type reply struct {
-	Answer        json.RawMessage `json:"answer"`
-	Confidence    *float64        `json:"confidence"`
-	Reasoning     string          `json:"reasoning"`
-	SubagentsUsed []string        `json:"subagents_used"`
-	ToolsUsed     []string        `json:"tools_used"`
-	Tokens        *int64          `json:"tokens"`
-	LatencyMS     *float64        `json:"latency_ms"`
+	Answer        json.RawMessage   `json:"answer"`
+	Confidence    *float64          `json:"confidence"`
+	Reasoning     string            `json:"reasoning"`
+	SubagentsUsed []string          `json:"subagents_used"`
+	ToolsUsed     []string          `json:"tools_used"`
+	Tokens        *strictjson.Whole `json:"tokens"`
+	LatencyMS     *float64          `json:"latency_ms"`
 }
 
 // ErrNoAnswer and ErrBadAnswer tell a reply without an answer, and with one of
@@ -144,7 +144,7 @@ func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
 	}
 	return &arena.AnswerBody{
 		Answer: text, Confidence: r.Confidence, Reasoning: r.Reasoning, SubagentsUsed: r.SubagentsUsed,
-		ToolsUsed: r.ToolsUsed, Tokens: r.Tokens, LatencyMS: r.LatencyMS,
+		ToolsUsed: r.ToolsUsed, Tokens: (*int64)(r.Tokens), LatencyMS: r.LatencyMS,
 	}, nil
 }
 

@@ -32,6 +32,12 @@ func TestDecodeAnswer(t *testing.T) {
 		}
 	}
 	full := `{"answer":"Canberra","confidence":0.95,"reasoning":"because","subagents_used":["knowledge_retriever"],"tools_used":[],"tokens":150,"latency_ms":340}`
+	for _, tokens := range []string{"150", "150.0", "1.5e2"} { // JSON has one kind of number
+		got, err := task.DecodeAnswer([]byte(`{"answer":"x","tokens":`+tokens+`}`), "")
+		if err != nil || got.Tokens == nil || *got.Tokens != 150 {
+			t.Errorf("tokens %s: %+v, %v", tokens, got, err)
+		}
+	}
 	got, err := task.DecodeAnswer([]byte(full), "")
 	confidence, tokens, latency := 0.95, int64(150), 340.0
 	want := &arena.AnswerBody{
