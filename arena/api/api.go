@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -244,8 +245,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.engine.ServeHTTP(w, r)
 }
 
-// noRoute gives paths of the API a problem and every other path the page.
+// noRoute gives paths of the API a problem, those of two-party Agora its own
+// error, and every other path the page.
 func (a *API) noRoute(c *gin.Context) {
+	if isAgora(c.Request.URL.Path) {
+		withClientAddress(c, speaks(arena.ProtocolAgora)(a))
+		return
+	}
 	if isAPI(c.Request.URL.Path) {
 		a.fail(c, arena.Errorf(arena.CodeNotFound, "there is nothing at this path"))
 		return
@@ -258,8 +264,16 @@ func (a *API) noRoute(c *gin.Context) {
 // noMethod runs when the path is known and the method is not; Gin has set the
 // Allow header.
 func (a *API) noMethod(c *gin.Context) {
+	if isAgora(c.Request.URL.Path) {
+		withClientAddress(c, speaks(arena.ProtocolAgora)(a))
+		return
+	}
 	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))
 }
+
+// isAgora tells paths of two-party Agora, whose text asks for errors in its own
+// form.
+func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(path, "/agora/") }
 
 // now is the clock in the form that is stored.
 func (a *API) now() time.Time { return a.Now().UTC().Truncate(time.Millisecond) }

@@ -58,6 +58,12 @@ func TestAPI_paths(t *testing.T) {
 		{name: "slash at the end", method: "GET", path: "/v1/leagues/", status: 404, code: arena.CodeNotFound},
 		{name: "wrong method", method: "PUT", path: "/v1/leagues", status: 405, code: arena.CodeNoMethod, says: "PUT"},
 		{name: "HEAD", method: "HEAD", path: "/v1/leagues", status: 200},
+		// Two-party Agora has errors of its own.
+		{name: "its unknown path", method: "GET", path: "/agora/nothing", status: 200, says: "agora GET"},
+		{name: "its base with a slash", method: "POST", path: "/agora/", status: 200, says: "agora POST"},
+		{name: "its wrong method", method: "PUT", path: "/agora", status: 200, says: "agora PUT"},
+		{name: "unknown path of the relay", method: "GET", path: "/relay/nothing", status: 404, code: arena.CodeNotFound},
+		{name: "a page beside them", method: "GET", path: "/agorax", status: 200, says: "page GET"},
 		{name: "jwks", method: "GET", path: "/.well-known/jwks.json", status: 200, says: "jwks GET"},
 		{name: "stream", method: "GET", path: "/v1/stream", status: 200, says: "stream GET 192.0.2.1:1234"},
 		{name: "events of an agent", method: "POST", path: "/v1/stream", token: "a.task.token", status: 200, says: "stream POST"},
