@@ -262,16 +262,8 @@ func split(canonical []byte) (unsigned, signature []byte, err error) {
 				return malformed("sig: must be a text")
 			}
 			return nil
-		case "sender", "recipient":
-			if err := strictjson.UnmarshalOpen(value, new(Party), "id", "name", "url"); err != nil {
-				return malformed("%s: %s", name, err)
-			}
-		case "thread":
-			if err := strictjson.UnmarshalOpen(value, new(Thread), "id"); err != nil {
-				return malformed("%s: %s", name, err)
-			}
-		case "meta":
-			if err := strictjson.UnmarshalOpen(value, new(Meta), "ttl", "hop"); err != nil {
+		case "sender", "recipient", "thread", "meta":
+			if err := part(name, value); err != nil {
 				return malformed("%s: %s", name, err)
 			}
 		}
@@ -300,6 +292,23 @@ func split(canonical []byte) (unsigned, signature []byte, err error) {
 		return nil, nil, arena.Errorf(arena.CodeUnauthorized, "sig: must be %d characters of base64url without padding", signatureLen)
 	}
 	return b.Bytes(), signature, nil
+}
+
+// part looks at an object inside the envelope. One that may be left out may be
+// null.
+func part(name string, value []byte) error {
+	switch {
+	case name == "sender":
+		return strictjson.UnmarshalOpen(value, new(Party), "id", "name", "url")
+	case string(value) == "null":
+		return nil
+	case name == "recipient":
+		return strictjson.UnmarshalOpen(value, new(Party), "id", "name", "url")
+	case name == "thread":
+		return strictjson.UnmarshalOpen(value, new(Thread), "id")
+	default:
+		return strictjson.UnmarshalOpen(value, new(Meta), "ttl", "hop")
+	}
 }
 
 // verify never panics, whatever the lengths.

@@ -85,6 +85,30 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// Programs that write all their members write null for those that they have
+// not; it is signed like any other value.
+func TestDecode_null(t *testing.T) {
+	t.Parallel()
+	members := map[string]any{}
+	if err := json.Unmarshal([]byte(example()), &members); err != nil {
+		t.Fatal(err)
+	}
+	members["recipient"], members["thread"], members["meta"] = nil, nil, nil
+	object, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := signed(t, "ann", string(object))
+	e, err := envelope.Decode(body)
+	if err != nil || e.Recipient != nil || e.Thread != nil || e.Meta != nil || e.To() != "" || e.ThreadID() != "" || e.TTL() != envelope.DefaultTTL {
+		t.Errorf("%+v, %v", e, err)
+	}
+	without := bytes.Replace(body, []byte(`"meta":null,`), nil, 1)
+	if _, err := envelope.Decode(without); len(without) == len(body) || arena.CodeOf(err) != arena.CodeUnauthorized {
+		t.Errorf("a signed null was taken away: %v", err)
+	}
+}
+
 func TestIdentity_Sign(t *testing.T) {
 	t.Parallel()
 	e, err := identityOf("ann").Sign(envelope.Draft{
