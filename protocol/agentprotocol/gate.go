@@ -178,7 +178,7 @@ func (s *Server) handleRequest(ctx context.Context, m message, from sender) ([]b
 	action, ok := s.o.Actions[p.Action]
 	if !ok {
 		r := refuse(http.StatusNotFound, CapabilityNotSupported, "the arena does not support "+p.Action)
-		r.details = map[string]any{"requested": p.Action, "available": s.me.capabilities}
+		r.details = map[string]any{"requested": p.Action, "available": sortedNames(s.o.Actions)}
 		return nil, r
 	}
 	result, err := action(ctx, from.agent, p.Params)
