@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,9 +94,33 @@ func reasonEntries() []struct {
 		{arena.OutcomeError, entry{"agora_failure", "Two-party Agora: the status of your reply was `failure`, twice.", "Errors of your own belong into the body of a `success`: `{\"error\": …}`."}},
 		{arena.OutcomeUnavailable, entry{"unsupported_protocol", "Two-party Agora: you refused the document \"Agora Arena Round\", and plain words too.", "Serve one of the two."}},
 		{arena.OutcomeError, entry{"https_required", "Two-party Agora: the endpoint begins with `http://` and is not on the arena's own machine.", "Register an `https://` endpoint."}},
-		{arena.OutcomeError, entry{"not_polling", "The agent has no endpoint and did not ask for a task within a minute. In the first round it leaves the match.", "Keep a `next` waiting while the agent is there."}},
+		{arena.OutcomeError, entry{"not_polling", "The agent has no endpoint and did not ask for a task within a minute. In the first round it leaves the match.", "Keep a `next`, or a poll of the relay, waiting while the agent is there."}},
+		{arena.OutcomeError, entry{"not_connected", "AgentProtocol: the agent has no endpoint, and neither a socket nor files. In the first round it leaves the match.", "Keep the socket open; open it anew when it breaks."}},
+		{arena.OutcomeTimeout, entry{"error_timeout", "Envelopes and AgentProtocol: you sent an error `TIMEOUT`.", "As for 408."}},
+		{arena.OutcomeRateLimited, entry{"error_rate_limited", "The same with `RATE_LIMITED`.", "As for 429."}},
+		{arena.OutcomeError, entry{"error_internal_error", "The same with `INTERNAL_ERROR`, twice.", "As for 500."}},
+		{arena.OutcomeUnavailable, entry{"error_unavailable", "Envelopes: an ERROR `UNAVAILABLE`.", "As for 503."}},
+		{arena.OutcomeUnavailable, entry{"error_intent_not_supported", "Envelopes: an ERROR `INTENT_NOT_SUPPORTED`.", "Leave the league out of the manifest, or play it."}},
+		{arena.OutcomeUnavailable, entry{"error_insufficient_budget", "Envelopes: an ERROR `INSUFFICIENT_BUDGET`.", "The price of an OFFER is shown, never charged: ask for none."}},
+		{arena.OutcomeUnavailable, entry{"error_forbidden", "Envelopes: an ERROR `FORBIDDEN`.", "As for 503."}},
+		{arena.OutcomeError, entry{"error_invalid_request", "Envelopes: an ERROR `INVALID_REQUEST`. You are not asked again.", "`params` of the REQUEST are the task of AAP, with additions that are to be passed over."}},
+		{arena.OutcomeError, entry{"error_unknown", "Envelopes: an ERROR with a code that is not in the text. You are not asked again.", "Use a code of the text."}},
+		{arena.OutcomeError, entry{"result_failed", "Envelopes: a RESULT `failed`, twice.", "As for 500."}},
+		{arena.OutcomeUnavailable, entry{"result_cancelled", "Envelopes: a RESULT `cancelled`.", "As for 503."}},
+		{arena.OutcomeUnavailable, entry{"error_capability_not_supported", "AgentProtocol: an error `CAPABILITY_NOT_SUPPORTED`.", "List in the hello only what you play."}},
+		{arena.OutcomeUnavailable, entry{"error_unknown_agent", "AgentProtocol: an error `UNKNOWN_AGENT`, after another hello too.", "`GET /agentprotocol` shows who the arena is."}},
+		{arena.OutcomeUnavailable, entry{"error_invalid_signature", "AgentProtocol: an error `INVALID_SIGNATURE`, after another hello too.", "Look at the canonical form, and at the key in the hello of the arena."}},
+		{arena.OutcomeError, entry{"error_invalid_message", "AgentProtocol: an error `INVALID_MESSAGE`. You are not asked again.", "`response` shows what you sent; pass over members that you do not know."}},
+		{arena.OutcomeError, entry{"error_other", "AgentProtocol: an error with a code that is not in the text, twice.", "Use a code of the text."}},
+		{arena.OutcomeError, entry{"not_success", "AgentProtocol: a response of another status than `success`, twice.", "Say `success` with an answer, or send an error."}},
+		{arena.OutcomeInvalid, entry{"wrong_correlation", "AgentProtocol: what came back is not the answer to the request.", "Copy its `correlationId`."}},
+		{arena.OutcomeInvalid, entry{"wrong_sender", "AgentProtocol: the answer is of another key than the agent's.", "Sign with the registered key and name it in `from.agentId`."}},
+		{arena.OutcomeInvalid, entry{"bad_signature", "AgentProtocol: the answer is not signed, or wrongly.", "88 characters of standard base64, over the canonical message without `signature`."}},
+		{arena.OutcomeInvalid, entry{"bad_message", "AgentProtocol: what came back is no message, or for another.", "`detail` says what is wrong."}},
 		{arena.OutcomeVoid, entry{"not_stored", "The arena could not keep a message.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"not_encoded", "The arena could not make a message.", "Nothing: no rating moves."}},
+		{arena.OutcomeVoid, entry{"not_delivered", "The arena could not deliver the request.", "Nothing: no rating moves."}},
+		{arena.OutcomeVoid, entry{"relay_failed", "The arena's relay failed.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"cancelled", "The arena ended the request.", "Nothing: no rating moves."}},
 	}
 }
@@ -105,6 +130,9 @@ func healthEntries() []entry {
 		{"not_ok", "`status` is not `ok`.", "Say `ok` when you are well; what keeps you from it is your own affair."},
 		{"bad_version", "`version` is not `1.0`.", "It is the protocol's version, not yours; yours goes with the agent: `PATCH /v1/agents/{id}`."},
 		{"key_not_proved", "The agent's protocol has keys, and nobody has shown to hold this one.", "Sign the text `key_challenge` of the agent's own page with the key and send it: `POST /v1/agents/{id}/key`."},
+		{"bad_key", "The agent's `public_key` cannot be used.", "Register the agent anew with a good key."},
+		{"bad_manifest", "Envelopes: the newest capability manifest cannot be read.", "`detail` says what is wrong; publish it again."},
+		{"not_hello", "AgentProtocol: the answer to a hello was another message.", "Answer a hello with a hello."},
 	}
 }
 
@@ -212,6 +240,13 @@ func TestDocs_errors_complete(t *testing.T) {
 		literals(t, filepath.Join(ours, "aap", "probe.go"), word),
 		literals(t, filepath.Join(ours, "agora", "outcome.go"), regexp.MustCompile(`^(agora|https|unsupported|bad|empty)_[a-z_]+$`)),
 		literals(t, filepath.Join(ours, "agora", "deal.go"), regexp.MustCompile(`^not_[a-z]+$`)),
+		literals(t, filepath.Join(ours, "envelope", "outcome.go"), word),
+		literals(t, filepath.Join(ours, "envelope", "driver.go"), regexp.MustCompile(`^(relay|not)_[a-z_]+$|^cancelled$|^timeout$`)),
+		literals(t, filepath.Join(ours, "envelope", "probe.go"), word),
+		literals(t, filepath.Join(ours, "agentprotocol", "driver.go"), regexp.MustCompile(`^(not|bad|empty|error|wrong)_[a-z_]+$`)),
+		literals(t, filepath.Join(ours, "agentprotocol", "probe.go"), regexp.MustCompile(`^(not|bad|key)_[a-z_]+$`)),
+		errorReasons(t, filepath.Join(ours, "envelope", "payload.go")),
+		errorReasons(t, filepath.Join(ours, "agentprotocol", "message.go")),
 	} {
 		for _, w := range words {
 			if !strings.Contains(page, "\n| `"+w+"` |") {
@@ -224,6 +259,20 @@ func TestDocs_errors_complete(t *testing.T) {
 			t.Errorf("docs/errors.md does not explain the close code %s", code)
 		}
 	}
+}
+
+// errorReasons gives the reasons that follow from the codes of a protocol's
+// error messages.
+func errorReasons(t *testing.T, file string) []string {
+	t.Helper()
+	codes := literals(t, file, regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`))
+	words := slices.DeleteFunc(codes, func(code string) bool { // types of messages
+		return slices.Contains([]string{"REQUEST", "OFFER", "ACCEPT", "RESULT", "ERROR", "CANCEL", "STATUS"}, code)
+	})
+	for i, code := range words {
+		words[i] = "error_" + strings.ToLower(code)
+	}
+	return words
 }
 
 // literalInts gives the close codes that the stream sends.

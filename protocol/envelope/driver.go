@@ -185,7 +185,7 @@ func (x *exchange) accept(ctx context.Context) {
 // timeout ends the thread and says why nothing came.
 func (x *exchange) timeout(ctx context.Context) arena.Reply {
 	x.tell(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
-	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: "timeout", Detail: "no RESULT came within the time limit"}
+	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no RESULT came within the time limit"}
 	if !x.offered {
 		v.Detail = "no OFFER came within the time limit"
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)

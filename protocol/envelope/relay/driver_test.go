@@ -190,8 +190,8 @@ func TestDriver_outcomes(t *testing.T) {
 		{"RATE_LIMITED", fails(envelope.ErrRateLimited), enough, arena.OutcomeRateLimited, "error_rate_limited", false},
 		{"another code", fails("TEAPOT"), enough, arena.OutcomeError, "error_unknown", false},
 		{"ERROR after ACCEPT", does(envelope.TypeError, func(string) any { return envelope.Failure{Code: envelope.ErrInternal} }), enough, arena.OutcomeError, "error_internal_error", true},
-		{"no RESULT", offersOnly, short, arena.OutcomeTimeout, "timeout", false},
-		{"no OFFER", func(*player, event) {}, short, arena.OutcomeTimeout, "timeout", false},
+		{"no RESULT", offersOnly, short, arena.OutcomeTimeout, "time_limit", false},
+		{"no OFFER", func(*player, event) {}, short, arena.OutcomeTimeout, "time_limit", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
