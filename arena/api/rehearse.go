@@ -96,6 +96,10 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 	if !g.RetiredAt.IsZero() {
 		return arena.Rehearsal{}, errRetired(g.ID)
 	}
+	if g.PassedAt.IsZero() {
+		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
+			"the agent has not passed a health check yet: ask for one with POST /v1/agents/{id}/check")
+	}
 	if g.Running >= max(1, g.Health.MaxConcurrent) {
 		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
 			"the agent plays %d matches, as many as it can take; rehearse when one is over", g.Running)

@@ -82,8 +82,28 @@ func TestAPI_rehearse_busy(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, testOptions(t))
 	in := &rehearseInput{}
-	g := arena.Agent{Running: 2, Health: arena.Health{MaxConcurrent: 2}}
+	g := arena.Agent{PassedAt: testNow, Running: 2, Health: arena.Health{MaxConcurrent: 2}}
 	if _, err := a.rehearsal(t.Context(), g, in); arena.CodeOf(err) != arena.CodeAgentNotReady {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Threat S7: no task goes to an endpoint that has never answered as an agent.
+func TestAPI_rehearse_pending(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) {
+		o.Rehearse = func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
+			t.Error("an endpoint that nobody has checked was called")
+			return arena.RehearsalReport{}, nil
+		}
+	})
+	w.league("trivia", nil)
+	r := w.do("POST", "/v1/agents", w.alice, object{"name": "victim", "endpoint": "https://down.example/agora", "leagues": []string{"trivia"}}).is(201)
+	if r.at("status") != "pending" {
+		t.Fatalf("%s", r.body)
+	}
+	r = w.do("POST", "/v1/agents/"+r.str("agent_id")+"/rehearse", w.alice, object{"league": "trivia"}).is(422)
+	if r.at("code") != string(arena.CodeAgentNotReady) {
+		t.Errorf("%s", r.body)
 	}
 }

@@ -20,7 +20,7 @@ func TestAPI_skill(t *testing.T) {
 	if r.header.Get("Content-Type") != "text/markdown; charset=utf-8" || strings.Contains(page, "{{") {
 		t.Fatalf("%v\n%s", r.header, page)
 	}
-	for _, want := range []string{"21 events per second, 41 at once, 2001 per match", "any number of requests per minute without a token, 600 with one"} {
+	for _, want := range []string{"21 events per second, 41 at once, 2001 per match", "Per minute: any number of requests without a token, 600 requests with one"} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), want) {
 			t.Errorf("the page does not say %q", want)
 		}
