@@ -8,6 +8,7 @@
 import { createPublicKey, randomUUID, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { WebSocket } from 'ws';
 
@@ -97,11 +98,8 @@ class BadSignature extends Error {
 }
 
 /** A pause that the signal ends. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 const silent: Logger = { info() {}, warn() {}, error() {} };

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign as signBytes, verify as verifyBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { base58 } from '@scure/base';
 import canonicalize from 'canonicalize';
@@ -140,10 +141,7 @@ class Player {
       } catch (error) {
         if (this.#signal.aborted) break;
         this.#log?.warn(`relay not reached: ${String(error)}`);
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, pause);
-          this.#signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-        });
+        await sleep(pause, undefined, { signal: this.#signal }).catch(() => {});
         pause = Math.min(2 * pause, longestPauseMs);
       }
     }

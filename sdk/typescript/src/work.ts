@@ -24,6 +24,7 @@ export async function work(
   const { show, signal } = options;
   const events = new Events(show === undefined ? null : { push: (_token, event) => show(event) });
   let timer: NodeJS.Timeout | undefined;
+  let aborted = (): void => {};
   try {
     const task = decodeTask(Buffer.from(body));
     const limit = Math.min(timesOf(task).work, options.limitMs ?? Infinity);
@@ -34,8 +35,9 @@ export async function work(
         reject(reason instanceof Error ? reason : new TaskTimeout());
       };
       timer = setTimeout(() => stop(new TaskTimeout()), limit);
-      if (signal?.aborted) stop(signal.reason);
-      signal?.addEventListener('abort', () => stop(signal.reason), { once: true });
+      aborted = (): void => stop(signal?.reason);
+      if (signal?.aborted) aborted();
+      signal?.addEventListener('abort', aborted, { once: true });
     });
     const deadline = new Date(Date.now() + limit);
     const ctx: Context = { signal: end.signal, deadline, remainingMs: () => Math.max(0, limit - (performance.now() - began)) };
@@ -49,6 +51,7 @@ export async function work(
     return { error: word, cause };
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', aborted); // it may outlive many tasks
     events.shut();
   }
 }
