@@ -48,6 +48,12 @@ type Pause struct {
 	Until  time.Time // zero: until it is lifted
 }
 
+// Rest is why an agent is not asked in the middle of a match.
+type Rest struct {
+	Pauses  []Pause
+	Retired bool
+}
+
 // Agent is a program behind an HTTP endpoint that competes for its owner.
 type Agent struct {
 	ID          string

@@ -158,19 +158,19 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
-// Pauses gives the pauses of those among the agents that are paused at a time.
-func (s *Store) Pauses(ctx context.Context, agentIDs []string, at time.Time) (map[string][]arena.Pause, error) {
-	found := map[string][]arena.Pause{}
+// Rests gives those among the agents that are paused at a time or retired.
+func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error) {
+	found := map[string]arena.Rest{}
 	for part := range slices.Chunk(agentIDs, maxIDs) {
 		c := clauses{args: []any{ms(at)}}
 		in(&c, "a.id", part)
 		if _, err := all(ctx, s.reader, func(r scanner) (id string, err error) {
-			var pauses []arena.Pause
-			err = r.Scan(&id, pausesInto{&pauses})
-			found[id] = pauses
+			var rest arena.Rest
+			err = r.Scan(&id, pausesInto{&rest.Pauses}, &rest.Retired)
+			found[id] = rest
 			return id, err
-		}, `SELECT a.id, a.pauses FROM agents a`+c.where()+` AND a.paused_until > $1`, c.args...); err != nil {
-			return nil, s.wrap(err, "read pauses of %d agents", len(agentIDs))
+		}, `SELECT a.id, a.pauses, a.retired_at <> 0 FROM agents a`+c.where()+` AND (a.paused_until > $1 OR a.retired_at <> 0)`, c.args...); err != nil {
+			return nil, s.wrap(err, "read rests of %d agents", len(agentIDs))
 		}
 	}
 	return found, nil

@@ -13,7 +13,7 @@ type ask struct {
 	p         *play
 	round     *round
 	seat      *arena.Seat
-	pauses    []arena.Pause // of the agent, as they were when the round opened
+	rest      arena.Rest // of the agent, as it was when the round opened
 	opponents int
 	first     int  // number of the first attempt under this lease
 	shot      bool // the volley, with the first request, has been released
@@ -27,9 +27,10 @@ type ask struct {
 }
 
 // prepare makes the first request, unless the seat's agent is in a pause
-// after a 429: then the round is void for it and nothing is sent.
+// after a 429, then the round is void for it, or retired, then it is lost; nothing
+// is sent.
 func (a *ask) prepare(ctx context.Context, v *arena.Volley) error {
-	if a.resting() {
+	if a.rest.Retired || a.resting() {
 		return nil
 	}
 	var err error
@@ -38,7 +39,7 @@ func (a *ask) prepare(ctx context.Context, v *arena.Volley) error {
 }
 
 func (a *ask) resting() bool {
-	for _, pause := range a.pauses {
+	for _, pause := range a.rest.Pauses {
 		if pause.Reason == arena.PauseRateLimit && a.round.OpenedAt.Before(pause.Until) {
 			return true
 		}
@@ -87,9 +88,12 @@ func (a *ask) play(ctx context.Context) error {
 //go:noinline
 func (a *ask) store(ctx context.Context) error {
 	a.answer = arena.Answer{MatchID: a.p.m.ID, Round: a.round.No, AgentID: a.seat.AgentID}
-	if a.send == nil {
+	switch {
+	case a.rest.Retired:
+		a.answer.Outcome, a.answer.Reason = arena.OutcomeTimeout, "retired"
+	case a.send == nil:
 		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
-	} else {
+	default:
 		if hear := a.p.r.o.Hear; hear != nil && a.reply.Outcome == arena.OutcomeAnswered {
 			hear(ctx, a.p.m.ID, a.seat.AgentID) // this answer may close the round
 		}

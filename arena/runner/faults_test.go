@@ -122,8 +122,8 @@ func (x *frail) ExcuseLease(ctx context.Context, l arena.Lease) error {
 	return err
 }
 
-func (x *frail) Pauses(ctx context.Context, ids []string, at time.Time) (map[string][]arena.Pause, error) {
-	return call(x, "Pauses", func() (map[string][]arena.Pause, error) { return x.Store.Pauses(ctx, ids, at) })
+func (x *frail) Rests(ctx context.Context, ids []string, at time.Time) (map[string]arena.Rest, error) {
+	return call(x, "Rests", func() (map[string]arena.Rest, error) { return x.Store.Rests(ctx, ids, at) })
 }
 
 func (x *frail) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
@@ -222,7 +222,7 @@ func TestRunner_Faults(t *testing.T) {
 					}
 					b := newBenchOn(t, url, right, wrong)
 					for _, method := range []string{
-						"ClaimMatches", "AgentsByID", "Pauses", "StartMatch", "SaveAnswer", "CloseRound", "OpenRound", "Settle", "inside Settle",
+						"ClaimMatches", "AgentsByID", "Rests", "StartMatch", "SaveAnswer", "CloseRound", "OpenRound", "Settle", "inside Settle",
 					} {
 						n := 0
 						for hit := true; hit; {

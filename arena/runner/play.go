@@ -146,9 +146,9 @@ func (p *play) begin(ctx context.Context) (*round, error) {
 	}
 	var opening *arena.Round
 	if first != nil {
-		first.pauses = make(map[string][]arena.Pause, len(agents))
+		first.rests = make(map[string]arena.Rest, len(agents))
 		for id, a := range agents {
-			first.pauses[id] = a.Pauses
+			first.rests[id] = arena.Rest{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
 		}
 		opening, events = &first.Round, append(events, p.openingEvent(first))
 		p.warm()
@@ -365,13 +365,13 @@ func (p *play) agents(ctx context.Context) (map[string]arena.Agent, error) {
 	return agents, nil
 }
 
-// pauses reads which agents of the match are paused at a time, and why.
-func (p *play) pauses(ctx context.Context, at time.Time) (map[string][]arena.Pause, error) {
-	pauses, err := retry(ctx, p, func() (map[string][]arena.Pause, error) { return p.r.o.Store.Pauses(ctx, p.agentIDs(), at) })
+// rests reads which agents of the match are paused at a time, and why, or retired.
+func (p *play) rests(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
+	rests, err := retry(ctx, p, func() (map[string]arena.Rest, error) { return p.r.o.Store.Rests(ctx, p.agentIDs(), at) })
 	if err != nil {
-		return nil, fmt.Errorf("read pauses of agents: %w", err)
+		return nil, fmt.Errorf("read rests of agents: %w", err)
 	}
-	return pauses, nil
+	return rests, nil
 }
 
 func (p *play) briefs() []arena.SeatBrief {

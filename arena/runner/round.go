@@ -20,8 +20,8 @@ import (
 type round struct {
 	arena.Round
 	deadline time.Time
-	answers  map[string]arena.Answer  // by agent id: what is stored
-	pauses   map[string][]arena.Pause // of agents, as they were just before it opened; nil: not read yet
+	answers  map[string]arena.Answer // by agent id: what is stored
+	rests    map[string]arena.Rest   // of agents, as they were just before it opened; nil: not read yet
 }
 
 // nextRound picks a task and opens the next round with it.
@@ -128,10 +128,10 @@ func (p *play) playRound(ctx context.Context, open *round) error {
 //
 //go:noinline
 func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*ask, error) {
-	pauses := open.pauses
-	if pauses == nil {
+	rests := open.rests
+	if rests == nil {
 		var err error
-		if pauses, err = p.pauses(ctx, open.OpenedAt); err != nil {
+		if rests, err = p.rests(ctx, open.OpenedAt); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +151,7 @@ func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*
 		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
 			continue
 		}
-		a := &ask{p: p, round: open, seat: s, pauses: pauses[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
+		a := &ask{p: p, round: open, seat: s, rest: rests[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
 		if err := a.prepare(ctx, volley); err != nil {
 			p.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return nil, &voidError{"the arena could not prepare a request"}

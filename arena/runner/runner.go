@@ -29,7 +29,7 @@ type Store interface {
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	Pauses(ctx context.Context, agentIDs []string, at time.Time) (map[string][]arena.Pause, error)
+	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
