@@ -3,6 +3,8 @@ package protocoltest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"net"
 	"net/http"
 	"strings"
@@ -81,8 +83,13 @@ func RunDriverSuite(t *testing.T, s Suite) {
 	t.Run("health", s.health)
 }
 
+// send plays an attempt in a match of the test's own: a driver may remember
+// agents of a match by their addresses, and ports come again.
 func (s Suite) send(t *testing.T, a arena.Attempt) arena.Reply {
 	t.Helper()
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(t.Name()))
+	a.MatchID = fmt.Sprintf("m_%x", name.Sum64())
 	send, err := s.Driver.Prepare(t.Context(), a)
 	if err != nil {
 		t.Fatalf("prepare: %v", err)
