@@ -198,6 +198,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('schedule').fill('0 18 * * 5');
   await field('schedule_starts').selectOption('round');
   await field('min_matches').fill('2');
+  await field('allow-find').fill(first.name); // others register agents meanwhile
   await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.agent_id}"]`).getAttribute('id')}`).check();
   const rules = await said();
   for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^A round begins by the clock: 0 18 \* \* 5/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/]) {
