@@ -161,13 +161,7 @@ type uptimeView struct {
 // uptimeFor is how far back an agent's health checks are shown.
 const uptimeFor = 90 * 24 * time.Hour
 
-// agentPartQuery asks for a part of a list of one agent.
-type agentPartQuery struct {
-	IDParam
-	PartParams
-}
-
-func (a *API) listUptime(ctx context.Context, in *agentPartQuery) (*output[listOf[uptimeView]], error) {
+func (a *API) listUptime(ctx context.Context, in *IDPartParams) (*output[listOf[uptimeView]], error) {
 	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -191,7 +185,7 @@ type opponentView struct {
 	Losses  int    `json:"losses"`
 }
 
-func (a *API) listOpponents(ctx context.Context, in *agentPartQuery) (*output[listOf[opponentView]], error) {
+func (a *API) listOpponents(ctx context.Context, in *IDPartParams) (*output[listOf[opponentView]], error) {
 	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}

@@ -75,20 +75,9 @@ func inChallenge(err error) error {
 // limitChallenges holds an owner to its share, and keeps all owners together
 // from wearing one opponent out.
 func (a *API) limitChallenges(ctx context.Context, ownerID, opponentID string) error {
-	for _, quota := range []struct {
-		what, key, text string
-		here            *limiter
-		perDay          int
-	}{
-		{"challenged", opponentID, "this agent was challenged too often", a.limiters.challenged, a.Limits.ChallengedPerDay},
-		{"challenge", ownerID, "too many challenges of this owner's agents", a.limiters.challenge, a.Limits.ChallengesPerDay},
-	} {
-		if wait, ok := quota.here.take(quota.key, a.Now()); !ok {
-			return tooMany(wait, quota.text)
-		}
-		if wait, ok := a.takeShared(ctx, quota.what, quota.key, quota.perDay, day); !ok {
-			return tooMany(wait, quota.text)
-		}
+	err := a.hold(ctx, quota{"challenged", opponentID, a.limiters.challenged, a.Limits.ChallengedPerDay, day, "this agent was challenged too often"})
+	if err != nil {
+		return err
 	}
-	return nil
+	return a.hold(ctx, quota{"challenge", ownerID, a.limiters.challenge, a.Limits.ChallengesPerDay, day, "too many challenges of this owner's agents"})
 }

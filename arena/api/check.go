@@ -53,12 +53,12 @@ func (a *API) checkAgent(ctx context.Context, in *checkAgentInput) (*output[chec
 		return nil, err
 	}
 	var made checkedView
-	if in.Full && checked.PassedAt.IsZero() {
-		// Nobody there has said that it is an agent, and may be a victim (threat S7).
-		return nil, arena.Errorf(arena.CodeAgentNotReady,
-			"agent %s is pending: tasks are sent when its endpoint has passed a health check (%s)", g.ID, checked.Health.Reason)
-	}
 	if in.Full {
+		if checked.PassedAt.IsZero() {
+			// Nobody there has said that it is an agent, and may be a victim (threat S7).
+			return nil, arena.Errorf(arena.CodeAgentNotReady,
+				"agent %s is pending: tasks are sent when its endpoint has passed a health check (%s)", g.ID, checked.Health.Reason)
+		}
 		found, err := a.FullCheck(ctx, checked)
 		if err != nil {
 			return nil, err

@@ -198,6 +198,12 @@ type PartParams struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them."`
 }
 
+// IDPartParams ask for a part of a whole list that an agent or a match has.
+type IDPartParams struct {
+	IDParam
+	PartParams
+}
+
 // partOf gives the part of a whole list that p asks for, and the cursor of the
 // next one. Such a list has no key that stays: the cursor counts items.
 func partOf[T any](p PartParams, items []T) (part []T, next string, err error) {

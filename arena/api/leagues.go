@@ -15,9 +15,7 @@ type SlugParam struct {
 	Slug string `path:"slug" maxLength:"40"`
 }
 
-type leaguesQuery struct{ PartParams }
-
-func (a *API) listLeagues(ctx context.Context, in *leaguesQuery) (*output[listOf[leagueView]], error) {
+func (a *API) listLeagues(ctx context.Context, in *PartParams) (*output[listOf[leagueView]], error) {
 	leagues, err := a.Store.Leagues(ctx)
 	if err != nil {
 		return nil, err
@@ -26,7 +24,7 @@ func (a *API) listLeagues(ctx context.Context, in *leaguesQuery) (*output[listOf
 	for _, l := range leagues {
 		items = append(items, viewLeague(l))
 	}
-	return answerPart(in.PartParams, items)
+	return answerPart(*in, items)
 }
 
 func (a *API) getLeague(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
@@ -265,14 +263,7 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password
 // limitPasswords holds an owner to its rate, with good ones too: else the last
 // guess would still be answered.
 func (a *API) limitPasswords(ctx context.Context, ownerID string) error {
-	const what = "too many passwords of this owner"
-	if wait, ok := a.limiters.password.take(ownerID, a.Now()); !ok {
-		return tooMany(wait, what)
-	}
-	if wait, ok := a.takeShared(ctx, "password", ownerID, a.Limits.PasswordsPerHour, time.Hour); !ok {
-		return tooMany(wait, what)
-	}
-	return nil
+	return a.hold(ctx, quota{"password", ownerID, a.limiters.password, a.Limits.PasswordsPerHour, time.Hour, "too many passwords of this owner"})
 }
 
 // rated holds an agent's ratings against a league's entry rules.

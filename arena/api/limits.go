@@ -69,6 +69,27 @@ func (a *API) takeShared(ctx context.Context, what, key string, limit int, windo
 	return int(math.Ceil(d.Seconds())), ok
 }
 
+// quota is what a caller, the key, may do at most in a time.
+type quota struct {
+	what, key string
+	here      *limiter
+	most      int
+	per       time.Duration
+	text      string // of the refusal
+}
+
+// hold keeps a caller to a quota, on this node and on all.
+func (a *API) hold(ctx context.Context, q quota) error {
+	wait, ok := q.here.take(q.key, a.Now())
+	if ok {
+		wait, ok = a.takeShared(ctx, q.what, q.key, q.most, q.per)
+	}
+	if !ok {
+		return tooMany(wait, q.text)
+	}
+	return nil
+}
+
 // limiterKeys is how many callers one generation of a limiter remembers.
 const limiterKeys = 20_000
 

@@ -62,16 +62,9 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 	return answer(signedUpView{OwnerID: owner.ID, Token: secret})
 }
 
-// limitSignUps holds an address to its rate, on this node and on all.
+// limitSignUps holds an address to its rate.
 func (a *API) limitSignUps(ctx context.Context, address string) error {
-	wait, ok := a.limiters.signUp.take(addressKey(address), a.Now())
-	if ok {
-		wait, ok = a.takeShared(ctx, "signup", addressKey(address), a.Limits.SignUpsPerHour, time.Hour)
-	}
-	if !ok {
-		return tooMany(wait, "too many sign-ups from this address")
-	}
-	return nil
+	return a.hold(ctx, quota{"signup", addressKey(address), a.limiters.signUp, a.Limits.SignUpsPerHour, time.Hour, "too many sign-ups from this address"})
 }
 
 func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {
@@ -111,9 +104,7 @@ type tokenView struct {
 	Current    bool      `json:"current" doc:"It is the token of this request."`
 }
 
-type tokensQuery struct{ PartParams }
-
-func (a *API) listTokens(ctx context.Context, in *tokensQuery) (*output[listOf[tokenView]], error) {
+func (a *API) listTokens(ctx context.Context, in *PartParams) (*output[listOf[tokenView]], error) {
 	me := callerOf(ctx).token
 	tokens, err := a.Store.Tokens(ctx, me.OwnerID)
 	if err != nil {
@@ -126,7 +117,7 @@ func (a *API) listTokens(ctx context.Context, in *tokensQuery) (*output[listOf[t
 			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == me.ID,
 		})
 	}
-	return answerPart(in.PartParams, items)
+	return answerPart(*in, items)
 }
 
 type createTokenInput struct {

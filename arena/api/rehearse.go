@@ -124,13 +124,7 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 // limitRehearsals holds an owner to its rate: each one makes the arena call a
 // stranger many times.
 func (a *API) limitRehearsals(ctx context.Context, ownerID string) error {
-	if wait, ok := a.limiters.rehearsal.take(ownerID, a.Now()); !ok {
-		return tooMany(wait, "too many rehearsals of this owner's agents")
-	}
-	if wait, ok := a.takeShared(ctx, "rehearsal", ownerID, a.Limits.RehearsalsPerHour, time.Hour); !ok {
-		return tooMany(wait, "too many rehearsals of this owner's agents")
-	}
-	return nil
+	return a.hold(ctx, quota{"rehearsal", ownerID, a.limiters.rehearsal, a.Limits.RehearsalsPerHour, time.Hour, "too many rehearsals of this owner's agents"})
 }
 
 func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalView {

@@ -35,12 +35,7 @@ type verdictView struct {
 
 // listVerdicts shows every verdict on every round: where a round has several,
 // the last one counts, and the difference is there to see.
-type verdictsQuery struct {
-	IDParam
-	PartParams
-}
-
-func (a *API) listVerdicts(ctx context.Context, in *verdictsQuery) (*output[listOf[verdictView]], error) {
+func (a *API) listVerdicts(ctx context.Context, in *IDPartParams) (*output[listOf[verdictView]], error) {
 	if _, err := a.Store.Match(ctx, in.ID); err != nil {
 		return nil, err
 	}
