@@ -23,10 +23,9 @@ type BenchMatchCmd struct {
 	DuelRounds int    `default:"10" help:"Rounds of each duel, 1 to 200."`
 	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer, 100 to 5000; takes about five minutes."`
 	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
-	Server     bool   `name:"postgres" help:"Start a PostgreSQL server in a temporary folder, with the settings that Debian gives a new one."`
-	PID        int    `name:"postgres-pid" help:"Process of the PostgreSQL server when it is on this machine: its processor time is measured too."`
-	JSON       bool   `help:"Print one JSON object."`
-	Profile    string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
+	ownPostgres
+	JSON    bool   `help:"Print one JSON object."`
+	Profile string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
 
 // Help says what is measured.
@@ -86,14 +85,11 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 	case c.Waiting != 0 && (c.Waiting < 100 || c.Waiting > 5000):
 		return fmt.Errorf("%d duels that wait: want 100 to 5000", c.Waiting)
 	}
-	if c.Server {
-		url, pid, stop, failed := benchPostgres(app.Ctx)
-		if failed != nil {
-			return failed
-		}
-		c.DB, c.PID = url, pid
-		defer func() { err = errors.Join(err, stop()) }()
+	stopped, err := c.start(app.Ctx, &c.DB)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, stopped()) }()
 	if c.Waiting > 0 {
 		return c.wait(app)
 	}

@@ -13,6 +13,21 @@ import (
 	"github.com/agora-arena/arena/store/pgserver"
 )
 
+// ownPostgres are the flags of a benchmark that may start its own server.
+type ownPostgres struct {
+	Server bool `name:"postgres" help:"Start a PostgreSQL server in a temporary folder, with the settings that Debian gives a new one."`
+	PID    int  `name:"postgres-pid" help:"Process of the PostgreSQL server when it is on this machine: its processor time is measured too."`
+}
+
+// start starts a server when one is asked for, and sets its URL and process.
+func (p *ownPostgres) start(ctx context.Context, database *string) (stop func() error, err error) {
+	if !p.Server {
+		return func() error { return nil }, nil
+	}
+	*database, p.PID, stop, err = benchPostgres(ctx)
+	return stop, err
+}
+
 // benchPostgres starts a PostgreSQL server in a temporary folder, with the
 // settings that Debian gives a new one, and gives its URL and process. As root
 // it runs under the system's user postgres, since it refuses to run as root.

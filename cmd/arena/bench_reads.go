@@ -24,8 +24,7 @@ type BenchReadsCmd struct {
 	Agents  int    `default:"1000" help:"Agents that play them, all in one league, 100 to 5000."`
 	Times   int    `default:"200" help:"How often each page is read, 20 to 10000."`
 	DB      string `name:"db" placeholder:"URL" help:"PostgreSQL server on which a temporary database is made; empty: SQLite in a temporary folder."`
-	Server  bool   `name:"postgres" help:"Start a PostgreSQL server in a temporary folder, with the settings that Debian gives a new one."`
-	PID     int    `name:"postgres-pid" help:"Process of the PostgreSQL server when it is on this machine: its processor time is measured too."`
+	ownPostgres
 	Keep    bool   `help:"Keep the temporary database and print its URL."`
 	Kept    string `placeholder:"URL" help:"Read the database that an earlier run has kept instead of filling one."`
 	JSON    bool   `help:"Print one JSON object."`
@@ -70,14 +69,11 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 	case c.Agents < 100 || c.Agents > 5000 || c.Times < 20 || c.Times > 10_000:
 		return fmt.Errorf("%d agents, %d times: want 100 to 5000 and 20 to 10000", c.Agents, c.Times)
 	}
-	if c.Server {
-		url, pid, stop, failed := benchPostgres(app.Ctx)
-		if failed != nil {
-			return failed
-		}
-		c.DB, c.PID = url, pid
-		defer func() { err = errors.Join(err, stop()) }()
+	stopped, err := c.start(app.Ctx, &c.DB)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, stopped()) }()
 	database, drop, err := c.database(app)
 	if err != nil {
 		return err

@@ -124,7 +124,7 @@ func rooms() []room {
 			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
 			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
 		},
-		{dir: "docs", why: "no code: a test reads the threat table beside it"},
+		{dir: "docs", why: "no code but a test that reads the threat table beside it"},
 	}
 }
 
