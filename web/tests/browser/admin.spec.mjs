@@ -3,29 +3,13 @@
 //   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/admin.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, id, look, open, PATIENCE, send, SCREENS, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, open, pair, PATIENCE, send, SCREENS, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);
 const text = (page, name) => page.locator(id(name)).textContent();
 const file = (name, ...lines) => ({ name, mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
 const task = (q, a) => JSON.stringify({ description: q, answer: a });
-
-/** Two agents of two owners that say they play the league and keep silent when asked. */
-async function pair(t, league) {
-  const made = [];
-  for (const name of ['Silent', 'Quiet']) {
-    const agent = await fake(t);
-    agent.league = league;
-    const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
-    const res = await send('POST', '/v1/agents', { name: `${name} ${once()}`, endpoint: agent.endpoint, leagues: [league] }, token);
-    assert.equal(res.status, 201);
-    const { agent_id } = await res.json();
-    assert.equal((await send('POST', `/v1/agents/${agent_id}/check`, undefined, token)).status, 200);
-    made.push({ id: agent_id, token });
-  }
-  return made;
-}
 
 /** Types what the form of a destructive act asks for, after a look that it waits for it. */
 async function type(page, name) {
@@ -148,14 +132,16 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await page.locator('.console nav a[href="/admin/audit"]').click();
   await page.locator('[name="find"]').fill(matchId);
   await page.keyboard.press('Enter');
-  await page.locator(`${id('audit-entry')}[data-action="create-match"][data-target="${matchId}"]`).waitFor();
-  await page.locator(`${id('audit-entry')}[data-action="void-match"][data-target="${matchId}"]`).waitFor();
-  assert.equal(await page.locator(id('audit-entry')).count(), 2);
+  const log = () => page.evaluate((entry) => [...document.querySelectorAll(entry)].map((e) => [e.dataset.action, e.dataset.target]), id('audit-entry'));
+  await until('log of the match', async () => {
+    const shown = await log();
+    return shown.length === 2 && ['create-match', 'void-match'].every((act) => shown.some(([action, target]) => action === act && target === matchId));
+  });
   await page.getByRole('button', { name: 'void-match' }).click();
   await page.waitForURL(/find=void-match/);
   await until('filtered log', async () => {
-    const shown = await page.locator(id('audit-entry')).evaluateAll((all) => all.map((e) => e.dataset.action));
-    return shown.length > 0 && shown.every((a) => a === 'void-match');
+    const shown = await log();
+    return shown.length > 0 && shown.every(([action]) => action === 'void-match');
   });
   assert.deepEqual(faults, []);
   await close();
@@ -243,6 +229,7 @@ test('the calendar has the seasons of all leagues by days, and what schedules wi
   await page.keyboard.press('Enter');
   const fridays = page.locator(`${id('calendar-item')}[data-league="${slug}"][data-state="coming"]`);
   await page.locator(`${id('month')}:not([data-month="${month}"])`).waitFor();
+  await fridays.first().waitFor();
   const days = await fridays.evaluateAll((all) => all.map((i) => [new Date(i.closest('[data-day]').dataset.day).getUTCDay(), i.textContent.includes('18:00')]));
   assert.ok(days.length >= 4 && days.every(([day, six]) => day === 5 && six), JSON.stringify(days));
   assert.match(page.url(), /month=\d{4}-\d\d/);
@@ -283,11 +270,11 @@ test('the overview says how the arena runs; the banner reaches every page; a dra
   await close();
 });
 
-test('an admin pauses an agent and lets it play again', async () => {
-  const agent = (await api('/v1/agents?limit=1')).items[0];
+test('an admin pauses an agent and lets it play again', async (t) => {
+  const [agent] = await pair(t, 'trivia');
   const { page, faults, close } = await open('/admin/agents', { kept: KEPT });
   await page.locator('[name="find"]').fill(agent.name);
-  const row = page.locator(`${id('admin-agent')}[data-agent="${agent.agent_id}"]`);
+  const row = page.locator(`${id('admin-agent')}[data-agent="${agent.id}"]`);
   await row.locator(id('agent-pause')).click();
   await row.locator(id('agent-resume')).click();
   await row.locator(id('agent-pause')).waitFor();

@@ -3,21 +3,14 @@
 //   ARENA_URL=… ARENA_ADMIN_TOKEN=… node --test tests/browser/challenge.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { api, fake, id, open, PATIENCE, send } from './kit/kit.mjs';
+import { api, id, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 test('an owner challenges an agent of its league to an unrated match and watches it', { timeout: PATIENCE }, async (t) => {
   const slug = `spar-${Date.now().toString(36)}`;
   assert.equal((await send('POST', '/v1/leagues', {
     slug, title: 'Sparring ring', generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 60, rated: true,
   })).status, 201);
-  const [mine, theirs] = await Promise.all(['Sparrer', 'Rival'].map(async (name) => {
-    const agent = await fake(t);
-    agent.league = slug;
-    const { token } = await (await send('POST', '/v1/owners', { name: `owner of ${name}` }, '')).json();
-    const made = await (await send('POST', '/v1/agents', { name: `${name} <b>`, endpoint: agent.endpoint, leagues: [slug] }, token)).json();
-    assert.equal((await send('POST', `/v1/agents/${made.agent_id}/check`, undefined, token)).status, 200);
-    return { id: made.agent_id, token };
-  }));
+  const [mine, theirs] = await pair(t, slug);
   const { page, faults, close } = await open(`/console/agents/${mine.id}`, { kept: { 'arena.owner': mine.token }, refusals: true });
   const form = page.locator(id('challenge'));
   await form.locator(`option[value="${theirs.id}"]`).waitFor({ state: 'attached' });

@@ -5,26 +5,14 @@
 // The arena must be playing: duels, and a match of nine seats or more. With
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { ADMIN, api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
 
-/** Registers an agent as an owner would; its endpoint only answers health checks. */
+/** Registers an agent as an owner would. */
 async function register(t, name) {
-  const server = createServer((_, res) => {
-    res.setHeader('Content-Type', 'application/json');
-    res.end('{"status":"ok","version":"1.0","capabilities":[]}');
-  });
-  await new Promise((r) => server.listen(0, '127.0.0.1', r));
-  t.after(() => server.close());
-  const post = (path, body, token) =>
-    api(path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
-      body: JSON.stringify(body),
-    });
-  const { token } = await post('/v1/owners', { name: `owner ${Date.now()}` });
-  return post('/v1/agents', { name, endpoint: `http://127.0.0.1:${server.address().port}/agora`, leagues: [] }, token);
+  const agent = await fake(t);
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${Date.now()}` } });
+  return api('/v1/agents', { method: 'POST', token, body: { name, endpoint: agent.endpoint, leagues: [] } });
 }
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
@@ -38,11 +26,7 @@ async function startDuel() {
   for (const league of leagues) {
     const agents = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.filter((a) => a.status === 'active');
     if (agents.length < 2) continue;
-    const res = await fetch(`${ORIGIN}/v1/matches`, {
-      method: 'POST', headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ league: league.slug, agents: agents.slice(0, 2).map((a) => a.agent_id) }),
-    });
-    if (res.ok) return;
+    if ((await send('POST', '/v1/matches', { league: league.slug, agents: agents.slice(0, 2).map((a) => a.agent_id) })).ok) return;
   }
 }
 
@@ -52,18 +36,15 @@ test('a spectator follows a match from the lobby to its result', { timeout: 2 * 
   const { page, faults, close } = await open('/');
   await page.locator(`${id('lobby')}[data-ready="true"]`).waitFor();
 
-  // Any duel that the lobby shows and that has rounds to come.
-  const link = await until('live duel in the lobby', async () => {
+  // Any duel that the lobby shows and that has rounds to come. The lobby changes while one aims: then at another.
+  await until('live duel in the lobby', async () => {
     for (const match of await running()) {
       if (match.seats.length !== 2 || !plain.includes(match.league) || (match.total_rounds && match.round >= match.total_rounds)) continue;
-      const stage = page.locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}`);
-      const small = page.locator(`${id('live-match')}[data-match="${match.match_id}"]`);
-      if (await stage.count()) return stage;
-      if (await small.count()) return small.first();
+      const link = page.locator(`${id('stage')}[data-match="${match.match_id}"] ${id('watch')}, ${id('live-match')}[data-match="${match.match_id}"]`).first();
+      if (await link.count() && await link.click({ timeout: 2_000 }).then(() => true, () => false)) return true;
     }
-    return undefined;
+    return false;
   });
-  await link.click();
 
   const match = page.locator(`${id('match')}[data-ready="true"]`);
   await match.waitFor();

@@ -7,14 +7,14 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, open, ORIGIN, pair, PATIENCE, send, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
-/** A finished duel with a few rounds. */
+/** A finished duel with a few rounds, which moved ratings: no sparring of other tests, whose agents come and go. */
 const duel = () => until('finished duel', async () => {
   const debates = new Set((await api('/v1/leagues')).items.filter((l) => l.debate).map((l) => l.slug));
-  return (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.length === 2 && m.round >= 3 && !debates.has(m.league));
+  return (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.length === 2 && m.round >= 3 && !debates.has(m.league) && m.seats.every((s) => s.rating_delta !== undefined));
 }, PATIENCE);
 
 async function log(matchId) {
@@ -117,14 +117,25 @@ test('an address names a moment, and the page gives such addresses', async () =>
   await close();
 });
 
-test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE }, async () => {
-  const live = await until('live match with rounds to come', async () =>
-    (await api('/v1/matches?status=running&limit=50')).items.find((m) => m.round >= 1 && (!m.total_rounds || m.round < m.total_rounds - 1)), PATIENCE);
+test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE }, async (t) => {
+  const league = `held-${Date.now().toString(36)}`;
+  const body = { slug: league, title: 'Held', generator: { name: 'arithmetic' }, judge: 'number', rounds: 5, time_limit_seconds: 300, rated: false };
+  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
+  // The third round stays open until it is let go.
+  let letGo;
+  const gone = new Promise((resolve) => (letGo = resolve));
+  const agents = await pair(t, league, async (task) => {
+    if (JSON.parse(task).round >= 3) await gone;
+    return { answer: '1' };
+  });
+  const live = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: agents.map((a) => a.id) } });
+  await until('third round', async () => (await api(`/v1/matches/${live.match_id}`)).round === 3);
   const { page, faults, close } = await open(`/m/${live.match_id}`);
   await page.locator(ready).waitFor();
   await page.locator(id('replay-play')).click();
   await page.locator(`${id('match-status')}[data-status="replay"]`).waitFor();
   const held = await place(page);
+  letGo();
   await until('new event of the match', async () => Number(await page.locator(id('match')).getAttribute('data-seq')) > held.seq);
   assert.deepEqual(await place(page), held);
   await page.keyboard.press('k');
@@ -219,8 +230,7 @@ test('a link to a match brings its picture and its words', async () => {
 });
 
 test('an agent’s page holds what it says against what was measured', { timeout: PATIENCE }, async () => {
-  const match = await until('rated duel', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.some((s) => s.rating_delta !== undefined)), PATIENCE);
-  const agent = match.seats.find((s) => s.rating_delta !== undefined).agent_id;
+  const agent = (await duel()).seats[0].agent_id;
   const { page, faults, close } = await open(`/a/${agent}`);
   await page.locator(`${id('agent')}[aria-busy="false"]`).waitFor();
   const first = page.locator(`${id('outcomes')} li`).first();

@@ -25,13 +25,17 @@ before(async () => {
 });
 after(() => browser?.close());
 
-export async function api(path, init) {
-  const res = await fetch(ORIGIN + path, init);
+/** Asks as anybody, or with a token, for what must be given. */
+export async function api(path, { token, body, ...init } = {}) {
+  const res = await fetch(ORIGIN + path, {
+    ...init, headers: { ...(body && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
   assert.equal(res.ok, true, `${path}: ${res.status}`);
   return res.json();
 }
 
-/** Sends a body as JSON; the token is the admin's when none is given. */
+/** Sends a body as JSON, for an answer of any kind; the token is the admin's when none is given. */
 export const send = (method, path, body, token = ADMIN) =>
   fetch(ORIGIN + path, {
     method, headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
@@ -50,21 +54,24 @@ export async function open(path, { width = 1440, height = 900, theme = 'dark', o
   page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
   page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
   page.on('request', (r) => r.url().startsWith(origin) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
+  page.on('framenavigated', (f) => /arena_|token=/.test(f.url()) && faults.push(`token in an address: ${f.url()}`));
   await page.goto(origin + path);
   return { page, faults, close: () => context.close() };
 }
 
-/** An agent's server: healthy in the league that agent.league names, and answering as it is told to; undefined keeps it silent. */
+/** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
 export async function fake(t, answer = () => undefined) {
-  const agent = { league: '', tasks: 0 };
+  const agent = { league: '', healthy: true, tasks: 0 };
   const server = createServer((req, res) => {
     const parts = [];
-    req.on('data', (part) => parts.push(part)).on('end', () => {
+    req.on('data', (part) => parts.push(part)).on('end', async () => {
       res.setHeader('Content-Type', 'application/json');
-      if (req.method === 'GET') return res.end(JSON.stringify({ status: 'ok', version: '1.0', capabilities: [agent.league] }));
+      if (req.method === 'GET') return res.end(JSON.stringify({ status: agent.healthy ? 'ok' : 'tired', version: '1.0', capabilities: [agent.league] }));
       agent.tasks++;
-      const reply = answer(JSON.parse(Buffer.concat(parts)));
-      return reply === undefined ? undefined : res.end(JSON.stringify(reply));
+      const reply = await answer(Buffer.concat(parts).toString());
+      if (typeof reply !== 'string') return reply === undefined ? undefined : res.end(JSON.stringify(reply));
+      res.setHeader('Content-Type', 'text/html');
+      return res.end(reply);
     });
   });
   await new Promise((r) => server.listen(0, '127.0.0.1', r));
@@ -74,6 +81,17 @@ export async function fake(t, answer = () => undefined) {
   });
   agent.endpoint = `http://127.0.0.1:${server.address().port}/agora`;
   return agent;
+}
+
+/** Two agents of two owners that play the league, healthy. */
+export async function pair(t, league, answer) {
+  return Promise.all(['Silent', 'Quiet'].map(async (name) => {
+    const agent = Object.assign(await fake(t, answer), { league });
+    const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner of ${name}` } });
+    const made = await api('/v1/agents', { method: 'POST', token, body: { name: `${name} <b> ${Date.now().toString(36)}`, endpoint: agent.endpoint, leagues: [league] } });
+    await api(`/v1/agents/${made.agent_id}/check`, { method: 'POST', token });
+    return { id: made.agent_id, name: made.name, token };
+  }));
 }
 
 /** Asks again until there is something; a timing decides nothing but giving up. */
