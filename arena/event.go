@@ -38,6 +38,9 @@ const (
 	EventViewers        EventType = "viewers" // live only: no seq, never in the log
 )
 
+// Ends reports whether an event of this type is the last one of its match.
+func (t EventType) Ends() bool { return t == EventMatchFinished || t == EventMatchVoid }
+
 // Event is one line of a match's log. Within a match Seq runs 1, 2, 3 …
 // without gaps in commit order.
 type Event struct {

@@ -1,6 +1,10 @@
 package arena
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Format is how a league pairs its agents and ranks a match.
 type Format string
@@ -17,14 +21,39 @@ const (
 	FormatGauntlet          Format = "gauntlet"
 )
 
-// Visibility is what spectators see of an open round (rulebook, section 5).
+// Visibility is what spectators see of a running match (rulebook, section 5):
+// live, sealed, or "delayed:<seconds>".
 type Visibility string
 
-// The visibilities.
+// The visibilities without a number.
 const (
-	VisibilityLive   Visibility = "live"
-	VisibilitySealed Visibility = "sealed"
+	VisibilityLive   Visibility = "live"   // every event as it comes
+	VisibilitySealed Visibility = "sealed" // who does what; the texts when the round closes
 )
+
+// MaxDelay is the longest delay, in whole seconds; the shortest is 1 s.
+const MaxDelay = time.Hour
+
+// Delay is how much later than it happens spectators see everything: 1 s to
+// MaxDelay for "delayed:<seconds>", with the seconds as a plain whole number,
+// 0 for everything else.
+func (v Visibility) Delay() time.Duration {
+	text, ok := strings.CutPrefix(string(v), "delayed:")
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	d := time.Duration(n) * time.Second
+	if err != nil || d > MaxDelay || text != strconv.FormatUint(n, 10) {
+		return 0
+	}
+	return d
+}
+
+// Valid reports whether it is one of the visibilities.
+func (v Visibility) Valid() bool {
+	return v == VisibilityLive || v == VisibilitySealed || v.Delay() > 0
+}
 
 // LeagueStatus is the state of a competition (rulebook, section 8).
 type LeagueStatus string

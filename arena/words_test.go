@@ -29,6 +29,25 @@ func TestNewID_SortsByTime(t *testing.T) {
 	}
 }
 
+func TestVisibility_Delay(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[arena.Visibility]time.Duration{
+		"live": 0, "sealed": 0, "": 0, "delayed": 0, "delayed:": 0, "delayed:0": 0, "delayed:3601": 0, "delayed:70000": 0, "delayed:05": 0,
+		"delayed:+5": 0, "delayed:-5": 0, "delayed:5 ": 0, "delayed:1.5": 0, "delayed:5s": 0, "Delayed:5": 0,
+		"delayed:1": time.Second, "delayed:30": 30 * time.Second, "delayed:3600": time.Hour,
+	} {
+		m := arena.Match{Status: arena.MatchRunning, Settings: arena.Settings{Visibility: v}}
+		if valid := want > 0 || v == "live" || v == "sealed"; v.Delay() != want || m.Delay() != want || v.Valid() != valid {
+			t.Errorf("%q: %s and %s, want %s; valid: %t", v, v.Delay(), m.Delay(), want, v.Valid())
+		}
+		for _, over := range []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled} {
+			if m.Status = over; m.Delay() != 0 {
+				t.Errorf("%q: a match that is %s is shown %s later", v, over, m.Delay())
+			}
+		}
+	}
+}
+
 func TestAgent_StatusAt(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -123,7 +123,11 @@ func TestCheckSettings(t *testing.T) {
 		{"elimination of 129", elimination(func(s *arena.Settings) { s.MaxSeats = 129 }), []string{"max_seats"}},
 		{"more needed than allowed", elimination(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 9, 8 }), []string{"max_seats"}},
 		{"tokens", ladder(func(s *arena.Settings) { s.MaxTokens = -1 }), []string{"max_tokens"}},
-		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed:5" }), []string{"visibility"}},
+		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed" }), []string{"visibility"}},
+		{"delayed", ladder(func(s *arena.Settings) { s.Visibility = "delayed:3600" }), nil},
+		{"delayed, before a crowd", ladder(func(s *arena.Settings) {
+			s.Visibility, s.Judge = "delayed:5", arena.JudgeSpec{Kind: arena.JudgeCrowd, Criteria: "reasons", Window: time.Minute, MinVotes: 1}
+		}), []string{"visibility"}},
 		{"score mode", ladder(func(s *arena.Settings) { s.ScoreMode = "best" }), []string{"score_mode"}},
 		{"rules", ladder(func(s *arena.Settings) {
 			s.Rules = []string{"", strings.Repeat("ñ", 64), strings.Repeat("r", 65), "a\nb"}

@@ -52,7 +52,7 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
 	}
 	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT s.match_id, a.points, a.body FROM
-		(SELECT match_id FROM seats WHERE agent_id = $1 ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
+		(SELECT match_id FROM seats WHERE agent_id = $1 AND ` + seen + ` ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
 		WHERE r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
 		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit}
 }

@@ -211,8 +211,9 @@ func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]
 	return es, s.wrap(err, "read thread %s", thread)
 }
 
-// ShowEnvelopes makes visible what was sealed for rounds that have closed, as
-// if it had come now, at most limit at once, and gives it.
+// ShowEnvelopes makes visible what was sealed for rounds that have closed, and
+// that spectators have seen close, as if it had come now, at most limit at
+// once, and gives it.
 func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
 	var shown []arena.Envelope
 	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
@@ -222,7 +223,8 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 			return err
 		}
 		due, err := all(ctx, tx, scanEnvelope, envelopeRows+` e WHERE seq = 0 AND EXISTS (SELECT 1 FROM rounds r
-			WHERE r.match_id = e.match_id AND r.no = e.round AND r.closed_at <> 0) ORDER BY no LIMIT $1`, limit)
+			JOIN matches m ON m.id = r.match_id WHERE r.match_id = e.match_id AND r.no = e.round AND r.closed_at <> 0
+			AND (m.delay = 0 OR r.closed_at <= $2 - m.delay)) ORDER BY no LIMIT $1`, limit, ms(now))
 		if err != nil || len(due) == 0 {
 			return err
 		}

@@ -76,13 +76,16 @@ func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, li
 
 // rowsAfter is EventsAfter for a log that is not packed.
 func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
-	return all(ctx, s.reader, func(r scanner) (e arena.Event, err error) {
-		var body string
-		err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
-		e.Body = raw(body)
-		return e, err
-	}, `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1 AND seq > $2
-		ORDER BY seq LIMIT $3`, matchID, since, limit)
+	return all(ctx, s.reader, scanEvent, eventRows+` AND seq > $2 ORDER BY seq LIMIT $3`, matchID, since, limit)
+}
+
+const eventRows = `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1`
+
+func scanEvent(r scanner) (e arena.Event, err error) {
+	var body string
+	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
+	e.Body = raw(body)
+	return e, err
 }
 
 // AppendEvents appends what an agent reported to its match's log, under the

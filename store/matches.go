@@ -127,15 +127,15 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		status, p, until, startedAt := arena.MatchScheduled, notStarted, "0", "0"
 		if free {
 			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
-			status, p, until, startedAt = arena.MatchRunning, seated, s.d.clock+" + $10", s.d.clock
+			status, p, until, startedAt = arena.MatchRunning, seated, s.d.clock+" + $11", s.d.clock
 		}
-		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt), lease.Node, lease.Epoch} //nolint:gosec // the same 64 bits
+		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt), lease.Node, lease.Epoch, m.Settings.Visibility.Delay().Milliseconds()} //nolint:gosec // the same 64 bits
 		if free {
 			args = append(args, ttl.Milliseconds())
 		}
 		_, err = exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
-			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at)
-			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`)`, args...)
+			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at, delay)
+			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`, $10)`, args...)
 		if s.d.is(err, faultReference) { // its one foreign key
 			return notFound("league", m.League)
 		}
@@ -392,7 +392,7 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 // alone, since addOutcomes is in it.
 func endMatch(ctx context.Context, tx *transaction, id string, status arena.MatchStatus, reason string, at time.Time) error {
 	if _, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
-		lease_until = 0 WHERE id = $4`, string(status), reason, ms(at), id); err != nil {
+		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, ms(at), id); err != nil {
 		return err
 	}
 	return addOutcomes(ctx, tx, id)

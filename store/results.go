@@ -28,12 +28,16 @@ func (s *Store) AgentResults(ctx context.Context, agentID string, matches int) (
 	return counts, s.wrap(err, "count results of agent %s", agentID)
 }
 
+// seen leaves out the seats in delayed matches that run: what spectators do not
+// see yet does not count yet (rulebook, section 5).
+const seen = `match_id NOT IN (SELECT id FROM matches WHERE delay > 0)`
+
 // resultQuery reaches each answer by its key, from the agent's newest seats:
 // SQLite takes the tables of a CROSS JOIN in the order in which they stand.
 func resultQuery(agentID string, matches int) (string, []any) {
 	return `SELECT CASE WHEN a.outcome <> $1 THEN a.outcome WHEN a.judged = 0 THEN $2 WHEN a.points >= $3 THEN $4
 			WHEN a.points > 0 THEN $5 ELSE $6 END AS result, count(*), CAST(avg(a.elapsed_ns) AS BIGINT)
-		FROM (SELECT match_id FROM seats WHERE agent_id = $7 ORDER BY match_id DESC LIMIT $8) s
+		FROM (SELECT match_id FROM seats WHERE agent_id = $7 AND ` + seen + ` ORDER BY match_id DESC LIMIT $8) s
 		CROSS JOIN rounds r CROSS JOIN answers a
 		WHERE r.match_id = s.match_id AND r.closed_at > 0 AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $7
 		GROUP BY 1`,

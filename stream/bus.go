@@ -57,7 +57,7 @@ func (p *payload) add(e *arena.Event) []byte {
 	at := len(p.text)
 	p.text = e.AppendJSON(p.text)
 	p.next++
-	if ends(e.Type) {
+	if e.Type.Ends() {
 		p.text[0] = payloadLast
 	}
 	return p.text[at:]
@@ -88,11 +88,6 @@ func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
 	return append(append(first, '\n'), nextLines...), true
 }
 
-// ends reports whether an event of this type is the last one of its match.
-func ends(t arena.EventType) bool {
-	return t == arena.EventMatchFinished || t == arena.EventMatchVoid
-}
-
 // publishWide is Publish on a hub with a bus: events are encoded once, for the
 // spectators here and for the other nodes.
 func (h *Hub) publishWide(league string, events []arena.Event) {
@@ -109,7 +104,7 @@ func (h *Hub) publishWide(league string, events []arena.Event) {
 			continue
 		}
 		h.counters.published.Add(1)
-		if ends(e.Type) {
+		if e.Type.Ends() {
 			h.seats.end(e.MatchID)
 		}
 		if e.MatchID != run.match || e.Seq != run.next {
@@ -216,13 +211,14 @@ func (t *topic) link(up bool) {
 }
 
 // lookAround reads the log for the match topics that may be missing events:
-// always while the bus is down, and now and then when it is silent, since a
-// node that was killed tells nobody what it had just committed.
+// always of delayed matches, of which nobody publishes when it is time, and
+// while the bus is down; now and then when it is silent, since a node that was
+// killed tells nobody what it had just committed.
 func (h *Hub) lookAround() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
 		t.silent += h.timing.poll
-		if !t.linked || t.silent >= h.timing.quiet {
+		if t.delayed || h.bus != nil && (!t.linked || t.silent >= h.timing.quiet) {
 			t.silent, t.stale = 0, true
 			t.fillIfBehind()
 		}

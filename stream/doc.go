@@ -43,6 +43,10 @@
 // and lobby topics carry the match-level events as they are published; their
 // counters restart with the hub, which is what epoch in hello tells.
 //
+// Of a delayed match (rulebook, section 5) only the last event is published.
+// Its topic looks into the log twice per second for what has become old enough,
+// on every node that has spectators of it.
+//
 // # Several nodes
 //
 // With a Bus, what is published on one node reaches the spectators of all. A

@@ -15,6 +15,8 @@ import (
 type Matches interface {
 	// Match gives CodeNotFound when there is none with this id.
 	Match(ctx context.Context, id string) (arena.Match, error)
+	// Shown gives a match that was just read as spectators see it.
+	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
 }
 
 // Leagues finds leagues.

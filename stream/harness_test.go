@@ -35,6 +35,8 @@ type memoryLog struct {
 	events  map[string][]arena.Event
 	shut    map[string]bool // no round is open
 	fail    int             // reads that still fail
+	shown   int64           // of a delayed match: the last event that is old enough
+	early   int             // reads of a delayed match that did not mind its delay
 	away    error           // what appends fail with
 	limit   int             // of events, unless 0; then the storage is full
 	reads   int
@@ -87,6 +89,15 @@ func (l *memoryLog) add(id string, e arena.Event) arena.Event {
 }
 
 func (l *memoryLog) EventsAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
+	l.mu.Lock()
+	if m := l.matches[id]; m != nil && m.Delay() > 0 {
+		l.early++
+	}
+	l.mu.Unlock()
+	return l.read(ctx, id, since, limit)
+}
+
+func (l *memoryLog) read(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
 	if l.slow != nil {
 		<-l.slow
 	}
@@ -104,6 +115,33 @@ func (l *memoryLog) EventsAfter(ctx context.Context, id string, since int64, lim
 		page[i].Hidden = nil
 	}
 	return page, ctx.Err()
+}
+
+// show lets events of a delayed match become old enough, up to one.
+func (l *memoryLog) show(seq int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown = seq
+}
+
+func (l *memoryLog) ShownAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
+	m, err := l.Match(ctx, id)
+	if err == nil {
+		m, err = l.Shown(ctx, m)
+	}
+	if err != nil || m.Seq <= since {
+		return nil, err
+	}
+	return l.read(ctx, id, since, min(limit, int(m.Seq-since)))
+}
+
+func (l *memoryLog) Shown(_ context.Context, m arena.Match) (arena.Match, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.Delay() > 0 {
+		m.Seq = l.shown
+	}
+	return m, nil
 }
 
 func (l *memoryLog) Match(_ context.Context, id string) (arena.Match, error) {

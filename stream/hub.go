@@ -18,6 +18,9 @@ type Source interface {
 	// EventsAfter gives at most limit events of a match with a seq above
 	// since, in the order of seq.
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+	// ShownAfter is EventsAfter for a delayed match: of one that runs it gives
+	// only what is old enough.
+	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 }
 
 // Options are the parts of a Hub. All but Bus and MaxClients are needed.
@@ -44,9 +47,10 @@ type timing struct {
 	auth   time.Duration // for an agent's auth message
 	hear   time.Duration // how long an answer waits for its agent's events
 
+	poll time.Duration // between two looks for topics that may miss events
+
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
-	poll  time.Duration // between two looks for topics that may miss events
 	quiet time.Duration // after which a silent match is looked up in the log
 }
 
@@ -150,12 +154,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer sweep.Stop()
 	pause := time.NewTimer(h.timing.pass)
 	defer pause.Stop()
-	var look <-chan time.Time
-	if h.bus != nil {
-		poll := time.NewTicker(h.timing.poll)
-		defer poll.Stop()
-		look = poll.C
-	}
+	look := time.NewTicker(h.timing.poll)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,7 +164,7 @@ func (h *Hub) Run(ctx context.Context) error {
 			return nil
 		case <-sweep.C:
 			h.sweep()
-		case <-look:
+		case <-look.C:
 			h.lookAround()
 		case <-h.touched:
 			// A lone event goes out at once; under load a pass collects what
@@ -243,7 +243,7 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 			continue
 		}
 		h.counters.published.Add(1)
-		if ends(e.Type) {
+		if e.Type.Ends() {
 			h.seats.end(e.MatchID)
 		}
 		match, league, lobby := h.topicsOf(league, e)

@@ -132,7 +132,9 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	if err == nil {
 		h.hub.storageBack()
 		h.hub.counters.accepted.Add(uint64(len(events)))
-		h.hub.Publish(s.league, events...)
+		if !s.quiet {
+			h.hub.Publish(s.league, events...)
+		}
 		return nil
 	}
 	for _, q := range batch {

@@ -70,6 +70,7 @@ type seat struct {
 	key    seatKey
 	league string
 	sealed bool
+	quiet  bool // what it sends is not published: its match is delayed
 	quota  quota
 
 	appending sync.Mutex // keeps a seat's events in order
@@ -223,7 +224,8 @@ func (s *seats) add(m *arena.Match, agentID string) (*seat, bool) {
 	if found == nil {
 		found = &seat{
 			key: seatKey{m.ID, agentID}, league: m.League, quota: s.quota,
-			sealed:   m.Settings.Visibility != arena.VisibilityLive, // what is not known to be open stays shut
+			sealed:   m.Settings.Visibility != arena.VisibilityLive && m.Delay() == 0, // what is not known to be open stays shut
+			quiet:    m.Delay() > 0,
 			messages: rate.NewLimiter(rate.Limit(s.quota.rate), s.quota.burst),
 			connects: rate.NewLimiter(connectRate, connectBurst),
 		}

@@ -94,11 +94,11 @@ func (p *pages) forget(match string) {
 }
 
 // readPage reads a page of the log.
-func (h *Hub) readPage(key pageKey, p *page) {
-	ctx, cancel := context.WithTimeout(h.ctx, h.timing.read)
+func (t *topic) readPage(key pageKey, p *page) {
+	ctx, cancel := context.WithTimeout(t.hub.ctx, t.hub.timing.read)
 	defer cancel()
 	since := key.no * logPage
-	events, err := h.source.EventsAfter(ctx, key.match, since, logPage)
+	events, err := t.rows(ctx, since)
 	if err != nil {
 		p.err = fmt.Errorf("read events after %d: %w", since, err)
 		return

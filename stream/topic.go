@@ -62,6 +62,7 @@ type topic struct {
 	seen      int64 // highest seq known to be in the log
 	last      int64 // seq of the last event of a match that is over; 0: not known
 	over      bool  // nothing will follow head
+	delayed   bool  // its events come from the log alone, later than they happened
 	early     map[int64]line
 	filling   bool
 	tails     [forms]*tail // only those with readers
@@ -90,6 +91,7 @@ func newTopic(h *Hub, key topicKey) *topic {
 func (t *topic) learn(m arena.Match) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.delayed = t.delayed || m.Delay() > 0
 	if !t.known {
 		t.known, t.head = true, m.Seq
 	}
@@ -112,7 +114,7 @@ func (t *topic) position() (seq int64, known, over bool) {
 func (t *topic) publish(e *arena.Event, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.publishLocked(e.Seq, ends(e.Type), text)
+	t.publishLocked(e.Seq, e.Type.Ends(), text)
 	t.fillIfBehind()
 }
 
@@ -224,7 +226,7 @@ func (t *topic) fill() {
 			h.counters.polls.Add(1)
 		}
 		ctx, cancel := context.WithTimeout(h.ctx, h.timing.read)
-		events, err := h.source.EventsAfter(ctx, t.key.id, since, logPage)
+		events, err := t.rows(ctx, since)
 		cancel()
 		done()
 		if t.take(events, stale, err) {
@@ -238,6 +240,17 @@ func (t *topic) fill() {
 	}
 }
 
+// rows reads a page of the match's log, as spectators see it.
+func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
+	t.mu.Lock()
+	read := t.hub.source.EventsAfter
+	if t.delayed {
+		read = t.hub.source.ShownAfter
+	}
+	t.mu.Unlock()
+	return read(ctx, t.key.id, since, logPage)
+}
+
 // take emits rows of the log and reports whether the topic moved on. stale
 // says that nobody knew how many there are.
 func (t *topic) take(events []arena.Event, stale bool, err error) bool {
@@ -246,7 +259,7 @@ func (t *topic) take(events []arena.Event, stale bool, err error) bool {
 	before := t.head
 	for i := range events {
 		if e := &events[i]; e.Seq == t.head+1 {
-			t.emit(e.Seq, ends(e.Type), e.AppendJSON(nil))
+			t.emit(e.Seq, e.Type.Ends(), e.AppendJSON(nil))
 		}
 	}
 	t.emitEarly()

@@ -95,7 +95,7 @@ func (h *Hub) catchUp(s *spectator, out sink) *ending {
 func (h *Hub) pageAfter(s *spectator) (*page, error) {
 	key := pageKey{s.topic.key.id, s.form, s.seq / logPage}
 	for {
-		p, fresh := h.pages.get(key, func(p *page) { h.readPage(key, p) })
+		p, fresh := h.pages.get(key, func(p *page) { s.topic.readPage(key, p) })
 		if p.err != nil {
 			return nil, p.err
 		}

@@ -59,7 +59,7 @@ type leagueBody struct {
 	MinSeats         int            `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            bool           `json:"rated"`
-	Visibility       string         `json:"visibility,omitempty" enum:"live,sealed" doc:"Left out: sealed when rated, else live."`
+	Visibility       string         `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600. Left out: sealed when rated, else live."`
 	Schedule         string         `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
@@ -103,7 +103,7 @@ type updateLeagueBody struct {
 	MinSeats         *int           `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            *bool          `json:"rated,omitempty"`
-	Visibility       *string        `json:"visibility,omitempty" enum:"live,sealed"`
+	Visibility       *string        `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600."`
 	Schedule         *string        `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC; empty for none."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds"`
@@ -174,7 +174,7 @@ type leagueView struct {
 	MinSeats         int                `json:"min_seats"`
 	MaxSeats         int                `json:"max_seats"`
 	Rated            bool               `json:"rated"`
-	Visibility       arena.Visibility   `json:"visibility" enum:"live,sealed"`
+	Visibility       arena.Visibility   `json:"visibility" pattern:"^(live|sealed|delayed:[1-9][0-9]{0,3})$"`
 	ScoreMode        string             `json:"score_mode" enum:"match,rounds"`
 	Schedule         string             `json:"schedule,omitempty"`
 	Entry            entryBody          `json:"entry"`

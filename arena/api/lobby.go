@@ -75,14 +75,11 @@ func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], er
 		status arena.MatchStatus
 		limit  int
 	}{{&v.Live, arena.MatchRunning, lobbyLive}, {&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
-		matches, _, err := a.Store.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
+		matches, _, err := a.viewMatches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
 		if err != nil {
 			return nil, err
 		}
-		*part.into = make([]matchView, 0, len(matches))
-		for _, m := range matches {
-			*part.into = append(*part.into, a.viewMatch(m))
-		}
+		*part.into = orEmpty(matches)
 	}
 	if err := a.rateSeats(ctx, v.Live, v.Ratings); err != nil {
 		return nil, err

@@ -211,13 +211,9 @@ func (a *API) listMatches(ctx context.Context, in *listMatchesInput) (*output[li
 }
 
 func (a *API) matchPage(ctx context.Context, f arena.MatchFilter, p arena.Page) (*output[listOf[matchView]], error) {
-	matches, next, err := a.Store.Matches(ctx, f, p)
+	items, next, err := a.viewMatches(ctx, f, p)
 	if err != nil {
 		return nil, err
-	}
-	var items []matchView
-	for _, m := range matches {
-		items = append(items, a.viewMatch(m))
 	}
 	return answerList(items, next)
 }
@@ -235,13 +231,13 @@ func (a *API) getMatch(ctx context.Context, in *IDParam) (*output[snapshotView],
 }
 
 func (a *API) oneMatch(ctx context.Context, id string) (*output[matchView], error) {
-	m, err := a.Store.Match(ctx, id)
+	m, err := a.shownMatch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	v := a.viewMatch(m)
 	if m.Round > 0 {
-		rounds, err := a.Store.Rounds(ctx, id)
+		rounds, err := a.shownRounds(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -311,10 +307,15 @@ func (v eventsView) lines() []any {
 }
 
 func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*output[eventsView], error) {
-	if _, err := a.Store.Match(ctx, in.ID); err != nil {
+	m, err := a.Store.Match(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	events, err := a.Store.EventsAfter(ctx, in.ID, in.Since, in.Limit)
+	read := a.Store.EventsAfter
+	if m.Delay() > 0 {
+		read = a.Store.ShownAfter
+	}
+	events, err := read(ctx, in.ID, in.Since, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -337,11 +338,11 @@ type roundsView struct {
 }
 
 func (a *API) listRounds(ctx context.Context, in *listRoundsInput) (*output[roundsView], error) {
-	m, err := a.Store.Match(ctx, in.ID)
+	m, err := a.shownMatch(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := a.Store.Rounds(ctx, in.ID)
+	rounds, err := a.shownRounds(ctx, m)
 	if err != nil {
 		return nil, err
 	}

@@ -176,12 +176,40 @@ func (w *world) closeRound(l arena.Lease, m arena.Match) {
 		{AgentID: seats[0].AgentID, Outcome: arena.OutcomeAnswered, Points: arena.OnePoint, Judged: true},
 		{AgentID: seats[1].AgentID, Outcome: arena.OutcomeTimeout, Judged: true},
 	}
-	_, err := w.store.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Answers: answers, Seats: seats}, func([]arena.Event) ([]arena.Event, error) {
-		return []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundClosed, Body: json.RawMessage(`{"correct":"SECRET right"}`)}}, nil
+	verdict := arena.Verdict{MatchID: m.ID, Round: 1, Judge: "exact", Version: "SECRET", Seats: []arena.SeatVerdict{}, At: testNow}
+	_, err := w.store.CloseRound(w.t.Context(), l, arena.RoundClose{Round: 1, Answers: answers, Seats: seats, Verdict: verdict}, func([]arena.Event) ([]arena.Event, error) {
+		return []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundClosed, Body: json.RawMessage(
+			`{"correct":"SECRET right","standings":[{"agent_id":"` + seats[0].AgentID + `","points":1,"place":1,"state":"active"}]}`)}}, nil
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// leaks gives the paths by which a secret of a match of two agents can be read,
+// by anyone but admins.
+func (w *world) leaks(secret, league, match string, agents ...string) (paths []string) {
+	w.t.Helper()
+	for _, r := range routes() {
+		if r.method != "GET" {
+			continue
+		}
+		for _, agent := range agents {
+			object := match
+			if strings.HasPrefix(r.path, "/v1/agents") {
+				object = agent
+			}
+			path := strings.NewReplacer("{id}", object, "{slug}", league).Replace(r.path)
+			for _, token := range []string{"", w.alice, w.bob} {
+				for _, accept := range []string{jsonType, ndjsonType} {
+					if body := string(w.do("GET", path, token, nil, "Accept", accept).body); strings.Contains(body, secret) {
+						paths = append(paths, path)
+					}
+				}
+			}
+		}
+	}
+	return paths
 }
 
 // No byte of an open sealed round reaches anyone, by any route; when it is
@@ -193,29 +221,7 @@ func TestAPI_sealedRound(t *testing.T) {
 	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")
 	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
 	lease, match := w.play(id)
-
-	leaks := func() (paths []string) {
-		for _, r := range routes() {
-			if r.method != "GET" {
-				continue
-			}
-			for _, agent := range []string{a, b} {
-				object := id
-				if strings.HasPrefix(r.path, "/v1/agents") {
-					object = agent
-				}
-				path := strings.NewReplacer("{id}", object, "{slug}", "quiz").Replace(r.path)
-				for _, token := range []string{"", w.alice, w.bob} {
-					for _, accept := range []string{jsonType, ndjsonType} {
-						if body := string(w.do("GET", path, token, nil, "Accept", accept).body); strings.Contains(body, "SECRET") {
-							paths = append(paths, path)
-						}
-					}
-				}
-			}
-		}
-		return paths
-	}
+	leaks := func() []string { return w.leaks("SECRET", "quiz", id, a, b) }
 	if paths := leaks(); len(paths) > 0 {
 		t.Errorf("an open round leaks in %v", paths)
 	}

@@ -75,6 +75,8 @@ type matchStore interface {
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
+	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)

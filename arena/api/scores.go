@@ -36,7 +36,8 @@ type verdictView struct {
 // listVerdicts shows every verdict on every round: where a round has several,
 // the last one counts, and the difference is there to see.
 func (a *API) listVerdicts(ctx context.Context, in *IDPartParams) (*output[listOf[verdictView]], error) {
-	if _, err := a.Store.Match(ctx, in.ID); err != nil {
+	m, err := a.shownMatch(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
 	verdicts, err := a.Store.Verdicts(ctx, in.ID)
@@ -45,6 +46,9 @@ func (a *API) listVerdicts(ctx context.Context, in *IDPartParams) (*output[listO
 	}
 	var items []verdictView
 	for _, v := range verdicts {
+		if m.Delay() > 0 && !closed(m, v.Round) {
+			continue
+		}
 		items = append(items, verdictView{
 			Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
 		})

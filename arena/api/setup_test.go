@@ -221,6 +221,9 @@ func checkSettings(s arena.Settings) []arena.FieldError {
 	if (s.PackID == "") == (s.Generator == nil) {
 		add("pack_id", "give either pack_id or generator")
 	}
+	if s.Visibility != "" && !s.Visibility.Valid() {
+		add("visibility", "must be live, sealed or delayed:<seconds>")
+	}
 	if s.MinSeats > s.MaxSeats {
 		add("min_seats", "must not be above max_seats")
 	}

@@ -29,6 +29,7 @@ type play struct {
 	given   atomic.Bool               // it was given back
 	doubted atomic.Bool               // it is older than the node trusts
 	lost    atomic.Bool               // its work has been ended
+	closed  time.Time                 // when the last round closed; zero before the first
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -80,13 +81,18 @@ func (p *play) play(ctx context.Context) error {
 	}
 	for {
 		if open == nil {
-			if over, err := p.over(); err != nil {
+			over, err := p.over()
+			if err != nil {
 				return err
-			} else if over {
+			}
+			if over && p.shown(ctx) {
 				return p.settle(ctx)
 			}
 			if p.drain.Err() != nil {
 				return p.release(ctx)
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
 			if open, err = p.nextRound(ctx); err != nil {
 				return err
@@ -187,6 +193,7 @@ func (p *play) restore(ctx context.Context) (*round, error) {
 		}
 	}
 	last := rounds[len(rounds)-1]
+	p.closed = last.ClosedAt
 	if !p.m.RoundOpen {
 		// What is left of the break in which the match changed hands.
 		p.intermission(ctx, min(p.m.Settings.Break, p.m.Settings.Break-p.r.o.Now().Sub(last.ClosedAt)))
@@ -222,6 +229,22 @@ func (p *play) intermission(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-ctx.Done():
 	case <-p.drain.Done():
+	}
+}
+
+// shown waits until spectators of a delayed match have seen its last round,
+// since the result and the ratings tell how that went. It gives false when the
+// match is to be left before.
+func (p *play) shown(ctx context.Context) bool {
+	for {
+		wait := p.m.Delay() - p.r.o.Now().Sub(p.closed)
+		if wait <= 0 {
+			return true
+		}
+		if ctx.Err() != nil || p.drain.Err() != nil {
+			return false
+		}
+		p.intermission(ctx, wait)
 	}
 }
 
@@ -386,9 +409,11 @@ func (p *play) publish(events []arena.Event) {
 	if len(events) == 0 {
 		return
 	}
-	p.r.o.Publisher.Publish(p.m.League, events...)
-	last := events[len(events)-1].Seq
-	for told := p.told.Load(); told < last && !p.told.CompareAndSwap(told, last); told = p.told.Load() {
+	last := events[len(events)-1]
+	if p.m.Delay() == 0 || last.Type.Ends() { // else spectators have it from the log, when it is old enough
+		p.r.o.Publisher.Publish(p.m.League, events...)
+	}
+	for told := p.told.Load(); told < last.Seq && !p.told.CompareAndSwap(told, last.Seq); told = p.told.Load() {
 	}
 }
 

@@ -244,7 +244,7 @@ func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 	}); err != nil {
 		return err
 	}
-	p.m.Seats, p.m.RoundOpen = judged.Seats, false
+	p.m.Seats, p.m.RoundOpen, p.closed = judged.Seats, false, p.r.o.Now()
 	p.answers = append(p.answers, judged.Answers...)
 	for _, a := range judged.Answers {
 		p.last[a.AgentID] = a
@@ -290,12 +290,13 @@ func (p *play) closingEvents(open *round, c arena.RoundClose, hidden []arena.Eve
 	return append(events, p.event(arena.EventRoundClosed, "", open.No, body)), nil
 }
 
-// outcomeEvent is the seat_outcome of an answer, sealed when the match is.
+// outcomeEvent is the seat_outcome of an answer, sealed unless the match is
+// live, or later than life.
 func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	e := p.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
 		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
 	})
-	if p.m.Settings.Visibility == arena.VisibilityLive {
+	if p.m.Settings.Visibility == arena.VisibilityLive || p.m.Delay() > 0 {
 		return e, nil
 	}
 	return seal.Event(e)

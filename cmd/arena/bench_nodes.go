@@ -37,6 +37,9 @@ type noLog struct{}
 // EventsAfter gives nothing.
 func (noLog) EventsAfter(context.Context, string, int64, int) ([]arena.Event, error) { return nil, nil }
 
+// ShownAfter gives nothing.
+func (noLog) ShownAfter(context.Context, string, int64, int) ([]arena.Event, error) { return nil, nil }
+
 // Run publishes what standard input orders, a JSON object each, until it ends,
 // and answers each with a line.
 func (c *BenchSourceCmd) Run(app *App) (err error) {

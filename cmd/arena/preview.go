@@ -20,6 +20,9 @@ func (s *server) preview(ctx context.Context, path string) (web.Preview, bool) {
 		return web.Preview{}, false
 	}
 	m, err := s.store.Match(ctx, id)
+	if err == nil {
+		m, err = s.store.Shown(ctx, m)
+	}
 	if err != nil {
 		if known := (*arena.Error)(nil); !errors.As(err, &known) {
 			s.log.WarnContext(ctx, "no preview", slog.Any("error", err))

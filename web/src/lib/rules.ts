@@ -1,6 +1,7 @@
 import type { League } from './api/contract';
 import { countdown, elo } from './format';
 import { t, tn, tx } from './i18n/index.svelte';
+import { shownAs } from './match/state';
 
 /** What a league asks for that names no other number. */
 const TOKENS = 500;
@@ -14,7 +15,7 @@ export function rulesOf(l: League): string[] {
     l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
-    t(l.visibility === 'sealed' ? 'rules.sealed' : 'rules.live'),
+    shownOf(l.visibility),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
     l.max_tokens && l.max_tokens !== TOKENS ? t('rules.tokens', { n: l.max_tokens }) : '',
     l.canary ? t('rules.canary', { n: l.canary }) : '',
@@ -22,6 +23,11 @@ export function rulesOf(l: League): string[] {
     ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);
+}
+
+function shownOf(visibility: string): string {
+  const { sealed, delayMs } = shownAs(visibility);
+  return delayMs ? t('rules.delayed', { s: delayMs / 1000 }) : t(sealed ? 'rules.sealed' : 'rules.live');
 }
 
 function optionsOf(l: League): string[] {

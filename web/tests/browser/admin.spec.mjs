@@ -179,6 +179,10 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await next.click();
   await step('play');
   assert.equal(await field('rounds').count(), 0);
+  assert.equal(await field('visibility').inputValue(), 'live');
+  assert.equal(await field('delay').count(), 0);
+  await field('visibility').selectOption('delayed');
+  await field('delay').fill('45');
   await next.click();
   await step('when');
   await field('schedule').fill('0 18 * * 5');
@@ -187,7 +191,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('allow-find').fill(first.name); // others register agents meanwhile
   await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.agent_id}"]`).getAttribute('id')}`).check();
   const rules = await said();
-  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^A round begins by the clock: 0 18 \* \* 5/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/]) {
+  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^A round begins by the clock: 0 18 \* \* 5/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
     assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
   }
   await next.click(); // nobody is on the panel
@@ -207,8 +211,8 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
-    [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches],
-    [{ kind: 'panel', agents: [second.agent_id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.agent_id], 2],
+    [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches, made.visibility],
+    [{ kind: 'panel', agents: [second.agent_id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.agent_id], 2, 'delayed:45'],
   );
   assert.deepEqual(faults, []);
   await close();

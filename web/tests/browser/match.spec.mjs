@@ -6,7 +6,7 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, look, open, pair, PATIENCE, send, until } from './kit/kit.mjs';
 
 /** Registers an agent as an owner would. */
 async function register(t, name) {
@@ -82,6 +82,41 @@ test('a finished match shows its end and its whole log to one who comes late', a
   await page.locator(id('result')).waitFor();
   await until('whole log', async () => Number(await match.getAttribute('data-seq')) === late.seq, 10_000);
   assert.equal(await page.locator(id('timeline-round')).count(), late.round);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a delayed match says so, and nothing of it comes before its time', { timeout: PATIENCE }, async (t) => {
+  const league = `later-${Date.now().toString(36)}`;
+  const body = { slug: league, title: 'Later', generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 30, rated: true, visibility: 'delayed:3' };
+  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
+  // The second round stays open until the first one has been shown.
+  let letGo;
+  const gone = new Promise((resolve) => (letGo = resolve));
+  const agents = await pair(t, league, async (task) => {
+    if (JSON.parse(task).round > 1) await gone;
+    return { answer: '1' };
+  });
+  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: agents.map((a) => a.id) } });
+  const { page, faults, close } = await open('/');
+  const early = [];
+  let told = 0;
+  page.on('websocket', (socket) => socket.url().includes('match=') && socket.on('framereceived', ({ payload }) => {
+    for (const e of String(payload).trim().split('\n').map((line) => JSON.parse(line))) {
+      if (!e.seq || !e.ts || ['match_scheduled', 'match_finished'].includes(e.type)) continue;
+      told++;
+      if (Date.now() - Date.parse(e.ts) < 3000) early.push(e);
+    }
+  }));
+  await page.goto(new URL(`/m/${match_id}`, page.url()).href);
+  await page.locator(id('delayed'), { hasText: '3 s' }).waitFor();
+  await page.locator(id('timeline-round')).nth(1).waitFor();
+  assert.ok(told > 0, 'it heard nothing before the end');
+  letGo();
+  await page.locator(id('result')).waitFor();
+  assert.deepEqual(early, []);
+  const [last] = (await api(`/v1/matches/${match_id}/rounds?since=1`)).items;
+  assert.ok(Date.parse((await api(`/v1/matches/${match_id}`)).finished_at) - Date.parse(last.closed_at) >= 3000, 'it was settled too early');
   assert.deepEqual(faults, []);
   await close();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf, changed, emptyDraft, judgesOf, previewOf, slugOf, STEP_NAMES, stepOf, type Draft } from './draft';
+import { bodyOf, changed, emptyDraft, judgesOf, previewOf, slugOf, STEP_NAMES, stepOf, visibilitiesOf, type Draft } from './draft';
 
 const draft = (over: Partial<Draft> = {}): Draft => ({ ...emptyDraft(), ...over });
 /** A draft after choices, one after the other. */
@@ -21,7 +21,7 @@ describe('a draft', () => {
   it('sends seats where a match may have many, a pack in place of a generator, rules by line', () =>
     expect(bodyOf(draft({
       format: 'elimination', openEnd: true, source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', rules: 'one\n\n two ',
-      schedule: '* * * * *', password: 'sesame', agentsPerOwner: 2, sealed: false, rated: false,
+      schedule: '* * * * *', password: 'sesame', agentsPerOwner: 2, visibility: 'live', rated: false,
     }))).toMatchObject({
       pack_id: 'pk_1', rounds: null, max_rounds: 50, min_seats: 8, max_seats: 128, rules: ['one', 'two'], schedule: '* * * * *', visibility: 'live',
       judge: { kind: 'crowd', criteria: 'wit', window_seconds: 30, min_votes: 1 }, entry: { password: 'sesame', agents_per_owner: 2 },
@@ -56,9 +56,17 @@ describe('a draft', () => {
     const d = chosen({ source: 'pack', packId: 'pk_1' }, { debate: true, turns: 3 }, { judges: ['ag_1', 'ag_2'], criteria: 'reasons' });
     expect(bodyOf(d)).toMatchObject({ debate: { turns: 3 }, rounds: 6, visibility: 'live', judge: { kind: 'panel', agents: ['ag_1', 'ag_2'], criteria: 'reasons' } });
     expect(judgesOf(d)).toEqual(['panel', 'crowd', 'model']);
-    expect(changed(d, { judge: 'crowd' }).sealed).toBe(true);
+    expect(changed(d, { judge: 'crowd' }).visibility).toBe('sealed');
     for (const change of [{ source: 'generator' as const }, { format: 'elimination' }]) expect(bodyOf(changed(d, change)).debate).toBeUndefined();
     expect(changed(d, { source: 'generator' }).judge).toBe('number');
+  });
+  it('is shown later where it is asked to be, but not before a crowd', () => {
+    const d = chosen({ source: 'pack' }, { visibility: 'delayed', delay: 45 });
+    expect([bodyOf(d).visibility, previewOf(d).visibility]).toEqual(['delayed:45', 'delayed:45']);
+    expect(bodyOf(changed(d, { debate: true })).visibility).toBe('live');
+    const before = changed(changed(d, { debate: true }), { judge: 'crowd' });
+    expect([bodyOf(before).visibility, visibilitiesOf(before).includes('delayed'), visibilitiesOf(d).includes('delayed')]).toEqual(['sealed', false, true]);
+    expect(bodyOf(changed(before, { judge: 'panel' })).visibility).toBe('live');
   });
   it('has the judge that its questions are made for, until another that fits is chosen', () => {
     expect(chosen({ generator: 'dates' }).judge).toBe('choice');

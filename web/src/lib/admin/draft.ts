@@ -44,7 +44,9 @@ export interface Draft {
   /** Ratings compare single rounds, not the points of the match. */
   byRound: boolean;
   rated: boolean;
-  sealed: boolean;
+  visibility: string;
+  /** How many seconds later everything is shown. */
+  delay: number;
   maxTokens: number;
   canary: number;
   rules: string;
@@ -80,7 +82,7 @@ export const emptyDraft = (): Draft => ({
   title: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
   source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', debate: false, turns: 2,
   judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
-  rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, sealed: true,
+  rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, visibility: 'sealed', delay: 30,
   maxTokens: DEFAULT_TOKENS, canary: 0, rules: '',
   schedule: '', starts: 'season', minutes: 0, forfeit: 120, allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
@@ -101,6 +103,8 @@ export const mostSeats = (d: Draft): number => (isAsked(d) ? MOST_ASKED : MOST_S
 export const hasTolerance = (d: Draft): boolean => ['number', 'json', 'code'].includes(d.judge);
 export const hasPartial = (d: Draft): boolean => d.judge === 'set' || d.judge === 'code';
 export const mayCanary = (d: Draft): boolean => !d.debate && (d.judge === 'exact' || d.judge === 'choice');
+/** A crowd votes while the round is open. */
+export const visibilitiesOf = (d: Draft): readonly string[] => (d.judge === 'crowd' ? ['live', 'sealed'] : ['live', 'sealed', 'delayed']);
 export const judgesOf = (d: Draft): readonly string[] =>
   d.source === 'generator' ? (GENERATORS[d.generator] ?? PURE) : d.debate ? ASKED : [...PURE, ...ASKED];
 
@@ -116,7 +120,8 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
     else if (was.format === 'arena' && d.minutes === ARENA_MINUTES) d.minutes = 0;
   }
   // Who votes must not know whose answer it is; a debate is there to be read.
-  if (d.debate !== was.debate || d.judge !== was.judge) d.sealed = d.judge === 'crowd' || (!d.debate && (was.debate || was.sealed));
+  if (d.judge === 'crowd' && was.judge !== 'crowd') d.visibility = 'sealed';
+  else if (d.debate !== was.debate || (d.debate && d.judge !== was.judge && was.judge === 'crowd')) d.visibility = d.debate ? 'live' : 'sealed';
   d.maxSeats = Math.min(d.maxSeats, mostSeats(d));
   d.minSeats = Math.min(d.minSeats, d.maxSeats);
   return d;
@@ -182,7 +187,7 @@ function common(d: Draft) {
     ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }),
     judge: judgeOf(d),
     ...(d.debate ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
-    time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.sealed ? ('sealed' as const) : ('live' as const),
+    time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.visibility === 'delayed' ? `delayed:${d.delay}` : d.visibility,
     ...(d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
     ...(d.maxTokens === DEFAULT_TOKENS ? {} : { max_tokens: d.maxTokens }),
     ...(mayCanary(d) && d.canary ? { canary: d.canary } : {}),

@@ -87,6 +87,11 @@ describe.each(logs)('applyEvent on the log %s', (name) => {
   });
 });
 
+it.each([['live', false, 0], ['sealed', true, 0], ['delayed:30', false, 30_000], ['delayed:x', false, 0]])('%s is shown so', (visibility, sealed, delayMs) => {
+  const event = read('duel').find((e) => e.type === 'match_started')!;
+  expect(applyEvent(start, { ...event, seq: 1, visibility } as ArenaEvent)).toMatchObject({ sealed, delayMs });
+});
+
 describe('a sealed duel', () => {
   const log = read('duel');
   const upTo = (type: ArenaEvent['type']) => applyEvents(start, log.slice(0, log.findIndex((e) => e.type === type) + 1));

@@ -1,6 +1,6 @@
 import type { ArenaEvent, SeatBrief } from '../api/contract';
 import { debateOf } from './debate';
-import { emptyMatch, type Entry, type Lane, type MatchState, type Phase, type Round, type Seat } from './state';
+import { emptyMatch, shownAs, type Entry, type Lane, type MatchState, type Phase, type Round, type Seat } from './state';
 
 // The reducer: a match's state after one more event of its log. It is pure,
 // total (an event that it does not know only moves seq on) and idempotent
@@ -33,7 +33,7 @@ function dispatch(state: MatchState, event: ArenaEvent): MatchState {
     case 'match_started':
       return withSeats(
         {
-          ...state, league: event.league, format: event.format, sealed: event.visibility === 'sealed', rated: event.rated,
+          ...state, league: event.league, format: event.format, ...shownAs(event.visibility), rated: event.rated,
           totalRounds: event.total_rounds ?? null, status: 'running', startedAt: event.ts,
         },
         event.seats,

@@ -1,8 +1,7 @@
 import { momentsOf, type Moment } from './moments';
 import type { Reel } from './reel';
 import type { MatchState } from './state';
-import type { MatchTime } from './time';
-import { fastNow } from '../now.svelte';
+import { liveTime, type MatchTime } from './time';
 
 export const SPEEDS = [0.5, 1, 2, 4, 8, 16] as const;
 
@@ -28,6 +27,7 @@ export class Playback implements MatchTime {
   #frame = 0;
   #last = 0;
   readonly #source: () => Source;
+  readonly #live = liveTime(() => this.#source().state?.delayMs ?? 0);
   readonly state: MatchState | undefined = $derived.by(() => {
     const { state, reel } = this.#source();
     return this.position === undefined || !state ? state : reel.at(this.position);
@@ -54,12 +54,12 @@ export class Playback implements MatchTime {
 
   /** The clock by which what is shown is to be read. */
   now(): number {
-    return this.position === undefined ? fastNow() : this.#time;
+    return this.position === undefined ? this.#live.now() : this.#time;
   }
 
   /** How fast that clock runs; 0 while it stands. */
   rate(): number {
-    return this.position === undefined ? 1 : this.playing ? this.speed : 0;
+    return this.position === undefined ? this.#live.rate() : this.playing ? this.speed : 0;
   }
 
   /** Goes to a position; at the end of a match that goes on nothing is held back any more. */

@@ -90,6 +90,8 @@ export interface MatchState {
   readonly status: MatchStatus;
   readonly format: string;
   readonly sealed: boolean;
+  /** How much later than it happens everything is shown, in milliseconds; mostly 0. */
+  readonly delayMs: number;
   readonly rated: boolean;
   readonly totalRounds: number | null;
   readonly startsAt?: string;
@@ -104,9 +106,15 @@ export interface MatchState {
   readonly viewers: number;
 }
 
+/** What a match's visibility ("live", "sealed", "delayed:30") says. */
+export const shownAs = (visibility: string): Pick<MatchState, 'sealed' | 'delayMs'> => ({
+  sealed: visibility === 'sealed',
+  delayMs: visibility.startsWith('delayed:') ? 1000 * (Number(visibility.slice('delayed:'.length)) || 0) : 0,
+});
+
 export function emptyMatch(id: string): MatchState {
   return {
-    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, rated: false, totalRounds: null,
+    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, rated: false, totalRounds: null,
     seats: {}, order: [], rounds: [], changes: [], viewers: 0,
   };
 }
@@ -123,7 +131,7 @@ export function fromSnapshot(m: Match): MatchState {
   }
   return {
     ...emptyMatch(m.match_id),
-    format: m.format, sealed: m.visibility === 'sealed', league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, startsAt: m.starts_at,
+    format: m.format, ...shownAs(m.visibility), league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, startsAt: m.starts_at,
     ...(m.started_at ? { startedAt: m.started_at } : {}),
     ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),

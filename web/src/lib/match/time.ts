@@ -11,7 +11,9 @@ export interface MatchTime {
 }
 
 const KEY = Symbol('match time');
-const live: MatchTime = { now: fastNow, rate: () => 1 };
+/** The clock of a match that is shown while it runs, so many milliseconds late. */
+export const liveTime = (delayMs: () => number): MatchTime => ({ now: () => fastNow() - delayMs(), rate: () => 1 });
+const live = liveTime(() => 0);
 
 export const setMatchTime = (time: MatchTime): MatchTime => setContext(KEY, time);
 export const matchTime = (): MatchTime => getContext<MatchTime | undefined>(KEY) ?? live;

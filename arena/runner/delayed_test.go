@@ -1,0 +1,88 @@
+package runner_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/runner"
+)
+
+// Spectators of a delayed match hear of it from its log alone, and nothing is
+// settled before they have seen its last round. Rulebook, section 5.
+func TestRunner_Delayed(t *testing.T) {
+	t.Parallel()
+	for _, format := range []arena.Format{arena.FormatLadder, arena.FormatElimination} {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			playDelayed(t, format)
+		})
+	}
+}
+
+func playDelayed(t *testing.T, format arena.Format) {
+	t.Helper()
+	b := newBench(t, right, in(3, wrong), in(2, always(unavailable)))
+	b.node("n1")
+	id := b.match(func(s *arena.Settings) { s.Visibility, s.Format = "delayed:1", format })
+	m, events := b.over(id)
+	last := events[len(events)-1]
+	if len(b.told) != 1 || last.Type != arena.EventMatchFinished {
+		t.Errorf("published %d events, the first %s; the log ends with %s", len(b.told), b.told[0].Type, last.Type)
+	}
+	rounds, err := b.store.Rounds(t.Context(), id)
+	b.ok(err)
+	if wait := m.FinishedAt.Sub(rounds[len(rounds)-1].ClosedAt); wait < time.Second {
+		t.Errorf("settled %s after the last round closed", wait)
+	}
+	if hidden := slices.ContainsFunc(events, func(e arena.Event) bool { return e.Type == arena.EventReveal }); hidden {
+		t.Error("a delayed match is sealed")
+	}
+
+	// What the log says is what the rows say.
+	seen, err := m.AsOf(m.Seq, events)
+	b.ok(err)
+	ignore := cmpopts.IgnoreFields(arena.Seat{}, "Place", "RateLimits", "Before", "Delta")
+	if diff := cmp.Diff(m, seen, ignore); diff != "" {
+		t.Errorf("rows and log differ (-rows +log):\n%s", diff)
+	}
+	out := m.Seats[1].State == arena.SeatOut && m.Seats[1].OutRound == 3
+	if m.Seats[2].State != arena.SeatLeft || m.Seats[2].OutRound != 2 || m.Seats[0].Points != 3*arena.OnePoint || out != (format == arena.FormatElimination) {
+		t.Errorf("seats %+v", m.Seats)
+	}
+}
+
+// A node that drains gives a match back that waits to be settled; the next one
+// waits for what is left; so does the one after it.
+func TestRunner_Delayed_drain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	first := b.node("n1")
+	id := b.match(func(s *arena.Settings) { s.Visibility, s.Rounds = "delayed:3600", 1 })
+	b.wait("both have been asked", func() bool { return len(b.asked) == 2 })
+	first.stop()
+	second := b.node("n2")
+	match := func() arena.Match {
+		m, err := b.store.Match(t.Context(), id)
+		b.ok(err)
+		return m
+	}
+	for match().Lease.Node != "n2" { // nobody rings when it takes the match up
+		time.Sleep(time.Millisecond)
+	}
+	second.stop()
+	if m := match(); m.Status != arena.MatchRunning {
+		t.Fatalf("match %s", m.Status)
+	}
+	b.node("n3", func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
+	m, _ := b.over(id)
+	rounds, err := b.store.Rounds(t.Context(), id)
+	b.ok(err)
+	if wait := m.FinishedAt.Sub(rounds[0].ClosedAt); wait < time.Hour || m.Interruptions != 0 {
+		t.Errorf("settled %s after the last round closed, %d interruptions", wait, m.Interruptions)
+	}
+}
