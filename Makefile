@@ -11,6 +11,10 @@ TAGS := -tags nomsgpack
 # Whatever is compiled without the race detector is compiled in one way, that of a release: each way has compiled
 # copies of its own of all libraries in the build cache, and from nothing one takes minutes.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
+# A test that fails runs once more: a machine that stalls for seconds must not refuse a change. What fails twice, races, or fails
+# beside three others is broken. RERUNS=0 shows what a stall breaks.
+RERUNS ?= 1
+GOTESTSUM := bin/gotestsum --format standard-quiet --rerun-fails=$(RERUNS) --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race --packages ./...
 GOLANGCI := $(PLAIN) go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
@@ -73,7 +77,8 @@ RACE_NOT := -gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja
 .PHONY: test-go
 # Vet is for make lint, which knows more of it.
 test-go: ## The Go tests, with the race detector
-	CGO_ENABLED=1 go test $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m ./...
+	GOBIN=$(CURDIR)/bin $(PLAIN) go install gotest.tools/gotestsum@v1.13.0
+	CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m
 	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./docs | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk
@@ -106,7 +111,7 @@ test-pages: web/node_modules/.package-lock.json ## The types and the unit tests 
 
 .PHONY: test-browser
 test-browser: build ## The pages in headless Chromium, against the real binary
-	scripts/browser-test.sh
+	RERUNS=$(RERUNS) scripts/browser-test.sh
 
 .PHONY: bench-page
 bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser (TRACE=FILE, PROFILE=1: where it goes)

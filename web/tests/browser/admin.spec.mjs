@@ -2,8 +2,7 @@
 //
 //   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/admin.spec.mjs
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { ADMIN, api, id, look, open, pair, PATIENCE, send, SCREENS, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, open, pair, PATIENCE, SCREENS, send, test, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);

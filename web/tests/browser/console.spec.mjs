@@ -2,8 +2,7 @@
 //
 //   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/console.spec.mjs
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, SCREENS, send } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, SCREENS, send, test } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
-import { ADMIN, api, id, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, open, PATIENCE, send, test, until } from './kit/kit.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const GRAVE = ['serious', 'critical'];

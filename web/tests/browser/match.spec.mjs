@@ -5,8 +5,7 @@
 // The arena must be playing: duels, and a match of nine seats or more. With
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { ADMIN, api, fake, id, look, open, pair, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, look, open, pair, PATIENCE, send, test, until } from './kit/kit.mjs';
 
 /** Registers an agent as an owner would. */
 async function register(t, name) {

@@ -4,10 +4,9 @@
 //   ARENA_URL=http://127.0.0.1:8080 [SCREENS_DIR=…] node --test tests/browser/replay.spec.mjs
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, id, look, open, ORIGIN, pair, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, open, ORIGIN, pair, PATIENCE, send, test, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 

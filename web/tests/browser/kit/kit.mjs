@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { after, before } from 'node:test';
+import { after, before, test as once } from 'node:test';
 import { chromium } from 'playwright-core';
 
 export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
@@ -24,6 +24,26 @@ before(async () => {
   });
 });
 after(() => browser?.close());
+
+/** A test that runs once more when it fails, as often as RERUNS says, and tells: a machine that stalls for seconds must not refuse a change. */
+export function test(name, ...rest) {
+  const run = rest.pop();
+  const { timeout, ...options } = rest[0] ?? {};
+  let left = Number(process.env.RERUNS ?? 1);
+  return once(name, { ...options, ...(timeout && { timeout: (left + 1) * timeout }) }, async (t) => {
+    for (; ; left--) {
+      const ends = [];
+      try {
+        return await run({ after: (end) => ends.push(end), diagnostic: (text) => t.diagnostic(text) });
+      } catch (failure) {
+        if (left <= 0) throw failure;
+        t.diagnostic(`failed, and runs once more: ${failure.message}`);
+      } finally {
+        for (const end of ends.reverse()) await end();
+      }
+    }
+  });
+}
 
 /** Asks as anybody, or with a token, for what must be given. */
 export async function api(path, { token, body, ...init } = {}) {
