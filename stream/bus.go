@@ -211,14 +211,13 @@ func (t *topic) link(up bool) {
 }
 
 // lookAround reads the log for the match topics that may be missing events:
-// always of delayed matches, of which nobody publishes when it is time, and
-// while the bus is down; now and then when it is silent, since a node that was
-// killed tells nobody what it had just committed.
+// always while the bus is down, and now and then when it is silent, since a
+// node that was killed tells nobody what it had just committed.
 func (h *Hub) lookAround() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
 		t.silent += h.timing.poll
-		if t.delayed || h.bus != nil && (!t.linked || t.silent >= h.timing.quiet) {
+		if !t.linked || t.silent >= h.timing.quiet {
 			t.silent, t.stale = 0, true
 			t.fillIfBehind()
 		}

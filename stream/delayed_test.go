@@ -3,7 +3,6 @@ package stream
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -12,15 +11,21 @@ import (
 // however it comes; its end brings the rest at once. Rulebook, section 5.
 func TestSpectator_Delayed(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.poll = time.Millisecond })
+	b := start(t)
 	b.log.match("m_1", "delayed:30", "ag_1")
 	commit := func(n int) {
 		for range n {
-			b.log.commit(arena.Event{}) // nobody publishes it
+			b.log.commit(arena.Event{})
 		}
 	}
+	shown := int64(0)
+	show := func(upTo int64) { // as the node does that plays the match
+		b.log.show(upTo)
+		b.hub.Publish(league, b.log.rows("m_1")[shown:upTo]...)
+		shown = upTo
+	}
 	commit(5)
-	b.log.show(3)
+	show(3)
 
 	early := b.dial(t, "?match=m_1&since=0", nil)
 	if hello := early.next(); hello.Seq != 3 || hello.Resync {
@@ -33,19 +38,16 @@ func TestSpectator_Delayed(t *testing.T) {
 	}
 
 	// An agent's events are open, and are not published when they come.
-	agent := b.agent(t, b.token("m_1", "ag_1", 1, time.Hour))
-	agent.say(`{"type":"thinking","message":"Lima?"}`)
-	eventually(t, "the agent's event", func() bool { return len(b.log.rows("m_1")) == 6 })
+	if err := b.handler.Accept(t.Context(), "m_1", "ag_1", []byte(`{"type":"thinking","message":"Lima?"}`)); err != nil {
+		t.Fatal(err)
+	}
 	if row := b.log.rows("m_1")[5]; string(row.Body) != `{"message":"Lima?"}` || row.Hidden != nil {
 		t.Errorf("stored %s, hidden %s", row.Body, row.Hidden)
 	}
-	polls := b.hub.counters.polls.Load()
-	eventually(t, "looks into the log", func() bool { return b.hub.counters.polls.Load() > polls+2 })
-	topic := b.hub.topicsOfKind(topicMatch)[0]
-	if seq, _, _ := topic.position(); seq != 3 {
+	if seq, _, _ := b.hub.topicsOfKind(topicMatch)[0].position(); seq != 3 {
 		t.Errorf("event %d is known of a match that is shown up to 3", seq)
 	}
-	b.log.show(6)
+	show(6)
 	got := early.until(6)
 	slice(t, got, 4, 6)
 	if got[2].Message != "Lima?" {
@@ -53,9 +55,11 @@ func TestSpectator_Delayed(t *testing.T) {
 	}
 	slice(t, ahead.until(6), 4, 6)
 
-	// The log is long: it is read page by page, as far as it is shown.
+	// The log is long: it is read page by page, as far as it is shown, also when
+	// of all that is old enough only the last was published.
 	commit(3 * logPage)
-	b.log.show(2*logPage + 7)
+	shown = 2*logPage + 6
+	show(2*logPage + 7)
 	slice(t, early.until(2*logPage+7), 7, 2*logPage+7)
 	late := b.events(t, "?match=m_1&since=0", "")
 	slice(t, late.until(2*logPage+7), 1, 2*logPage+7)

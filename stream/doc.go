@@ -43,9 +43,9 @@
 // and lobby topics carry the match-level events as they are published; their
 // counters restart with the hub, which is what epoch in hello tells.
 //
-// Of a delayed match (rulebook, section 5) only the last event is published.
-// Its topic looks into the log twice per second for what has become old enough,
-// on every node that has spectators of it.
+// The events of a delayed match (rulebook, section 5) are published when they
+// are old enough, by the node that plays it; until then a topic does not read
+// them in the log either.
 //
 // # Several nodes
 //

@@ -47,10 +47,9 @@ type timing struct {
 	auth   time.Duration // for an agent's auth message
 	hear   time.Duration // how long an answer waits for its agent's events
 
-	poll time.Duration // between two looks for topics that may miss events
-
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
+	poll  time.Duration // between two looks for topics that may miss events
 	quiet time.Duration // after which a silent match is looked up in the log
 }
 
@@ -154,8 +153,12 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer sweep.Stop()
 	pause := time.NewTimer(h.timing.pass)
 	defer pause.Stop()
-	look := time.NewTicker(h.timing.poll)
-	defer look.Stop()
+	var look <-chan time.Time
+	if h.bus != nil {
+		poll := time.NewTicker(h.timing.poll)
+		defer poll.Stop()
+		look = poll.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -164,7 +167,7 @@ func (h *Hub) Run(ctx context.Context) error {
 			return nil
 		case <-sweep.C:
 			h.sweep()
-		case <-look.C:
+		case <-look:
 			h.lookAround()
 		case <-h.touched:
 			// A lone event goes out at once; under load a pass collects what

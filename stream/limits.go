@@ -70,7 +70,7 @@ type seat struct {
 	key    seatKey
 	league string
 	sealed bool
-	quiet  bool // what it sends is not published: its match is delayed
+	quiet  bool // what it sends is published later: its match is delayed
 	quota  quota
 
 	appending sync.Mutex // keeps a seat's events in order

@@ -62,7 +62,7 @@ type topic struct {
 	seen      int64 // highest seq known to be in the log
 	last      int64 // seq of the last event of a match that is over; 0: not known
 	over      bool  // nothing will follow head
-	delayed   bool  // its events come from the log alone, later than they happened
+	delayed   bool  // the log holds what is not old enough to be shown
 	early     map[int64]line
 	filling   bool
 	tails     [forms]*tail // only those with readers

@@ -30,6 +30,7 @@ type play struct {
 	doubted atomic.Bool               // it is older than the node trusts
 	lost    atomic.Bool               // its work has been ended
 	closed  time.Time                 // when the last round closed; zero before the first
+	hush    func()                    // ends the telling of a delayed match, when all that is old enough is told
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -76,9 +77,13 @@ func (p *play) play(ctx context.Context) error {
 	if err == nil && open == nil {
 		open, err = p.restore(ctx)
 	}
+	if err == nil {
+		p.hush, err = p.tellLater(ctx)
+	}
 	if err != nil {
 		return err
 	}
+	defer p.hush()
 	for {
 		if open == nil {
 			over, err := p.over()
@@ -239,6 +244,7 @@ func (p *play) shown(ctx context.Context) bool {
 	for {
 		wait := p.m.Delay() - p.r.o.Now().Sub(p.closed)
 		if wait <= 0 {
+			p.hush()
 			return true
 		}
 		if ctx.Err() != nil || p.drain.Err() != nil {
@@ -410,7 +416,7 @@ func (p *play) publish(events []arena.Event) {
 		return
 	}
 	last := events[len(events)-1]
-	if p.m.Delay() == 0 || last.Type.Ends() { // else spectators have it from the log, when it is old enough
+	if p.m.Delay() == 0 || last.Type.Ends() { // else it is told later
 		p.r.o.Publisher.Publish(p.m.League, events...)
 	}
 	for told := p.told.Load(); told < last.Seq && !p.told.CompareAndSwap(told, last.Seq); told = p.told.Load() {
