@@ -133,7 +133,7 @@ func (h *house) node(change ...func(*Options)) *node {
 		h.t.Fatal(err)
 	}
 	n.timing.poll = 2 * time.Millisecond
-	n.timing.hello = 2 * time.Second
+	n.timing.hello = enough
 	n.driver = n.Driver()
 	n.web = httptest.NewServer(n.Server)
 	ctx, stop := context.WithCancel(context.WithoutCancel(h.t.Context()))

@@ -270,8 +270,8 @@ func TestDriver_Probe(t *testing.T) {
 func TestDriver_Probe_fails(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	n := h.node()
-	n.timing.hello = 200 * time.Millisecond
+	n, hasty := h.node(), h.node()
+	hasty.timing.hello = quiet
 	f, other := h.agent(), h.agent()
 	serve := func(status int, reply func(s seen) []byte) string {
 		return f.endpoint(func(w http.ResponseWriter, data []byte) {
@@ -297,7 +297,11 @@ func TestDriver_Probe_fails(t *testing.T) {
 		{"202 and silence", serve(202, constant(nil)), "time_limit"},
 		{"huge", serve(200, constant(f.message("hello", map[string]any{"x": strings.Repeat("x", maxHelloBody)}))), "too_large"},
 	} {
-		got := n.driver.Probe(t.Context(), arena.Agent{ID: f.id, Endpoint: c.endpoint, PublicKey: rawID(f.public()), KeyProvedAt: time.Now()})
+		asks := n
+		if c.reason == "time_limit" {
+			asks = hasty
+		}
+		got := asks.driver.Probe(t.Context(), arena.Agent{ID: f.id, Endpoint: c.endpoint, PublicKey: rawID(f.public()), KeyProvedAt: time.Now()})
 		if got.OK || got.Reason != c.reason || got.Detail == "" {
 			t.Errorf("%s: %+v, want %s", c.name, got, c.reason)
 		}

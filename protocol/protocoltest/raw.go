@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +25,7 @@ type Raw struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	count int
+	marks map[string]chan struct{} // by address: our own connections, each closed when it has come
 	shut  bool
 }
 
@@ -36,7 +38,7 @@ func NewRaw(t testing.TB, serve func(net.Conn)) *Raw {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	s := &Raw{listener: l, conns: map[net.Conn]bool{}}
+	s := &Raw{listener: l, conns: map[net.Conn]bool{}, marks: map[string]chan struct{}{}}
 	s.running.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -58,9 +60,20 @@ func (s *Raw) Addr() string { return s.listener.Addr().String() }
 // URL gives an endpoint on the server.
 func (s *Raw) URL() string { return "http://" + s.Addr() + "/agora" }
 
-// Conns gives how many connections came.
+// Conns gives how many connections came. A caller that has given up may have
+// made one that the server has not heard of yet, so Conns makes one itself and
+// waits for it: they come in order.
 func (s *Raw) Conns() int {
 	s.mu.Lock()
+	c, err := new(net.Dialer).DialContext(context.Background(), "tcp4", s.Addr())
+	if err == nil {
+		came := make(chan struct{})
+		s.marks[c.LocalAddr().String()] = came
+		s.mu.Unlock()
+		<-came
+		_ = c.Close()
+		s.mu.Lock()
+	}
 	defer s.mu.Unlock()
 	return s.count
 }
@@ -68,6 +81,13 @@ func (s *Raw) Conns() int {
 func (s *Raw) add(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	from := c.RemoteAddr().String()
+	if came, ours := s.marks[from]; ours {
+		delete(s.marks, from)
+		close(came)
+		_ = c.Close()
+		return false
+	}
 	s.count++
 	if s.shut {
 		_ = c.Close()

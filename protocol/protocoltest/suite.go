@@ -120,7 +120,7 @@ func (s Suite) outcomes(t *testing.T) {
 		{"garbage", Garbage(), enough, arena.OutcomeInvalid, false},
 		{"drop", Drop(), enough, arena.OutcomeError, true},
 		{"stall", Stall(), short, arena.OutcomeTimeout, false},
-		{"late", Late(4*short, s.Answer("Canberra")), short, arena.OutcomeTimeout, false},
+		{"late", Late(enough, s.Answer("Canberra")), short, arena.OutcomeTimeout, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			agent := s.agent(t, AgentOptions{Play: func(Request) Behaviour { return c.behaviour }})
@@ -133,6 +133,9 @@ func (s Suite) outcomes(t *testing.T) {
 			}
 			if r.SentAt.IsZero() || len(r.Request) == 0 {
 				t.Errorf("sent at %v, %d bytes", r.SentAt, len(r.Request))
+			}
+			if _, err := agent.WaitRequest(t.Context(), 1); err != nil { // a short limit may end before the agent has read it
+				t.Fatal(err)
 			}
 			if n := len(agent.Requests()); n != 1 { // Threat R9.
 				t.Errorf("one send made %d requests", n)
