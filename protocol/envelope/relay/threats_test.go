@@ -55,6 +55,7 @@ func TestThreatL1_nothing_unsigned_is_stored(t *testing.T) {
 func TestThreatL2_replays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.stopClock()
 	body := w.request("ann", "a", "bob")
 	first := w.mustPost(body)
 	if again := w.mustPost(body); again.Seq != first.Seq || again.ID != first.ID {

@@ -39,10 +39,24 @@ type world struct {
 	relay  *relay.Server
 	url    string
 	ahead  atomic.Int64 // of the relay's clock, ns
+	halt   atomic.Pointer[time.Time]
 	events *heard
 }
 
-func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+// now is the relay's clock.
+func (w *world) now() time.Time {
+	if at := w.halt.Load(); at != nil {
+		return at.Add(time.Duration(w.ahead.Add(int64(time.Millisecond))))
+	}
+	return time.Now().Add(time.Duration(w.ahead.Load()))
+}
+
+// stopClock makes the relay's clock go on by a millisecond whenever it is read,
+// for a second that a slow machine must not use up.
+func (w *world) stopClock() {
+	now := time.Now()
+	w.halt.Store(&now)
+}
 
 // heard keeps what agents told spectators.
 type heard struct {
