@@ -187,7 +187,7 @@ func TestRunner_Create_lostAnswer(t *testing.T) {
 	b := newBench(t, right, wrong)
 	k := b.maker()
 	k.claims, k.lost = true, true
-	n := b.node("n1", k.use, steadyLease)
+	n := b.node("n1", k.use, lively)
 	n.wait(t, k, "claimed")
 	m, e := b.due("m_1")
 	if _, err := n.Create(t.Context(), m, e); arena.CodeOf(err) != arena.CodeUnavailable {

@@ -20,13 +20,6 @@ func claims(method string) bool { return method == "ClaimMatches" }
 
 func claimsAndRenewals(method string) bool { return claims(method) || method == "RenewLeases" }
 
-// steadyLease is a lease that a slow machine does not lose: its heart may miss
-// many beats.
-func steadyLease(o *runner.Options) {
-	shortLease(o)
-	o.LeaseTTL = 4 * time.Second
-}
-
 // sever makes calls fail from now on; nil heals.
 func (x *frail) sever(cut func(method string) bool) {
 	x.mu.Lock()
@@ -75,7 +68,7 @@ func TestRunner_KeepsItsMatchThroughAnOutage(t *testing.T) {
 	}))
 	x := newFrail(b, fault{})
 	id := b.match()
-	b.node("n1", steadyLease, x.use)
+	b.node("n1", lively, x.use)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
@@ -111,7 +104,7 @@ func TestRunner_AFreezeIsNoOutage(t *testing.T) {
 		return bad(arena.OutcomeTimeout, "late")
 	})
 	id := b.match()
-	b.node("n1", shortLease, func(o *runner.Options) { o.Now = clock.now })
+	b.node("n1", lively, func(o *runner.Options) { o.Now = clock.now })
 	b.over(id)
 	if diff := cmp.Diff(outcomes("answered answered answered"), b.answers(id)[agentID(1)]); diff != "" {
 		t.Errorf("outcomes differ (-want +got):\n%s", diff)
@@ -131,7 +124,7 @@ func TestRunner_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 		}
 	}}
 	id := b.match()
-	b.node("n1", steadyLease, x.use, func(o *runner.Options) { o.Tasks = pick })
+	b.node("n1", lively, x.use, func(o *runner.Options) { o.Tasks = pick })
 	b.wait("round 2 is open", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
@@ -160,7 +153,7 @@ func TestRunner_ACutNodeIsNoInterruption(t *testing.T) {
 	b := newBench(t, right, in(2, hang))
 	x := newFrail(b, fault{})
 	id := b.match()
-	b.node("n1", steadyLease, impatient, x.use)
+	b.node("n1", lively, impatient, x.use)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
@@ -195,12 +188,12 @@ func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
 	b := newBench(t, right, in(2, hang))
 	holder, other := newFrail(b, fault{}), newFrail(b, fault{})
 	id := b.match()
-	b.node("n1", steadyLease, impatient, holder.use)
+	b.node("n1", lively, impatient, holder.use)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
 	other.sever(everything)
-	n2 := b.node("n2", shortLease, impatient, other.use, func(o *runner.Options) { o.Heartbeat = time.Hour })
+	n2 := b.node("n2", lively, impatient, other.use, func(o *runner.Options) { o.Heartbeat = time.Hour })
 	b.until("the other node misses the storage", func() bool { return other.called("ClaimMatches") == 1 })
 	holder.sever(everything)
 	b.until("the lease has run out", b.lapsed)

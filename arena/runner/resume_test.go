@@ -22,16 +22,8 @@ func hang(ctx context.Context, _ arena.Attempt) arena.Reply {
 // impatient leaves open rounds at once when it stops, as a crash does.
 func impatient(o *runner.Options) { o.Grace = time.Nanosecond }
 
-func shortLease(o *runner.Options) {
-	o.LeaseTTL, o.Heartbeat, o.Sweep = 500*time.Millisecond, 50*time.Millisecond, 20*time.Millisecond
-}
-
-// unrenewed is a lease that no heartbeat renews: long enough for a slow
-// machine to reach the second round, short enough to wait for its end.
-func unrenewed(o *runner.Options) {
-	shortLease(o)
-	o.LeaseTTL = 5 * time.Second
-}
+// lively makes a node look often, and renew often what it has.
+func lively(o *runner.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*time.Millisecond }
 
 // A node goes away in the middle of round 2, after seat 0 has answered it.
 // The next one keeps what is stored and asks only seat 1 again.
@@ -39,7 +31,7 @@ func TestRunner_ResumesInTheOpenRound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
-	first := b.node("n1", shortLease, impatient)
+	first := b.node("n1", lively, impatient)
 	b.wait("seat 0 has answered round 2", func() bool {
 		return count(b.told, func(e arena.Event) bool {
 			return e.Type == arena.EventSeatOutcome && e.Round == 2 && e.AgentID == agentID(0)
@@ -51,7 +43,7 @@ func TestRunner_ResumesInTheOpenRound(t *testing.T) {
 	before := len(b.asked)
 	b.mu.Unlock()
 
-	b.node("n2", shortLease)
+	b.node("n2", lively)
 	m, events := b.over(id)
 	if m.Status != arena.MatchFinished || m.Lease.Epoch != 2 {
 		t.Fatalf("match is %s at epoch %d: %s", m.Status, m.Lease.Epoch, m.VoidReason)
@@ -236,13 +228,13 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 		}
 	}}
 	// Its heartbeat is out of the game: the gun itself must look.
-	first := b.node("n1", unrenewed, x.use, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	first := b.node("n1", lively, x.use, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
-	second := b.node("n2", shortLease)
+	second := b.node("n2", lively)
 	m, _ := b.over(id)
 	first.stop()
 	second.stop()
@@ -281,11 +273,11 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 		clock.jump(time.Hour)
 		return bad(arena.OutcomeTimeout, "late")
 	})
-	first := b.node("n1", unrenewed, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
+	first := b.node("n1", lively, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("the freeze", func() bool { return clock.by.Load() > 0 })
-	b.node("n2", shortLease)
+	b.node("n2", lively)
 	b.over(id)
 	if diff := cmp.Diff(outcomes("answered answered answered"), b.answers(id)[agentID(1)]); diff != "" {
 		t.Errorf("outcomes differ (-want +got):\n%s", diff)
@@ -310,7 +302,7 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	if len(claimed) != 1 || claimed[0].ID != lost {
 		t.Fatalf("claimed %+v", claimed)
 	}
-	b.node("n2", shortLease, impatient)
+	b.node("n2", lively, impatient)
 	b.wait("the lost match is claimed again", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.MatchID == lost && e.Type == arena.EventMatchStarted }) == 1
 	})

@@ -146,6 +146,17 @@ func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, e
 	return arena.Task{ID: fmt.Sprintf("tk_%d", round), Description: fmt.Sprintf("question %d", round), Answers: []string{fmt.Sprintf("right %d", round)}}, nil
 }
 
+// leaseTime is a lease that a slow machine does not lose, and that a test can
+// wait for the end of.
+const leaseTime = 10 * time.Second
+
+// unhurried is a storage that is not too slow to take a match back.
+type unhurried struct{ runner.Store }
+
+func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
+	return u.Store.ReleaseLease(context.WithoutCancel(ctx), l)
+}
+
 // node is a running Runner.
 type node struct {
 	*runner.Runner
@@ -156,8 +167,9 @@ type node struct {
 func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.t.Helper()
 	o := runner.Options{
-		Store: b.store, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Logger: b.log.With("node", name),
+		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Logger: b.log.With("node", name),
 		Now: time.Now, Node: name,
+		LeaseTTL: leaseTime,
 	}
 	for _, c := range change {
 		c(&o)
