@@ -47,7 +47,7 @@ func stage(t *testing.T, edit ...func(*rehearsal.Options)) *rehearsal.Stage {
 	}
 	o := rehearsal.Options{
 		Drivers: map[string]rehearsal.Driver{"aap": driver(good)}, Expired: map[string]rehearsal.Driver{"aap": driver(old)},
-		Trickling: map[string]rehearsal.Driver{"aap": driver(good)}, Generate: pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 50 * time.Second,
+		Trickling: map[string]rehearsal.Driver{"aap": driver(good)}, Generate: pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 2 * time.Minute,
 	}
 	for _, e := range edit {
 		e(&o)
@@ -62,7 +62,7 @@ func stage(t *testing.T, edit ...func(*rehearsal.Options)) *rehearsal.Stage {
 func request(endpoint string) arena.Rehearsal {
 	return arena.Rehearsal{
 		Agent:  arena.Agent{ID: "ag_1", Name: "Ada", Protocol: "aap", Endpoint: endpoint},
-		League: arena.League{Slug: "trivia", Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: arena.JudgeChoice}, TimeLimit: 4 * time.Second, Rules: []string{"only_one_answer"}}},
+		League: arena.League{Slug: "trivia", Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: arena.JudgeChoice}, TimeLimit: 12 * time.Second, Rules: []string{"only_one_answer"}}},
 		Faults: arena.Faults(),
 	}
 }
@@ -180,7 +180,7 @@ func TestStage_Play_badAgents(t *testing.T) {
 		}, arena.FaultExpiredToken, "status 500"},
 		"takes its time": {func(r protocoltest.Request) protocoltest.Behaviour {
 			if r.Task.Round == 4 { // stays under the time limit that it was told
-				return protocoltest.Late(3500*time.Millisecond, protocoltest.Answer("late"))
+				return protocoltest.Late(11*time.Second, protocoltest.Answer("late"))
 			}
 			return nil
 		}, arena.FaultSlowNetwork, "the outcome is timeout"},
@@ -325,7 +325,7 @@ func TestStage_Play_limit(t *testing.T) {
 		d := &dawdler{}
 		s := stage(t, func(o *rehearsal.Options) {
 			all := map[string]rehearsal.Driver{"aap": d}
-			o.Drivers, o.Expired, o.Trickling = all, all, all
+			o.Drivers, o.Expired, o.Trickling, o.Limit = all, all, all, 50*time.Second
 		})
 		r := request("http://agent.example")
 		r.League.Settings.TimeLimit, r.Rounds = 10*time.Minute, rehearsal.MaxRounds

@@ -267,7 +267,7 @@ func correct(r protocoltest.Request) string {
 func (p *process) league(slug, pack string, change map[string]any) {
 	p.t.Helper()
 	body := map[string]any{
-		"slug": slug, "title": "League " + slug, "pack_id": pack, "judge": "exact", "rounds": 3, "time_limit_seconds": 2,
+		"slug": slug, "title": "League " + slug, "pack_id": pack, "judge": "exact", "rounds": 3, "time_limit_seconds": 30,
 		"rated": true, "max_seats": 100, "format": "elimination", "min_seats": 3,
 	}
 	maps.Copy(body, change)

@@ -96,13 +96,15 @@ func (c *cluster) open() *store.Store {
 	return s
 }
 
-// slowly answers after d.
-func slowly(d time.Duration, b protocoltest.Behaviour) protocoltest.Behaviour {
+// slowly answers after d, or when hurried is closed.
+func slowly(d time.Duration, hurried <-chan struct{}, b protocoltest.Behaviour) protocoltest.Behaviour {
 	return func(w http.ResponseWriter, r *http.Request) {
 		pace := time.NewTimer(d)
 		defer pace.Stop()
 		select {
 		case <-pace.C:
+			b(w, r)
+		case <-hurried:
 			b(w, r)
 		case <-r.Context().Done():
 		}
@@ -120,14 +122,22 @@ func (c *contestant) asked(match string) (rounds, attempts []int) {
 }
 
 // duels makes a league and schedules matches of one pair of agents on node 0.
-func (c *cluster) duels(matches, rounds int, pace time.Duration) (ids []string, ada, bob *contestant) {
+// In the second half of a match the agents take seconds, so that it lasts until
+// the test has done to it what it wants, on a slow machine as well; then it
+// calls hurry.
+func (c *cluster) duels(matches, rounds int, pace time.Duration) (ids []string, ada, bob *contestant, hurry func()) {
 	c.t.Helper()
 	p := c.node(0)
 	p.league("trivia", p.pack(20), map[string]any{
 		"format": "ladder", "min_seats": 2, "max_seats": 2, "rounds": rounds, "time_limit_seconds": 30,
 	})
+	hurried := make(chan struct{})
 	play := func(r protocoltest.Request) protocoltest.Behaviour {
-		return slowly(pace, protocoltest.Answer(correct(r)))
+		d := pace
+		if r.Task.Round > rounds/2 {
+			d = 5 * time.Second
+		}
+		return slowly(d, hurried, protocoltest.Answer(correct(r)))
 	}
 	ada, bob = p.contestant("Ada", play, "trivia"), p.contestant("Bob", play, "trivia")
 	for range matches {
@@ -139,7 +149,7 @@ func (c *cluster) duels(matches, rounds int, pace time.Duration) (ids []string, 
 			return len(rounds) > 1
 		})
 	}
-	return ids, ada, bob
+	return ids, ada, bob, sync.OnceFunc(func() { close(hurried) })
 }
 
 // finished checks what the database holds of a match.
@@ -185,7 +195,7 @@ func rollingRestart(t *testing.T, server *storetest.Server) {
 	t.Helper()
 	const rounds = 60
 	c := newCluster(t, server, 3)
-	ids, ada, bob := c.duels(4, rounds, 50*time.Millisecond)
+	ids, ada, bob, hurry := c.duels(4, rounds, 50*time.Millisecond)
 	var crowd sync.WaitGroup
 	var followers []*follower
 	for i, id := range ids {
@@ -196,6 +206,7 @@ func rollingRestart(t *testing.T, server *storetest.Server) {
 	for i := range 3 {
 		c.restart(i)
 	}
+	hurry()
 	crowd.Wait()
 
 	restarts := 0
@@ -253,7 +264,7 @@ func takeOver(t *testing.T, server *storetest.Server) {
 	t.Helper()
 	const rounds = 20
 	c := newCluster(t, server, 3)
-	ids, ada, _ := c.duels(4, rounds, 100*time.Millisecond)
+	ids, ada, _, hurry := c.duels(4, rounds, 100*time.Millisecond)
 	var crowd sync.WaitGroup
 	var followers []*follower
 	for i, id := range ids {
@@ -272,6 +283,7 @@ func takeOver(t *testing.T, server *storetest.Server) {
 		}
 	}
 	c.node(0).kill()
+	hurry()
 	crowd.Wait()
 	for _, f := range followers {
 		f.check(t)
@@ -361,7 +373,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 	t.Helper()
 	const rounds = 30
 	c := newCluster(t, server, 2)
-	ids, ada, bob := c.duels(2, rounds, 50*time.Millisecond)
+	ids, ada, bob, hurry := c.duels(2, rounds, 50*time.Millisecond)
 	var drained struct{ Node string }
 	first := c.node(0)
 	first.call(first.admin, http.MethodPost, "/v1/admin/drain", nil, &drained)
@@ -377,6 +389,7 @@ func adminDrain(t *testing.T, server *storetest.Server) {
 		}
 		return true
 	})
+	hurry()
 	// It still takes orders, and others carry them out.
 	ids = append(ids, first.schedule("trivia", ada, bob))
 	for _, id := range ids {

@@ -16,7 +16,8 @@ import (
 func TestE2E_OutcomeTable(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
-	p.league("table", p.pack(9), map[string]any{"rounds": 2, "visibility": "live"})
+	const limit = 10 * time.Second // of which only the two that it must end use more than a moment
+	p.league("table", p.pack(9), map[string]any{"rounds": 2, "visibility": "live", "time_limit_seconds": limit.Seconds()})
 	in := func(round int, b protocoltest.Behaviour) func(protocoltest.Request) protocoltest.Behaviour {
 		return func(r protocoltest.Request) protocoltest.Behaviour {
 			if r.Task.Round == round {
@@ -45,7 +46,7 @@ func TestE2E_OutcomeTable(t *testing.T) {
 		{"right", answers(""), "answered", "", 1, "active"},
 		{"right too", answers(""), "answered", "", 1, "active"},
 		{"408", in(1, protocoltest.Status(408)), "timeout", "status_408", 1, "out"},
-		{"late", in(1, protocoltest.Late(2100*time.Millisecond, protocoltest.Answer("x"))), "timeout", "", 1, "out"},
+		{"late", in(1, protocoltest.Late(limit+limit/2, protocoltest.Answer("x"))), "timeout", "", 1, "out"},
 		{"stall", in(1, protocoltest.Stall()), "timeout", "", 1, "out"},
 		{"429", in(1, protocoltest.RateLimited()), "rate_limited", "status_429", 1, "active"},
 		{"500 twice", in(1, protocoltest.Status(500)), "error", "status_500", 2, "out"},
