@@ -224,6 +224,7 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	}
 	tm.grace = 30 * time.Second // a goodbye must never be lost to a slow machine
 	tm.write = 30 * time.Second
+	tm.ping = time.Hour // who reads slowly is not gone
 	for _, f := range change {
 		f(&s)
 	}

@@ -37,7 +37,8 @@ func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settin
 	n.bundle = start(t, append([]func(*settings){func(s *settings) {
 		s.options.Bus, s.options.Source = b, log
 		s.parts.Matches, s.parts.Leagues, s.parts.Log = log, log, log
-		s.timing.quiet = time.Hour // what the bus tells must be enough
+		s.timing.quiet = time.Hour  // what the bus tells must be enough
+		s.timing.join = time.Minute // and a hello waits for it, however slow Redis is
 	}}, change...)...)
 	n.log = log
 	return n

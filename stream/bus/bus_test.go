@@ -39,7 +39,7 @@ func open(t *testing.T, node, url string, now ...func() time.Time) *bus.Bus {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return b
+	return b.Patient()
 }
 
 func start(t *testing.T, cluster bool) *redistest.Server {
