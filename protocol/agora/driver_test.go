@@ -21,7 +21,7 @@ func TestDriver_Suite(t *testing.T) {
 	t.Parallel()
 	health := doc(t, "health").Hash()
 	protocoltest.RunDriverSuite(t, protocoltest.Suite{
-		Driver: newDriver(t, newMemory()),
+		Driver: driverOf(t, newMemory(), false, time.Now), // it has limits that must end
 		Answer: func(text string) protocoltest.Behaviour {
 			return protocoltest.Reply(200, "application/json", said(`{"answer":"`+text+`"}`))
 		},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,11 +191,23 @@ func newDriver(t *testing.T, m *memory) *agora.Driver {
 
 func newDriverWith(t *testing.T, m *memory, plainHTTP bool) *agora.Driver {
 	t.Helper()
+	return driverOf(t, m, plainHTTP, patient())
+}
+
+// patient is a clock a minute ahead that goes on by a microsecond at each look:
+// the second that a question or a farewell may take is enough on any machine.
+func patient() func() time.Time {
+	began, looks := time.Now().Add(time.Minute), new(atomic.Int64)
+	return func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Microsecond) }
+}
+
+func driverOf(t *testing.T, m *memory, plainHTTP bool, now func() time.Time) *agora.Driver {
+	t.Helper()
 	guard, err := protocol.NewGuard(protocol.GuardOptions{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	must(t, err)
-	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: time.Now, TLSTimeout: 100 * time.Millisecond})
+	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: now, TLSTimeout: 100 * time.Millisecond})
 	must(t, err)
-	d, err := agora.New(agora.Options{Client: client, Box: m.box(t), Bases: m, Now: time.Now, PlainHTTP: plainHTTP})
+	d, err := agora.New(agora.Options{Client: client, Box: m.box(t), Bases: m, Now: now, PlainHTTP: plainHTTP})
 	must(t, err)
 	t.Cleanup(func() { d.Close(); client.Close() })
 	return d

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,22 +109,24 @@ func post(t *testing.T, agent http.Handler, authorization *string, body string) 
 func TestVectors_tasks(t *testing.T) {
 	t.Parallel()
 	for _, c := range makeTaskVectors(t).Cases {
-		var got *arenaagent.Task
-		agent := vectorAgentOf(t, arenaagent.Config{InsecureSkipTokens: true}, func(_ context.Context, task *task, _ *events) (answer, error) {
-			got = task
-			return answer{Value: "a"}, nil
+		synctest.Test(t, func(t *testing.T) { // the tasks have time limits
+			var got *arenaagent.Task
+			agent := vectorAgentOf(t, arenaagent.Config{InsecureSkipTokens: true}, func(_ context.Context, task *task, _ *events) (answer, error) {
+				got = task
+				return answer{Value: "a"}, nil
+			})
+			status, reply := post(t, agent, nil, expand(c.Body).(string))
+			if status != c.Status || (got != nil) != (c.Status == http.StatusOK) {
+				t.Errorf("%s: status %d, want %d: %.200s", c.Name, status, c.Status, reply)
+				return
+			}
+			if got == nil {
+				return
+			}
+			if diff := cmp.Diff(normal(t, expand(c.Task)), normal(t, flat(got))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.Name, diff)
+			}
 		})
-		status, reply := post(t, agent, nil, expand(c.Body).(string))
-		if status != c.Status || (got != nil) != (c.Status == http.StatusOK) {
-			t.Errorf("%s: status %d, want %d: %.200s", c.Name, status, c.Status, reply)
-			continue
-		}
-		if got == nil {
-			continue
-		}
-		if diff := cmp.Diff(normal(t, expand(c.Task)), normal(t, flat(got))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
-		}
 	}
 }
 
