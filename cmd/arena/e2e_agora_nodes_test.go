@@ -33,8 +33,9 @@ func pollingAgents(t *testing.T, server *storetest.Server) {
 		ids = append(ids, r.AgentID)
 		base := c.node(i).url + strings.TrimPrefix(r.Base, "http://127.0.0.1:9") // the cluster's one public URL leads nowhere
 		playing.Go(func() {
-			err := agora.Poll(ctx, agora.Config{Base: base, Logger: discard()}, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+			err := agora.Poll(ctx, agora.Config{Base: base, Logger: discard()}, func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 				events.Thinking("well")
+				p.heard(ctx, task)
 				return arenaagent.Answer{Value: strings.Replace(task.Description, "question", "right answer", 1)}, nil
 			})
 			if err != nil {

@@ -76,8 +76,9 @@ func (p *process) playMixed(league string, register func(name string, handler ar
 	right := func(task *arenaagent.Task) string {
 		return strings.Replace(task.Description, "question", "right answer", 1)
 	}
-	ann := register("Ann", func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+	ann := register("Ann", func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		events.Thinking("ann thinks of " + task.Description)
+		p.heardOf(ctx, task, 1)
 		return arenaagent.Answer{Value: right(task), Confidence: 0.9}, nil
 	})
 	var failures atomic.Int32

@@ -224,14 +224,17 @@ func (p *process) goAgent(league string, before func(context.Context, *arenaagen
 	}
 }
 
-// heard waits until the log holds a thought of each seat in the task's round,
-// or ctx ends. An event that is still on its way when the last answer comes is
-// of a round that is over (threat E5).
-func (p *process) heard(ctx context.Context, task *arenaagent.Task) {
+// heard waits until the log holds a thought of both seats in the task's round.
+func (p *process) heard(ctx context.Context, task *arenaagent.Task) { p.heardOf(ctx, task, 2) }
+
+// heardOf waits until the log holds a thought of so many seats in the task's
+// round, or ctx ends. An event that is still on its way when the last answer
+// comes is of a round that is over (threat E5).
+func (p *process) heardOf(ctx context.Context, task *arenaagent.Task, seats int) {
 	arena := newClient(p.url, "")
 	ask := time.NewTicker(10 * time.Millisecond)
 	defer ask.Stop()
-	for thinkers := map[string]bool{}; len(thinkers) < 2 && ctx.Err() == nil; <-ask.C {
+	for thinkers := map[string]bool{}; len(thinkers) < seats && ctx.Err() == nil; <-ask.C {
 		var log struct{ Items []event }
 		if err := arena.call(ctx, http.MethodGet, "/v1/matches/"+task.MatchID+"/events?limit=1000", nil, &log); err != nil && ctx.Err() == nil {
 			p.t.Error(err)
