@@ -111,8 +111,10 @@ func (x *frail) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 		return made, err
 	})
 	if err != nil {
-		for _, m := range made { // what nobody heard of runs out
-			x.ok(x.runOut(ctx, m))
+		for _, m := range made { // what nobody heard of runs out, whoever stops meanwhile
+			if err := x.runOut(context.WithoutCancel(ctx), m); err != nil {
+				x.t.Error(err)
+			}
 		}
 	}
 	return heard, err
