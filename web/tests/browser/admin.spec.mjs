@@ -146,9 +146,9 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await close();
 });
 
-test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async () => {
+test('a league of debates before a panel is made by the wizard; what is wrong stands at its step', { timeout: PATIENCE }, async (t) => {
   const slug = `panel-${once()}`;
-  const [first, second] = (await api('/v1/agents?limit=2')).items;
+  const [first, second] = await pair(t, 'trivia'); // no agents of other tests: those come and go
   const motions = (await (await send('GET', '/v1/packs?limit=100')).json()).items.find((p) => /motion|debate/i.test(p.name));
   const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT, refusals: true });
   const wizard = page.locator(id('wizard'));
@@ -187,8 +187,8 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('schedule').fill('0 18 * * 5');
   await field('schedule_starts').selectOption('round');
   await field('min_matches').fill('2');
-  await field('allow-find').fill(first.name); // others register agents meanwhile
-  await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.agent_id}"]`).getAttribute('id')}`).check();
+  await field('allow-find').fill(first.name);
+  await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).getAttribute('id')}`).check();
   const rules = await said();
   for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^A round begins by the clock: 0 18 \* \* 5/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
     assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
@@ -198,20 +198,20 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await page.locator(`${id('field-error')}[data-field="judges"]:focus`).waitFor();
   const panel = wizard.locator(`${id('picker')}[data-field="judges"]`);
   await field('judges-find').fill(second.name);
-  await panel.locator(`[value="${second.agent_id}"]`).check();
+  await panel.locator(`[value="${second.id}"]`).check();
   await field('judges-find').fill('nobody has this name');
   await until('only who is ticked', async () => (await panel.locator('[type="checkbox"]').count()) === 1);
   for (const name of ['play', 'when']) {
     await next.click();
     await step(name);
   }
-  assert.equal(await wizard.locator(`[value="${first.agent_id}"]`).isChecked(), true);
+  assert.equal(await wizard.locator(`[value="${first.id}"]`).isChecked(), true);
   await next.click();
   await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
     [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches, made.visibility],
-    [{ kind: 'panel', agents: [second.agent_id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.agent_id], 2, 'delayed:45'],
+    [{ kind: 'panel', agents: [second.id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.id], 2, 'delayed:45'],
   );
   assert.deepEqual(faults, []);
   await close();
