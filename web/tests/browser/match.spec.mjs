@@ -100,7 +100,7 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
   const { page, faults, close } = await open('/');
   const early = [];
   let told = 0;
-  page.on('websocket', (socket) => socket.url().includes('match=') && socket.on('framereceived', ({ payload }) => {
+  page.on('websocket', (socket) => socket.url().includes(match_id) && socket.on('framereceived', ({ payload }) => {
     for (const e of String(payload).trim().split('\n').map((line) => JSON.parse(line))) {
       if (!e.seq || !e.ts || ['match_scheduled', 'match_finished'].includes(e.type)) continue;
       told++;
