@@ -71,8 +71,10 @@ func TestE2E_Formats(t *testing.T) {
 	for format := range formats {
 		p.call(p.admin, http.MethodPost, "/v1/leagues/"+slug(format)+"/start", nil, nil)
 	}
-	for format, f := range formats {
-		league := "/v1/leagues/" + slug(format)
+	// In this order: an arena and an elimination go on for as long as they run,
+	// and a ladder takes what the others leave of five agents with one seat each.
+	for _, format := range slices.Sorted(maps.Keys(formats)) {
+		f, league := formats[format], "/v1/leagues/"+slug(format)
 		if f.byHand {
 			eventuallyEvery(t, 300*time.Millisecond, format+" has played", func() bool {
 				var matches struct{ Items []any }
