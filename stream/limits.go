@@ -224,7 +224,7 @@ func (s *seats) add(m *arena.Match, agentID string) (*seat, bool) {
 	if found == nil {
 		found = &seat{
 			key: seatKey{m.ID, agentID}, league: m.League, quota: s.quota,
-			sealed:   m.Settings.Visibility != arena.VisibilityLive && m.Delay() == 0, // what is not known to be open stays shut
+			sealed:   m.Settings.Visibility.Sealed(),
 			quiet:    m.Delay() > 0,
 			messages: rate.NewLimiter(rate.Limit(s.quota.rate), s.quota.burst),
 			connects: rate.NewLimiter(connectRate, connectBurst),

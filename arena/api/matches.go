@@ -307,15 +307,7 @@ func (v eventsView) lines() []any {
 }
 
 func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*output[eventsView], error) {
-	m, err := a.Store.Match(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	read := a.Store.EventsAfter
-	if m.Delay() > 0 {
-		read = a.Store.ShownAfter
-	}
-	events, err := read(ctx, in.ID, in.Since, in.Limit)
+	events, err := a.Store.ShownAfter(ctx, in.ID, in.Since, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -83,9 +83,7 @@ func TestRunner_Delayed_drain(t *testing.T) {
 		b.ok(err)
 		return m
 	}
-	for match().Lease.Node != "n2" { // nobody rings when it takes the match up
-		time.Sleep(time.Millisecond)
-	}
+	b.until("the second node takes the match up", func() bool { return match().Lease.Node == "n2" })
 	second.stop()
 	if m := match(); m.Status != arena.MatchRunning {
 		t.Fatalf("match %s", m.Status)

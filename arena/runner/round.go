@@ -296,10 +296,10 @@ func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	e := p.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
 		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
 	})
-	if p.m.Settings.Visibility == arena.VisibilityLive || p.m.Delay() > 0 {
-		return e, nil
+	if p.m.Settings.Visibility.Sealed() {
+		return seal.Event(e)
 	}
-	return seal.Event(e)
+	return e, nil
 }
 
 // previous tells a seat how its last closed round went, with a receipt for its
