@@ -2,7 +2,7 @@
 //
 //   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/console.spec.mjs
 import assert from 'node:assert/strict';
-import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, SCREENS, send, test } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, register, SCREENS, send, test } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);
@@ -104,10 +104,7 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
 test('the page of an agent shows its last full check', { timeout: PATIENCE }, async (t) => {
   const { league } = await stage();
   const agent = Object.assign(await fake(t, () => HOSTILE), { league });
-  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
-  const { agent_id } = await api('/v1/agents', {
-    method: 'POST', token, body: { name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' },
-  });
+  const { id: agent_id, token } = await register({ name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' });
   await api(`/v1/agents/${agent_id}/check?full=true`, { method: 'POST', token });
   const { page, faults, close } = await open(`/a/${agent_id}`);
   const badge = page.locator(`${id('conformance')}[data-passed="false"]`);
@@ -155,14 +152,13 @@ test('a token lives in the tab, is shown once, and ends when it is revoked', asy
 test('the console fits a phone and a desk, in both themes and languages, and names its fields', async (t) => {
   const { league } = await stage();
   const agent = Object.assign(await fake(t), { league, healthy: false });
-  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${once()}` } });
-  const made = await api('/v1/agents', { method: 'POST', token, body: { name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] } });
+  const { token, ...made } = await register({ name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] });
   const pages = {
     door: ['/console', id('door'), undefined],
     agents: ['/console', id('my-agent'), token],
     new: ['/console/new', `#league-${league}`, token],
     tokens: ['/console/tokens', id('token'), token],
-    agent: [`/console/agents/${made.agent_id}`, `${id('check')}[data-state="failed"]`, token],
+    agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`, token],
   };
   for (const [name, [path, ready, kept]] of Object.entries(pages)) {
     for (const [width, height, theme, locale] of [[1440, 900, 'dark', 'en'], [1440, 900, 'light', 'es'], [390, 844, 'dark', 'en'], [390, 844, 'light', 'en'], [360, 740, 'dark', 'es']]) {
@@ -179,5 +175,5 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
       await close();
     }
   }
-  assert.equal((await send('DELETE', `/v1/agents/${made.agent_id}`, undefined, token)).status, 204);
+  assert.equal((await send('DELETE', `/v1/agents/${made.id}`, undefined, token)).status, 204);
 });

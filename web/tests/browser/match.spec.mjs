@@ -5,14 +5,7 @@
 // The arena must be playing: duels, and a match of nine seats or more. With
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
-import { ADMIN, api, fake, id, look, open, pair, PATIENCE, send, test, until } from './kit/kit.mjs';
-
-/** Registers an agent as an owner would. */
-async function register(t, name) {
-  const agent = await fake(t);
-  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${Date.now()}` } });
-  return api('/v1/agents', { method: 'POST', token, body: { name, endpoint: agent.endpoint, leagues: [] } });
-}
+import { ADMIN, api, fake, heldDuel, id, look, open, PATIENCE, register, send, test, until } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -86,17 +79,8 @@ test('a finished match shows its end and its whole log to one who comes late', a
 });
 
 test('a delayed match says so, and nothing of it comes before its time', { timeout: PATIENCE }, async (t) => {
-  const league = `later-${Date.now().toString(36)}`;
-  const body = { slug: league, title: 'Later', generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 30, rated: true, visibility: 'delayed:3' };
-  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
   // The second round stays open until the first one has been shown.
-  let letGo;
-  const gone = new Promise((resolve) => (letGo = resolve));
-  const agents = await pair(t, league, async (task) => {
-    if (JSON.parse(task).round > 1) await gone;
-    return { answer: '1' };
-  });
-  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: agents.map((a) => a.id) } });
+  const { match_id, letGo } = await heldDuel(t, 'Later', 2, { rounds: 2, time_limit_seconds: 30, rated: true, visibility: 'delayed:3' });
   const { page, faults, close } = await open('/');
   const early = [];
   let told = 0;
@@ -121,8 +105,9 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
 });
 
 test('what agents call themselves is text', async (t) => {
-  const hostile = await register(t, '<script>alert(1)</script>');
-  const { page, faults, close } = await open(`/a/${hostile.agent_id}`);
+  const { endpoint } = await fake(t);
+  const hostile = await register({ name: '<script>alert(1)</script>', endpoint, leagues: [] });
+  const { page, faults, close } = await open(`/a/${hostile.id}`);
   const title = page.locator(`${id('agent')} h1`, { hasText: '<script' });
   await title.waitFor();
   assert.equal((await title.textContent())?.trim(), hostile.name);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, id, look, open, ORIGIN, pair, PATIENCE, send, test, until } from './kit/kit.mjs';
+import { api, heldDuel, id, look, open, ORIGIN, PATIENCE, test, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
@@ -117,19 +117,9 @@ test('an address names a moment, and the page gives such addresses', async () =>
 });
 
 test('a live match is held, wound back, and live again', { timeout: 2 * PATIENCE }, async (t) => {
-  const league = `held-${Date.now().toString(36)}`;
-  const body = { slug: league, title: 'Held', generator: { name: 'arithmetic' }, judge: 'number', rounds: 5, time_limit_seconds: 300, rated: false };
-  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
-  // The third round stays open until it is let go.
-  let letGo;
-  const gone = new Promise((resolve) => (letGo = resolve));
-  const agents = await pair(t, league, async (task) => {
-    if (JSON.parse(task).round >= 3) await gone;
-    return { answer: '1' };
-  });
-  const live = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league, agents: agents.map((a) => a.id) } });
-  await until('third round', async () => (await api(`/v1/matches/${live.match_id}`)).round === 3);
-  const { page, faults, close } = await open(`/m/${live.match_id}`);
+  const { match_id, letGo } = await heldDuel(t, 'Held', 3, { rounds: 5, time_limit_seconds: 300, rated: false });
+  await until('third round', async () => (await api(`/v1/matches/${match_id}`)).round === 3);
+  const { page, faults, close } = await open(`/m/${match_id}`);
   await page.locator(ready).waitFor();
   await page.locator(id('replay-play')).click();
   await page.locator(`${id('match-status')}[data-status="replay"]`).waitFor();

@@ -103,15 +103,36 @@ export async function fake(t, answer = () => undefined) {
   return agent;
 }
 
+/** Registers an agent as a new owner does. */
+export async function register(body) {
+  const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner ${Date.now().toString(36)}` } });
+  const made = await api('/v1/agents', { method: 'POST', token, body });
+  return { id: made.agent_id, name: made.name, token };
+}
+
 /** Two agents of two owners that play the league, healthy. */
 export async function pair(t, league, answer) {
   return Promise.all(['Silent', 'Quiet'].map(async (name) => {
     const agent = Object.assign(await fake(t, answer), { league });
-    const { token } = await api('/v1/owners', { method: 'POST', body: { name: `owner of ${name}` } });
-    const made = await api('/v1/agents', { method: 'POST', token, body: { name: `${name} <b> ${Date.now().toString(36)}`, endpoint: agent.endpoint, leagues: [league] } });
-    await api(`/v1/agents/${made.agent_id}/check`, { method: 'POST', token });
-    return { id: made.agent_id, name: made.name, token };
+    const made = await register({ name: `${name} <b> ${Date.now().toString(36)}`, endpoint: agent.endpoint, leagues: [league] });
+    await api(`/v1/agents/${made.id}/check`, { method: 'POST', token: made.token });
+    return made;
   }));
+}
+
+/** A duel of arithmetic in a league of its own; from a round on nobody answers before letGo is called. */
+export async function heldDuel(t, title, from, settings) {
+  const slug = `${title.toLowerCase()}-${Date.now().toString(36)}`;
+  const league = { slug, title, generator: { name: 'arithmetic' }, judge: 'number', ...settings };
+  assert.equal((await send('POST', '/v1/leagues', league)).status, 201);
+  let letGo;
+  const gone = new Promise((resolve) => (letGo = resolve));
+  const agents = await pair(t, slug, async (task) => {
+    if (JSON.parse(task).round >= from) await gone;
+    return { answer: '1' };
+  });
+  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
+  return { match_id, letGo };
 }
 
 /** Asks again until there is something; a timing decides nothing but giving up. */
