@@ -117,9 +117,15 @@ test-browser: build ## The pages in headless Chromium, against the real binary
 bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser (TRACE=FILE, PROFILE=1: where it goes)
 	CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} scripts/with-demo.sh node web/tests/bench/page.mjs
 
+SCREENS := $(CURDIR)/build/screens
+
 .PHONY: screens
-screens: build ## The browser tests, and their pictures go to docs/screens
-	SCREENS_DIR=$(CURDIR)/docs/screens scripts/browser-test.sh
+screens: build ## The browser tests, saving screenshots to build/screens
+	SCREENS_DIR=$(SCREENS) scripts/browser-test.sh
+
+.PHONY: readme-screens
+readme-screens: ## Copies the README's screenshots from build/screens to docs/screens
+	cd $(SCREENS) && cp $(notdir $(wildcard docs/screens/*.png)) $(CURDIR)/docs/screens/
 
 .PHONY: smoke
 smoke: build ## A short look at every door of a running demo
@@ -172,7 +178,7 @@ check: lint test smoke ## What a change must pass
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf bin web/node_modules sdk/typescript/{node_modules,dist,.build} sdk/rust/target
+	rm -rf bin build web/node_modules sdk/typescript/{node_modules,dist,.build} sdk/rust/target
 	find web/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help

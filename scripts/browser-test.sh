@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The browser test: the pages of bin/arena, built with its UI, in headless
-# Chromium. With SCREENS_DIR set, pictures of the pages go there.
+# Runs the browser tests in headless Chromium against bin/arena with its UI.
+# With SCREENS_DIR set, the tests save screenshots of the pages there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
