@@ -15,6 +15,7 @@ RUN npm run build
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY sdk/go/go.mod sdk/go/
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 COPY --from=ui /src/web/dist ./web/dist

@@ -8,13 +8,15 @@ MAKEFLAGS += --no-builtin-rules
 
 # nomsgpack leaves a codec out of Gin that nothing here uses: 10 MB less.
 TAGS := -tags nomsgpack
+# The repository's Go modules. The main one imports the SDK through a replace directive.
+MODULES := . sdk/go
 # Whatever is compiled without the race detector is compiled in one way, that of a release: each way has compiled
 # copies of its own of all libraries in the build cache, and from nothing one takes minutes.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 # A test that fails runs once more: a machine that stalls for seconds must not refuse a change. What fails twice, races, or fails
 # beside three others is broken. RERUNS=0 shows what a stall breaks.
 RERUNS ?= 1
-GOTESTSUM := bin/gotestsum --format standard-quiet --rerun-fails=$(RERUNS) --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race --packages ./...
+GOTESTSUM := $(CURDIR)/bin/gotestsum --format standard-quiet --rerun-fails=$(RERUNS) --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race --packages ./...
 GOLANGCI := $(PLAIN) go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
@@ -78,7 +80,8 @@ RACE_NOT := -gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja
 # Vet is for make lint, which knows more of it.
 test-go: ## The Go tests, with the race detector
 	GOBIN=$(CURDIR)/bin $(PLAIN) go install gotest.tools/gotestsum@v1.13.0
-	CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m
+	for module in $(MODULES); do \
+		(cd $$module && CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m) || exit; done
 	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./docs | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk
@@ -156,20 +159,19 @@ bin/chaos: test-deps
 ##@ Check
 
 .PHONY: lint
-lint: ## Linters (all of go vet's among them), formatters and a tidy go.mod; changes nothing
+lint: ## Linters (all of go vet's among them), formatters and tidy go.mod files; changes nothing
 	$(GOLANGCI) config verify
 	$(GOLANGCI) fmt --diff
-	$(GOLANGCI) run
-	go mod tidy -diff
+	for module in $(MODULES); do (cd $$module && $(GOLANGCI) run && go mod tidy -diff) || exit; done
 
 .PHONY: vuln
 vuln: ## Known vulnerabilities in what is linked in, if the database can be reached
-	$(PLAIN) scripts/vuln.sh
+	$(PLAIN) scripts/vuln.sh $(MODULES)
 
 .PHONY: fmt
-fmt: ## Formats the Go sources and tidies go.mod
+fmt: ## Formats the Go sources and tidies the go.mod files
 	$(GOLANGCI) fmt
-	go mod tidy
+	for module in $(MODULES); do (cd $$module && go mod tidy) || exit; done
 
 .PHONY: check
 check: lint test smoke ## What a change must pass

@@ -31,8 +31,8 @@ built=
 for target in "${targets[@]}"; do
   read -r room name <<<"$target"
   if [[ $room != "$built" ]]; then
-    CGO_ENABLED=0 go test -tags nomsgpack -trimpath -vet=off -ldflags=-w -fuzz . -c -o "$programs/fuzz.test" "$room"
-    path=$(go list "$room")
+    CGO_ENABLED=0 go -C "$room" test -tags nomsgpack -trimpath -vet=off -ldflags=-w -fuzz . -c -o "$programs/fuzz.test"
+    path=$(go -C "$room" list)
     built=$room
   fi
   echo "== $room $name"

@@ -7,7 +7,7 @@
 // of bearer secrets for owners and admins, and the check of tokens of an
 // outside issuer, whose keys it finds by OpenID Connect Discovery. It leaves
 // the keys' rows to store, who may do what to arena/api, and the life of an
-// open stream to stream. Agents check tokens with sdk/go or any JWT library.
+// open stream to stream. Agents check tokens with agora-go or any JWT library.
 //
 // It imports arena, arena/strictjson, golang-jwt, jwkset and keyfunc; only
 // cmd/arena imports it.

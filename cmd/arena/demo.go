@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
 
 // DemoCmd is `arena demo`.

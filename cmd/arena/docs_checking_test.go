@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // Every command of the page is run, in its order and in one folder. Commands

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agenttest"
+	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 )
 
 // The examples of the SDKs that ask a language model, as real processes: the

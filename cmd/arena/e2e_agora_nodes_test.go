@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/store/storetest"
 )
 

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/protocol/protocoltest"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
 
 // said is a reply of two-party Agora.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/protocol/conformance"
 	"github.com/agora-arena/arena/protocol/protocoltest"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
 // freeAddr gives an address at which nobody listens now: an agent must know

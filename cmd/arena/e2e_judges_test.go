@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
 // compared is the JSON that a judge reads.

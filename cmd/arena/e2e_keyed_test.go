@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/protocol/protocoltest"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
 // keyed is an agent that has to prove its key before it plays.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/examples/agents"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
 
 // Demo agents of all four protocols play one rated match of ten rounds: the

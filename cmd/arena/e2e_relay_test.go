@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/envelope"
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/envelope"
 	"github.com/agora-arena/arena/store/storetest"
 )
 

@@ -19,12 +19,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agenttest"
 	"github.com/agora-arena/arena/store/storetest"
 )
 

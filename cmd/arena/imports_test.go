@@ -106,14 +106,14 @@ func rooms() []room {
 		{dir: "web", why: "adapter: embedded pages, standard library only"},
 
 		{
-			dir: "sdk/go/arenaagent", why: "SDKs are for strangers: they never import the arena",
+			dir: "sdk/go/arenaagent", why: "a module of its own, for agent authors: it never imports the arena",
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "golang.org/x/time/rate", "github.com/coder/websocket"},
 		},
 		{
 			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with, and other protocols for their agents",
 			outside: []string{"github.com/gowebpki/jcs", "github.com/mr-tron/base58", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
 		},
-		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples stand on the SDK, as a stranger's agent would"},
+		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples import only the SDK, as the agents of others do"},
 
 		{
 			dir: "cmd/arena", ours: []string{"*"}, why: "joins all rooms",
@@ -155,9 +155,25 @@ func testLibraries() []string {
 // leaves may be imported by every room but the words and the SDKs.
 func leaves() []string { return []string{"arena/strictjson", "arena/seal", "arena/record"} }
 
-const module = "github.com/agora-arena/arena/"
+const (
+	module    = "github.com/agora-arena/arena/"
+	sdkModule = "github.com/agora-arena/agora-go/"
+)
 
-// root is the directory of the module.
+// modules returns the directories of the repository's Go modules, relative to
+// the root.
+func modules() []string { return []string{".", "sdk/go"} }
+
+// dirOf returns the directory of a package relative to the root, and reports
+// whether the package belongs to one of the repository's modules.
+func dirOf(pkg string) (dir string, ours bool) {
+	if name, ok := strings.CutPrefix(pkg, sdkModule); ok {
+		return "sdk/go/" + name, true
+	}
+	return strings.CutPrefix(pkg, module)
+}
+
+// root is the directory of the repository and of its main module.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -218,7 +234,7 @@ func roomOf(dir string) (room, bool) {
 // may reports whether a file of the room may import the package.
 func (r room) may(file, pkg string) bool {
 	test := strings.HasSuffix(file, "_test.go")
-	if name, ours := strings.CutPrefix(pkg, module); ours {
+	if name, ours := dirOf(pkg); ours {
 		if test { // tests put real parts together; the compiler refuses cycles
 			return !strings.HasPrefix(r.dir, "sdk/") || strings.HasPrefix(name, "sdk/")
 		}
@@ -267,7 +283,7 @@ func TestRooms_Imports(t *testing.T) {
 					t.Errorf("%s imports %s; only %s may", file, pkg, only)
 				}
 			}
-			if strings.HasSuffix(pkg, "test") && strings.HasPrefix(pkg, module) && !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(path.Dir(file), "test") {
+			if _, ours := dirOf(pkg); ours && strings.HasSuffix(pkg, "test") && !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(path.Dir(file), "test") {
 				t.Errorf("%s imports %s, which is for tests", file, pkg)
 			}
 		}
@@ -307,6 +323,7 @@ func TestRooms_TableRefuses(t *testing.T) {
 		{"store/store.go", "github.com/gin-gonic/gin"},
 		{"sdk/go/arenaagent/token.go", module + "arena"},
 		{"sdk/go/arenaagent/token_test.go", module + "arena/token"},
+		{"arena/token/verify.go", sdkModule + "arenaagent"},
 		{"scoring/rating_test.go", "github.com/stretchr/testify/assert"},
 		{"store/store.go", "github.com/google/go-cmp/cmp"},
 	} {

@@ -48,17 +48,20 @@ func licenceExceptions() map[string]string {
 // on under a notice alone. It reads the licences that lie beside the sources.
 func TestLicences(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "-tags", "nomsgpack",
-		"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./...")
-	cmd.Dir = root(t)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	var dependencies []string
+	for _, dir := range modules() {
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "-tags", "nomsgpack",
+			"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Dir}}{{end}}{{end}}", "./...")
+		cmd.Dir = filepath.Join(root(t), dir)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list in %s: %v", dir, err)
+		}
+		dependencies = slices.AppendSeq(dependencies, strings.SplitSeq(strings.TrimSpace(string(out)), "\n"))
 	}
-	modules := strings.Split(strings.TrimSpace(string(out)), "\n")
-	slices.Sort(modules)
+	slices.Sort(dependencies)
 	found := map[string]int{}
-	for _, line := range slices.Compact(modules) {
+	for _, line := range slices.Compact(dependencies) {
 		module, dir, ok := strings.Cut(line, " ")
 		if !ok {
 			continue

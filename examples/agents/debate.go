@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // speech is what an agent says in a debate: the better it is, the more

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // Speeches argue their side, answer the opponent, and have more reasons the

@@ -5,7 +5,7 @@
 //
 // It owns how the personas behave. It leaves registering them to the caller,
 // who does it as any owner would, and everything of the protocol to
-// sdk/go/arenaagent, the only package of the project that it imports. Only
+// agora-go/arenaagent, the only package of the project that it imports. Only
 // cmd/arena imports it.
 //
 // The agents cannot know the truth: for trivia they are given Knowledge, and

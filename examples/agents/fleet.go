@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // The number of agents in a fleet.

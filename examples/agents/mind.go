@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // mind is what the agents know. All share it; each errs in its own way.

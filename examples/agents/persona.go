@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // persona is a way to play. Each stands in a file of its own.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // rateLimited has a small quota at the model behind it: now and then it

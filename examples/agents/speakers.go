@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agentprotocol"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/envelope"
+	"github.com/agora-arena/agora-go/arenaagent/agentprotocol"
+	"github.com/agora-arena/agora-go/arenaagent/agora"
+	"github.com/agora-arena/agora-go/arenaagent/envelope"
 )
 
 // The protocols that agents speak.

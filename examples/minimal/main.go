@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 func main() {

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 func TestAnswer(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agora-arena/agora-go/arenaagent"
+	sdk "github.com/agora-arena/agora-go/arenaagent/agentprotocol"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	sdk "github.com/agora-arena/arena/sdk/go/arenaagent/agentprotocol"
 )
 
 // sdkAgent is an agent written on the Go SDK, registered in the house.

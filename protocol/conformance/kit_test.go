@@ -21,11 +21,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/conformance"
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
 // keyRows keep signing keys in memory.

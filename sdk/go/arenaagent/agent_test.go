@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agenttest"
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

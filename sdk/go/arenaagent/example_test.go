@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 func ExampleServe() {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agenttest"
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 )
 
 var update = flag.Bool("update", false, "write sdk/vectors")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // The vectors that all SDKs share: what is signed, and what is verified.

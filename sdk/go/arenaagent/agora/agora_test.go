@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
-	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent/agora"
 )
 
 const task = `{"version":"1.0","league":"trivia","match_id":"m_1","round":1,"total_rounds":3,"task":{"description":"2+2?","input_format":"string","output_format":"string"},` +

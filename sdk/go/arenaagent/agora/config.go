@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // The Protocol Documents of the arena, by the SHA-1 of their texts. The texts

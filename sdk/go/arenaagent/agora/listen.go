@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 const (

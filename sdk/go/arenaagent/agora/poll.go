@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/sdk/go/arenaagent"
+	"github.com/agora-arena/agora-go/arenaagent"
 )
 
 // longestPause is how long Poll waits at most after the arena could not be
