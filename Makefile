@@ -8,8 +8,8 @@ MAKEFLAGS += --no-builtin-rules
 
 # nomsgpack leaves a codec out of Gin that nothing here uses: 10 MB less.
 TAGS := -tags nomsgpack
-# The repository's Go modules. The main one imports the SDK through a replace directive.
-MODULES := . sdk/go
+# The repository's Go modules. They import each other through replace directives.
+MODULES := . sdk/go cmd/chaos
 # Whatever is compiled without the race detector is compiled in one way, that of a release: each way has compiled
 # copies of its own of all libraries in the build cache, and from nothing one takes minutes.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
@@ -154,7 +154,7 @@ chaos-short: bin/chaos ## The same on both databases, about 25 s each
 # Built, not run by go run: a signal must reach it, for it ends what it started.
 .PHONY: bin/chaos
 bin/chaos: test-deps
-	$(PLAIN) go build $(TAGS) -o $@ ./cmd/chaos
+	$(PLAIN) go build -C cmd/chaos $(TAGS) -o $(CURDIR)/$@ .
 
 ##@ Check
 

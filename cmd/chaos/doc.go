@@ -16,6 +16,7 @@
 // database is read through store, only when all nodes have stopped, so that
 // the checker sees what the next start would see.
 //
-// Nobody may import it. It imports arena and scoring, whose pure functions
-// recompute what was stored, arena/seal, and store.
+// It is a Go module of its own, so that its libraries stay out of the go.mod of
+// the server. It imports arena and scoring, whose pure functions recompute what
+// was stored, arena/seal, and store.
 package main

@@ -64,7 +64,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.nodes, "nodes", 3, "with postgres: nodes")
 	f.IntVar(&o.agents, "agents", 60, "agents; one in six is hostile")
 	f.IntVar(&o.spectators, "spectators", 200, "WebSocket clients that write down what they see")
-	f.StringVar(&o.arena, "arena", "", "the binary; empty: built from this module")
+	f.StringVar(&o.arena, "arena", "", "the binary; empty: built from the main module, which must be the working directory's")
 	f.BoolVar(&o.race, "race", false, "build the binary with the race detector")
 	f.StringVar(&o.folder, "folder", "", "where logs and data go; empty: a temporary folder")
 	f.BoolVar(&o.keep, "keep", false, "keep the folder of a run without violations too")
