@@ -178,6 +178,7 @@ type (
 		Answer    *string `json:"answer"`
 		Points    Points  `json:"points"`
 		Outcome   Outcome `json:"outcome"`
+		Reason    string  `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process."`
 		ElapsedMS int64   `json:"elapsed_ms"`
 	}
 	// StandingBrief is a line of the running score.

@@ -85,7 +85,7 @@ type JudgeSpec struct {
 	MinVotes int           `json:"min_votes,omitempty"` // crowd: fewer void the round
 }
 
-// The pure judges: the answer and the task decide.
+// The judges that decide by the answer and the task alone.
 const (
 	JudgeExact  = "exact"
 	JudgeChoice = "choice"
@@ -96,17 +96,22 @@ const (
 	JudgeCode   = "code"
 )
 
-// The judges that must be asked (rulebook, section 6).
+// The judges that compare answers in pairs (rulebook, section 6).
 const (
 	JudgePanel = "panel" // judge agents
 	JudgeCrowd = "crowd" // votes of spectators
 	JudgeModel = "model" // a language model
 )
 
-// Asks reports whether the judge must be asked, and so takes time and may fail.
-func (j JudgeSpec) Asks() bool {
+// Compares reports whether the judge compares answers in pairs, so that an
+// answer without an opponent takes the round.
+func (j JudgeSpec) Compares() bool {
 	return j.Kind == JudgePanel || j.Kind == JudgeCrowd || j.Kind == JudgeModel
 }
+
+// External reports whether the judge works outside this process: it takes time
+// and may fail.
+func (j JudgeSpec) External() bool { return j.Compares() || j.Kind == JudgeCode }
 
 // GeneratorSpec names a source that makes tasks from a seed.
 type GeneratorSpec struct {

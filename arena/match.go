@@ -156,6 +156,9 @@ type Result struct {
 // Closed is the answer as everyone may see it once its round has closed.
 func (a Answer) Closed() ClosedSeat {
 	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, ElapsedMS: a.Elapsed.Milliseconds()}
+	if a.Reason == ReasonJudgeLimit { // other reasons are the owner's to see
+		s.Reason = a.Reason
+	}
 	if a.Body != nil {
 		s.Answer = &a.Body.Answer
 	}

@@ -21,6 +21,7 @@ type Verdict struct {
 type SeatVerdict struct {
 	AgentID string `json:"agent_id"`
 	Points  Points `json:"points"`
+	Reason  string `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process."`
 }
 
 // Ballot is one comparison of two answers by one judge: in this order, with
@@ -34,7 +35,7 @@ type Ballot struct {
 	Votes  int    `json:"votes,omitempty"`  // crowd: how many votes are behind it
 }
 
-// Judging is a round that waits for a judge that must be asked.
+// Judging is a round that waits for an external judge.
 type Judging struct {
 	MatchID string
 	League  string
@@ -42,7 +43,7 @@ type Judging struct {
 	Spec    JudgeSpec
 	Seed    uint64
 	Task    Task
-	Answers []JudgedAnswer // two or more, in the order of the seats
+	Answers []JudgedAnswer // in the order of the seats; two or more for a judge that compares
 	Until   time.Time      // crowd: when the vote ends
 	Playing []string       // ids of the match's agents: none of them judges it
 	Turns   int            // debate: speeches in each answer; 0: none

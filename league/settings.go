@@ -160,10 +160,10 @@ func (c *checker) asking(s arena.Settings) {
 	if s.Debate != nil {
 		c.between("debate.turns", s.Debate.Turns, 1, maxTurns, "")
 		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a debate has two sides")
-		c.require(s.Judge.Asks(), "judge.kind", "must be panel, crowd or model: a debate has no right answer")
+		c.require(s.Judge.Compares(), "judge.kind", "must be panel, crowd or model: a debate has no right answer")
 		c.require(s.PackID != "", "pack_id", "is missing: a debate needs a pack of motions")
 	}
-	if s.Judge.Asks() {
+	if s.Judge.Compares() {
 		c.require(s.MaxSeats <= maxAskedSeats, "max_seats", "must be at most %d: a judge that is asked compares all pairs", maxAskedSeats)
 		c.require(s.Generator == nil, "generator", "makes tasks with a right answer: let a pure judge judge them")
 	}

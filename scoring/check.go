@@ -159,7 +159,7 @@ func CheckTask(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
 	case arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber:
 		return checkComparable(spec, task)
 	}
-	if spec.Asks() {
+	if spec.Compares() {
 		return nil
 	}
 	return []arena.FieldError{{Field: "judge.kind", Message: fmt.Sprintf("%q is not a judge", spec.Kind)}}

@@ -32,7 +32,7 @@ func kinds() []string {
 // good are settings of a kind that can be used.
 func good(kind string) arena.JudgeSpec {
 	spec := arena.JudgeSpec{Kind: kind}
-	if spec.Asks() {
+	if spec.Compares() {
 		spec.Criteria = "the better argument"
 	}
 	switch kind {

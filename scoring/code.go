@@ -1,11 +1,10 @@
 package scoring
 
 import (
-	"errors"
+	"encoding/json"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/scoring/sandbox"
 )
 
 // What a task of the judge code may have.
@@ -16,27 +15,33 @@ const (
 	fullCases = 10 // all cases together may take what so many may
 )
 
-// codePoints runs an answer against every case. A case counts when solve
-// returns its value, as the judge json compares; one that throws, never ends
-// or takes too much does not. All or nothing, or the share of the cases that
-// count, in thousandths rounded down.
-func codePoints(cases []arena.Case, answer string, spec arena.JudgeSpec) arena.Points {
-	program, err := sandbox.Compile(sourceOf(answer))
-	if err != nil || len(cases) == 0 || len(cases) > MaxCases {
+// CodeScript returns the script that runs an answer against the cases of its
+// task. Without partial points the first call that fails decides.
+func CodeScript(cases []arena.Case, answer string, spec arena.JudgeSpec) arena.Script {
+	s := arena.Script{
+		Source: sourceOf(answer), Function: "solve", Calls: make([]json.RawMessage, len(cases)), Budget: fullCases, StopOnError: !spec.Partial,
+	}
+	for i, c := range cases {
+		s.Calls[i] = c.Args
+	}
+	return s
+}
+
+// CodePoints returns the points of an answer by the results of its CodeScript. A
+// case counts when the call returned its value, as the judge json compares; a
+// call that throws, never ends or takes too much does not. All or nothing, or the
+// share of the cases that count, in thousandths rounded down.
+func CodePoints(cases []arena.Case, results []arena.CallResult, spec arena.JudgeSpec) arena.Points {
+	if len(cases) == 0 || len(cases) > MaxCases || len(results) != len(cases) {
 		return 0
 	}
-	left := sandbox.Allowance{Steps: fullCases * sandbox.MaxSteps, Bytes: fullCases * sandbox.MaxMemory}
 	right := 0
-	for _, c := range cases {
-		result, err := program.Call(string(c.Args), &left)
-		switch {
-		case err == nil && anyJSON([]string{string(c.Want)}, result, spec.Tolerance):
+	for i, c := range cases {
+		switch r := results[i]; {
+		case r.Error == "" && anyJSON([]string{string(c.Want)}, r.Value, spec.Tolerance):
 			right++
 		case !spec.Partial:
 			return 0
-		}
-		if errors.Is(err, sandbox.ErrWall) { // it would only go on like this
-			break
 		}
 	}
 	return arena.OnePoint * arena.Points(right) / arena.Points(len(cases))

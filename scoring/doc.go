@@ -11,8 +11,8 @@
 //
 // Everything here is a pure function: no clock, no randomness, no storage, and
 // the same bits on every architecture, but for refits and Glicko-2, which may
-// differ in the last digit shown. Programs of strangers run in
-// scoring/sandbox, which counts their steps. It imports arena, that room, the
-// strict JSON decoder, the standard library and Unicode normalisation;
-// arena/runner, league and cmd/arena may import it.
+// differ in the last digit shown. Answers of the judge code run in worker
+// processes (arena/script); scoring names the calls and compares the results.
+// It imports arena, the strict JSON decoder, the standard library and Unicode
+// normalization.
 package scoring

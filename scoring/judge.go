@@ -14,16 +14,16 @@ const (
 	RegexVersion  = "regex-1"
 	SetVersion    = "set-1"
 	JSONVersion   = "json-1"
-	CodeVersion   = "code-1"
+	CodeVersion   = "code-2"
 	PanelVersion  = "panel-1"
 	CrowdVersion  = "crowd-1"
 	ModelVersion  = "model-1"
 )
 
 // Judge gives the points of one answer, 0 to arena.OnePoint, by the task's
-// accepted answers or cases as the judge compares (rulebook, section 6). Only
-// set and code give part of a point, and only when the settings say so. A
-// judge that is asked, or that CheckJudge refuses, gives 0.
+// accepted answers as the judge compares (rulebook, section 6). Only set gives
+// part of a point, and only when the settings say so. An external judge, or one
+// that CheckJudge refuses, gives 0; see CodePoints for the judge code.
 func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
 	var right bool
 	switch spec.Kind {
@@ -39,8 +39,6 @@ func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
 		right = anyJSON(task.Answers, answer, spec.Tolerance)
 	case arena.JudgeSet:
 		return setPoints(task.Answers, answer, spec.Partial)
-	case arena.JudgeCode:
-		return codePoints(task.Cases, answer, spec)
 	}
 	if right {
 		return arena.OnePoint

@@ -127,8 +127,8 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			}
 		}
 		for _, a := range r.Answers {
-			if _, err := exec(ctx, tx, `UPDATE answers SET points = $1 WHERE match_id = $2 AND round = $3 AND agent_id = $4`,
-				int64(a.Points), r.MatchID, a.Round, a.AgentID); err != nil {
+			if _, err := exec(ctx, tx, `UPDATE answers SET points = $1, reason = $2 WHERE match_id = $3 AND round = $4 AND agent_id = $5`,
+				int64(a.Points), storable(a.Reason), r.MatchID, a.Round, a.AgentID); err != nil {
 				return err
 			}
 		}

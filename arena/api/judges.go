@@ -39,7 +39,7 @@ func (a *API) getJudge(ctx context.Context, in *SlugParam) (*output[judgeView], 
 	}
 	spec := l.Settings.Judge
 	var verdicts []arena.Verdict
-	if spec.Asks() {
+	if spec.Compares() {
 		if verdicts, err = a.Store.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,6 @@
-// Package judge asks the judges that must be asked: a panel of judge agents,
-// the crowd, or a language model (rulebook, section 6).
+// Package judge asks the external judges: a panel of judge agents, the crowd, a
+// language model, or the pool that runs answers of the judge code (rulebook,
+// section 6).
 //
 // It owns which pairs of answers are compared and in which order, what a judge
 // is told, how its reply is read, who may not judge whom, and how comparisons
@@ -11,6 +12,6 @@
 // What competes is data: answers reach a judge as JSON strings of bounded
 // length, and what comes back must be one of three words (threat F8).
 //
-// It imports the words and the strict JSON decoder. Only cmd/arena may import
-// it.
+// It imports the domain types, scoring and the strict JSON decoder. Only
+// cmd/arena may import it.
 package judge

@@ -26,6 +26,8 @@ type Options struct {
 	Ask func(ctx context.Context, q Question) (arena.AnswerBody, error)
 	// Votes gives the votes on a round, one of each voter.
 	Votes func(ctx context.Context, matchID string, round int) ([]arena.Vote, error)
+	// Scripts runs answers of the judge code.
+	Scripts Scripts
 	// Model is the language model; nil: there is none.
 	Model *Model
 	// Version gives the version of a kind of judge, of its prompts too.
@@ -44,8 +46,9 @@ type Question struct {
 	Round   int
 }
 
-// Judges asks panels, crowds and the language model. It is safe for concurrent
-// use and has no goroutines outside its calls.
+// Judges asks panels, crowds and the language model, and has answers of the
+// judge code run. It is safe for concurrent use and has no goroutines outside
+// its calls.
 type Judges struct {
 	o Options
 }
@@ -53,8 +56,8 @@ type Judges struct {
 // New makes Judges and refuses a missing part.
 func New(o Options) (*Judges, error) {
 	switch {
-	case o.Agents == nil, o.Ask == nil, o.Votes == nil, o.Version == nil, o.Now == nil, o.Logger == nil:
-		return nil, errors.New("judge: a part is missing: Agents, Ask, Votes, Version, Now and Logger are needed")
+	case o.Agents == nil, o.Ask == nil, o.Votes == nil, o.Scripts == nil, o.Version == nil, o.Now == nil, o.Logger == nil:
+		return nil, errors.New("judge: a part is missing: Agents, Ask, Votes, Scripts, Version, Now and Logger are needed")
 	case o.Model != nil && (o.Model.URL == "" || o.Model.Name == "" || o.Model.HTTP == nil):
 		return nil, errors.New("judge: a model needs URL, Name and HTTP")
 	}
@@ -69,6 +72,8 @@ func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, e
 	v = arena.Verdict{MatchID: j.MatchID, Round: j.Round, Judge: j.Spec.Kind, Version: s.o.Version(j.Spec)}
 	var decide decision
 	switch j.Spec.Kind {
+	case arena.JudgeCode:
+		v.Seats, err = s.code(ctx, j)
 	case arena.JudgePanel:
 		v.Ballots, decide, err = s.panel(ctx, j)
 	case arena.JudgeCrowd:
@@ -80,9 +85,9 @@ func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, e
 		v.Version += "/" + s.o.Model.Name
 		v.Ballots, decide, err = s.model(ctx, j)
 	default:
-		err = fmt.Errorf("%q is not a judge that is asked", j.Spec.Kind)
+		err = fmt.Errorf("%q is not an external judge", j.Spec.Kind)
 	}
-	if err == nil {
+	if err == nil && j.Spec.Compares() {
 		v.Seats, err = score(j.Answers, decide)
 	}
 	if err != nil {

@@ -100,10 +100,16 @@ func (p *panel) ask(ctx context.Context, q judge.Question) (arena.AnswerBody, er
 	return arena.AnswerBody{Answer: said, Reasoning: "because \u202e\x1b[31m of it"}, nil
 }
 
+type noScripts struct{}
+
+func (noScripts) Run(context.Context, arena.Script) ([]arena.CallResult, error) {
+	return nil, errors.New("no script may run")
+}
+
 func newJudges(t *testing.T, p *panel, edit ...func(*judge.Options)) *judge.Judges {
 	t.Helper()
 	o := judge.Options{
-		Agents: p.agents, Ask: p.ask, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Scripts: noScripts{}, Agents: p.agents, Ask: p.ask, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Votes:   func(context.Context, string, int) ([]arena.Vote, error) { return p.votes, p.away },
 		Version: func(s arena.JudgeSpec) string { return s.Kind + "-1" },
 	}

@@ -35,39 +35,80 @@ func bySeatRound(answers []arena.Answer) map[seatRound]arena.Answer {
 	return found
 }
 
-// needsNobody gives the verdict when nobody must be asked: the judge is pure,
-// or there is nothing to compare. ok is false when laid must be laid before a
-// judge. In a debate only the last round of each half is judged, on all that
-// was said in it.
-func (j judged) needsNobody(task arena.Task, round int, now time.Time) (v arena.Verdict, laid []arena.JudgedAnswer, ok bool) {
+// local returns the verdict when no external judge is needed: the judge is
+// deterministic, or there is nothing to compare or run. ok is false when an
+// external judge must judge the inputs. In a debate only the last round of each
+// half is judged, on all that was said in it.
+func (j judged) local(task arena.Task, round int, now time.Time) (v arena.Verdict, inputs []arena.JudgedAnswer, ok bool) {
 	spec := j.m.Settings.Judge
 	v = arena.Verdict{MatchID: j.m.ID, Round: round, Judge: spec.Kind, Version: scoring.Version(spec), At: now}
-	if !spec.Asks() {
+	if !spec.Compares() {
 		for _, seat := range j.m.Seats {
-			if a, found := j.answer(round, seat.AgentID); found {
-				v.Seats = append(v.Seats, arena.SeatVerdict{AgentID: a.AgentID, Points: pure(spec, task, a)})
+			a, found := j.answer(round, seat.AgentID)
+			switch {
+			case !found:
+				continue
+			case !spec.External():
+				v.Seats = append(v.Seats, arena.SeatVerdict{AgentID: a.AgentID, Points: deterministic(spec, task, a), Reason: limitReason(a)})
+				continue
+			case judgeable(a):
+				inputs = append(inputs, arena.JudgedAnswer{AgentID: seat.AgentID, OwnerID: seat.OwnerID, Text: a.Body.Answer})
 			}
+			v.Seats = append(v.Seats, arena.SeatVerdict{AgentID: a.AgentID, Reason: limitReason(a)})
 		}
-		return v, nil, true
+		return v, inputs, len(inputs) == 0
 	}
 	if d := j.m.Settings.Debate; d != nil && !debate.StageOf(*d, round).Closes {
 		return arena.Verdict{}, nil, true // nothing to judge yet
 	}
-	switch laid = j.laid(round); len(laid) {
+	switch inputs = j.laid(round); len(inputs) {
 	case 0:
 		return v, nil, true
 	case 1: // the seat that did answer takes the round (rulebook, section 3)
-		v.Seats = []arena.SeatVerdict{{AgentID: laid[0].AgentID, Points: arena.OnePoint}}
+		v.Seats = []arena.SeatVerdict{{AgentID: inputs[0].AgentID, Points: arena.OnePoint}}
 		return v, nil, true
 	}
-	return v, laid, false
+	return v, inputs, false
 }
 
-func pure(spec arena.JudgeSpec, task arena.Task, a arena.Answer) arena.Points {
-	if a.Outcome != arena.OutcomeAnswered {
+func deterministic(spec arena.JudgeSpec, task arena.Task, a arena.Answer) arena.Points {
+	if !judgeable(a) {
 		return 0
 	}
 	return scoring.Judge(spec, task, a.Body.Answer)
+}
+
+// judgeable reports whether an answer may be judged: not when judging it
+// exceeded a limit before.
+func judgeable(a arena.Answer) bool {
+	return a.Outcome == arena.OutcomeAnswered && a.Reason != arena.ReasonJudgeLimit
+}
+
+// limitReason returns the reason that an answer keeps in every verdict.
+func limitReason(a arena.Answer) string {
+	if a.Reason == arena.ReasonJudgeLimit {
+		return a.Reason
+	}
+	return ""
+}
+
+// completed adds to the verdict of a judge the seats whose answers it did not
+// get, which have no points.
+func completed(v, local arena.Verdict) arena.Verdict {
+	if len(local.Seats) == 0 {
+		return v
+	}
+	given := make(map[string]arena.SeatVerdict, len(v.Seats))
+	for _, s := range v.Seats {
+		given[s.AgentID] = s
+	}
+	v.Seats = local.Seats
+	for i, s := range v.Seats {
+		if judged, ok := given[s.AgentID]; ok {
+			v.Seats[i] = judged
+		}
+	}
+	return v
 }
 
 func (j judged) answer(round int, agentID string) (arena.Answer, bool) {
@@ -86,7 +127,7 @@ func (j judged) laid(round int) (laid []arena.JudgedAnswer) {
 		text := ""
 		if j.m.Settings.Debate != nil {
 			text = said[i]
-		} else if a, ok := j.answer(round, seat.AgentID); ok && a.Body != nil {
+		} else if a, ok := j.answer(round, seat.AgentID); ok && a.Body != nil && a.Reason != arena.ReasonJudgeLimit {
 			text = a.Body.Answer
 		}
 		if text != "" {
@@ -144,11 +185,11 @@ func (p *play) judged(open *round) judged {
 // said. The crowd is told that it may vote.
 func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {
 	seen := p.judged(open)
-	v, laid, ok := seen.needsNobody(open.Task, open.No, p.r.o.Now())
+	local, inputs, ok := seen.local(open.Task, open.No, p.r.o.Now())
 	if ok {
-		return v, nil
+		return local, nil
 	}
-	j := seen.judging(open.Task, open.No, laid)
+	j := seen.judging(open.Task, open.No, inputs)
 	if j.Spec.Kind == arena.JudgeCrowd {
 		j.Until = p.r.o.Now().Add(j.Spec.Window)
 		e := p.event(arena.EventVoteOpened, "", open.No, arena.VoteOpenedBody{
@@ -170,6 +211,7 @@ func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {
 	case err != nil:
 		return arena.Verdict{}, &judgeError{err}
 	}
+	v = completed(v, local)
 	v.MatchID, v.Round, v.At = p.m.ID, open.No, p.r.o.Now()
 	return v, nil
 }

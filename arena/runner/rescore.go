@@ -134,7 +134,9 @@ func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch
 			if !ok || a.Outcome == arena.OutcomeVoid {
 				continue // the round stays void: nobody plays it again
 			}
-			a.Points = s.Points
+			if a.Points = s.Points; s.Reason != "" {
+				a.Reason = s.Reason
+			}
 			look.Answers = append(look.Answers, a)
 			points[s.AgentID] += s.Points
 		}
@@ -164,21 +166,22 @@ func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch
 
 // verdict judges one round again. The crowd has voted once and for all.
 func (r *Rescorer) verdict(ctx context.Context, seen judged, round arena.Round) (arena.Verdict, error) {
-	v, laid, ok := seen.needsNobody(round.Task, round.No, r.Now())
+	local, inputs, ok := seen.local(round.Task, round.No, r.Now())
 	if ok {
-		return v, nil
+		return local, nil
 	}
-	j := seen.judging(round.Task, round.No, laid)
+	j := seen.judging(round.Task, round.No, inputs)
 	switch {
 	case j.Spec.Kind == arena.JudgeCrowd:
 		return r.last(ctx, seen.m.ID, round.No)
 	case r.Judges == nil:
-		return v, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
+		return local, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
 	}
 	v, err := r.Judges.Judge(ctx, j)
 	if err != nil {
 		return v, &judgeError{err}
 	}
+	v = completed(v, local)
 	v.MatchID, v.Round, v.At = seen.m.ID, round.No, r.Now()
 	return v, nil
 }

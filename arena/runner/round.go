@@ -211,9 +211,9 @@ func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 	if void {
 		p.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
 	}
-	given := make(map[string]arena.Points, len(verdict.Seats))
+	given := make(map[string]arena.SeatVerdict, len(verdict.Seats))
 	for _, v := range verdict.Seats {
-		given[v.AgentID] = v.Points
+		given[v.AgentID] = v
 	}
 	judged := arena.RoundClose{Round: open.No, Seats: append([]arena.Seat(nil), p.m.Seats...), Verdict: verdict}
 	for i := range judged.Seats {
@@ -222,8 +222,13 @@ func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 		if !ok {
 			continue
 		}
-		if a.Points = given[s.AgentID]; void && a.Outcome.Counted() {
+		v := given[s.AgentID]
+		a.Points = v.Points
+		switch {
+		case void && a.Outcome.Counted():
 			a.Outcome, a.Reason = arena.OutcomeVoid, "judge_failed"
+		case v.Reason != "":
+			a.Reason = v.Reason
 		}
 		a.Judged = true
 		s.Points += a.Points

@@ -33,7 +33,12 @@ var program struct {
 	err  error
 }
 
+// TestMain also makes this test binary its own script worker: servers inside
+// the tests start it.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == scriptWorker {
+		os.Exit(run(context.Background(), os.Args[1:], nil, os.Stdin, os.Stdout, os.Stderr))
+	}
 	code := m.Run()
 	if program.path != "" {
 		_ = os.RemoveAll(filepath.Dir(program.path))

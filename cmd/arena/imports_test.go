@@ -34,12 +34,22 @@ func rooms() []room {
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/seal", ours: words, why: "leaf: pure"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
-		{dir: "scoring", ours: []string{"arena", "scoring/sandbox"}, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
-		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
+		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
+		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
+		{
+			dir: "arena/script", ours: []string{"arena", "arena/script/internal/wire"}, outside: []string{"golang.org/x/sync/semaphore"},
+			why: "adapter: the only package that starts processes for untrusted code",
+		},
+		{dir: "arena/script/internal/wire", why: "frames between the script pool and its workers"},
+		{
+			dir: "arena/script/worker", ours: []string{"arena/script/internal/wire", "scoring/sandbox"}, why: "the inside of a script worker: cmd/arena/script_worker.go starts it, and nothing else",
+			outside: []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock", "golang.org/x/sys/unix"},
+		},
 
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
 		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
-		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
+		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
@@ -116,7 +126,7 @@ func rooms() []room {
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples import only the SDK, as the agents of others do"},
 
 		{
-			dir: "cmd/arena", ours: []string{"*"}, why: "joins all rooms",
+			dir: "cmd/arena", ours: []string{"*"}, why: "joins all rooms; see oneFile for what only one of its files may import",
 			outside: []string{"github.com/alecthomas/kong", "github.com/robfig/cron/v3", "github.com/prometheus/client_golang", "golang.org/x/sync/errgroup", "github.com/modelcontextprotocol/go-sdk"},
 			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
 		},
@@ -137,14 +147,16 @@ func sharedLibraries() map[string]string {
 		"github.com/MicahParks/keyfunc/v3": "the SDK verifies task tokens with it, and arena/token those of an outside issuer",
 		"github.com/coder/websocket":       "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
 		"github.com/mr-tron/base58":        "a did:key is written and read on both sides, and neither may import the other",
+		"golang.org/x/sys/unix":            "socket options of outbound connections, and limits of script workers",
 	}
 }
 
-// oneFile names libraries that only one file may know.
+// oneFile names libraries and packages that only one file may import.
 func oneFile() map[string]string {
 	return map[string]string{
 		"github.com/robfig/cron/v3":              "cmd/arena/jobs.go",
 		"github.com/modelcontextprotocol/go-sdk": "cmd/arena/mcp.go",
+		module + "arena/script/worker":           "cmd/arena/script_worker.go",
 	}
 }
 
@@ -279,7 +291,8 @@ func TestRooms_Imports(t *testing.T) {
 			}
 			for library, only := range oneFile() {
 				inside := pkg == library || strings.HasPrefix(pkg, library+"/")
-				if inside && file != only && file != strings.TrimSuffix(only, ".go")+"_test.go" {
+				ownTest := strings.HasSuffix(file, "_test.go") && strings.HasPrefix(library, module)
+				if inside && !ownTest && file != only && file != strings.TrimSuffix(only, ".go")+"_test.go" {
 					t.Errorf("%s imports %s; only %s may", file, pkg, only)
 				}
 			}
@@ -311,6 +324,9 @@ func TestRooms_TableRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ file, pkg string }{
 		{"arena/match.go", "github.com/google/uuid"},
+		{"scoring/code.go", module + "scoring/sandbox"},
+		{"arena/script/pool.go", module + "scoring/sandbox"},
+		{"arena/runner/judge.go", module + "arena/script/worker"},
 		{"arena/match.go", module + "arena/strictjson"},
 		{"scoring/rating.go", module + "store"},
 		{"arena/runner/runner.go", module + "store"},

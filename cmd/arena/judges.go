@@ -16,11 +16,12 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// joinJudges makes the judges that must be asked: panels over the drivers of
-// the players, the crowd, and the operator's language model if there is one.
+// joinJudges makes the external judges: panels over the drivers of the players,
+// the crowd, answers that are programs, and the operator's language model if
+// there is one.
 func (s *server) joinJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
 	o := judge.Options{
-		Agents: s.store.AgentsByID, Votes: s.store.Votes, Version: scoring.Version, Now: time.Now, Logger: s.log,
+		Agents: s.store.AgentsByID, Votes: s.store.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
 			return askJudge(ctx, drivers, q)
 		},

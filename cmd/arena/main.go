@@ -47,6 +47,8 @@ type commands struct {
 	Check   CheckCmd   `cmd:"" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
 	Verify  VerifyCmd  `cmd:"" help:"Check the signed record of a match, without the arena."`
 	Version VersionCmd `cmd:"" help:"Print the version of this binary."`
+
+	Script ScriptWorkerCmd `cmd:"" name:"script-worker" hidden:"" help:"Run untrusted scripts that a server sends over standard input."`
 }
 
 // BenchCmd groups the benchmarks.

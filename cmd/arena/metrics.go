@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
@@ -54,6 +55,11 @@ func (m *metrics) watchArchives(bytes func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "arena_archive_cache_bytes", Help: "Decoded logs of matches that are over, in memory.",
 	}, func() float64 { return float64(bytes()) }))
+}
+
+// watchScripts adds the figures of the processes that run untrusted code.
+func (m *metrics) watchScripts(stats func() script.Stats) {
+	m.registry.MustRegister(scriptCollector{stats})
 }
 
 // watchBus adds the figures of the bus between nodes.
@@ -155,6 +161,29 @@ func (c busCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(ch, descBusLost, float64(s.Lost))
 	counter(ch, descBusReceived, float64(s.Received))
 	counter(ch, descBusBreaks, float64(s.Breaks))
+}
+
+// scriptCollector shows the figures of the script pool.
+type scriptCollector struct{ stats func() script.Stats }
+
+var (
+	descScriptWorkers = prometheus.NewDesc("arena_script_workers", "Processes that run untrusted scripts, such as answers of the judge code, by state.", []string{"state"}, nil)
+	descScriptStarts  = prometheus.NewDesc("arena_script_workers_started_total", "Processes for untrusted scripts ever started.", nil, nil)
+	descScriptKilled  = prometheus.NewDesc("arena_scripts_killed_total", "Scripts that exceeded a limit of their process, by limit.", []string{"limit"}, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c scriptCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the pool.
+func (c scriptCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	gauge(ch, descScriptWorkers, float64(s.Busy), "busy")
+	gauge(ch, descScriptWorkers, float64(s.Workers-s.Busy), "idle")
+	counter(ch, descScriptStarts, float64(s.Started))
+	for limit, n := range s.Killed {
+		counter(ch, descScriptKilled, float64(n), limit)
+	}
 }
 
 // countsCollector shows what the database holds.

@@ -144,6 +144,9 @@ func (s *server) Close() error {
 			c.Close()
 		}
 	}
+	if s.scripts != nil {
+		problems = append(problems, s.scripts.Close())
+	}
 	if s.bus != nil {
 		problems = append(problems, s.bus.Close())
 	}

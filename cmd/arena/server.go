@@ -24,6 +24,7 @@ import (
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
@@ -72,6 +73,7 @@ type server struct {
 	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
 	rescorer  *runner.Rescorer
+	scripts   *script.Pool
 	voterKey  []byte
 	metrics   *metrics
 
@@ -230,6 +232,10 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	for _, change := range s.opts.drivers {
 		change(drivers)
 	}
+	if s.scripts, err = newScripts(s.log); err != nil {
+		return err
+	}
+	s.metrics.watchScripts(s.scripts.Stats)
 	judges, err := s.joinJudges(drivers)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 )
 
 // read gives the tasks of a pack, every line of which must be good, and no two
@@ -144,13 +145,21 @@ func TestCode_solutions(t *testing.T) {
 	if len(lines) != len(tasks) {
 		t.Fatalf("%d solutions of %d tasks", len(lines), len(tasks))
 	}
+	runner, err := sandboxtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, task := range tasks {
 		var solution string
 		if err := json.Unmarshal(lines[i], &solution); err != nil {
 			t.Fatal(err)
 		}
 		judge := arena.JudgeSpec{Kind: arena.JudgeCode}
-		if points := scoring.Judge(judge, task, solution); points != arena.OnePoint {
+		results, err := runner.Run(t.Context(), scoring.CodeScript(task.Cases, solution, judge))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if points := scoring.CodePoints(task.Cases, results, judge); points != arena.OnePoint {
 			t.Errorf("line %d: %d points for %s", i+1, points, solution)
 		}
 	}

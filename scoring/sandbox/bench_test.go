@@ -8,7 +8,7 @@ import (
 
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
-		if _, err := sandbox.Compile(`function solve(a, b) { return a + b }`); err != nil {
+		if _, err := compile(`function solve(a, b) { return a + b }`); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -21,7 +21,7 @@ func BenchmarkCall(b *testing.B) {
 		"sort":    `function solve() { const a = []; for (let i = 0; i < 5000; i++) a.push((i * 7919) % 10007); return a.sort((x, y) => x - y)[9] }`,
 		"fib":     `function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) } function solve() { return fib(20) }`,
 	} {
-		p, err := sandbox.Compile(source)
+		p, err := compile(source)
 		if err != nil {
 			b.Fatal(err)
 		}

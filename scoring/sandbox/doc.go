@@ -1,11 +1,11 @@
-// Package sandbox runs JavaScript of strangers inside the arena's process, on
-// goja, and is the only room that knows it (rulebook, section 6: the judge
-// code).
+// Package sandbox runs untrusted JavaScript on goja and counts what it uses. It
+// is the only package that imports the interpreter (rulebook, section 6: the
+// judge code).
 //
-// An interpreter that shares the process must never be handed more than it
-// can stop. goja can be interrupted between two instructions, but not within
-// one, and it counts neither steps nor memory. So nothing native is left
-// within reach of an answer:
+// Counted steps and bytes decide how a call ends, so that a verdict is the same
+// on every machine. goja counts neither, and can be interrupted between two
+// instructions but not within one. So no native function is within reach of an
+// answer:
 //
 //   - meter.go rewrites the parsed source. Every function, loop and catch
 //     clause first pays for what it is about to do, in steps and in bytes;
@@ -19,9 +19,10 @@
 //
 // The same source with the same arguments takes the same number of steps on
 // every machine and on every day: the clock stands, randomness has a fixed
-// seed, there is no time zone. The wall clock only ends what should not
-// happen, long after any permitted number of steps.
+// seed, there is no time zone.
 //
-// It leaves the comparison of results to scoring, the only room that may
-// import it. It imports the standard library and goja.
+// What the interpreter cannot count is left to the process around it
+// (arena/script): the memory and time of its parser, and operators on very long
+// strings. Only arena/script/worker may import this package, so that no server
+// process runs untrusted code. It imports the standard library and goja.
 package sandbox

@@ -13,7 +13,11 @@ import (
 // meter.
 func TestLibrary_NoNativeInReach(t *testing.T) {
 	t.Parallel()
-	p, err := Compile(`function solve() { return [arguments, (() => arguments)()] }`)
+	e, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.Compile(`function solve() { return [arguments, (() => arguments)()] }`, "solve")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"unicode"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/unistring"
 )
 
 // What a program may be and do.
@@ -19,13 +20,11 @@ const (
 	MaxMemory = 256 << 20 // bytes ever asked for in one call, by estimate
 	MaxString = 64 << 10  // UTF-16 units of one string, and of a result
 	MaxDepth  = 2_000     // calls within calls
-	MaxWall   = 10 * time.Second
 
 	maxName  = 128 // bytes of an identifier
 	maxParts = 64  // expressions in one template literal
 	maxNodes = 20_000
 
-	mainName  = "solve"
 	libraryJS = "library.js"
 	answerJS  = "answer.js"
 )
@@ -35,7 +34,6 @@ var (
 	ErrSteps  = errors.New("too many steps")
 	ErrMemory = errors.New("too much memory")
 	ErrString = errors.New("a string of more than 65536 characters")
-	ErrWall   = errors.New("more than 10 seconds")
 	ErrDepth  = errors.New("calls deeper than 2000")
 )
 
@@ -62,43 +60,62 @@ func librarySource() (string, error) {
 	return s.String(), nil
 }
 
+// Engine compiles programs against the library. It is safe for concurrent use.
+type Engine struct {
+	library *goja.Program
+}
+
+// New compiles the library.
+func New() (*Engine, error) {
+	source, err := librarySource()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := parse(libraryJS, source)
+	if err != nil {
+		return nil, fmt.Errorf("read the library: %w", err)
+	}
+	library, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, fmt.Errorf("compile the library: %w", err)
+	}
+	return &Engine{library: library}, nil
+}
+
 // Program is a source that may be run. It holds no state: every call starts
 // from nothing.
 type Program struct {
 	library, answer *goja.Program
 }
 
-// Compile reads and meters a source. Its top level must define solve. The
+// Compile reads and meters a source, whose top level must define function. The
 // error says what is wrong with the source, in one sentence.
-func Compile(source string) (p *Program, err error) {
+func (e *Engine) Compile(source, function string) (p *Program, err error) {
 	defer recovered(&err)
 	if len(source) > MaxSource {
 		return nil, fmt.Errorf("the source has %d bytes, the limit is %d", len(source), MaxSource)
 	}
-	if err := checkArrows(source); err != nil {
-		return nil, err
+	if !isName(function) {
+		return nil, fmt.Errorf("%.50q is not the name of a function", function)
 	}
-	own, err := librarySource()
+	tree, err := parse(answerJS, source)
 	if err != nil {
 		return nil, err
 	}
-	prelude, err := parse(libraryJS, own)
+	tree.Body = append(tree.Body, &ast.ExpressionStatement{Expression: &ast.Identifier{Name: unistring.NewFromString(function)}})
+	answer, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return nil, fmt.Errorf("read the library: %w", err)
-	}
-	answer, err := parse(answerJS, source)
-	if err != nil {
-		return nil, err
-	}
-	answer.Body = append(answer.Body, &ast.ExpressionStatement{Expression: &ast.Identifier{Name: mainName}})
-	p = &Program{}
-	if p.library, err = goja.CompileAST(prelude, false); err != nil {
-		return nil, fmt.Errorf("compile the library: %w", err)
-	}
-	if p.answer, err = goja.CompileAST(answer, false); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	return p, nil
+	return &Program{library: e.library, answer: answer}, nil
+}
+
+// isName reports whether s is an identifier of ASCII letters, digits and
+// underscores.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && !unicode.IsDigit(rune(s[0])) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '_' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+	})
 }
 
 // parse reads one source and meters it. Source maps are off: goja would read
@@ -117,14 +134,12 @@ func parse(name, source string) (*ast.Program, error) {
 // Allowance is what is left for several calls together. Call takes from it.
 type Allowance struct{ Steps, Bytes int64 }
 
-// Call runs solve on the arguments, a JSON array, and gives what it returned
-// as JSON. The call takes at most MaxSteps and MaxMemory, and what is left.
+// Call calls the program's function with the arguments, a JSON array, and
+// returns its result as JSON. The call takes at most MaxSteps and MaxMemory, and what is left.
 // An error is the program's, in one sentence, or one of the Err variables.
 func (p *Program) Call(args string, left *Allowance) (result string, err error) {
 	r := newRun()
 	defer recovered(&err)
-	timer := time.AfterFunc(MaxWall, func() { r.vm.Interrupt(ErrWall) })
-	defer timer.Stop()
 
 	main, err := r.vm.RunProgram(p.library)
 	if err != nil {

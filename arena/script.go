@@ -1,0 +1,34 @@
+package arena
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Script is an untrusted JavaScript program and the calls to make of one of
+// its functions. A pool of worker processes runs it (arena/script).
+type Script struct {
+	Source   string            // at most 32 KiB
+	Function string            // the function that the source must define
+	Calls    []json.RawMessage // arguments of each call, a JSON array
+	// Budget is what all calls together may use, as a multiple of what one call
+	// may use at most.
+	Budget int
+	// StopOnError skips the remaining calls after the first one that fails.
+	StopOnError bool
+}
+
+// CallResult is the result of one call of a Script.
+type CallResult struct {
+	Value string // JSON; "" when Error is set
+	Error string // why the call returned nothing: the program's fault
+}
+
+// ErrScriptLimit is returned when a script killed its worker process or
+// exceeded the memory or time of one. It is the script's fault and must not be
+// retried.
+var ErrScriptLimit = errors.New("the script exceeded the limits of its process")
+
+// ReasonJudgeLimit is the reason of an answer that got no points because
+// judging it ended in ErrScriptLimit. Such an answer is never judged again.
+const ReasonJudgeLimit = "judge_limit"

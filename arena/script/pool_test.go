@@ -1,0 +1,327 @@
+package script_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/script"
+	"github.com/agora-arena/arena/arena/script/worker"
+)
+
+// TestMain makes this test binary its own worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "script-worker" {
+		if err := worker.Serve(os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// newPool returns a pool that is closed, without any process left, at the end
+// of the test.
+func newPool(t *testing.T, change ...func(*script.Options)) *script.Pool {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := script.Options{Command: []string{self, "script-worker"}, Logger: slog.New(slog.DiscardHandler), Workers: 2}
+	for _, c := range change {
+		c(&o)
+	}
+	p, err := script.NewPool(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := p.Stats(); s.Workers != 0 {
+			t.Errorf("after Close: %+v", s)
+		}
+	})
+	return p
+}
+
+func calls(args ...string) []json.RawMessage {
+	raw := make([]json.RawMessage, len(args))
+	for i, a := range args {
+		raw[i] = json.RawMessage(a)
+	}
+	return raw
+}
+
+func solve(source string, args ...string) arena.Script {
+	return arena.Script{Source: source, Function: "solve", Calls: calls(args...), Budget: 10}
+}
+
+func TestPool_Run(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	for _, tt := range []struct {
+		name   string
+		script arena.Script
+		want   []arena.CallResult
+	}{
+		{"results", solve(`function solve(a, b) { return [a + b, '<&>'] }`, `[1,2]`, `["x","y"]`), []arena.CallResult{{Value: `[3,"<&>"]`}, {Value: `["xy","<&>"]`}}},
+		{"an error of one call", solve(`function solve(a) { if (a) throw 'no'; return 1 }`, `[1]`, `[0]`), []arena.CallResult{{Error: `threw "no"`}, {Value: "1"}}},
+		{
+			"the first error ends it", arena.Script{Source: `function solve(a) { throw 'no' }`, Function: "solve", Calls: calls(`[]`, `[]`), Budget: 1, StopOnError: true},
+			[]arena.CallResult{{Error: `threw "no"`}, {Error: "not called: an earlier call failed"}},
+		},
+		{"another function", arena.Script{Source: `const turn = (s) => s`, Function: "turn", Calls: calls(`[{"a":1}]`), Budget: 1}, []arena.CallResult{{Value: `{"a":1}`}}},
+		{"steps", solve(`function solve() { for (;;); }`, `[]`), []arena.CallResult{{Error: "too many steps"}}},
+		{"a result of the largest size", solve(`function solve() { return '<'.repeat(65534) }`, `[]`), []arena.CallResult{{Value: `"` + strings.Repeat("<", 65534) + `"`}}},
+	} {
+		got, err := p.Run(t.Context(), tt.script)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+	got, err := p.Run(t.Context(), solve(`I think it is 4`, `[]`, `[]`))
+	if err != nil || len(got) != 2 || !strings.Contains(got[1].Error, "syntax") {
+		t.Errorf("a source that does not compile: %+v, %v", got, err)
+	}
+	if s := p.Stats(); s.Started != 1 || len(s.Killed) != 0 || s.Workers != 1 || s.Busy != 0 {
+		t.Errorf("one worker should have done all this: %+v", s)
+	}
+}
+
+// parserBomb makes the parser of the interpreter allocate until its process
+// dies: it copies the labels around each label.
+func parserBomb() string {
+	return strings.Repeat("a:", 16_300) + "function solve(){}"
+}
+
+// Threat J1: a source that makes the parser allocate without end costs its own
+// worker and nothing else; the next script gets a new one.
+func TestPool_ParserBomb(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	_, err := p.Run(t.Context(), solve(parserBomb(), `[]`))
+	if !errors.Is(err, arena.ErrScriptLimit) {
+		t.Fatalf("it was not ended: %v", err)
+	}
+	got, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`))
+	if err != nil || got[0].Value != "1" {
+		t.Errorf("the next script: %+v, %v", got, err)
+	}
+}
+
+// Threat J2: what the interpreter cannot interrupt is ended by the processor
+// time of its process, and not by waiting for it.
+func TestPool_UninterruptibleParser(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.Compile = 300 * time.Millisecond })
+	for _, around := range [][2]string{{"(a=b=>", ")=>1"}, {"({a:", "})=>1"}} {
+		source := "x=" + strings.Repeat(around[0], 40) + "1" + strings.Repeat(around[1], 40)
+		if _, err := p.Run(t.Context(), solve(source, `[]`)); !errors.Is(err, arena.ErrScriptLimit) {
+			t.Errorf("%q: %v", around, err)
+		}
+	}
+	if s := p.Stats(); s.Killed["compile"] != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPool_Memory(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.Compile = time.Minute })
+	if _, err := p.Run(t.Context(), solve(parserBomb(), `[]`)); !errors.Is(err, arena.ErrScriptLimit) || p.Stats().Killed["memory"] != 1 {
+		t.Errorf("%v, %+v", err, p.Stats())
+	}
+}
+
+func TestPool_Wall(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.Wall = 50 * time.Millisecond })
+	_, err := p.Run(t.Context(), solve(`function solve() { for (;;); }`, `[]`, `[]`, `[]`, `[]`, `[]`, `[]`))
+	if !errors.Is(err, arena.ErrScriptLimit) || p.Stats().Killed["wall"] != 1 {
+		t.Errorf("%v, %+v", err, p.Stats())
+	}
+}
+
+// busy waits until so many scripts run.
+func busy(t *testing.T, p *script.Pool, n int) {
+	t.Helper()
+	for p.Stats().Busy != n {
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
+		}
+		time.Sleep(time.Millisecond) //nolint:forbidigo // polls another process
+	}
+}
+
+// endless needs about a second in each call.
+func endless() arena.Script {
+	s := solve(`function solve() { for (;;); }`)
+	for range 50 {
+		s.Calls = append(s.Calls, json.RawMessage(`[]`))
+	}
+	s.Budget = 50
+	return s
+}
+
+// Threat J3: the end of a context ends its script at once, also one that
+// waits for a worker.
+func TestPool_ContextEnds(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, func(o *script.Options) { o.Workers = 1 })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("the match has another node")
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() {
+			if _, err := p.Run(ctx, endless()); !errors.Is(err, why) || errors.Is(err, arena.ErrScriptLimit) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	busy(t, p, 1)
+	cancel(why)
+	group.Wait()
+	if s := p.Stats(); s.Busy != 0 || s.Workers != 0 || len(s.Killed) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPool_Close(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if _, err := p.Run(t.Context(), endless()); err == nil || errors.Is(err, arena.ErrScriptLimit) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	busy(t, p, 2)
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	group.Wait()
+	if _, err := p.Run(t.Context(), endless()); err == nil {
+		t.Error("a closed pool ran a script")
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that somebody else kills is no fault of its script: it runs again,
+// alone. One that dies twice is.
+func TestPool_KilledFromOutside(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	slow := solve(`function solve(a) { for (let i = 0; i < 200000; i++); return a }`)
+	for i := range 20 {
+		slow.Calls = append(slow.Calls, json.RawMessage(fmt.Sprintf("[%d]", i)))
+	}
+	type outcome struct {
+		results []arena.CallResult
+		err     error
+	}
+	done := make(chan outcome, 1)
+	run := func() { r, err := p.Run(t.Context(), slow); done <- outcome{r, err} }
+
+	go run()
+	busy(t, p, 1)
+	kill(t, p.Pids()[0])
+	if o := <-done; o.err != nil || len(o.results) != 20 || o.results[19].Value != "19" {
+		t.Errorf("killed once: %+v", o)
+	}
+	if s := p.Stats(); s.Started != 2 || len(s.Killed) != 0 {
+		t.Errorf("killed once: %+v", s)
+	}
+
+	// An idle worker that has died is replaced before anything is sent.
+	kill(t, p.Pids()[0])
+	if r, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`)); err != nil || r[0].Value != "1" {
+		t.Errorf("after an idle worker died: %+v, %v", r, err)
+	}
+
+	go run()
+	busy(t, p, 1)
+	first := p.Pids()[0]
+	kill(t, first)
+	for {
+		if pids := p.Pids(); len(pids) == 1 && pids[0] != first && p.Stats().Busy == 1 {
+			kill(t, pids[0])
+			break
+		}
+		time.Sleep(time.Millisecond) //nolint:forbidigo // polls another process
+	}
+	if o := <-done; !errors.Is(o.err, arena.ErrScriptLimit) || p.Stats().Killed["death"] != 1 {
+		t.Errorf("killed twice: %+v, %+v", o, p.Stats())
+	}
+}
+
+func TestPool_NoWorkerStarts(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string][]string{
+		"no such program":     {"/nonexistent/arena"},
+		"exits at once":       {"/bin/true"},
+		"says something else": {"/bin/echo", "hello, I am not a worker"},
+	} {
+		p := newPool(t, func(o *script.Options) { o.Command = command })
+		if _, err := p.Run(t.Context(), solve(`const solve = () => 1`, `[]`)); err == nil || errors.Is(err, arena.ErrScriptLimit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNewPool_MissingParts(t *testing.T) {
+	t.Parallel()
+	if _, err := script.NewPool(script.Options{}); err == nil {
+		t.Error("a pool without parts")
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := script.NewPool(script.Options{Command: []string{self, "script-worker"}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	for _, cases := range []int{1, 6} {
+		s := solve(`function solve(a, b) { let s = 0; for (let i = 0; i < 100; i++) s += i; return a + b }`)
+		for range cases {
+			s.Calls = append(s.Calls, json.RawMessage(`[1, 2]`))
+		}
+		b.Run(fmt.Sprintf("calls=%d", cases), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := p.Run(b.Context(), s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package script
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// canMeasure reports whether measure works.
+const canMeasure = true
+
+// attributes make a worker die with its parent and keep the signals of a
+// terminal from it.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+// usage is what a process uses.
+type usage struct {
+	memory int64 // resident bytes
+	cpu    time.Duration
+}
+
+// measure reads the usage of a process from proc(5).
+func measure(pid int) (usage, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return usage{}, fmt.Errorf("read the usage of a worker: %w", err)
+	}
+	// The name of the program stands in brackets and may hold anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const utime, stime, rss = 11, 12, 21 // fields 14, 15 and 24 of the line
+	if len(fields) <= rss {
+		return usage{}, fmt.Errorf("read the usage of a worker: %d fields", len(fields))
+	}
+	var n [3]int64
+	for i, at := range [...]int{utime, stime, rss} {
+		if n[i], err = strconv.ParseInt(string(fields[at]), 10, 64); err != nil {
+			return usage{}, fmt.Errorf("read the usage of a worker: %w", err)
+		}
+	}
+	const clockTick = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go supports
+	return usage{memory: n[2] * int64(os.Getpagesize()), cpu: time.Duration(n[0]+n[1]) * clockTick}, nil
+}

@@ -1,0 +1,7 @@
+package worker
+
+// Restrict and ServeUnrestricted are the two halves of Serve.
+var (
+	Restrict          = restrict
+	ServeUnrestricted = serve
+)
