@@ -128,11 +128,12 @@ func (s *Store) anyDue(ctx context.Context) (bool, error) {
 }
 
 func (s *Store) claim(ctx context.Context, tx *transaction, id, node string, ttl time.Duration) error {
-	// A lease that ended by itself is an interruption: its node crashed, froze,
-	// or tells otherwise later (ExcuseLease). One that was given back is none,
+	// A lease that ended by itself while the match was being judged is an
+	// interruption: judging may have crashed or frozen its node, unless that node
+	// reports otherwise later (ExcuseLease). A lease that was given back is none,
 	// nor is one that its own node claims again.
 	if _, err := exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
-		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 THEN 1 ELSE 0 END,
+		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
 		lease_until = `+s.d.clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.clock+` ELSE started_at END
 		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
 		return err

@@ -100,12 +100,30 @@ func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 // and returns no events (threat F3). It is not judged before its round closes,
 // whatever a says. round_closed: a.Round is not open.
 func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+	return s.saveAnswer(ctx, l, a, deliveries, events, false)
+}
+
+// SaveLastAnswer is SaveAnswer for the last outcome of a round: it also marks
+// the match as being judged (see MarkJudging), in the same write.
+func (s *Store) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+	return s.saveAnswer(ctx, l, a, deliveries, events, true)
+}
+
+// MarkJudging notes that answers of an open round are judged from now on, until
+// CloseRound. A claim that takes over a marked match counts an interruption.
+// round_closed: the round is not open.
+func (s *Store) MarkJudging(ctx context.Context, l arena.Lease, round int) error {
+	_, err := s.step(ctx, &step{lease: l, round: round, plan: tellPlan{}, marks: true})
+	return s.wrap(err, "mark match %s as being judged", l.MatchID)
+}
+
+func (s *Store) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event, last bool) ([]arena.Event, error) {
 	a.MatchID, a.Judged = l.MatchID, false
 	args, err := answerArgs(a)
 	if err != nil {
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 	}
-	stored, err := s.step(ctx, &step{lease: l, round: a.Round, plan: &answerPlan{answer: args, agentID: a.AgentID, deliveries: deliveries}, events: events})
+	stored, err := s.step(ctx, &step{lease: l, round: a.Round, plan: &answerPlan{answer: args, agentID: a.AgentID, deliveries: deliveries}, events: events, marks: last})
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 

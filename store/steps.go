@@ -17,6 +17,7 @@ type step struct {
 	round  int
 	plan   plan
 	events []arena.Event // to append to the log
+	marks  bool          // the match is judged next: see claim
 
 	match  *openMatch
 	undone bool // it was done before, or is refused: it changes nothing
@@ -38,6 +39,7 @@ type openMatch struct {
 	running    bool
 	round      int
 	roundOpen  bool
+	judging    bool
 }
 
 // step queues a step and gives the events that it stored.
@@ -97,8 +99,8 @@ func (s *Store) lockMatches(ctx context.Context, tx *transaction, steps []*step)
 	in(&c, "m.id", ids) // a batch of the committer has no more
 	rows, err := all(ctx, tx, func(r scanner) (*openMatch, error) {
 		m := &openMatch{}
-		return m, r.Scan(&m.id, &m.league, &m.epoch, &m.seq, &m.running, &m.round, &m.roundOpen)
-	}, `SELECT m.id, m.league, m.epoch, m.seq, m.status = 'running', m.round, m.round_open FROM matches m`+c.where()+
+		return m, r.Scan(&m.id, &m.league, &m.epoch, &m.seq, &m.running, &m.round, &m.roundOpen, &m.judging)
+	}, `SELECT m.id, m.league, m.epoch, m.seq, m.status = 'running', m.round, m.round_open, m.judging FROM matches m`+c.where()+
 		` ORDER BY m.id`+s.d.lock("m"), c.args...)
 	if err != nil {
 		return err
@@ -237,7 +239,7 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 			}
 		}
 		rounds = append(rounds, []any{st.lease.MatchID, p.Round, now})
-		st.match.roundOpen = false
+		st.match.roundOpen, st.match.judging = false, false
 	}
 	if len(rounds) == 0 {
 		return nil
@@ -341,13 +343,14 @@ func writeLogs(ctx context.Context, tx *transaction, steps []*step) error {
 			events = append(events, eventArgs(st.stored[i], e.Hidden))
 		}
 		m.seq += int64(len(st.events))
+		m.judging = m.judging || st.marks
 		written[m] = true
 	}
 	for m := range written {
-		matches = append(matches, []any{m.id, m.seq, m.round, flag(m.roundOpen)})
+		matches = append(matches, []any{m.id, m.seq, m.round, flag(m.roundOpen), flag(m.judging)})
 	}
-	if _, err := update(ctx, tx, `UPDATE matches SET seq = v.column2, round = v.column3, round_open = v.column4`, `matches.id = v.column1`,
-		"TEXT,BIGINT,BIGINT,BIGINT", matches); err != nil {
+	if _, err := update(ctx, tx, `UPDATE matches SET seq = v.column2, round = v.column3, round_open = v.column4, judging = v.column5`, `matches.id = v.column1`,
+		"TEXT,BIGINT,BIGINT,BIGINT,BIGINT", matches); err != nil {
 		return err
 	}
 	return bulk(ctx, tx, insertEventRows, "", events)

@@ -105,8 +105,13 @@ func (a *ask) store(ctx context.Context) error {
 	}
 	a.answer.ArrivedAt = e.At
 	a.events = append([]arena.Event{e}, a.events...)
+	save := a.p.r.o.Store.SaveAnswer
+	if a.round.pending.Add(-1) == 0 && a.p.evaluates() {
+		a.p.judging.Store(true)
+		save = a.p.r.o.Store.SaveLastAnswer // the mark costs no write of its own
+	}
 	if err := a.p.commit(ctx, "save answer of "+a.seat.AgentID, func() ([]arena.Event, error) {
-		return a.p.r.o.Store.SaveAnswer(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)
+		return save(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)
 	}); err != nil {
 		return err
 	}

@@ -29,7 +29,11 @@
 // C6). A process that stood still gives up what it played: it cannot believe
 // its clock.
 //
-// A match whose node was lost five times is void: it may be what breaks them.
+// A match whose node was lost five times while it judged the match is void: it
+// may be what breaks them. The match is marked in the write that stores the last
+// outcome of a round, and the mark is cleared by the write that closes the round;
+// other matches of the node are not charged. Judges that compare answers are asked
+// and run nothing here, so their matches are not marked.
 // What a draining node gives back does not count. Nor does a lease that ran
 // out while its node could not reach the database: the node keeps or claims
 // the match again, or takes the count back when it finds that another one has

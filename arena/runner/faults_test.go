@@ -169,6 +169,10 @@ func (x *frail) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, eve
 	return call(x, "OpenRound", func() ([]arena.Event, error) { return x.Store.OpenRound(ctx, l, r, events) })
 }
 
+func (x *frail) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
+	return call(x, "SaveAnswer", func() ([]arena.Event, error) { return x.Store.SaveLastAnswer(ctx, l, a, d, events) })
+}
+
 func (x *frail) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d []arena.Delivery, events []arena.Event) ([]arena.Event, error) {
 	return call(x, "SaveAnswer", func() ([]arena.Event, error) { return x.Store.SaveAnswer(ctx, l, a, d, events) })
 }

@@ -181,6 +181,24 @@ func (p *play) judged(open *round) judged {
 	return j
 }
 
+// evaluates reports whether the arena itself works on answers to judge them:
+// compares them with the right ones, or runs them. Judges that compare only ask
+// others, which takes long and breaks no node.
+func (p *play) evaluates() bool { return !p.m.Settings.Judge.Compares() }
+
+// markJudging marks the match as being judged, unless the write of the round's
+// last outcome has done so. If this node dies now, the match is charged with it.
+func (p *play) markJudging(ctx context.Context, round int) error {
+	if !p.evaluates() || p.judging.Swap(true) {
+		return nil
+	}
+	_, err := retry(ctx, p, func() (struct{}, error) { return struct{}{}, p.r.o.Store.MarkJudging(ctx, p.m.Lease, round) })
+	if err != nil {
+		return fmt.Errorf("mark the match as being judged: %w", err)
+	}
+	return nil
+}
+
 // judge gives the points of the round's stored answers, and what the judge
 // said. The crowd is told that it may vote.
 func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {

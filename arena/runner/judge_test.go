@@ -18,10 +18,11 @@ import (
 
 // jury prefers the longest answer, and keeps what it was asked.
 type jury struct {
-	mu    sync.Mutex
-	asked []arena.Judging
-	fails error
-	hold  chan struct{} // nil: answers at once
+	mu     sync.Mutex
+	asked  []arena.Judging
+	fails  error
+	change func(*arena.Verdict) // nil: leaves the verdict as it is
+	hold   chan struct{}        // nil: answers at once
 }
 
 func (j *jury) Judge(ctx context.Context, in arena.Judging) (arena.Verdict, error) {
@@ -48,8 +49,19 @@ func (j *jury) Judge(ctx context.Context, in arena.Judging) (arena.Verdict, erro
 		}
 		v.Seats = append(v.Seats, s)
 	}
-	v.Ballots = []arena.Ballot{{Judge: "ag_judge", First: in.Answers[0].AgentID, Second: in.Answers[1].AgentID, Choice: best.AgentID}}
+	if len(in.Answers) > 1 {
+		v.Ballots = []arena.Ballot{{Judge: "ag_judge", First: in.Answers[0].AgentID, Second: in.Answers[1].AgentID, Choice: best.AgentID}}
+	}
+	if j.change != nil {
+		j.change(&v)
+	}
 	return v, nil
+}
+
+func (j *jury) count() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.asked)
 }
 
 func (j *jury) join(o *runner.Options) { o.Judges = j }
@@ -148,6 +160,40 @@ func TestRunner_AskedJudge_oneAnswer(t *testing.T) {
 	m, _ := b.over(b.match(asked(arena.JudgePanel)))
 	if len(j.asked) != 0 || m.Seats[1].Points != 2*arena.OnePoint || *m.Seats[0].Delta != -20_000 {
 		t.Errorf("asked %d times, seats %+v", len(j.asked), m.Seats)
+	}
+}
+
+// A lone answer of the judge code does not take the round: it is judged. What
+// exceeded the limits of its judge process keeps the reason in answer, verdict
+// and event.
+func TestRunner_CodeJudge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, always(bad(arena.OutcomeTimeout, "late")))
+	j := &jury{change: func(v *arena.Verdict) {
+		v.Seats = []arena.SeatVerdict{{AgentID: "ag_0", Reason: arena.ReasonJudgeLimit}}
+	}}
+	b.node("n1", j.join)
+	m, events := b.over(b.match(coded))
+	want := []arena.JudgedAnswer{{AgentID: "ag_0", OwnerID: "ow_0", Text: j.asked[0].Answers[0].Text}}
+	if d := cmp.Diff(want, j.asked[0].Answers); d != "" || len(j.asked) != 1 {
+		t.Errorf("asked %d times: %s", len(j.asked), d)
+	}
+	if m.Status != arena.MatchFinished || m.Seats[0].Points+m.Seats[1].Points != 0 {
+		t.Errorf("match %+v", m)
+	}
+	answers, err := b.store.Answers(t.Context(), m.ID)
+	b.ok(err)
+	if a := answers[0]; a.Outcome != arena.OutcomeAnswered || a.Reason != arena.ReasonJudgeLimit || !a.Judged {
+		t.Errorf("answer %+v", a)
+	}
+	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	b.ok(err)
+	if d := cmp.Diff([]arena.SeatVerdict{{AgentID: "ag_0", Reason: arena.ReasonJudgeLimit}, {AgentID: "ag_1"}}, verdicts[0].Seats); d != "" {
+		t.Error(d)
+	}
+	closed := events[slices.IndexFunc(events, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed })]
+	if !strings.Contains(string(closed.Body), `"reason":"judge_limit"`) || strings.Contains(string(closed.Body), "late") {
+		t.Errorf("round closed: %s", closed.Body)
 	}
 }
 

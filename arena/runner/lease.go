@@ -189,7 +189,7 @@ func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
 		n.held[l] = true
 	}
 	for _, p := range plays {
-		if !n.held[p.m.Lease] && !p.given.Load() {
+		if !n.held[p.m.Lease] && !p.given.Load() && p.judging.Load() {
 			r.excuse(ctx, p)
 		}
 	}

@@ -29,6 +29,7 @@ type play struct {
 	given   atomic.Bool               // it was given back
 	doubted atomic.Bool               // it is older than the node trusts
 	lost    atomic.Bool               // its work has been ended
+	judging atomic.Bool               // the match is marked as being judged, or may be
 	closed  time.Time                 // when the last round closed; zero before the first
 	hush    func()                    // ends the telling of a delayed match, when all that is old enough is told
 	rand    *rand.Rand

@@ -238,8 +238,8 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 	m, _ := b.over(id)
 	first.stop()
 	second.stop()
-	if m.Status != arena.MatchFinished || m.Interruptions != 1 {
-		t.Errorf("match is %s with %d interruptions", m.Status, m.Interruptions)
+	if m.Status != arena.MatchFinished || m.Lease.Epoch != 2 {
+		t.Errorf("match is %s at epoch %d", m.Status, m.Lease.Epoch)
 	}
 	if n := count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 && a.Number == 1 }); n != 0 {
 		t.Errorf("the frozen node sent %d requests", n)
@@ -308,19 +308,39 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	})
 }
 
-func TestRunner_GivesUpAfterTooManyClaims(t *testing.T) {
+// Threat J5: nodes that die while they judge a match are charged to this match,
+// which is given up. Another match of the same nodes is played to its end.
+func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
-	id := b.match()
-	for i := range runner.MaxInterruptions {
-		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 1) // its lease ends at once
+	for i := range 2 {
+		_, _, err := b.store.UpdateAgent(t.Context(), agentID(i), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 		b.ok(err)
-		if len(claimed) != 1 {
+	}
+	guilty, innocent := b.match(), b.match()
+	for i := range runner.MaxInterruptions + 1 {
+		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
+		b.ok(err)
+		if len(claimed) != 2 {
 			t.Fatalf("%d matches were claimed", len(claimed))
+		}
+		for _, m := range claimed {
+			if m.Interruptions != i && m.ID == guilty || m.Interruptions != 0 && m.ID == innocent {
+				t.Errorf("claim %d: match %s has %d interruptions", i, m.ID, m.Interruptions)
+			}
+			if m.ID != guilty || i == runner.MaxInterruptions {
+				continue
+			}
+			_, err := b.store.OpenRound(t.Context(), m.Lease, arena.Round{No: 1, Interruptions: i}, nil)
+			b.ok(err)
+			b.ok(b.store.MarkJudging(t.Context(), m.Lease, 1))
 		}
 	}
 	b.node("n1")
-	if m, _ := b.over(id); m.Status != arena.MatchVoid {
-		t.Errorf("match is %s", m.Status)
+	if m, _ := b.over(guilty); m.Status != arena.MatchVoid {
+		t.Errorf("the match that breaks nodes is %s", m.Status)
+	}
+	if m, _ := b.over(innocent); m.Status != arena.MatchFinished {
+		t.Errorf("the other match is %s: %s", m.Status, m.VoidReason)
 	}
 }

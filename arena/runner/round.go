@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -21,6 +22,7 @@ type round struct {
 	arena.Round
 	deadline time.Time
 	answers  map[string]arena.Answer // by agent id: what is stored
+	pending  atomic.Int32            // seats whose outcome is not stored yet
 	rests    map[string]arena.Rest   // of agents, as they were just before it opened; nil: not read yet
 }
 
@@ -158,6 +160,7 @@ func (p *play) asks(ctx context.Context, open *round, volley *arena.Volley) ([]*
 		}
 		asks = append(asks, a)
 	}
+	open.pending.Store(int32(len(asks))) //nolint:gosec // G115: seats of one match
 	return asks, nil
 }
 
@@ -202,6 +205,9 @@ func (p *play) fire(ctx context.Context, asks []*ask, volley *arena.Volley) erro
 func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 	for _, a := range asks {
 		open.answers[a.seat.AgentID] = a.answer
+	}
+	if err := p.markJudging(ctx, open.No); err != nil {
+		return err
 	}
 	verdict, err := p.judge(ctx, open)
 	failed, void := errors.AsType[*judgeError](err)
@@ -249,6 +255,7 @@ func (p *play) closeRound(ctx context.Context, open *round, asks []*ask) error {
 	}); err != nil {
 		return err
 	}
+	p.judging.Store(false)
 	p.m.Seats, p.m.RoundOpen, p.closed = judged.Seats, false, p.r.o.Now()
 	p.answers = append(p.answers, judged.Answers...)
 	for _, a := range judged.Answers {

@@ -24,8 +24,8 @@ type Store interface {
 	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
-	// ExcuseLease takes back the interruption that a later claim counted. It
-	// is called at most once for a lease.
+	// ExcuseLease takes back the interruption that a later claim counted. It is
+	// called at most once for a lease, and only if the match was being judged.
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
@@ -40,6 +40,9 @@ type Store interface {
 	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
 	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
 	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	// SaveLastAnswer is SaveAnswer, and marks the match as being judged.
+	SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	MarkJudging(ctx context.Context, l arena.Lease, round int) error
 	Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error)
 	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
 	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
@@ -104,9 +107,9 @@ type Observation struct {
 }
 
 // MaxInterruptions is how many of a match's leases may end by crashes or
-// freezes of its nodes before it is given up: it may be the match that breaks
-// them. Leases that were given back do not count, nor do those that ended
-// because their node could not reach the storage.
+// freezes of its nodes while the match is being judged, before it is given up: it
+// may be the match that breaks them. Leases that were given back do not count,
+// nor do those that ended because their node could not reach the storage.
 const MaxInterruptions = 5
 
 // Runner plays the matches of one node.

@@ -175,15 +175,22 @@ func leases(f *fixture) {
 	f.equal(start.Add(time.Minute), claimed[0].StartedAt) // stays
 	f.fails(arena.CodeLeaseLost, f.ReleaseLease(ctx, m1.Lease))
 
-	// A lease that ended may be claimed however high the epoch is. Threat C2.
-	holder := "nd_1"
+	// A lease that ended may be claimed however high the epoch is. Threat C2. It
+	// counts only while the match is being judged. Threat J5.
+	f.ok(second(f.OpenRound(ctx, m2.Lease, round(1), nil)))
+	holder, charged := "nd_1", 0
 	for epoch := int64(2); epoch <= 7; epoch++ {
-		f.equal([]arena.Lease{{MatchID: "m_2", Node: holder, Epoch: epoch - 1}}, held(holder, -time.Hour))
+		lease := arena.Lease{MatchID: "m_2", Node: holder, Epoch: epoch - 1}
+		if epoch%2 == 0 {
+			f.ok(f.MarkJudging(ctx, lease, 1))
+			charged++
+		}
+		f.equal([]arena.Lease{lease}, held(holder, -time.Hour))
 		holder = fmt.Sprintf("process %d", epoch)
 		claimed := must(f.ClaimMatches(ctx, holder, ttl, 10))(f)
 		f.equal([]string{"m_2"}, matchIDs(claimed))
 		f.equal(epoch, claimed[0].Lease.Epoch)
-		f.equal(int(epoch)-1, claimed[0].Interruptions)
+		f.equal(charged, claimed[0].Interruptions)
 	}
 	// A match that is over has no lease to renew.
 	m2 = must(f.Match(ctx, "m_2"))(f)
@@ -218,6 +225,7 @@ func outages(f *fixture) {
 	f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
 
 	// Its own node claims it again.
+	f.ok(f.MarkJudging(ctx, m.Lease, 1))
 	lapse("nd_1")
 	first := claim("nd_1")
 	f.equal(m.Lease.Epoch+1, first.Epoch)
@@ -226,13 +234,15 @@ func outages(f *fixture) {
 	f.equal(0, interruptions())
 
 	// Two others claim it, one after the other; both that lost it come back.
+	f.ok(f.MarkJudging(ctx, first, 1))
 	lapse("nd_1")
 	other := claim("nd_2")
 	f.equal(1, interruptions())
 	f.ok(f.ExcuseLease(ctx, other)) // it holds
 	f.equal(1, interruptions())
+	f.ok(f.MarkJudging(ctx, other, 1))
 	lapse("nd_2")
-	claim("nd_3")
+	third := claim("nd_3")
 	f.equal(2, interruptions())
 	f.ok(f.ExcuseLease(ctx, first))
 	f.equal(1, interruptions())
@@ -241,6 +251,7 @@ func outages(f *fixture) {
 	f.ok(f.ExcuseLease(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
 
 	// A match that is over stays as it is.
+	f.ok(f.MarkJudging(ctx, third, 1))
 	lapse("nd_3")
 	last := claim("nd_4")
 	f.settle(must(f.Match(ctx, "m_1"))(f), start)

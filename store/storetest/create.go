@@ -62,7 +62,7 @@ func createAndClaim(f *fixture) {
 	claimed := must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)
 	f.equal([]string{"m_4"}, matchIDs(claimed))
 	f.equal(int64(2), claimed[0].Lease.Epoch)
-	f.equal(1, claimed[0].Interruptions)
+	f.equal(0, claimed[0].Interruptions)
 
 	later := due("m_5", f.agents("e", "f")...)
 	later.StartsAt = start.Add(time.Millisecond)
