@@ -107,3 +107,42 @@ func TestRescorer_onlyFinished(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Threat J1: what exceeded the limits of its judge process is never judged
+// again: it keeps its reason and no points, under any judge.
+func TestRescorer_KeepsJudgeLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, right)
+	j := &jury{change: func(v *arena.Verdict) {
+		v.Seats = []arena.SeatVerdict{{AgentID: "ag_0", Reason: arena.ReasonJudgeLimit}, {AgentID: "ag_1", Points: 500}}
+	}}
+	b.node("n1", j.join)
+	m, _ := b.over(b.match(coded))
+	j.change = func(v *arena.Verdict) { v.Seats = []arena.SeatVerdict{{AgentID: "ag_1", Points: arena.OnePoint}} }
+	for _, kind := range []string{arena.JudgeCode, arena.JudgeExact, arena.JudgeCode} {
+		b.setJudge(arena.JudgeSpec{Kind: kind})
+		if _, err := b.rescorer(j).Match(t.Context(), m.ID); err != nil {
+			t.Fatal(err)
+		}
+		answers, err := b.store.Answers(t.Context(), m.ID)
+		b.ok(err)
+		if a := answers[0]; a.Reason != arena.ReasonJudgeLimit || a.Points != 0 {
+			t.Errorf("%s: answer %+v", kind, a)
+		}
+		if a := answers[1]; a.Points != arena.OnePoint || a.Reason != "" {
+			t.Errorf("%s: the other answer %+v", kind, a)
+		}
+	}
+	for _, again := range j.asked[1:] {
+		if len(again.Answers) != 1 || again.Answers[0].AgentID != "ag_1" {
+			t.Errorf("the judge was asked about %+v", again.Answers)
+		}
+	}
+	verdicts, err := b.store.Verdicts(t.Context(), m.ID)
+	b.ok(err)
+	for _, v := range verdicts {
+		if v.Seats[0].Reason != arena.ReasonJudgeLimit || v.Seats[0].Points != 0 {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package sandbox_test
 
 import (
 	"errors"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/scoring/sandbox"
 )
@@ -154,4 +157,57 @@ func TestCall_Hostile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Threat J6: natives whose cost grows faster than their input are paid by what
+// they read, so that steps end them on every machine, and soon.
+func TestCall_PaidNatives(t *testing.T) {
+	// Not parallel: it measures the whole process.
+	alternatives := make([]string, 60)
+	for i := range alternatives {
+		alternatives[i] = "(a+" + strings.Repeat("a", i%7) + "b)"
+	}
+	for name, source := range map[string]string{
+		"quadratic search":     `function solve() { const s = 'a'.repeat(60000); for (;;) s.match(/(a.*b)|a/g) }`,
+		"a new text each time": `function solve() { for (let i = 0; ; i++) ('a'.repeat(60000) + i).replace(/a*b|a/g, '') }`,
+		"60 alternatives":      `function solve() { const s = 'a'.repeat(60000), p = new RegExp('` + strings.Join(alternatives, "|") + `', 'g'); for (let i = 0; ; i++) (s + i).match(p) }`,
+		"large pattern":        `function solve() { const s = 'x'.repeat(60000); for (let i = 0; ; i++) /(x{0,4}y?){60}z/.test(s + i) }`,
+		"many patterns":        `function solve() { for (let i = 0; ; i++) new RegExp('.{150}' + i) }`,
+		"sort of equal texts":  `function solve() { const a = [], s = '\u4e00'.repeat(30000); for (let i = 0; i < 2000; i++) a.push(s + (i % 10)); for (;;) a.sort() }`,
+		"sort of one text":     `function solve() { const s = '\u4e00'.repeat(60000), a = new Array(4000).fill(s); a[7] = s + 1; for (;;) a.sort() }`,
+		"search among texts":   `function solve() { const s = '\u4e00'.repeat(60000), a = []; for (let i = 0; i < 1000; i++) a.push(s + (i % 9)); for (;;) a.indexOf(s + 'x') }`,
+		"long numbers":         `function solve() { const s = '1'.repeat(60000); for (;;) Math.max(s, s, s, s) }`,
+		"long keys":            `function solve() { const m = new Map(), s = '\u4e00'.repeat(60000); for (;;) m.get(s) }`,
+		"trim":                 `function solve() { const s = ' '.repeat(60000); for (;;) s.trim() }`,
+		"nested text":          `function solve() { const s = '['.repeat(60000); for (;;) try { JSON.parse(s) } catch {} }`,
+		"quoted text":          `function solve() { const s = '\u0001'.repeat(5000); for (;;) JSON.stringify(s) }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := compile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := sandbox.Allowance{Steps: sandbox.MaxSteps, Bytes: sandbox.MaxMemory}
+			before := processorTime(t)
+			_, err = p.Call(`[]`, &left)
+			took := processorTime(t) - before
+			t.Logf("%v after %v, %d steps left", err, took, left.Steps)
+			if !errors.Is(err, sandbox.ErrSteps) && !errors.Is(err, sandbox.ErrMemory) {
+				t.Errorf("ended by %v", err)
+			}
+			if took > 2*time.Second {
+				t.Errorf("took %v of processor time", took)
+			}
+		})
+	}
+}
+
+// processorTime returns what this process has used.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"io"
 	"regexp"
 	"regexp/syntax"
 	"sort"
@@ -19,6 +20,10 @@ const (
 	maxProgram = 1_000 // RE2 instructions
 
 	costPattern = 100 // steps, and bytes, to compile a byte of it
+	costPart    = 50  // steps to compile a part of it, with repeats written out
+	costState   = 200 // bytes of such a part
+
+	searchSteps = 8 // RE2 instructions that one step pays for, for each character that a search reads
 )
 
 // matcher compiles patterns and keeps the matches of the last text, so that a
@@ -31,8 +36,9 @@ type matcher struct {
 }
 
 type pattern struct {
-	re   *regexp.Regexp
-	size int64 // RE2 instructions
+	re    *regexp.Regexp
+	after *regexp.Regexp // the same behind one character and anything: see find
+	price int64          // steps for each character that a search reads, in searchSteps parts of one
 }
 
 // match gives all matches of a pattern in a text: for each the positions of
@@ -46,12 +52,12 @@ func (r *run) match(call goja.FunctionCall) goja.Value {
 		return r.vm.ToValue(err.Error())
 	}
 	m := &r.matcher
+	r.pay(16+int64(len(subject))>>4, 4*int64(len(subject)))
+	if r.over != nil {
+		return goja.Undefined()
+	}
 	if m.last != p || m.text != subject {
-		r.pay(16+int64(len(subject))*p.size>>3, 4*int64(len(subject)))
-		if r.over != nil {
-			return goja.Undefined()
-		}
-		m.last, m.text, m.matches = p, subject, p.re.FindAllStringSubmatchIndex(subject, -1)
+		m.last, m.text, m.matches = p, subject, r.findAll(p, subject)
 		toUTF16(subject, m.matches)
 	}
 	r.pay(int64(len(m.matches)), int64(len(m.matches)+1)*int64(p.re.NumSubexp()+1)*4*costElement)
@@ -71,6 +77,76 @@ func (r *run) match(call goja.FunctionCall) goja.Value {
 		names[i] = name
 	}
 	return r.vm.NewArray(append(out, r.vm.NewArray(names...))...)
+}
+
+// findAll returns all matches of a pattern, as FindAllStringSubmatchIndex does.
+// That function may read the whole text for every match; here each search pays
+// for the characters that it reads, while it reads them.
+func (r *run) findAll(p *pattern, s string) [][]int {
+	var matches [][]int
+	for at, lastEnd := 0, -1; at <= len(s) && r.over == nil; {
+		m := r.find(p, s, at)
+		if m == nil || r.over != nil {
+			break
+		}
+		empty := m[1] == at
+		if !empty || m[0] != lastEnd { // an empty match right behind another one does not count
+			matches = append(matches, m)
+			r.pay(0, int64(len(m))*8)
+		}
+		at, lastEnd = m[1], m[1]
+		if empty {
+			_, width := utf8.DecodeRuneInString(s[at:])
+			at += max(width, 1)
+		}
+	}
+	return matches
+}
+
+// find returns the first match that begins at a position or behind it. A search
+// begins one character before, so that \b and ^ see what stands there.
+func (r *run) find(p *pattern, s string, at int) []int {
+	if at == 0 {
+		return p.re.FindReaderSubmatchIndex(&paidReader{run: r, price: p.price, text: s})
+	}
+	_, width := utf8.DecodeLastRuneInString(s[:at])
+	m := p.after.FindReaderSubmatchIndex(&paidReader{run: r, price: p.price, text: s[at-width:]})
+	if m == nil {
+		return nil
+	}
+	m = m[2:] // the whole of the pattern is group 1
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += at - width
+		}
+	}
+	return m
+}
+
+// paidReader reads a text for a search and pays for every character. It ends
+// the text when a limit is reached.
+type paidReader struct {
+	run         *run
+	price, owed int64
+	text        string
+}
+
+// ReadRune implements io.RuneReader.
+func (p *paidReader) ReadRune() (rune, int, error) {
+	if p.text == "" {
+		p.run.pay(p.owed/searchSteps, 0)
+		p.owed = 0
+		return 0, 0, io.EOF
+	}
+	if p.owed += p.price; p.owed >= 64*searchSteps {
+		if p.run.pay(p.owed/searchSteps, 0); p.run.over != nil {
+			return 0, 0, io.EOF
+		}
+		p.owed = 0
+	}
+	c, width := utf8.DecodeRuneInString(p.text)
+	p.text = p.text[width:]
+	return c, width, nil
 }
 
 // pattern compiles a pattern of JavaScript, once.
@@ -97,17 +173,27 @@ func (r *run) pattern(source, flags string) (*pattern, error) {
 	if err != nil {
 		return nil, errors.New("not a pattern")
 	}
-	if expanded(parsed) > maxProgram { // before it is
+	parts := expanded(parsed)
+	if parts > maxProgram { // before it is
 		return nil, errors.New("the pattern is too large")
+	}
+	if r.pay(costPart*int64(parts), costState*int64(parts)); r.over != nil {
+		return nil, r.over
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil || len(program.Inst) > maxProgram {
 		return nil, errors.New("the pattern is too large")
 	}
-	p := &pattern{size: int64(len(program.Inst))}
-	if p.re, err = regexp.Compile(re2); err != nil {
+	p := &pattern{}
+	if p.re, err = regexp.Compile(re2); err == nil {
+		p.after, err = regexp.Compile(`\A(?s:.)(?s:.)*?(` + re2 + `)`)
+	}
+	if err != nil {
 		return nil, errors.New("not a pattern")
 	}
+	// In the worst case each character meets every instruction, and each of these
+	// copies the positions of all groups.
+	p.price = int64(len(program.Inst)) * int64(8+p.re.NumSubexp()) / 8
 	if r.matcher.compiled == nil {
 		r.matcher.compiled = map[string]*pattern{}
 	}

@@ -61,7 +61,7 @@ func newRun() *run {
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
 		nameTick: r.tick, nameText: r.text, nameAt: r.at, nameSize: r.size, nameTrace: r.trace,
 		// Only the library sees these: it takes them and removes them.
-		"bound": r.bound, "quote": r.quote, "match": r.match, "nesting": r.nesting,
+		"bound": r.bound, "quote": r.quote, "match": r.match, "nesting": r.nesting, "weigh": r.weigh,
 	} {
 		_ = global.DefineDataProperty(name, r.vm.ToValue(f), goja.FLAG_FALSE, flag(name[0] != '%'), goja.FLAG_FALSE)
 	}
@@ -128,6 +128,16 @@ func (r *run) text(call goja.FunctionCall) goja.Value {
 		r.pay(n>>6, costNode+2*n)
 	}
 	return v
+}
+
+// weigh pays for strings that a native is about to read from end to end.
+func (r *run) weigh(call goja.FunctionCall) goja.Value {
+	for _, v := range call.Arguments {
+		if s, ok := v.(goja.String); ok {
+			r.pay(int64(s.Length())>>4, 0)
+		}
+	}
+	return goja.Undefined()
 }
 
 // bound stops before a string of so many units is made.
@@ -218,7 +228,10 @@ func (r *run) quote(call goja.FunctionCall) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	r.pay(int64(s.Length())>>4, 8*int64(s.Length()))
+	r.pay(int64(s.Length())>>1, 8*int64(s.Length()))
+	if r.over != nil {
+		return goja.Undefined()
+	}
 	return r.vm.ToValue(quoted(s))
 }
 

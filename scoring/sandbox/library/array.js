@@ -28,11 +28,12 @@ const NArray = replace('Array', function (...args) { return construct(NArray, ar
   // natives over real arrays: [name, bytes for each element]
   for (const [name, bytes] of [['pop', 0], ['shift', 0], ['unshift', 16], ['splice', 16], ['slice', 16], ['reverse', 0],
     ['fill', 32], ['indexOf', 0], ['lastIndexOf', 0], ['includes', 0]]) {
-    const native = N[name];
+    const native = N[name], searches = name === 'indexOf' || name === 'lastIndexOf' || name === 'includes';
     put(P, name, { [name](...args) {
       if (!isArray(this)) throw new TypeError('not an array');
       const n = this.length;
       tick(name === 'pop' ? 0 : n >> 4, n * bytes + args.length * 64);
+      if (searches && typeof args[0] === 'string') tick(n * (args[0].length >> 6), 0);
       return apply(native, this, args);
     } }[name]);
   }
@@ -87,7 +88,26 @@ const NArray = replace('Array', function (...args) { return construct(NArray, ar
       let passes = 1;
       while (1 << passes < n && passes < 31) passes++;
       tick(n * passes, 32 * n);
-      return apply(N.sort, a, [compare]);
+      if (compare !== undefined) return apply(N.sort, a, [compare]);
+      // The native compares as strings: each element is converted once, and the
+      // comparisons are paid by length, as if all prefixes were equal.
+      const found = [];
+      let units = 0, missing = 0;
+      for (let i = 0; i < n; i++) {
+        const v = a[i];
+        if (v === undefined) { missing += i in a ? 1 : 0; continue; }
+        const key = v === null ? 'null' : asText(v);
+        units += key.length;
+        found[found.length] = [key, v];
+      }
+      tick(units * passes / 32, 0);
+      apply(N.sort, found, [(x, y) => x[0] < y[0] ? -1 : x[0] > y[0] ? 1 : 0]);
+      for (let i = 0; i < n; i++) {
+        if (i < found.length) a[i] = found[i][1];
+        else if (i < found.length + missing) a[i] = undefined;
+        else delete a[i];
+      }
+      return a;
     },
     map(f, that) {
       const a = list(this), n = a.length, out = new NArray(n);

@@ -6,7 +6,7 @@
 const G = globalThis;
 const { apply, construct, ownKeys, getOwnPropertyDescriptor: describe, getPrototypeOf } = Reflect;
 const tick = G['%tick'], text = G['%text'], at = G['%at'], size = G['%size'], trace = G['%trace'];
-const { bound, quote, match, nesting } = G;
+const { bound, quote, match, nesting, weigh } = G;
 const define = Object.defineProperty, isArray = Array.isArray, joined = Array.prototype.join;
 const parsed = JSON.parse, getNames = Object.getOwnPropertyNames, getKeys = Object.keys;
 const { iterator } = Symbol;
@@ -30,9 +30,10 @@ const forget = (o, names) => {
 const has = (o, key) => apply(Object_.hasOwn, undefined, [o, key]);
 
 // wrapped gives a metered function in place of a native that calls nothing
-// back and makes nothing big.
+// back and makes nothing big. Natives read strings among their arguments as
+// numbers or as keys: that is paid by length.
 const wrapped = (native, name) => {
-  const f = { [name](...args) { return apply(native, this, args); } }[name];
+  const f = { [name](...args) { apply(weigh, undefined, args); return apply(native, this, args); } }[name];
   return define(f, 'length', { value: native.length });
 };
 // keep forgets all of an object but the named natives, and wraps these.

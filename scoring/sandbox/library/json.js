@@ -54,8 +54,8 @@ const written = (v, replacer, indent, exact) => {
 };
 const read = (s) => {
   s = asText(s);
-  if (nesting(s) > 500) throw new SyntaxError('JSON that is nested too deep');
   tick(s.length, 200 * s.length);
+  if (nesting(s) > 500) throw new SyntaxError('JSON that is nested too deep');
   return parsed(s);
 };
 const revived = (holder, key, f) => {

@@ -70,7 +70,7 @@ const symbolText = Symbol.prototype.toString;
   put(G.String, 'fromCodePoint', wrapped(fromCodePoint, 'fromCodePoint'));
   for (const name of ['at', 'charAt', 'charCodeAt', 'codePointAt', 'normalize', 'slice', 'substring', 'substr', 'toLowerCase', 'toUpperCase',
     'toLocaleLowerCase', 'toLocaleUpperCase', 'trim', 'trimStart', 'trimEnd']) {
-    const native = N[name], whole = name === 'normalize' || name[1] === 'o'; // to…
+    const native = N[name], whole = name === 'normalize' || name[1] === 'o' || name[1] === 'r'; // to…, trim…
     put(S, name, { [name](...args) {
       const s = asText(this);
       if (whole) tick(s.length >> 3, 16 * s.length);
@@ -82,13 +82,13 @@ const symbolText = Symbol.prototype.toString;
     put(S, name, { [name](part, ...args) {
       const s = asText(this);
       part = `${part}`;
-      tick(1 + (s.length * (part.length + 1) >> 8), 0);
+      tick(1 + s.length * (part.length + 1) / 256, 0);
       return apply(native, s, [part, ...args]);
     } }[name]);
   }
   const { indexOf, slice } = N;
   const find = (s, part, start) => {
-    tick(1 + ((s.length - start) * (part.length + 1) >> 8), 0);
+    tick(1 + (s.length - start) * (part.length + 1) / 256, 0);
     return apply(indexOf, s, [part, start]);
   };
   const cut = (s, a, b) => text(apply(slice, s, [a, b]));

@@ -1,5 +1,6 @@
 // ---- Number, Boolean, Symbol ----
 const NNumber = replace('Number', function (v) {
+  weigh(v);
   const n = arguments.length === 0 ? 0 : apply(NNumber, undefined, [v]);
   return new.target ? construct(NNumber, [n], new.target) : n;
 }, ownKeys(G.Number).filter((k) => k !== 'prototype' && k !== 'name' && k !== 'length'));
@@ -44,7 +45,7 @@ for (const [name, adds, kept] of [
   };
   const native = replace(name, f), P = native.prototype, add = P[adds];
   keep(P, kept);
-  put(P, adds, { [adds](k, v) { tick(1, 192); return apply(add, this, map ? [k, v] : [k]); } }[adds]);
+  put(P, adds, { [adds](k, v) { tick(1, 192); weigh(k); return apply(add, this, map ? [k, v] : [k]); } }[adds]);
   put(P, iterator, map ? P.entries : P.values);
   if (!map) put(P, 'keys', P.values);
   put(P, 'forEach', function forEach(g, that) {
@@ -65,6 +66,7 @@ for (const [name, adds, kept] of [
   const NDate = replace('Date', function (...args) {
     if (!new.target) return new G.Date().toString();
     let t;
+    apply(weigh, undefined, args);
     if (args.length === 0) t = now();
     else if (args.length > 1) t = apply(UTC, undefined, args);
     else {
