@@ -81,6 +81,7 @@ export interface ClosedSeat {
   answer: string | null;
   points: number;
   outcome: Outcome;
+  reason?: string;
   elapsed_ms: number;
 }
 

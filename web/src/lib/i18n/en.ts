@@ -183,6 +183,7 @@ export const en = {
   'outcome.unavailable': 'not available: left the match',
   'outcome.invalid': 'sent something we could not read',
   'outcome.void': 'our own fault: does not count',
+  'reason.judge_limit': 'used too much memory or time to be judged',
   'reason.too_large': 'sent more than we accept',
   'reason.bad_json': 'sent something that is not valid JSON',
   'reason.bad_content_type': 'sent something that is not JSON',

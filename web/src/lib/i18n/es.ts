@@ -183,6 +183,7 @@ export const es: Dictionary = {
   'outcome.unavailable': 'no disponible: dejó la partida',
   'outcome.invalid': 'envió algo que no pudimos leer',
   'outcome.void': 'fallo nuestro: no cuenta',
+  'reason.judge_limit': 'usó demasiada memoria o tiempo para ser evaluado',
   'reason.too_large': 'envió más de lo que aceptamos',
   'reason.bad_json': 'envió algo que no es JSON válido',
   'reason.bad_content_type': 'envió algo que no es JSON',

@@ -201,6 +201,7 @@ function roundClosed(state: MatchState, e: Of<'round_closed'>): MatchState {
         outcome: s.outcome,
         points: s.points,
         elapsedMs: s.elapsed_ms,
+        ...(s.reason ? { reason: s.reason } : {}),
         ...(s.answer === null ? {} : { answer: { ...lane.answer, answer: s.answer } }),
       };
     }

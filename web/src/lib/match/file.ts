@@ -54,7 +54,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   reveal: { events: list(object({ seq: number, hidden: object(answered) })) },
   round_closed: {
     round: number, correct: maybe(text), standings: list(object(standing)),
-    seats: list(object({ agent_id: text, answer: maybe(text), points: number, outcome: text, elapsed_ms: number })),
+    seats: list(object({ agent_id: text, answer: maybe(text), points: number, outcome: text, reason: maybe(text), elapsed_ms: number })),
     ballots: maybe(list(object({ judge: text, first: text, second: text, choice: text, reason: maybe(text), votes: maybe(number) }))),
   },
   agent_paused: {}, agent_resumed: {},
