@@ -26,7 +26,7 @@ func TestLibrary_NoNativeInReach(t *testing.T) {
 	if _, err := r.vm.RunString(`const kept = { R: Reflect, text: Function.prototype.toString, hasInstance: Symbol.hasInstance }`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.vm.RunProgram(p.library); err != nil {
+	if _, err := r.vm.RunProgram(e.library); err != nil {
 		t.Fatal(err)
 	}
 	solve, err := r.vm.RunProgram(p.answer)

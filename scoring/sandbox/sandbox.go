@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/dop251/goja"
@@ -60,9 +61,61 @@ func librarySource() (string, error) {
 	return s.String(), nil
 }
 
+// maxReady is how many interpreters an Engine keeps ready: most tasks have
+// fewer cases.
+const maxReady = 8
+
 // Engine compiles programs against the library. It is safe for concurrent use.
 type Engine struct {
 	library *goja.Program
+
+	mu    sync.Mutex
+	ready []started
+}
+
+// started is an interpreter in which the library has run and nothing else.
+type started struct {
+	run  *run
+	main goja.Value // what the library defines
+}
+
+// start returns an interpreter that nothing has used.
+func (e *Engine) start() (started, error) {
+	r := newRun()
+	main, err := r.vm.RunProgram(e.library)
+	if err != nil {
+		return started{}, fmt.Errorf("start the library: %w", err)
+	}
+	return started{r, main}, nil
+}
+
+// Prepare starts an interpreter ahead of the next call, and reports whether
+// another one may be wanted. Starting one takes longer than most calls.
+func (e *Engine) Prepare() (more bool, err error) {
+	s, err := e.start()
+	if err != nil {
+		return false, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.ready) < maxReady {
+		e.ready = append(e.ready, s)
+	}
+	return len(e.ready) < maxReady, nil
+}
+
+// take returns an interpreter that was prepared, or starts one.
+func (e *Engine) take() (started, error) {
+	e.mu.Lock()
+	if n := len(e.ready); n > 0 {
+		s := e.ready[n-1]
+		e.ready[n-1] = started{}
+		e.ready = e.ready[:n-1]
+		e.mu.Unlock()
+		return s, nil
+	}
+	e.mu.Unlock()
+	return e.start()
 }
 
 // New compiles the library.
@@ -85,7 +138,8 @@ func New() (*Engine, error) {
 // Program is a source that may be run. It holds no state: every call starts
 // from nothing.
 type Program struct {
-	library, answer *goja.Program
+	engine *Engine
+	answer *goja.Program
 }
 
 // Compile reads and meters a source, whose top level must define function. The
@@ -107,7 +161,7 @@ func (e *Engine) Compile(source, function string) (p *Program, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	return &Program{library: e.library, answer: answer}, nil
+	return &Program{engine: e, answer: answer}, nil
 }
 
 // isName reports whether s is an identifier of ASCII letters, digits and
@@ -138,20 +192,19 @@ type Allowance struct{ Steps, Bytes int64 }
 // returns its result as JSON. The call takes at most MaxSteps and MaxMemory, and what is left.
 // An error is the program's, in one sentence, or one of the Err variables.
 func (p *Program) Call(args string, left *Allowance) (result string, err error) {
-	r := newRun()
 	defer recovered(&err)
-
-	main, err := r.vm.RunProgram(p.library)
+	s, err := p.engine.take()
 	if err != nil {
-		return "", fmt.Errorf("start the library: %w", err)
+		return "", err
 	}
+	r := s.run
 	r.spent, r.limit = Allowance{}, Allowance{min(left.Steps, MaxSteps), min(left.Bytes, MaxMemory)}
 	defer func() { left.Steps, left.Bytes = left.Steps-r.spent.Steps, left.Bytes-r.spent.Bytes }()
 	solve, err := r.vm.RunProgram(p.answer)
 	if err != nil {
 		return "", reason(err)
 	}
-	call, _ := goja.AssertFunction(main)
+	call, _ := goja.AssertFunction(s.main)
 	v, err := call(goja.Undefined(), solve, r.vm.ToValue(args))
 	if err != nil {
 		return "", reason(err)

@@ -1,7 +1,4 @@
 package worker
 
-// Restrict and ServeUnrestricted are the two halves of Serve.
-var (
-	Restrict          = restrict
-	ServeUnrestricted = serve
-)
+// Restrict is what Serve does before it reads anything.
+var Restrict = restrict

@@ -15,15 +15,20 @@ import (
 )
 
 const (
-	memoryTarget = 256 << 20        // the collector works harder from here on; the parent ends a worker at more
-	maxStack     = 64 << 20         // bytes of one goroutine
-	maxRun       = 90 * time.Second // more than any parent waits
+	memoryTarget = 256 << 20 // the collector works harder from here on; the parent ends a worker at more
+	// Little is live between two scripts: the default would collect for every
+	// interpreter that is started.
+	garbagePercent = 1_000
+
+	maxStack = 64 << 20         // bytes of one goroutine
+	maxRun   = 90 * time.Second // more than any parent waits
 )
 
 // Serve restricts this process and runs the scripts that it reads from in
 // until in ends. It must be the only work of the process.
 func Serve(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1) // a script uses one processor, with its garbage collection
+	debug.SetGCPercent(garbagePercent)
 	debug.SetMemoryLimit(memoryTarget)
 	debug.SetMaxStack(maxStack)
 	missing, err := restrict()
@@ -44,16 +49,28 @@ func serve(in io.Reader, out io.Writer, missing []string) error {
 	if err := wire.Write(out, wire.MaxReply, wire.Reply{Kind: wire.Ready, Missing: missing}); err != nil {
 		return err
 	}
-	requests := bufio.NewReader(in)
-	for {
+	requests, failed := make(chan wire.Request), make(chan error, 1)
+	go receive(in, requests, failed)
+	for more := true; ; {
 		var r wire.Request
-		switch err := wire.Read(requests, wire.MaxRequest, &r); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
+		select {
+		case r = <-requests:
+		default:
+			if more { // there is time to prepare for the next request
+				var err error
+				if more, err = engine.Prepare(); err != nil {
+					return err
+				}
+				continue
+			}
+			select {
+			case r = <-requests:
+			case err := <-failed:
+				return err
+			}
 		}
-		// A parent that has crashed ends nobody: on Linux the kernel does it for
+		more = true
+		// A parent that has crashed ends no script: on Linux the kernel does it for
 		// the parent, elsewhere this.
 		overdue := time.AfterFunc(maxRun, func() { os.Exit(1) })
 		err := run(engine, r, out)
@@ -61,6 +78,23 @@ func serve(in io.Reader, out io.Writer, missing []string) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// receive reads requests until the input ends, which is no failure. It ends
+// with the process when a script is still running then.
+func receive(in io.Reader, requests chan<- wire.Request, failed chan<- error) {
+	for buffered := bufio.NewReader(in); ; {
+		var r wire.Request
+		switch err := wire.Read(buffered, wire.MaxRequest, &r); {
+		case errors.Is(err, io.EOF):
+			failed <- nil
+			return
+		case err != nil:
+			failed <- err
+			return
+		}
+		requests <- r
 	}
 }
 

@@ -20,10 +20,8 @@ fix('%arguments', (args) => {
 });
 const put = (o, key, value) => define(o, key, { value, writable: true, enumerable: false, configurable: true });
 const method = (o, methods) => { for (const key of ownKeys(methods)) put(o, key, methods[key]); };
-const among = (names, key) => {
-  for (let i = 0; i < names.length; i++) if (names[i] === key) return true;
-  return false;
-};
+const { includes } = Array.prototype;
+const among = (names, key) => apply(includes, names, [key]); // of the library's own lists only
 const forget = (o, names) => {
   for (const key of ownKeys(o)) if (!among(names, key) && describe(o, key).configurable) delete o[key];
 };
