@@ -79,7 +79,7 @@ RACE_NOT := -gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja
 test-go: ## The Go tests, with the race detector
 	GOBIN=$(CURDIR)/bin $(PLAIN) go install gotest.tools/gotestsum@v1.13.0
 	CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m
-	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./docs | grep -o 'threat rows covered: .*'
+	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./internal/archtest | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk
 test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of test-go run what it builds

@@ -58,6 +58,14 @@ func buildArena(t *testing.T) string {
 	return program.path
 }
 
+// root returns the directory of the module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	must(t, err)
+	return dir
+}
+
 // goBuild compiles a program of this module as `make build` does: what that has
 // compiled is in the build cache, and what other flags would compile is not.
 func goBuild(ctx context.Context, program, source string) error {

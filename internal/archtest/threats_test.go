@@ -1,4 +1,4 @@
-package docs_test
+package archtest
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ type threatRow struct {
 // threatRows reads the table: | id | attack | expected | Name (file), … |.
 func threatRows(t *testing.T) []threatRow {
 	t.Helper()
-	text, err := os.ReadFile("threat-model.md")
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "threat-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestThreats_table(t *testing.T) {
 // proves looks for the id in a function's source, with its comment.
 func proves(t *testing.T, name, file, id string) error {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", file))
+	text, err := os.ReadFile(filepath.Join(root(t), file))
 	if err != nil {
 		return err
 	}
