@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	mrand "math/rand/v2"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/store"
 )
 
 // BenchSweepCmd is `arena bench sweep`.
@@ -125,6 +127,19 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agen
 	}
 	f.Mean = float64(len(arrivals)-1) / time.Duration(arrivals[len(arrivals)-1]-arrivals[0]).Seconds()
 	return nil
+}
+
+// ownAgents restricts the agents that are probed to those of this run: a
+// database that is used again has others, whose endpoints are gone.
+type ownAgents struct {
+	*store.Store
+	ids []string
+}
+
+// DueForProbe returns the agents of this run.
+func (o ownAgents) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
+	found, err := o.AgentsByID(ctx, o.ids)
+	return slices.Collect(maps.Values(found)), err
 }
 
 // benchPeople makes active agents of leagues that share some endpoints, and

@@ -251,3 +251,21 @@ func (a *benchAgents) await(ctx context.Context, enough func(stalled) bool) (see
 		time.Sleep(200 * time.Millisecond)
 	}
 }
+
+// until polls a condition every millisecond and fails after 30 seconds.
+func until(ctx context.Context, holds func() bool) error {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-limit.C:
+			return errors.New("the condition did not hold within 30 s")
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -53,7 +53,6 @@ type commands struct {
 type BenchCmd struct {
 	Match   BenchMatchCmd   `cmd:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, start gun, time limits."`
 	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
-	Scale   BenchScaleCmd   `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
 	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
 	Sweep   BenchSweepCmd   `cmd:"" help:"Processor time and evenness of the health checks of many agents."`
 	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`
