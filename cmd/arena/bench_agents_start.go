@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // benchAgents are agents in a process of their own.
@@ -57,7 +59,7 @@ func (a *benchAgents) stop() error {
 // forgets them.
 func (a *benchAgents) report(ctx context.Context, n int) (spread, error) {
 	var arrivals []int64
-	if err := newClient(a.control, "").call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
+	if err := apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
 		return spread{}, err
 	}
 	return spreadOf(arrivals, n), nil
@@ -66,6 +68,6 @@ func (a *benchAgents) report(ctx context.Context, n int) (spread, error) {
 // last gives the body and the Authorization header of the last task.
 func (a *benchAgents) last(ctx context.Context) (body []byte, token string, err error) {
 	var task lastTask
-	err = newClient(a.control, "").call(ctx, http.MethodGet, "/last", nil, &task)
+	err = apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/last", nil, &task)
 	return task.Body, task.Token, err
 }

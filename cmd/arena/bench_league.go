@@ -11,6 +11,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // benchLeague is where a benchmark plays.
@@ -23,7 +25,7 @@ type benchLeague struct {
 }
 
 // prepare makes the pack, the league and the agents.
-func (l benchLeague) prepare(ctx context.Context, admin *client, agents *benchAgents) (ids []string, err error) {
+func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agents *benchAgents) (ids []string, err error) {
 	var pack struct {
 		ID string `json:"pack_id"`
 	}
@@ -31,10 +33,10 @@ func (l benchLeague) prepare(ctx context.Context, admin *client, agents *benchAg
 	for i := range l.rounds {
 		fmt.Fprintf(&lines, `{"description":"question %d","answer":"%s"}`+"\n", i, benchAnswer)
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
 		return nil, err
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": "exact", "format": l.format,
 		"rounds": l.rounds, "time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
 	}, nil); err != nil {
@@ -42,14 +44,14 @@ func (l benchLeague) prepare(ctx context.Context, admin *client, agents *benchAg
 	}
 	for i, endpoint := range agents.endpoints {
 		var owner struct{ Token string }
-		if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("%s owner %d", l.slug, i)}, &owner); err != nil {
+		if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("%s owner %d", l.slug, i)}, &owner); err != nil {
 			return nil, err
 		}
 		var agent struct {
 			ID     string `json:"agent_id"`
 			Status string `json:"status"`
 		}
-		if err := admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+		if err := admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
 			"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{l.slug},
 		}, &agent); err != nil {
 			return nil, err

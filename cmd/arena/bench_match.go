@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"text/tabwriter"
 	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // BenchMatchCmd is `arena bench match`.
@@ -165,7 +167,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	admin := newClient(s.url, s.adminToken)
+	admin := apiclient.New(s.url, s.adminToken)
 	league := benchLeague{slug: slug, rounds: l.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
 	if l.Seats == 2 {
 		league.format, league.minSeats, league.maxSeats = "ladder", 2, 2
@@ -208,7 +210,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 }
 
 // schedule stores the matches, which start at one moment or over a span.
-func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, ids []string) (begin time.Time, err error) {
+func (l *matchLoad) schedule(ctx context.Context, admin *apiclient.Client, slug string, ids []string) (begin time.Time, err error) {
 	begin = time.Now().Add(time.Second + time.Duration(l.Matches)*15*time.Millisecond).UTC()
 	l.ids = make([]string, l.Matches)
 	failed := make(chan error, l.Matches)
@@ -224,7 +226,7 @@ func (l *matchLoad) schedule(ctx context.Context, admin *client, slug string, id
 				var made struct {
 					ID string `json:"match_id"`
 				}
-				failed <- admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{
+				failed <- admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{
 					"league": slug, "agents": seats, "starts_at": begin.Add(l.span * time.Duration(i) / time.Duration(l.Matches)),
 				}, &made)
 				l.ids[i] = made.ID

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // BenchSoakCmd is `arena bench soak`.
@@ -133,7 +134,7 @@ type soak struct {
 	cmd     *BenchSoakCmd
 	app     *App
 	server  *server
-	admin   *client
+	admin   *apiclient.Client
 	fleet   hostileHello
 	figures soakFigures
 
@@ -183,7 +184,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 		stop()
 		err = errors.Join(err, <-served)
 	}()
-	s.admin = newClient(s.server.url, s.server.adminToken)
+	s.admin = apiclient.New(s.server.url, s.server.adminToken)
 	agents, err := s.startFleet()
 	if err != nil {
 		return err
@@ -226,5 +227,5 @@ func (s *soak) startFleet() (stop func() error, err error) {
 // POST also turns the attacks on health checks on.
 func (s *soak) arrivals(ctx context.Context, method string) (map[string]int64, error) {
 	at := map[string]int64{}
-	return at, newClient(s.fleet.Control, "").call(ctx, method, "/", nil, &at)
+	return at, apiclient.New(s.fleet.Control, "").Call(ctx, method, "/", nil, &at)
 }

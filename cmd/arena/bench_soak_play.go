@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // The leagues of the soak: one long match that most spectators watch, duels of
@@ -117,11 +119,11 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 			ID string `json:"pack_id"`
 		}
 		line := []byte(`{"description":"question","answer":"` + benchAnswer + `"}` + "\n")
-		if err := s.admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name="+slug, line, &pack); err != nil {
+		if err := s.admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name="+slug, line, &pack); err != nil {
 			return nil, err
 		}
 		body["slug"], body["title"], body["pack_id"], body["judge"], body["rated"] = slug, slug, pack.ID, "exact", true
-		if err := s.admin.call(ctx, http.MethodPost, "/v1/leagues", body, nil); err != nil {
+		if err := s.admin.Call(ctx, http.MethodPost, "/v1/leagues", body, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -159,14 +161,14 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 
 func (s *soak) register(ctx context.Context, i int, endpoint string) (id string, err error) {
 	var owner struct{ Token string }
-	if err := s.admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("owner %d", i)}, &owner); err != nil {
+	if err := s.admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("owner %d", i)}, &owner); err != nil {
 		return "", err
 	}
 	var agent struct {
 		ID     string `json:"agent_id"`
 		Status string `json:"status"`
 	}
-	if err := s.admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+	if err := s.admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
 		"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{soakCalm, soakDuels, soakMixed},
 	}, &agent); err != nil {
 		return "", err
@@ -274,14 +276,14 @@ func (s *soak) post(ctx context.Context, t *soakTable) (id string, err error) {
 			ID string `json:"match_id"`
 		}
 		posted := time.Now()
-		err := s.admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": t.league, "agents": seats}, &m)
+		err := s.admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": t.league, "agents": seats}, &m)
 		if err == nil {
 			s.mu.Lock()
 			s.matchOf(m.ID).posted = posted
 			s.mu.Unlock()
 			return m.ID, nil
 		}
-		refused, ok := errors.AsType[*problem](err)
+		refused, ok := errors.AsType[*apiclient.Problem](err)
 		if !ok || len(refused.Errors) == 0 {
 			return "", err
 		}

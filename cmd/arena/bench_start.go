@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // BenchStartCmd is `arena bench start`.
@@ -109,7 +111,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	admin := newClient(s.url, s.adminToken)
+	admin := apiclient.New(s.url, s.adminToken)
 	bench := benchLeague{slug: league, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2}
 	ids, err := bench.prepare(ctx, admin, agents)
 	if err != nil {
@@ -129,7 +131,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 	var used time.Duration
 	for i := range c.Matches {
 		began, cpu := time.Now(), cpuTime()
-		if err := admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
+		if err := admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": bench.slug, "agents": ids}, nil); err != nil {
 			return err
 		}
 		if err := ends.await(); err != nil {
@@ -157,7 +159,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 // milliseconds, and forgets the requests; 0 when there was none.
 func (a *benchAgents) since(ctx context.Context, began time.Time) (float64, error) {
 	var arrivals []int64
-	if err := newClient(a.control, "").call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
+	if err := apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/report", nil, &arrivals); err != nil {
 		return 0, err
 	}
 	if len(arrivals) == 0 {

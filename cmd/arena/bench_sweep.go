@@ -16,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/store"
 )
@@ -114,7 +115,7 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agen
 	f.Cores = used.Seconds() / c.Interval.Seconds()
 	f.CPUMicros = float64(used.Microseconds()) / float64(c.Agents)
 	var arrivals []int64
-	err = errors.Join(err, newClient(agents.control, "").call(ctx, http.MethodGet, "/report", nil, &arrivals))
+	err = errors.Join(err, apiclient.New(agents.control, "").Call(ctx, http.MethodGet, "/report", nil, &arrivals))
 	if err != nil || len(arrivals) == 0 {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // waitFigures is what many matches cost that wait for their agents.
@@ -57,7 +58,7 @@ func (c *BenchMatchCmd) wait(app *App) (err error) {
 	defer func() { err = errors.Join(err, b.stop()) }()
 	w := waiting{benchArena: b, slug: slug, profile: c.Profile, f: waitFigures{Matches: c.Waiting}}
 	league := benchLeague{slug: slug, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2, limit: waitLimit}
-	if w.ids, err = league.prepare(app.Ctx, newClient(b.server.url, b.server.adminToken), b.agents); err != nil {
+	if w.ids, err = league.prepare(app.Ctx, apiclient.New(b.server.url, b.server.adminToken), b.agents); err != nil {
 		return err
 	}
 	f := &w.f
@@ -113,7 +114,7 @@ func heldNow() held {
 func (w *waiting) run(ctx context.Context, span time.Duration) (end waitEnd, err error) {
 	n := w.f.Matches
 	load := matchLoad{Matches: n, Seats: 2, Rounds: 1, span: span}
-	start, err := load.schedule(ctx, newClient(w.server.url, w.server.adminToken), w.slug, w.ids)
+	start, err := load.schedule(ctx, apiclient.New(w.server.url, w.server.adminToken), w.slug, w.ids)
 	if err != nil {
 		return end, err
 	}
@@ -242,7 +243,7 @@ func (a *benchAgents) await(ctx context.Context, enough func(stalled) bool) (see
 	ctx, cancel := context.WithTimeout(ctx, 2*waitLimit)
 	defer cancel()
 	for {
-		if err := newClient(a.control, "").call(ctx, http.MethodGet, "/stalled", nil, &seen); err != nil {
+		if err := apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/stalled", nil, &seen); err != nil {
 			return seen, err
 		}
 		if enough(seen) {

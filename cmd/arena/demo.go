@@ -20,6 +20,7 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
 
@@ -183,7 +184,7 @@ func (c *DemoCmd) welcome(app *App, s *server, dir string) {
 // populate makes the leagues and registers the agents through the API, as
 // hosts and owners would. What an earlier start made is kept.
 func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*agents.Fleet, error) {
-	admin := newClient(s.localURL(), s.adminToken)
+	admin := apiclient.New(s.localURL(), s.adminToken)
 	if err := demoLeagues(ctx, admin); err != nil {
 		return nil, err
 	}
@@ -224,8 +225,8 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 		return fleet, fmt.Errorf("debating club: %w", err)
 	}
 	for _, slug := range demoSlugs() {
-		var p *problem
-		err := admin.call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
+		var p *apiclient.Problem
+		err := admin.Call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
 		if err != nil && (!errors.As(err, &p) || p.Status != http.StatusConflict) {
 			return fleet, fmt.Errorf("start league: %w", err)
 		}
@@ -242,11 +243,11 @@ func demoBase(local, base string) string {
 	return local + u.Path
 }
 
-func demoLeagues(ctx context.Context, admin *client) error {
+func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	var have struct {
 		Items []struct{ Slug string } `json:"items"`
 	}
-	if err := admin.call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
+	if err := admin.Call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
 		return err
 	}
 	if len(have.Items) > 0 {
@@ -255,7 +256,7 @@ func demoLeagues(ctx context.Context, admin *client) error {
 	var pack struct {
 		PackID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=world", packs.World, &pack); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=world", packs.World, &pack); err != nil {
 		return err
 	}
 	for _, l := range []map[string]any{
@@ -278,7 +279,7 @@ func demoLeagues(ctx context.Context, admin *client) error {
 			"rounds": 5, "time_limit_seconds": 12, "break_seconds": 3, "rated": true,
 		},
 	} {
-		if err := admin.call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
+		if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
 			return err
 		}
 	}
@@ -287,16 +288,16 @@ func demoLeagues(ctx context.Context, admin *client) error {
 
 // demoDebates makes the debating club: its judges are known only once agents
 // are registered.
-func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids map[string]string) error {
-	var p *problem
-	err := admin.call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
+func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.Info, ids map[string]string) error {
+	var p *apiclient.Problem
+	err := admin.Call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
 	if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
 		return err
 	}
 	var pack struct {
 		PackID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
 		return err
 	}
 	var judges, speakers []string
@@ -307,7 +308,7 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 			speakers = append(speakers, ids[a.Name])
 		}
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": demoDebate, "title": "Debating club", "pack_id": pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
 		"judge":              map[string]any{"kind": "panel", "agents": judges, "criteria": "Who gives more and better reasons, and answers those of the other side?"},
 		"time_limit_seconds": 20, "break_seconds": 5, "rated": true,
@@ -315,7 +316,7 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 		return err
 	}
 	for _, id := range speakers {
-		if err := admin.call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
+		if err := admin.Call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -324,14 +325,14 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 
 // demoRegister registers one agent under an owner of its own, or moves the
 // agent of an earlier start to its new endpoint.
-func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string, err error) {
+func demoRegister(ctx context.Context, admin *apiclient.Client, a agents.Info) (id string, err error) {
 	var found struct {
 		Items []struct {
 			ID   string `json:"agent_id"`
 			Name string `json:"name"`
 		} `json:"items"`
 	}
-	if err := admin.call(ctx, http.MethodGet, "/v1/agents?q="+url.QueryEscape(a.Name), nil, &found); err != nil {
+	if err := admin.Call(ctx, http.MethodGet, "/v1/agents?q="+url.QueryEscape(a.Name), nil, &found); err != nil {
 		return "", err
 	}
 	for _, have := range found.Items {
@@ -339,11 +340,11 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 			return have.ID, nil
 		}
 		if have.Name == a.Name {
-			return have.ID, admin.call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
+			return have.ID, admin.Call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
 		}
 	}
 	var owner struct{ Token string }
-	if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": a.Name + "'s team"}, &owner); err != nil {
+	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": a.Name + "'s team"}, &owner); err != nil {
 		return "", err
 	}
 	var made struct {
@@ -360,8 +361,8 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 	if a.PublicKey != "" {
 		agent["public_key"] = a.PublicKey
 	}
-	if err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
-		err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)
+	if err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
+		err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)
 	}
 	return made.ID, err
 }

@@ -35,7 +35,7 @@ func TestE2E_Docs_checking(t *testing.T) {
 	shell := func(ctx context.Context, command string) *exec.Cmd {
 		c := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", command)
 		c.Env = append(os.Environ(), "PATH="+filepath.Dir(buildArena(t))+":"+os.Getenv("PATH"),
-			"A="+p.url, "AGENT="+agent.id, "TOKEN="+agent.owner.token, "MATCH="+match)
+			"A="+p.url, "AGENT="+agent.id, "TOKEN="+agent.owner.Token, "MATCH="+match)
 		c.Dir = dir
 		return c
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/sdk/go/arenaagent/agora"
 )
@@ -48,7 +49,7 @@ func (p *process) agora(url string, message map[string]any) said {
 func (p *process) document(name string) string {
 	p.t.Helper()
 	var list map[string][]string
-	p.call(newClient(p.url, ""), http.MethodGet, "/agora/wellknown", nil, &list)
+	p.call(apiclient.New(p.url, ""), http.MethodGet, "/agora/wellknown", nil, &list)
 	for hash, sources := range list {
 		if strings.HasPrefix(sources[0], "data:text/plain;charset=utf-8,name%3A%20"+strings.ReplaceAll(name, " ", "%20")+"%0A") {
 			return hash

@@ -172,11 +172,11 @@ func checkAgain(t *testing.T, p *process, dir string, agent *contestant) {
 	}
 	badge := func() (s shown, whole string) {
 		var got struct{ Conformance shown }
-		p.call(p.admin.as(""), http.MethodGet, "/v1/agents/"+agent.id, nil, &got)
+		p.call(p.admin.As(""), http.MethodGet, "/v1/agents/"+agent.id, nil, &got)
 		var report struct {
 			CheckedAt string `json:"checked_at"`
 		}
-		p.call(p.admin.as(""), http.MethodGet, "/v1/agents/"+agent.id+"/conformance", nil, &report)
+		p.call(p.admin.As(""), http.MethodGet, "/v1/agents/"+agent.id+"/conformance", nil, &report)
 		return got.Conformance, report.CheckedAt
 	}
 	first, at := badge()

@@ -85,7 +85,7 @@ func TestE2E_Formats(t *testing.T) {
 		}
 		var s shownSeason
 		eventuallyEvery(t, 300*time.Millisecond, format+" ends", func() bool {
-			return p.admin.call(t.Context(), http.MethodGet, league+"/seasons/1", nil, &s) == nil && s.Status == "finished"
+			return p.admin.Call(t.Context(), http.MethodGet, league+"/seasons/1", nil, &s) == nil && s.Status == "finished"
 		})
 		var podium []string
 		for _, row := range s.Podium[:min(len(f.podium), len(s.Podium))] {

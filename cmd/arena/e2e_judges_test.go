@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
 
@@ -166,7 +167,7 @@ func TestE2E_Judges(t *testing.T) {
 		LongerRate float64 `json:"longer_rate"`
 		Agreement  float64
 	}
-	p.call(newClient(p.url, ""), http.MethodGet, "/v1/leagues/poems/judge", nil, &health)
+	p.call(apiclient.New(p.url, ""), http.MethodGet, "/v1/leagues/poems/judge", nil, &health)
 	if health.Kind != "panel" || health.Verdicts != 2 || health.FlipRate < 0.3 || health.FlipRate > 0.4 || health.LongerRate < 0.8 || health.Agreement != 0 {
 		t.Errorf("health of the panel: %+v", health)
 	}
@@ -199,21 +200,21 @@ func (p *process) voteFor(match, begins string) {
 		Criteria string
 		Entries  []struct{ Label, Text string }
 	}
-	anyone := newClient(p.url, "")
+	anyone := apiclient.New(p.url, "")
 	p.call(anyone, http.MethodGet, "/v1/matches/"+match+"/ballot", nil, &ballot)
 	right, wrong := ballot.Entries[0], ballot.Entries[1]
 	if !strings.HasPrefix(right.Text, begins) {
 		right, wrong = wrong, right
 	}
 	path := "/v1/matches/" + match + "/votes"
-	vote := func(c *client, better string) {
+	vote := func(c *apiclient.Client, better string) {
 		p.call(c, http.MethodPost, path, map[string]any{"round": ballot.Round, "better": better}, nil)
 	}
-	browser := func() *client {
-		c := newClient(p.url, "")
+	browser := func() *apiclient.Client {
+		c := apiclient.New(p.url, "")
 		jar, err := cookiejar.New(nil)
 		must(p.t, err)
-		c.http.Jar = jar
+		c.HTTP.Jar = jar
 		return c
 	}
 	first, second := browser(), browser()

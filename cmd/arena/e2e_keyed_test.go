@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 )
@@ -14,7 +15,7 @@ import (
 // keyed is an agent that has to prove its key before it plays.
 type keyed struct {
 	p                   *process
-	owner               *client
+	owner               *apiclient.Client
 	id, name, challenge string
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -84,7 +85,7 @@ type process struct {
 	url     string
 	local   string // of this very node
 	metrics string
-	admin   *client
+	admin   *apiclient.Client
 	exited  chan error
 }
 
@@ -148,7 +149,7 @@ func (p *process) readReady(path string) {
 		return err == nil && json.Unmarshal(data, &r) == nil
 	})
 	p.url, p.local, p.metrics = r.URL, r.LocalURL, r.MetricsURL
-	p.admin = newClient(p.url, e2eAdmin)
+	p.admin = apiclient.New(p.url, e2eAdmin)
 }
 
 // stop ends the process with SIGTERM and checks that it ends well.
@@ -201,36 +202,36 @@ func eventuallyEvery(t *testing.T, pause time.Duration, what string, cond func()
 }
 
 // call calls the API and fails the test on any error.
-func (p *process) call(c *client, method, path string, in, out any) {
+func (p *process) call(c *apiclient.Client, method, path string, in, out any) {
 	p.t.Helper()
-	must(p.t, c.call(p.t.Context(), method, path, in, out))
+	must(p.t, c.Call(p.t.Context(), method, path, in, out))
 }
 
 // refused calls the API and wants a problem with this status and code.
-func (p *process) refused(c *client, method, path string, in any, status int, code string) problem {
+func (p *process) refused(c *apiclient.Client, method, path string, in any, status int, code string) apiclient.Problem {
 	p.t.Helper()
-	var refusal *problem
-	err := c.call(p.t.Context(), method, path, in, nil)
+	var refusal *apiclient.Problem
+	err := c.Call(p.t.Context(), method, path, in, nil)
 	if !errors.As(err, &refusal) || refusal.Status != status || refusal.Code != code {
 		p.t.Errorf("%s %s with %.200s: got %.500s, want %d %s", method, path, fmt.Sprint(in), fmt.Sprint(err), status, code)
-		return problem{}
+		return apiclient.Problem{}
 	}
 	return *refusal
 }
 
 // owner signs up.
-func (p *process) owner(name string) *client {
+func (p *process) owner(name string) *apiclient.Client {
 	p.t.Helper()
 	var o struct{ Token string }
-	p.call(newClient(p.url, ""), http.MethodPost, "/v1/owners", map[string]any{"name": name}, &o)
-	return p.admin.as(o.Token)
+	p.call(apiclient.New(p.url, ""), http.MethodPost, "/v1/owners", map[string]any{"name": name}, &o)
+	return p.admin.As(o.Token)
 }
 
 // contestant is a fake agent, registered under an owner of its own.
 type contestant struct {
 	*protocoltest.Agent
 	id    string
-	owner *client
+	owner *apiclient.Client
 }
 
 func (p *process) contestant(name string, play func(protocoltest.Request) protocoltest.Behaviour, leagues ...string) *contestant {

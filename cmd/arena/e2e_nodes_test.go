@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
@@ -48,7 +49,7 @@ func (c *cluster) serve() *process {
 	c.t.Helper()
 	p := serve(c.t, c.dir, c.env...)
 	p.url = p.local
-	p.admin = newClient(p.url, e2eAdmin)
+	p.admin = apiclient.New(p.url, e2eAdmin)
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
@@ -153,5 +154,5 @@ func checkDeliveries(p *process, a *contestant, n int) {
 		p.t.Errorf("deliveries are %+v", list.Items)
 	}
 	p.refused(p.owner("a stranger"), http.MethodGet, "/v1/agents/"+a.id+"/deliveries", nil, 404, "not_found")
-	p.refused(newClient(p.url, ""), http.MethodGet, "/v1/agents/"+a.id+"/deliveries", nil, 401, "unauthorized")
+	p.refused(apiclient.New(p.url, ""), http.MethodGet, "/v1/agents/"+a.id+"/deliveries", nil, 401, "unauthorized")
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // The real server and an outside issuer: a person becomes an owner, another
@@ -50,14 +52,14 @@ func TestE2E_Outside(t *testing.T) {
 		Name    string
 		OwnerID string `json:"owner_id"`
 	}
-	kim := newClient(p.url, token(nil))
+	kim := apiclient.New(p.url, token(nil))
 	p.call(kim, http.MethodGet, "/v1/me", nil, &me)
 	if me.Scope != "owner" || me.Name != "Kim" || me.OwnerID == "" {
 		t.Errorf("%+v", me)
 	}
 	p.refused(kim, http.MethodGet, "/v1/admin/status", nil, 403, "forbidden")
-	boss := kim.as(token(jwt.MapClaims{"sub": "u-2", "realm_access": map[string]any{"roles": []string{"boss"}}}))
+	boss := kim.As(token(jwt.MapClaims{"sub": "u-2", "realm_access": map[string]any{"roles": []string{"boss"}}}))
 	p.call(boss, http.MethodGet, "/v1/admin/status", nil, nil)
-	p.refused(kim.as(token(jwt.MapClaims{"aud": "other"})), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
-	p.refused(kim.as(token(jwt.MapClaims{"exp": time.Now().Unix() - 60})), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
+	p.refused(kim.As(token(jwt.MapClaims{"aud": "other"})), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
+	p.refused(kim.As(token(jwt.MapClaims{"exp": time.Now().Unix() - 60})), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
 }

@@ -42,7 +42,7 @@ func TestE2E_FourProtocols(t *testing.T) {
 		must(t, err)
 		base := ""
 		if a.Protocol == agents.Agora {
-			r, err := agora.FreshBase(t.Context(), p.url, id, p.admin.token)
+			r, err := agora.FreshBase(t.Context(), p.url, id, p.admin.Token)
 			must(t, err)
 			base = r.Base
 		}

@@ -69,10 +69,10 @@ func TestE2E_Record(t *testing.T) {
 		ID string `json:"match_id"`
 	}
 	p.call(p.admin, http.MethodPost, "/v1/matches", map[string]any{"league": "quiz", "agents": []string{ada.id, bob.id}, "starts_at": next}, &m)
-	p.refused(p.admin.as(""), http.MethodGet, "/v1/matches/"+m.ID+"/record", nil, http.StatusConflict, "conflict")
+	p.refused(p.admin.As(""), http.MethodGet, "/v1/matches/"+m.ID+"/record", nil, http.StatusConflict, "conflict")
 	p.call(p.admin, http.MethodPost, "/v1/matches/"+m.ID+"/cancel", nil, nil)
-	p.refused(p.admin.as(""), http.MethodGet, "/v1/matches/"+m.ID+"/record", nil, http.StatusConflict, "conflict")
-	p.refused(p.admin.as(""), http.MethodGet, "/v1/matches/m_none/record", nil, http.StatusNotFound, "not_found")
+	p.refused(p.admin.As(""), http.MethodGet, "/v1/matches/"+m.ID+"/record", nil, http.StatusConflict, "conflict")
+	p.refused(p.admin.As(""), http.MethodGet, "/v1/matches/m_none/record", nil, http.StatusNotFound, "not_found")
 }
 
 // checkReceipts checks that a receipt is one and the same in the record, in

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/sdk/go/arenaagent"
 	"github.com/agora-arena/arena/sdk/go/arenaagent/envelope"
 	"github.com/agora-arena/arena/store/storetest"
@@ -116,6 +117,6 @@ func TestE2E_Relay(t *testing.T) {
 
 func (p *process) relayGet(path string) (json.RawMessage, error) {
 	var raw json.RawMessage
-	err := newClient(p.url, "").call(p.t.Context(), http.MethodGet, "/relay"+path, nil, &raw)
+	err := apiclient.New(p.url, "").Call(p.t.Context(), http.MethodGet, "/relay"+path, nil, &raw)
 	return raw, err
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"
@@ -231,12 +232,12 @@ func (p *process) heard(ctx context.Context, task *arenaagent.Task) { p.heardOf(
 // round, or ctx ends. An event that is still on its way when the last answer
 // comes is of a round that is over (threat E5).
 func (p *process) heardOf(ctx context.Context, task *arenaagent.Task, seats int) {
-	arena := newClient(p.url, "")
+	arena := apiclient.New(p.url, "")
 	ask := time.NewTicker(10 * time.Millisecond)
 	defer ask.Stop()
 	for thinkers := map[string]bool{}; len(thinkers) < seats && ctx.Err() == nil; <-ask.C {
 		var log struct{ Items []event }
-		if err := arena.call(ctx, http.MethodGet, "/v1/matches/"+task.MatchID+"/events?limit=1000", nil, &log); err != nil && ctx.Err() == nil {
+		if err := arena.Call(ctx, http.MethodGet, "/v1/matches/"+task.MatchID+"/events?limit=1000", nil, &log); err != nil && ctx.Err() == nil {
 			p.t.Error(err)
 			return
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
 )
@@ -206,7 +207,7 @@ func checkTokens(p *process, match string, agents ...*contestant) {
 					p.t.Errorf("claim %s differs (-want +got):\n%s", name, diff)
 				}
 			}
-			p.refused(newClient(p.url, r.Token()), http.MethodGet, "/v1/me", nil, http.StatusUnauthorized, "unauthorized")
+			p.refused(apiclient.New(p.url, r.Token()), http.MethodGet, "/v1/me", nil, http.StatusUnauthorized, "unauthorized")
 		}
 	}
 	if len(jtis) != 6 {
@@ -357,7 +358,7 @@ func TestE2E_BadInput(t *testing.T) {
 	line := []byte(`{"description":"q","answer":"a"}` + "\n")
 	many := p.refused(p.admin, http.MethodPost, "/v1/packs?format=jsonl&name=many", bytes.Repeat([]byte("{}\n"), 1_000_000), 413, "too_large")
 	huge := p.refused(p.admin, http.MethodPost, "/v1/packs?format=jsonl&name=huge", bytes.Repeat(line, 3_200_000), 413, "too_large")
-	for _, r := range []problem{many, huge} {
+	for _, r := range []apiclient.Problem{many, huge} {
 		if !strings.ContainsAny(r.Detail, "0123456789") {
 			t.Errorf("the limit is not named: %s", r.Detail)
 		}
@@ -367,8 +368,8 @@ func TestE2E_BadInput(t *testing.T) {
 	}, 422, "invalid")
 	p.refused(p.admin, http.MethodPost, "/v1/matches", map[string]any{"league": "trivia", "agents": []string{ada.id}}, 422, "invalid")
 	p.refused(ada.owner, http.MethodPost, "/v1/matches", map[string]any{"league": "trivia", "agents": []string{ada.id, ada.id}}, 403, "forbidden")
-	p.refused(newClient(p.url, "wrong"), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
-	p.refused(newClient(p.url, ""), http.MethodGet, "/v1/nothing", nil, 404, "not_found")
+	p.refused(apiclient.New(p.url, "wrong"), http.MethodGet, "/v1/me", nil, 401, "unauthorized")
+	p.refused(apiclient.New(p.url, ""), http.MethodGet, "/v1/nothing", nil, 404, "not_found")
 }
 
 // Three failed health checks pause an agent, two good ones resume it.

@@ -160,7 +160,7 @@ func TestE2E_MCP_waits(t *testing.T) {
 
 	// Over the real program's standard input and output, as a host starts it.
 	cmd := exec.CommandContext(t.Context(), buildArena(t), "mcp")
-	cmd.Env = append(os.Environ(), "ARENA_URL="+p.url, "ARENA_TOKEN="+ada.owner.token)
+	cmd.Env = append(os.Environ(), "ARENA_URL="+p.url, "ARENA_TOKEN="+ada.owner.Token)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	m := connect(t, &mcp.CommandTransport{Command: cmd})

@@ -124,6 +124,7 @@ func rooms() []room {
 			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
 			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
 		},
+		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package apiclient
 
 import (
 	"bytes"
@@ -10,26 +10,27 @@ import (
 	"strings"
 )
 
-// client calls the arena's own API, as any program outside would.
-type client struct {
-	base  string // "http://127.0.0.1:8080"
-	token string // bearer; "" for none
-	http  *http.Client
+// Client calls the API of one arena with one bearer token.
+type Client struct {
+	Base  string // "http://127.0.0.1:8080"
+	Token string // bearer; "" for none
+	HTTP  *http.Client
 }
 
-func newClient(base, token string) *client {
-	return &client{base: base, token: token, http: &http.Client{}}
+// New returns a client with an http.Client of its own.
+func New(base, token string) *Client {
+	return &Client{Base: base, Token: token, HTTP: &http.Client{}}
 }
 
-// as gives the same client with another token.
-func (c *client) as(token string) *client {
+// As returns a copy of the client with another token.
+func (c *Client) As(token string) *Client {
 	other := *c
-	other.token = token
+	other.Token = token
 	return &other
 }
 
-// problem is an answer of the API that is not the wanted one (RFC 9457).
-type problem struct {
+// Problem is an error response of the API (RFC 9457).
+type Problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
@@ -39,7 +40,8 @@ type problem struct {
 	} `json:"errors"`
 }
 
-func (p *problem) Error() string {
+// Error returns status, code, detail and the fields that are wrong.
+func (p *Problem) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d %s: %s", p.Status, p.Code, p.Detail)
 	for _, e := range p.Errors {
@@ -48,9 +50,9 @@ func (p *problem) Error() string {
 	return s.String()
 }
 
-// call sends in as JSON (nil for no body; []byte as it is) and decodes a 2xx
-// answer into out (nil to drop it). Another answer is a *problem.
-func (c *client) call(ctx context.Context, method, path string, in, out any) error {
+// Call sends in as JSON (nil: no body; []byte: as it is, as text) and decodes a
+// 2xx response into out (nil: drops it). Any other response is a *Problem.
+func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	switch in := in.(type) {
 	case nil:
@@ -63,7 +65,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		}
 		body = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -73,10 +75,10 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 			req.Header.Set("Content-Type", "text/plain")
 		}
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -86,7 +88,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		p := &problem{Status: resp.StatusCode}
+		p := &Problem{Status: resp.StatusCode}
 		if json.Unmarshal(data, p) != nil {
 			p.Detail = string(data)
 		}
