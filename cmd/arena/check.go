@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -171,7 +170,7 @@ func newLocalKeys(ctx context.Context, addr, issuer string) (*localKeys, error) 
 	k := &localKeys{issuer: cmp.Or(issuer, "http://"+l.Addr().String()), served: make(chan error, 1)}
 	for _, keys := range []**token.Keys{&k.signer, &k.stranger} {
 		if *keys, err = token.New(ctx, token.Options{
-			Store: &memoryKeys{}, Issuer: k.issuer, Alg: token.ES256, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Store: &token.MemoryStore{}, Issuer: k.issuer, Alg: token.ES256, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		}); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -204,7 +203,7 @@ const (
 // exist.
 func (s *server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
 	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
-	stranger, err := token.New(ctx, token.Options{Store: &memoryKeys{}, Issuer: s.url, Alg: token.ES256, Now: time.Now, Logger: s.log})
+	stranger, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: token.ES256, Now: time.Now, Logger: s.log})
 	if err != nil {
 		return found, err
 	}
@@ -249,33 +248,4 @@ func (s *server) recheck(ctx context.Context, now time.Time) error {
 		s.log.InfoContext(ctx, "agent checked in full", "agent_id", agent.ID, "version", agent.Version, "passed", found.Passed)
 	}
 	return nil
-}
-
-// memoryKeys keeps signing keys for as long as the process runs.
-type memoryKeys struct {
-	mu   sync.Mutex
-	keys []arena.SigningKey
-}
-
-// SigningKeys gives all keys.
-func (m *memoryKeys) SigningKeys(context.Context) ([]arena.SigningKey, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return append([]arena.SigningKey(nil), m.keys...), nil
-}
-
-// AddSigningKey adds a key; nothing retires here.
-func (m *memoryKeys) AddSigningKey(_ context.Context, k arena.SigningKey, _ map[string]time.Time) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.keys = append(m.keys, k)
-	return nil
-}
-
-// FirstSigningKey adds a key when there is none.
-func (m *memoryKeys) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
-	if have, _ := m.SigningKeys(ctx); len(have) > 0 {
-		return have, nil
-	}
-	return []arena.SigningKey{k}, m.AddSigningKey(ctx, k, nil)
 }
