@@ -14,5 +14,5 @@
 // differ in the last digit shown. Programs of strangers run in
 // scoring/sandbox, which counts their steps. It imports arena, that room, the
 // strict JSON decoder, the standard library and Unicode normalisation;
-// arena/runner, league and cmd/arena may import it.
+// arena/runner, league and arena/server may import it.
 package scoring

@@ -133,15 +133,15 @@ func (c *BenchEventsCmd) arena(app *App, people *crowdProcess, f *eventFigures) 
 	}
 	tokens := make([]string, c.Agents)
 	for i, a := range w.agents {
-		tokens[i], err = w.keys.Sign(arena.TaskClaims{AgentID: a, MatchID: match, Round: 1, ExpiresAt: time.Now().Add(10 * time.Minute)})
+		tokens[i], err = w.Keys.Sign(arena.TaskClaims{AgentID: a, MatchID: match, Round: 1, ExpiresAt: time.Now().Add(10 * time.Minute)})
 		if err != nil {
 			return fmt.Errorf("sign: %w", err)
 		}
 	}
-	count := func() uint64 { return w.hub.Stats().Accepted }
-	base := w.localURL() + "/v1/stream"
+	count := func() uint64 { return w.Hub.Stats().Accepted }
+	base := w.LocalURL() + "/v1/stream"
 	f.Delay, f.PerSecond, f.CPUMicros, err = c.both(people, base+"?batch=1&match="+match, base, tokens, count)
-	if stats := w.hub.Stats(); len(stats.Refused) > 0 {
+	if stats := w.Hub.Stats(); len(stats.Refused) > 0 {
 		err = errors.Join(err, fmt.Errorf("events were refused: %v", stats.Refused))
 	}
 	return err

@@ -167,7 +167,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	admin := apiclient.New(s.url, s.adminToken)
+	admin := apiclient.New(s.URL(), s.admin)
 	league := benchLeague{slug: slug, rounds: l.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
 	if l.Seats == 2 {
 		league.format, league.minSeats, league.maxSeats = "ladder", 2, 2
@@ -176,7 +176,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 	if err != nil {
 		return err
 	}
-	events, err := watchLeague(ctx, s.url, slug)
+	events, err := watchLeague(ctx, s.URL(), slug)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 	}
 	return profiled(c.Profile, func() error {
 		time.Sleep(time.Until(start) - 50*time.Millisecond)
-		began, cpu, database, allocated, commits := start, cpuTime(), familyCPU(c.PID), allocations(), s.store.CommitStats().Commits
+		began, cpu, database, allocated, commits := start, cpuTime(), familyCPU(c.PID), allocations(), s.Store.CommitStats().Commits
 		ends := newEnds(events)
 		for range l.Matches {
 			if err := ends.await(); err != nil {
@@ -202,7 +202,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		l.DBCPUMicros = float64((familyCPU(c.PID) - database).Microseconds()) / l.seatRounds()
 		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
 		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
-		l.Commits = s.store.CommitStats().Commits - commits
+		l.Commits = s.Store.CommitStats().Commits - commits
 		l.Written = gun(sent.take())
 		l.Gun, err = agents.report(ctx, l.Seats)
 		return err

@@ -79,7 +79,7 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, drop(context.WithoutCancel(app.Ctx))) }()
-	s, stop, err := benchServer(app.Ctx, database)
+	s, stop, err := benchServer(app.Ctx, database, nil)
 	if err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.C
 
 // fill makes a league, its agents and what they have played, unless that was
 // kept. It gives the agents.
-func (c *BenchReadsCmd) fill(app *App, s *server) (ids []string, err error) {
+func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	if c.Kept != "" {
 		for p := (arena.Page{Limit: 100}); ; {
-			agents, next, err := s.store.Agents(app.Ctx, arena.AgentFilter{League: benchSlug}, p)
+			agents, next, err := s.Store.Agents(app.Ctx, arena.AgentFilter{League: benchSlug}, p)
 			for _, a := range agents {
 				ids = append(ids, a.ID)
 			}
@@ -140,7 +140,7 @@ func (c *BenchReadsCmd) fill(app *App, s *server) (ids []string, err error) {
 	settings := benchSettings()
 	settings.Format, settings.MinSeats, settings.MaxSeats, settings.Rated = arena.FormatLadder, 2, 2, true
 	l := arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: settings, CreatedAt: now}
-	if err := s.store.CreateLeague(app.Ctx, l); err != nil {
+	if err := s.Store.CreateLeague(app.Ctx, l); err != nil {
 		return nil, err
 	}
 	ids, err = benchPeople(app.Ctx, s, c.Agents, []string{"http://127.0.0.1:9/agora"}, benchSlug)
@@ -153,21 +153,21 @@ func (c *BenchReadsCmd) fill(app *App, s *server) (ids []string, err error) {
 	}
 	defer shown.end()
 	began := now.Add(-time.Duration(c.Matches) * time.Second)
-	return ids, s.store.Fill(app.Ctx, store.Fill{League: benchSlug, Agents: ids, Matches: c.Matches, Events: c.Events, From: began}, func(done, all int) {
+	return ids, s.Store.Fill(app.Ctx, store.Fill{League: benchSlug, Agents: ids, Matches: c.Matches, Events: c.Events, From: began}, func(done, all int) {
 		shown.show(store.CopyProgress{Table: "matches", Done: int64(done), Total: int64(all)})
 	})
 }
 
 // read reads every kind of page again and again, each time of another agent or
 // match.
-func (c *BenchReadsCmd) read(ctx context.Context, s *server, ids []string, f *readFigures) error {
+func (c *BenchReadsCmd) read(ctx context.Context, s *benchNode, ids []string, f *readFigures) error {
 	agent := func(i int) string { return ids[i*7%len(ids)] }
 	match := func(i int) string { return fmt.Sprintf("m_%010d", i*7919%c.Matches) }
 	fixed := func(path string) func(int) string { return func(int) string { return path } }
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	get := func(path string) (body []byte, took time.Duration, err error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+path, nil)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -9,14 +9,39 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/server"
 )
+
+// benchNode is a node in this process with the parts that benchmarks measure.
+type benchNode struct {
+	*server.Server
+	server.Parts
+
+	admin string // token
+}
+
+// newBenchNode makes a node with these settings that counts no requests by
+// address.
+func newBenchNode(ctx context.Context, settings map[string]string, o server.Options) (*benchNode, error) {
+	cfg, err := server.Load(server.Sources{Flags: settings})
+	if err != nil {
+		return nil, err
+	}
+	o.NoLimits, o.Spectators = true, 1<<20
+	s, err := server.New(ctx, cfg, slog.New(slog.DiscardHandler), o)
+	if err != nil {
+		return nil, err
+	}
+	n := &benchNode{Server: s, Parts: s.Parts()}
+	n.admin, _ = s.AdminToken()
+	return n, nil
+}
 
 // benchServer runs a whole node on a database ("": SQLite in a temporary
 // folder) whose own jobs do nothing meanwhile. drivers may change what speaks
 // to agents. stop ends it.
-func benchServer(ctx context.Context, database string, drivers ...func(map[string]runner.Driver)) (s *server, stop func() error, err error) {
+func benchServer(ctx context.Context, database string, drivers func(map[string]runner.Driver)) (s *benchNode, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("folder for the database: %w", err)
@@ -29,14 +54,10 @@ func benchServer(ctx context.Context, database string, drivers ...func(map[strin
 	if database == "" {
 		database = "sqlite:" + filepath.Join(dir, "arena.db")
 	}
-	cfg, err := Load(Sources{Flags: map[string]string{
+	if s, err = newBenchNode(ctx, map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 		"ARENA_DATABASE_URL": database, "ARENA_SPECTATORS": "1000000", "ARENA_HEALTH_INTERVAL": "1h", "ARENA_ADMIN_TOKEN": "bench-admin-token-of-this-run",
-	}})
-	if err != nil {
-		return nil, nil, err
-	}
-	if s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20, drivers: drivers}); err != nil {
+	}, server.Options{Drivers: drivers}); err != nil {
 		return nil, nil, err
 	}
 	running, cancel := context.WithCancel(ctx)
@@ -51,7 +72,7 @@ func benchServer(ctx context.Context, database string, drivers ...func(map[strin
 // benchArena is a whole node with agents in another process.
 type benchArena struct {
 	agents *benchAgents
-	server *server
+	server *benchNode
 	stop   func() error
 }
 
@@ -60,7 +81,7 @@ func startBenchArena(app *App, database string, agents int, league string, flags
 	if err != nil {
 		return nil, err
 	}
-	s, stop, err := benchServer(app.Ctx, database)
+	s, stop, err := benchServer(app.Ctx, database, nil)
 	if err != nil {
 		return nil, errors.Join(err, a.stop())
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/apiclient"
 )
 
@@ -133,7 +132,7 @@ func (f soakFigures) table() string {
 type soak struct {
 	cmd     *BenchSoakCmd
 	app     *App
-	server  *server
+	server  *benchNode
 	admin   *apiclient.Client
 	fleet   hostileHello
 	figures soakFigures
@@ -164,16 +163,12 @@ func (s *soak) run(ctx context.Context) (err error) {
 		return fmt.Errorf("folder for the database: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ARCHIVE_AFTER": "30s", "ARENA_SHUTDOWN_GRACE": "5s",
-	}})
-	if err != nil {
-		return err
-	}
 	// Four addresses of this machine stand for all; an agent that answered 429
 	// is back soon, to do it again.
-	s.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20, rateLimitPause: time.Second})
+	s.server, err = newBenchNode(ctx, map[string]string{
+		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
+		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ARCHIVE_AFTER": "30s", "ARENA_SHUTDOWN_GRACE": "5s",
+	}, server.Options{RateLimitPause: time.Second})
 	if err != nil {
 		return err
 	}
@@ -184,7 +179,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 		stop()
 		err = errors.Join(err, <-served)
 	}()
-	s.admin = apiclient.New(s.server.url, s.server.adminToken)
+	s.admin = apiclient.New(s.server.URL(), s.server.admin)
 	agents, err := s.startFleet()
 	if err != nil {
 		return err
@@ -199,7 +194,7 @@ func (s *soak) startFleet() (stop func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(s.app.Ctx, self, "bench", "hostile", "--stream", s.server.url+"/v1/stream", fmt.Sprint(s.cmd.Honest), fmt.Sprint(s.cmd.Hostile)) //nolint:gosec // this very program
+	cmd := exec.CommandContext(s.app.Ctx, self, "bench", "hostile", "--stream", s.server.URL()+"/v1/stream", fmt.Sprint(s.cmd.Honest), fmt.Sprint(s.cmd.Hostile)) //nolint:gosec // this very program
 	cmd.Stderr = s.app.Stderr
 	stdin, err := cmd.StdinPipe() // its end tells the agents to end
 	if err != nil {

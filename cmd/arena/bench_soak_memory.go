@@ -113,10 +113,10 @@ func (f soakFigures) memoryTable() string {
 // state is what the process holds now. Nothing is collected for it: what the
 // server does not give back by itself counts.
 func (s *soak) state() soakState {
-	streams := s.server.hub.Stats()
+	streams := s.server.Hub.Stats()
 	held := soakState{
-		Resident: residentMemory(), Live: int64(liveBytes()), Streams: int64(streams.Tails + streams.Pages), //nolint:gosec // G115: far below 2^63
-		Archives: int64(s.server.store.ArchiveCache()), Seats: streams.Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
+		Resident: residentMemory(), Live: int64(liveMemory()), Streams: int64(streams.Tails + streams.Pages), //nolint:gosec // G115: far below 2^63
+		Archives: int64(s.server.Store.ArchiveCache()), Seats: streams.Seats, Goroutines: runtime.NumGoroutine(), Files: openFiles(),
 	}
 	held.Bytes = heldMemory()
 	held.Runtime = runtimeMemory()
@@ -172,7 +172,7 @@ func (s *soak) calm(ctx context.Context) error {
 // pages takes what SQLite keeps of pages. Not while the server is watched: it
 // uses every connection.
 func (s *soak) pages(ctx context.Context, bytes *int64) error {
-	n, err := s.server.store.PageBytes(ctx)
+	n, err := s.server.Store.PageBytes(ctx)
 	*bytes = int64(n)
 	return err
 }
@@ -184,7 +184,7 @@ func (s *soak) watch(ctx context.Context, limit time.Duration, back func(now soa
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for second := 0; ; second++ {
-		s.server.client.CloseIdle() // the next health checks make them again
+		s.server.Client.CloseIdle() // the next health checks make them again
 		now, after := s.state(), time.Since(began)
 		if second > 0 && second%15 == 0 {
 			s.say(fmt.Sprintf("  %3.0f s: %4d MiB, of it outside Go %4d, Go's %4d, live %4d", after.Seconds(),

@@ -47,7 +47,7 @@ func (s *soak) play(ctx context.Context) (err error) {
 	defer func() { stopWatching(); watchers.Wait() }()
 	failed := make(chan error, 8)
 	for _, league := range []string{soakCalm, soakDuels, soakMixed} {
-		events, err := watchLeague(watching, s.server.url, league)
+		events, err := watchLeague(watching, s.server.URL(), league)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *soak) play(ctx context.Context) (err error) {
 func (s *soak) warm(ctx context.Context, crowd *crowdProcess, tables []soakTable, failed chan error) error {
 	few := max(1, min(100, s.cmd.Spectators/10))
 	s.say(fmt.Sprintf("one match of each before %d spectators, for a start …", few))
-	if _, err := crowd.do(crowdOrder{Do: "watch", Group: "first", URL: s.server.url + "/v1/stream?league=" + soakDuels, Count: few}); err != nil {
+	if _, err := crowd.do(crowdOrder{Do: "watch", Group: "first", URL: s.server.URL() + "/v1/stream?league=" + soakDuels, Count: few}); err != nil {
 		return err
 	}
 	if err := s.tables(ctx, tables[1:], func() bool { return false }, failed); err != nil {
@@ -187,7 +187,7 @@ func (s *soak) load(ctx context.Context, crowd *crowdProcess, tables []soakTable
 		return err
 	}
 	s.say(fmt.Sprintf("%d spectators come …", s.cmd.Spectators))
-	stream := s.server.url + "/v1/stream?"
+	stream := s.server.URL() + "/v1/stream?"
 	frozen := max(1, s.cmd.Spectators/200)
 	roaming := s.cmd.Spectators / 10
 	groups := []crowdOrder{

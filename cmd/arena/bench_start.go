@@ -106,18 +106,18 @@ func (c *BenchStartCmd) bare(ctx context.Context, agents *benchAgents) (spread, 
 
 // arena starts matches through the whole server.
 func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league string, f *startFigures) (err error) {
-	s, stop, err := benchServer(ctx, c.DB)
+	s, stop, err := benchServer(ctx, c.DB, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	admin := apiclient.New(s.url, s.adminToken)
+	admin := apiclient.New(s.URL(), s.admin)
 	bench := benchLeague{slug: league, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2}
 	ids, err := bench.prepare(ctx, admin, agents)
 	if err != nil {
 		return err
 	}
-	events, err := watchLeague(ctx, s.url, bench.slug)
+	events, err := watchLeague(ctx, s.URL(), bench.slug)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 		return err
 	}
 	var delays, commits []float64
-	before := s.store.CommitStats().Commits
+	before := s.Store.CommitStats().Commits
 	var used time.Duration
 	for i := range c.Matches {
 		began, cpu := time.Now(), cpuTime()
@@ -144,13 +144,13 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 		}
 		delays = append(delays, delay)
 		began = time.Now()
-		if _, err := s.store.ClaimTick(ctx, league, began.Add(time.Duration(i)*time.Millisecond)); err != nil { // each its own row
+		if _, err := s.Store.ClaimTick(ctx, league, began.Add(time.Duration(i)*time.Millisecond)); err != nil { // each its own row
 			return err
 		}
 		commits = append(commits, float64(time.Since(began))/1e6)
 	}
 	f.Start, f.Commit = shares(delays), shares(commits)
-	f.Commits = float64(s.store.CommitStats().Commits-before)/float64(c.Matches) - 1 // less the bare one
+	f.Commits = float64(s.Store.CommitStats().Commits-before)/float64(c.Matches) - 1 // less the bare one
 	f.CPUMilli = float64(used) / 1e6 / float64(c.Matches)
 	return nil
 }

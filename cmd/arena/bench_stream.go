@@ -193,8 +193,8 @@ func (b *streamBench) onArena(w *benchWorld, agent string) (*benchTarget, error)
 		query += "&batch=1"
 	}
 	return &benchTarget{
-		match: match, url: w.localURL() + query, seq: seq,
-		publish: func(events []arena.Event) error { w.hub.Publish(benchSlug, events...); return nil },
+		match: match, url: w.LocalURL() + query, seq: seq,
+		publish: func(events []arena.Event) error { w.Hub.Publish(benchSlug, events...); return nil },
 	}, nil
 }
 
@@ -308,7 +308,7 @@ func (b *streamBench) frozen(w *benchWorld) error {
 	if _, err := b.crowd.do(crowdOrder{Do: "frozen", Group: "frozen", URL: t.url, Count: 1}); err != nil {
 		return err
 	}
-	closed := func() bool { return w.hub.Stats().Closes[stream.CloseSlow] > 0 }
+	closed := func() bool { return w.Hub.Stats().Closes[stream.CloseSlow] > 0 }
 	b.figures.Frozen, err = b.measure(t, loadFlat(), func(d time.Duration) bool {
 		return b.duration(d) && closed() || d > b.cmd.Duration+15*time.Second
 	})
@@ -332,11 +332,11 @@ func (b *streamBench) late(w *benchWorld) error {
 		return err
 	}
 	t.publish = func(events []arena.Event) error {
-		stored, err := w.store.AppendEvents(b.ctx, t.match, w.agents[2], events)
+		stored, err := w.Store.AppendEvents(b.ctx, t.match, w.agents[2], events)
 		for i := range stored { // what the commit took is not the stream's
 			stored[i].Body = benchEvent(t.match, 0).Body
 		}
-		w.hub.Publish(benchSlug, stored...)
+		w.Hub.Publish(benchSlug, stored...)
 		return err
 	}
 	for t.seq < lateLog {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/internal/apiclient"
@@ -82,14 +83,14 @@ func (c *BenchSweepCmd) Run(app *App) (err error) {
 	return err
 }
 
-func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agents *benchAgents, f *sweepFigures) error {
-	driver, err := aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now})
+func (c *BenchSweepCmd) sweep(ctx context.Context, s *benchNode, ids []string, agents *benchAgents, f *sweepFigures) error {
+	driver, err := aap.New(aap.Options{Client: s.Client, Sign: s.Keys.Sign, Now: time.Now})
 	if err != nil {
 		return err
 	}
 	sweeper, err := health.New(health.Options{
-		Store: ownAgents{s.store, ids}, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.hub, Canary: s.canary, Now: time.Now,
-		Workers: s.cfg.HealthWorkers, Spread: healthSpread(c.Interval),
+		Store: ownAgents{s.Store, ids}, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.Hub, Canary: s.Canary, Now: time.Now,
+		Workers: s.Config.HealthWorkers, Spread: server.HealthSpread(c.Interval),
 		Logger: slog.New(slog.DiscardHandler), Rand: mrand.New(mrand.NewPCG(1, 1)), //nolint:gosec // G404: the order of a sweep
 	})
 	if err != nil {
@@ -101,7 +102,7 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agen
 	if _, err := agents.report(ctx, 1); err != nil { // forget what came before
 		return err
 	}
-	cpu, commits := cpuTime(), s.store.CommitStats().Commits
+	cpu, commits := cpuTime(), s.Store.CommitStats().Commits
 	err = profiled(c.Profile, func() error {
 		r, err := sweeper.Sweep(ctx)
 		if err == nil && r.Failed > 0 {
@@ -111,7 +112,7 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agen
 		return err
 	})
 	used := cpuTime() - cpu
-	f.Commits = s.store.CommitStats().Commits - commits
+	f.Commits = s.Store.CommitStats().Commits - commits
 	f.Cores = used.Seconds() / c.Interval.Seconds()
 	f.CPUMicros = float64(used.Microseconds()) / float64(c.Agents)
 	var arrivals []int64
@@ -145,12 +146,12 @@ func (o ownAgents) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 
 // benchPeople makes active agents of leagues that share some endpoints, and
 // gives their ids.
-func benchPeople(ctx context.Context, s *server, n int, endpoints []string, leagues ...string) ([]string, error) {
+func benchPeople(ctx context.Context, s *benchNode, n int, endpoints []string, leagues ...string) ([]string, error) {
 	now := time.Now().UTC()
 	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: "bench", CreatedAt: now}
 	_, hash := token.NewSecret(token.OwnerSecretPrefix)
 	key := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: owner.ID, Scope: arena.ScopeOwner, Hash: hash, CreatedAt: now}
-	if err := s.store.CreateOwner(ctx, owner, key); err != nil {
+	if err := s.Store.CreateOwner(ctx, owner, key); err != nil {
 		return nil, err
 	}
 	ids := make([]string, n)
@@ -161,7 +162,7 @@ func benchPeople(ctx context.Context, s *server, n int, endpoints []string, leag
 		wg.Go(func() {
 			for i := range next {
 				ids[i] = arena.NewID(arena.AgentPrefix, now)
-				if err := s.store.CreateAgent(ctx, arena.Agent{
+				if err := s.Store.CreateAgent(ctx, arena.Agent{
 					ID: ids[i], OwnerID: owner.ID, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
 					Endpoint: endpoints[i%len(endpoints)], Leagues: leagues, CreatedAt: now, PassedAt: now,
 					Health: arena.Health{OK: true, Capabilities: leagues, MaxConcurrent: 1000},

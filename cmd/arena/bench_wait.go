@@ -58,7 +58,7 @@ func (c *BenchMatchCmd) wait(app *App) (err error) {
 	defer func() { err = errors.Join(err, b.stop()) }()
 	w := waiting{benchArena: b, slug: slug, profile: c.Profile, f: waitFigures{Matches: c.Waiting}}
 	league := benchLeague{slug: slug, rounds: 1, format: "ladder", minSeats: 2, maxSeats: 2, limit: waitLimit}
-	if w.ids, err = league.prepare(app.Ctx, apiclient.New(b.server.url, b.server.adminToken), b.agents); err != nil {
+	if w.ids, err = league.prepare(app.Ctx, apiclient.New(b.server.URL(), b.server.admin), b.agents); err != nil {
 		return err
 	}
 	f := &w.f
@@ -114,7 +114,7 @@ func heldNow() held {
 func (w *waiting) run(ctx context.Context, span time.Duration) (end waitEnd, err error) {
 	n := w.f.Matches
 	load := matchLoad{Matches: n, Seats: 2, Rounds: 1, span: span}
-	start, err := load.schedule(ctx, apiclient.New(w.server.url, w.server.adminToken), w.slug, w.ids)
+	start, err := load.schedule(ctx, apiclient.New(w.server.URL(), w.server.admin), w.slug, w.ids)
 	if err != nil {
 		return end, err
 	}
@@ -142,7 +142,7 @@ func (w *waiting) run(ctx context.Context, span time.Duration) (end waitEnd, err
 	if end.Bare = bare(); err != nil {
 		return end, err
 	}
-	if err := until(ctx, func() bool { return w.server.runner.Playing() == 0 }); err != nil {
+	if err := until(ctx, func() bool { return w.server.Runner.Playing() == 0 }); err != nil {
 		return end, err
 	}
 	return end, w.ended(ctx, load.ids, &end)
@@ -195,11 +195,11 @@ func (w *waiting) rest(before held, goroutines int) error {
 func (w *waiting) ended(ctx context.Context, matches []string, end *waitEnd) error {
 	var timers, closed []float64
 	for _, match := range matches {
-		answers, err := w.server.store.Answers(ctx, match)
+		answers, err := w.server.Store.Answers(ctx, match)
 		if err != nil {
 			return fmt.Errorf("read answers: %w", err)
 		}
-		rounds, err := w.server.store.Rounds(ctx, match)
+		rounds, err := w.server.Store.Rounds(ctx, match)
 		if err != nil {
 			return fmt.Errorf("read rounds: %w", err)
 		}

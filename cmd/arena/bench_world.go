@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -25,13 +24,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 )
 
 // benchWorld is a whole server whose matches the bench itself conducts: its
 // runner does not run, everything else does.
 type benchWorld struct {
-	*server
+	*benchNode
 	dir    string
 	agents []string
 	stop   func() error
@@ -49,24 +48,19 @@ func newBenchWorld(ctx context.Context, agents int, redis string) (_ *benchWorld
 			err = errors.Join(err, os.RemoveAll(w.dir))
 		}
 	}()
-	cfg, err := Load(Sources{Flags: map[string]string{
+	if w.benchNode, err = newBenchNode(ctx, map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(w.dir, "arena.db"), "ARENA_HEALTH_INTERVAL": "1h",
 		"ARENA_REDIS_URL": redis, "ARENA_SPECTATORS": "1000000", "ARENA_EVENT_RATE": "1000/s", "ARENA_EVENT_BURST": "10000", "ARENA_EVENT_MAX": "100000",
-	}})
-	if err != nil {
-		return nil, err
-	}
-	if w.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20}); err != nil {
+	}, server.Options{Passive: true}); err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	hub := make(chan error, 1)
-	go func() { hub <- w.hub.Run(running) }()
-	w.wg.Go(func() { _ = w.public.Serve(w.listener) }) // ends with ErrServerClosed
+	served := make(chan error, 1)
+	go func() { served <- w.Run(running) }()
 	w.stop = func() error {
 		stop()
-		return errors.Join(<-hub, w.Close(), os.RemoveAll(w.dir))
+		return errors.Join(<-served, os.RemoveAll(w.dir))
 	}
 	return w, w.people(ctx, agents)
 }
@@ -78,19 +72,19 @@ func (w *benchWorld) people(ctx context.Context, agents int) error {
 		o := arena.Owner{ID: arena.NewID("ow_", now), Name: fmt.Sprintf("owner %d", i), CreatedAt: now}
 		t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), OwnerID: o.ID, Scope: arena.ScopeOwner, CreatedAt: now}
 		copy(t.Hash[:], t.ID)
-		if err := w.store.CreateOwner(ctx, o, t); err != nil {
+		if err := w.Store.CreateOwner(ctx, o, t); err != nil {
 			return err
 		}
 		a := arena.Agent{
 			ID: arena.NewID("ag_", now), OwnerID: o.ID, OwnerName: o.Name, Name: fmt.Sprintf("agent %d", i), Protocol: "aap",
 			Endpoint: fmt.Sprintf("http://127.0.0.1:9/%d", i), CreatedAt: now,
 		}
-		if err := w.store.CreateAgent(ctx, a); err != nil {
+		if err := w.Store.CreateAgent(ctx, a); err != nil {
 			return err
 		}
 		w.agents = append(w.agents, a.ID)
 	}
-	return w.store.CreateLeague(ctx, arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: benchSettings(), CreatedAt: now})
+	return w.Store.CreateLeague(ctx, arena.League{Slug: benchSlug, Title: "Bench", Status: arena.LeagueOpen, Settings: benchSettings(), CreatedAt: now})
 }
 
 func benchSettings() arena.Settings {
@@ -111,21 +105,21 @@ func (w *benchWorld) match(ctx context.Context, agents ...string) (id string, se
 		m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: a, State: arena.SeatActive})
 	}
 	e := arena.Event{At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
-	if _, err := w.store.CreateMatch(ctx, m, e); err != nil {
+	if _, err := w.Store.CreateMatch(ctx, m, e); err != nil {
 		return "", 0, err
 	}
-	claimed, err := w.store.ClaimMatches(ctx, w.node, time.Hour, 1)
+	claimed, err := w.Store.ClaimMatches(ctx, w.Node, time.Hour, 1)
 	if err != nil || len(claimed) != 1 {
 		return "", 0, errors.Join(errors.New("the match cannot be claimed"), err)
 	}
 	m = claimed[0]
 	e.Type = arena.EventMatchStarted
-	if _, err := w.store.StartMatch(ctx, m.Lease, m.Seats, now, nil, []arena.Event{e}); err != nil {
+	if _, err := w.Store.StartMatch(ctx, m.Lease, m.Seats, now, nil, []arena.Event{e}); err != nil {
 		return "", 0, err
 	}
 	e.Type, e.Round = arena.EventRoundStarted, 1
 	r := arena.Round{No: 1, OpenedAt: now, Task: arena.Task{Description: "2+2?", Answers: []string{"4"}}}
-	stored, err := w.store.OpenRound(ctx, m.Lease, r, []arena.Event{e})
+	stored, err := w.Store.OpenRound(ctx, m.Lease, r, []arena.Event{e})
 	if err != nil {
 		return "", 0, err
 	}
@@ -178,6 +172,13 @@ func heldMemory() int64 {
 	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	rtmetrics.Read(s)
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()) //nolint:gosec // G115: far below 2^63
+}
+
+// liveMemory returns what the last collection left, in bytes.
+func liveMemory() uint64 {
+	s := []rtmetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	rtmetrics.Read(s)
+	return s[0].Value.Uint64()
 }
 
 // bareStream does the least that a server of WebSockets can do: one write for

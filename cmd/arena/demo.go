@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
@@ -84,10 +84,11 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if c.Verbose {
 		log = app.Logger(cfg)
 	}
-	s, err := newServer(app.Ctx, cfg, log, serverOptions{
-		limits:     &api.Limits{}, // everything comes from one address here
-		spectators: 10_000, ladderPause: 4 * time.Second, eliminationPause: 45 * time.Second,
-		rateLimitPause: time.Minute, relayDev: true,
+	s, err := server.New(app.Ctx, cfg, log, server.Options{
+		Version:    readBuildInfo().Version,
+		NoLimits:   true, // everything comes from one address here
+		Spectators: 10_000, LadderPause: 4 * time.Second, EliminationPause: 45 * time.Second,
+		RateLimitPause: time.Minute, RelayDev: true,
 	})
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if err == nil {
 		c.welcome(app, s, dir)
 		if c.ReadyFile != "" {
-			err = s.writeReadyFile(c.ReadyFile)
+			err = writeReadyFile(s, c.ReadyFile)
 		}
 	}
 	if err == nil {
@@ -126,12 +127,12 @@ func (c *DemoCmd) Run(app *App) (err error) {
 func (c *DemoCmd) pace() float64 { return 1 / c.Speed }
 
 // config is a server for this machine only, which may call agents on it.
-func (c *DemoCmd) config(app *App, dir string) (Config, error) {
+func (c *DemoCmd) config(app *App, dir string) (server.Config, error) {
 	secret, err := demoSecret(dir)
 	if err != nil {
-		return Config{}, err
+		return server.Config{}, err
 	}
-	cfg, err := Load(Sources{Environ: app.Environ, Flags: map[string]string{
+	cfg, err := server.Load(server.Sources{Environ: app.Environ, Flags: map[string]string{
 		"ARENA_ADDR":           c.Addr,
 		"ARENA_PUBLIC_URL":     "",
 		"ARENA_METRICS_ADDR":   "127.0.0.1:0",
@@ -141,11 +142,11 @@ func (c *DemoCmd) config(app *App, dir string) (Config, error) {
 		"ARENA_SHUTDOWN_GRACE": "3s", // who ends a demo does not want to wait for it
 	}})
 	if err != nil {
-		return Config{}, err
+		return server.Config{}, err
 	}
 	host, _, _ := strings.Cut(c.Addr, ":")
 	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && host != "localhost" {
-		return Config{}, fmt.Errorf("--addr is %s: the demo lets agents use this machine's own addresses, so it listens on 127.0.0.1 only", c.Addr)
+		return server.Config{}, fmt.Errorf("--addr is %s: the demo lets agents use this machine's own addresses, so it listens on 127.0.0.1 only", c.Addr)
 	}
 	return cfg, nil
 }
@@ -164,27 +165,29 @@ func demoSecret(dir string) (string, error) {
 	return secret, nil
 }
 
-func (c *DemoCmd) welcome(app *App, s *server, dir string) {
+func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 	kept := "nothing is kept; --data DIR keeps it"
 	if c.Data != "" {
 		kept = "kept in " + dir
 	}
+	admin, _ := s.AdminToken()
 	_, _ = fmt.Fprintf(app.Stdout, `
   Agora Arena is playing: %d agents in 5 leagues
 
     watch        %s
     admin token  %s
-    metrics      http://%s/metrics
+    metrics      %s
 
   %s. Ctrl-C ends it.
 
-`, c.Agents, s.url, s.adminToken, s.privateListener.Addr(), kept)
+`, c.Agents, s.URL(), admin, s.MetricsURL(), kept)
 }
 
 // populate makes the leagues and registers the agents through the API, as
 // hosts and owners would. What an earlier start made is kept.
-func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*agents.Fleet, error) {
-	admin := apiclient.New(s.localURL(), s.adminToken)
+func (c *DemoCmd) populate(ctx context.Context, s *server.Server, log *slog.Logger) (*agents.Fleet, error) {
+	secret, _ := s.AdminToken()
+	admin := apiclient.New(s.LocalURL(), secret)
 	if err := demoLeagues(ctx, admin); err != nil {
 		return nil, err
 	}
@@ -194,10 +197,10 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 	}
 	// The agents outlive the signal: open rounds want their answers.
 	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
-		Arena: s.localURL(), Leagues: demoSlugs(),
+		Arena: s.LocalURL(), Leagues: demoSlugs(),
 		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.pace(), Logger: log.With("component", "demo agents"),
 		Key: func(name string) ed25519.PrivateKey { // secret, and the same at each start
-			seed := sha256.Sum256([]byte(s.adminToken + "\n" + name))
+			seed := sha256.Sum256([]byte(secret + "\n" + name))
 			return ed25519.NewKeyFromSeed(seed[:])
 		},
 	})
@@ -213,11 +216,11 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 		ids[a.Name] = id
 		var r agora.Registered
 		if a.Protocol == agents.Agora {
-			if r, err = agora.FreshBase(ctx, s.localURL(), id, s.adminToken); err != nil {
+			if r, err = agora.FreshBase(ctx, s.LocalURL(), id, secret); err != nil {
 				return fleet, fmt.Errorf("secret base of demo agent %s: %w", a.Name, err)
 			}
 		}
-		if err := fleet.Joined(a.Name, id, demoBase(s.localURL(), r.Base)); err != nil {
+		if err := fleet.Joined(a.Name, id, demoBase(s.LocalURL(), r.Base)); err != nil {
 			return fleet, fmt.Errorf("demo agent %s: %w", a.Name, err)
 		}
 	}

@@ -7,10 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agora-arena/arena/protocol/conformance"
 	"github.com/agora-arena/arena/protocol/protocoltest"
@@ -138,8 +136,7 @@ func TestE2E_Check_blocked_addresses(t *testing.T) {
 // rating and its log of matches know nothing of it.
 func TestE2E_Check_through_the_API(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	p := serve(t, dir)
+	p := serve(t, t.TempDir())
 	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
 	endpoint := sdkAgent(t, strings.TrimPrefix(p.url, "http://"), "")
 	agent := p.register("steady", endpoint, "trivia")
@@ -151,63 +148,11 @@ func TestE2E_Check_through_the_API(t *testing.T) {
 	if r := got.Report; got.Status != "active" || !r.Passed || r.Issuer != p.url || r.AgentID != agent.id || r.Should.Fail != 1 {
 		t.Errorf("got %+v", got)
 	}
-	checkAgain(t, p, dir, agent)
 	var lists [2]struct{ Items []json.RawMessage }
 	for i, list := range []string{"matches", "deliveries"} {
 		p.call(agent.owner, http.MethodGet, "/v1/agents/"+agent.id+"/"+list, nil, &lists[i])
 		if len(lists[i].Items) != 0 {
 			t.Errorf("%s: %s", list, lists[i].Items)
 		}
-	}
-}
-
-// checkAgain checks that the badge follows the agent's version: another node
-// finds the new one, checks it once, and leaves it alone.
-func checkAgain(t *testing.T, p *process, dir string, agent *contestant) {
-	t.Helper()
-	type shown struct {
-		Passed  bool
-		Version string
-		Must    struct{ Pass, Total int }
-	}
-	badge := func() (s shown, whole string) {
-		var got struct{ Conformance shown }
-		p.call(p.admin.As(""), http.MethodGet, "/v1/agents/"+agent.id, nil, &got)
-		var report struct {
-			CheckedAt string `json:"checked_at"`
-		}
-		p.call(p.admin.As(""), http.MethodGet, "/v1/agents/"+agent.id+"/conformance", nil, &report)
-		return got.Conformance, report.CheckedAt
-	}
-	first, at := badge()
-	if !first.Passed || first.Version != "" || first.Must.Pass != first.Must.Total || first.Must.Total < 12 {
-		t.Errorf("the badge is %+v", first)
-	}
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_PUBLIC_URL": p.url, "ARENA_ADMIN_TOKEN": e2eAdmin,
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-	}})
-	must(t, err)
-	node, err := newServer(t.Context(), cfg, discard(), serverOptions{})
-	must(t, err)
-	defer func() { must(t, node.Close()) }()
-	later := time.Now().Add(recheckPause)
-	must(t, node.recheck(t.Context(), later))
-	if _, now := badge(); now != at {
-		t.Error("an agent that has not changed was checked")
-	}
-	p.call(agent.owner, http.MethodPatch, "/v1/agents/"+agent.id, map[string]any{"version": "2"}, nil)
-	must(t, node.recheck(t.Context(), time.Now()))
-	if _, now := badge(); now != at {
-		t.Error("it was checked too soon")
-	}
-	must(t, node.recheck(t.Context(), later))
-	second, then := badge()
-	if !second.Passed || second.Version != "2" || then == at {
-		t.Errorf("after the change of version the badge is %+v", second)
-	}
-	must(t, node.recheck(t.Context(), later.Add(time.Hour)))
-	if _, now := badge(); now != then {
-		t.Error("it was checked twice")
 	}
 }

@@ -228,20 +228,3 @@ func (p *process) voteFor(match, begins string) {
 	p.refused(anyone, http.MethodPost, path, map[string]any{"round": ballot.Round, "better": "Z"}, 422, "invalid")
 	p.refused(anyone, http.MethodPost, path, map[string]any{"round": 7, "better": "A"}, 409, "conflict")
 }
-
-// A league before a judge that the arena does not have is refused.
-func TestServer_CheckSettings(t *testing.T) {
-	t.Parallel()
-	s := arena.Settings{Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "x"}}
-	named := func(cfg Config) bool {
-		for _, wrong := range (&server{cfg: cfg}).checkSettings(s) {
-			if wrong.Field == "judge.kind" && strings.Contains(wrong.Message, "ARENA_JUDGE_URL") {
-				return true
-			}
-		}
-		return false
-	}
-	if !named(load(t)) || named(load(t, "ARENA_JUDGE_URL=https://llm.example/v1", "ARENA_JUDGE_MODEL=m")) {
-		t.Error("a language model is checked wrongly")
-	}
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 func main() {
-	collectSeldom()
+	server.TuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
@@ -85,9 +86,9 @@ func (a *App) Getenv(key string) string {
 }
 
 // Logger makes the logger that the settings ask for. It writes to Stderr.
-func (a *App) Logger(c Config) *slog.Logger {
+func (a *App) Logger(c server.Config) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == LogText || c.LogFormat == LogAuto && isTerminal(a.Stderr) {
+	if c.LogFormat == server.LogText || c.LogFormat == server.LogAuto && isTerminal(a.Stderr) {
 		return slog.New(slog.NewTextHandler(a.Stderr, opts))
 	}
 	return slog.New(slog.NewJSONHandler(a.Stderr, opts))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/arena/server"
 )
 
 // call runs the program with an environment of its own.
@@ -36,8 +38,8 @@ func TestRun_Help(t *testing.T) {
 func TestRun_ServeHelpNamesTheSettings(t *testing.T) {
 	t.Parallel()
 	_, out, _ := call(t, nil, "serve", "--help")
-	for _, s := range settings() {
-		if name := s.flag(); name != "" && !strings.Contains(out, "--"+name+"=") {
+	for _, s := range server.Settings() {
+		if name := flagName(s); name != "" && !strings.Contains(out, "--"+name+"=") {
 			t.Errorf("no flag --%s for %s", name, s.Key)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/league/pack"
@@ -68,7 +68,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(app.Ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
+	s, err := server.New(app.Ctx, cfg, slog.New(slog.DiscardHandler), server.Options{Version: readBuildInfo().Version, NoLimits: true})
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,11 @@ func (c *PlayCmd) Run(app *App) (err error) {
 		stop()
 		err = errors.Join(err, <-served)
 	}()
-	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.url, s.url); err != nil {
+	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.URL(), s.URL()); err != nil {
 		return err
 	}
-	admin := apiclient.New(s.localURL(), s.adminToken)
+	secret, _ := s.AdminToken()
+	admin := apiclient.New(s.LocalURL(), secret)
 	match, err := c.schedule(app.Ctx, admin)
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	return c.watch(app, admin, match)
 }
 
-func (c *PlayCmd) config(dir string) (Config, error) {
+func (c *PlayCmd) config(dir string) (server.Config, error) {
 	flags := map[string]string{
 		"ARENA_ADDR": c.Addr, "ARENA_PUBLIC_URL": c.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
@@ -98,7 +99,7 @@ func (c *PlayCmd) config(dir string) (Config, error) {
 	if slices.ContainsFunc(c.Endpoints, func(e string) bool { return loopback(c.player(0, e).endpoint) }) {
 		flags["ARENA_ALLOW_CIDRS"] = "127.0.0.0/8,::1/128"
 	}
-	return Load(Sources{Flags: flags})
+	return server.Load(server.Sources{Flags: flags})
 }
 
 // player is one argument.

@@ -116,8 +116,13 @@ func rooms() []room {
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples stand on the SDK, as a stranger's agent would"},
 
 		{
-			dir: "cmd/arena", ours: []string{"*"}, why: "joins all rooms",
-			outside: []string{"github.com/alecthomas/kong", "github.com/robfig/cron/v3", "github.com/prometheus/client_golang", "golang.org/x/sync/errgroup", "github.com/modelcontextprotocol/go-sdk"},
+			dir: "arena/server", ours: []string{"arena", "arena/*", "health", "league", "league/*", "protocol", "protocol/*", "scoring", "store", "stream", "stream/*", "web"},
+			why:     "composition root: connects the parts of a node",
+			outside: []string{"github.com/robfig/cron/v3", "github.com/prometheus/client_golang"},
+		},
+		{
+			dir: "cmd/arena", ours: []string{"*"}, why: "the command line: one file for each command",
+			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk"},
 			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
 		},
 		{
@@ -144,7 +149,7 @@ func sharedLibraries() map[string]string {
 // oneFile names libraries that only one file may know.
 func oneFile() map[string]string {
 	return map[string]string{
-		"github.com/robfig/cron/v3":              "cmd/arena/jobs.go",
+		"github.com/robfig/cron/v3":              "arena/server/jobs.go",
 		"github.com/modelcontextprotocol/go-sdk": "cmd/arena/mcp.go",
 	}
 }

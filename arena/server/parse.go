@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/x509"
@@ -86,6 +86,12 @@ func parsePublicURL(v string, to **url.URL) error {
 	}
 	*to = &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	return nil
+}
+
+// CheckDatabaseURL reports what is wrong with a value of ARENA_DATABASE_URL.
+func CheckDatabaseURL(v string) error {
+	var checked string
+	return parseDatabaseURL(v, &checked)
 }
 
 func parseDatabaseURL(v string, to *string) error {

@@ -1,7 +1,6 @@
-package main
+package server
 
 import (
-	"path/filepath"
 	"runtime"
 	rtmetrics "runtime/metrics"
 	"slices"
@@ -44,21 +43,14 @@ func TestSpareMemory_giveBack(t *testing.T) {
 // TestJobs_memory: the timetable of a server that nobody uses lets go of
 // SQLite's pages and of garbage. Not parallel: see above.
 func TestJobs_memory(t *testing.T) {
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": e2eAdmin,
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"),
-	}})
-	must(t, err)
-	node, err := newServer(t.Context(), cfg, discard(), serverOptions{})
-	must(t, err)
-	defer func() { must(t, node.Close()) }()
+	node := newTestServer(t)
 	jobs := node.jobs()
 	memory := jobs[slices.IndexFunc(jobs, func(j job) bool { return j.name == "memory" })]
 	if !memory.each || memory.every > time.Minute {
 		t.Errorf("runs on each node: %t, every %s", memory.each, memory.every)
 	}
 	must(t, memory.run(t.Context())) // counts what was allocated so far
-	_, err = node.store.Leagues(t.Context())
+	_, err := node.store.Leagues(t.Context())
 	must(t, err)
 	pages, err := node.store.PageBytes(t.Context())
 	must(t, err)
@@ -75,7 +67,7 @@ func TestJobs_memory(t *testing.T) {
 // memoryAndCollections gives the bytes that this process holds and how often
 // somebody asked for a collection.
 func memoryAndCollections() (bytes int64, forced uint64) {
-	s := []rtmetrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/cycles/forced:gc-cycles"}}
 	rtmetrics.Read(s)
-	return heldMemory(), s[0].Value.Uint64()
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()), s[2].Value.Uint64() //nolint:gosec // G115: far below 2^63
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type job struct {
 	run   func(ctx context.Context) error
 }
 
-func (s *server) jobs() []job {
+func (s *Server) jobs() []job {
 	var spare spareMemory
 	return []job{
 		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
@@ -48,19 +48,19 @@ func (s *server) jobs() []job {
 }
 
 // beat tells the other nodes that this one lives, and how it is.
-func (s *server) beat(ctx context.Context) error {
-	n := arena.Node{ID: s.node, Version: readBuildInfo().Version, StartedAt: s.startedAt, Draining: s.draining.Load()}
+func (s *Server) beat(ctx context.Context) error {
+	n := arena.Node{ID: s.node, Version: s.version(), StartedAt: s.startedAt, Draining: s.draining.Load()}
 	n.LastError, n.LastErrorAt = s.lastError.read()
 	return s.store.Beat(ctx, n)
 }
 
 // archive packs the logs of matches that have been over for long enough.
-func (s *server) archive(ctx context.Context) error {
+func (s *Server) archive(ctx context.Context) error {
 	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.ArchiveMatches)
 }
 
 // retain drops what has been kept for long enough.
-func (s *server) retain(ctx context.Context) error {
+func (s *Server) retain(ctx context.Context) error {
 	return errors.Join(
 		inBatches(ctx, s.cfg.KeepEvents, s.store.DropEvents),
 		inBatches(ctx, s.cfg.KeepDeliveries, s.store.DropDeliveries),
@@ -88,7 +88,7 @@ func inBatches(ctx context.Context, age time.Duration, take func(context.Context
 
 // startJobs starts the timetable. The returned function stops it and waits
 // for jobs that are at work; ctx ends them early.
-func (s *server) startJobs(ctx context.Context) (stop func()) {
+func (s *Server) startJobs(ctx context.Context) (stop func()) {
 	table := cron.New(cron.WithLocation(time.UTC), cron.WithChain(
 		cron.Recover(cronLogger{s.log}), cron.SkipIfStillRunning(cron.DiscardLogger),
 	))
@@ -100,7 +100,7 @@ func (s *server) startJobs(ctx context.Context) (stop func()) {
 }
 
 // tick runs a job, if no other node has taken this tick.
-func (s *server) tick(ctx context.Context, j job) {
+func (s *Server) tick(ctx context.Context, j job) {
 	if !j.each {
 		mine, err := s.store.ClaimTick(ctx, j.name, time.Now().Truncate(j.every))
 		if err != nil || !mine {

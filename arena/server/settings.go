@@ -1,20 +1,16 @@
-package main
+package server
 
 import (
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/alecthomas/kong"
 )
 
-// setting is one line of the table from which the flags of serve, the output
+// Setting is one line of the table from which the flags of serve, the output
 // of `arena config` and docs/configuration.md are made.
-type setting struct {
+type Setting struct {
 	Key     string
 	Default string
 	Doc     string // one or two sentences, with the values allowed
@@ -22,9 +18,9 @@ type setting struct {
 	parse   func(c *Config, value string) error
 }
 
-// settings is the table, in the order of the documentation.
-func settings() []setting {
-	return []setting{
+// Settings returns the table, in the order of the documentation.
+func Settings() []Setting {
+	return []Setting{
 		{
 			Key: "ARENA_ADDR", Default: ":8080",
 			Doc:   "Address that the API and the pages listen on, host:port. Port 0 takes a free one.",
@@ -205,89 +201,6 @@ const (
 	clientKey  = "ARENA_URL"    // where clients of a running arena find it
 	testPrefix = "ARENA_TEST_"  // switches of the project's own tests
 )
-
-// flag gives the name of the setting's flag, "" when it has none.
-func (s setting) flag() string {
-	if s.Secret {
-		return ""
-	}
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Key, "ARENA_")), "_", "-")
-}
-
-// help is the text of the setting's flag.
-func (s setting) help() string {
-	text := strings.TrimSuffix(s.Doc, ".")
-	if s.Default != "" {
-		text += "; default " + s.Default
-	}
-	return text + " (" + s.Key + ")"
-}
-
-// FileFlag is the --config flag of every command that reads the settings.
-type FileFlag struct {
-	File string `name:"config" placeholder:"FILE" help:"Settings file with lines KEY=VALUE, read before the environment (ARENA_CONFIG)."`
-}
-
-// Load gives the settings from file and environment.
-func (f FileFlag) Load(app *App) (Config, error) {
-	return Load(Sources{Environ: app.Environ, File: f.File})
-}
-
-// ConfigFlags is embedded by the commands that take every setting as a flag.
-// Their Settings must be filled with settingFlags before kong reads them.
-type ConfigFlags struct {
-	FileFlag
-	Settings kong.Plugins `embed:""`
-}
-
-// Load gives the settings from file, environment and flags.
-func (f ConfigFlags) Load(app *App) (Config, error) {
-	flags := map[string]string{}
-	for _, plugin := range f.Settings {
-		v := reflect.ValueOf(plugin).Elem()
-		for i := range v.NumField() {
-			if value := v.Field(i); !value.IsNil() {
-				flags[v.Type().Field(i).Name] = value.Elem().String()
-			}
-		}
-	}
-	return Load(Sources{Environ: app.Environ, File: f.File, Flags: flags})
-}
-
-// settingFlags makes the flags from the table: a pointer to a struct with one
-// *string field per setting, named like its key and tagged for kong. Nil
-// after parsing means that the flag was not given.
-func settingFlags() kong.Plugins {
-	var fields []reflect.StructField
-	for _, s := range settings() {
-		if s.flag() == "" {
-			continue
-		}
-		tag := fmt.Sprintf("name:%q placeholder:%q help:%q", s.flag(), "VALUE", s.help())
-		fields = append(fields, reflect.StructField{
-			Name: s.Key, Type: reflect.TypeFor[*string](), Tag: reflect.StructTag(tag),
-		})
-	}
-	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
-}
-
-// writeMarkdown writes the table of docs/configuration.md.
-func writeMarkdown(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("| setting | default | what it does |\n|---|---|---|\n")
-	for _, s := range settings() {
-		def, doc := "", s.Doc
-		if s.Default != "" {
-			def = "`" + s.Default + "`"
-		}
-		if s.Secret {
-			doc += " Secret."
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Key, def, strings.ReplaceAll(doc, "|", `\|`))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
 
 // maxTypos is how many letters may be wrong in a name that was meant to be
 // another one.

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"time"
@@ -22,7 +22,7 @@ const (
 
 // newStage makes what plays rehearsals: with the driver of the matches,
 // with one whose tokens have expired, and with one on a bad network.
-func (s *server) newStage(driver *aap.Driver) (*rehearsal.Stage, error) {
+func (s *Server) newStage(driver *aap.Driver) (*rehearsal.Stage, error) {
 	expired, err := aap.New(aap.Options{Client: s.client, Sign: s.signExpired, Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *server) newStage(driver *aap.Driver) (*rehearsal.Stage, error) {
 }
 
 // signExpired makes a token of this arena whose time was over a minute ago.
-func (s *server) signExpired(c arena.TaskClaims) (string, error) {
+func (s *Server) signExpired(c arena.TaskClaims) (string, error) {
 	c.ExpiresAt = time.Now().Add(-time.Minute)
 	c.IssuedAt = c.ExpiresAt.Add(-time.Minute)
 	return s.keys.Sign(c)

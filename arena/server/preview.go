@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // preview gives what other sites show beside a link to a match. A page without
 // one is a page all the same, so whatever fails only leaves it out.
-func (s *server) preview(ctx context.Context, path string) (web.Preview, bool) {
+func (s *Server) preview(ctx context.Context, path string) (web.Preview, bool) {
 	id, ok := strings.CutPrefix(path, "/m/")
 	if !ok || id == "" || strings.Contains(id, "/") {
 		return web.Preview{}, false

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // joinOutside makes the check of tokens of the operator's issuer; nil when
 // none is set.
-func (s *server) joinOutside() (func(context.Context, string) (arena.Outsider, error), error) {
+func (s *Server) joinOutside() (func(context.Context, string) (arena.Outsider, error), error) {
 	if s.cfg.OIDCIssuer == nil {
 		return nil, nil //nolint:nilnil // nil has a meaning to the API
 	}

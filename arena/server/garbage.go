@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"os"
@@ -13,9 +13,9 @@ import (
 // few dozen answers, which takes a tenth of its time.
 const spareGarbage = 32 << 20
 
-// collectSeldom applies spareGarbage from the next collection on, unless the
+// TuneCollector applies spareGarbage from the next collection on, unless the
 // operator has set GOGC.
-func collectSeldom() {
+func TuneCollector() {
 	if os.Getenv("GOGC") == "" {
 		afterCollection(100)
 	}

@@ -1,6 +1,7 @@
-package main
+package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/x509"
@@ -41,7 +42,7 @@ import (
 )
 
 // server is all parts of one node, joined.
-type server struct {
+type Server struct {
 	cfg  Config
 	log  *slog.Logger
 	node string
@@ -49,7 +50,7 @@ type server struct {
 	startedAt time.Time
 	lastError *lastError
 	url       string // public
-	opts      serverOptions
+	opts      Options
 
 	adminToken    string // known in clear text: given or just made
 	newAdminToken string // just made
@@ -83,25 +84,29 @@ type server struct {
 	wg                        sync.WaitGroup // listeners
 }
 
-// serverOptions are what `arena demo` and the benchmarks do differently.
-type serverOptions struct {
-	limits           *api.Limits   // nil: those of the rulebook
-	spectators       int           // per address; 0: the setting
-	ladderPause      time.Duration // 0: the scheduler's own
-	eliminationPause time.Duration
-	rateLimitPause   time.Duration                    // 0: the rulebook's
-	drivers          []func(map[string]runner.Driver) // put themselves between runner and agents
-	relayDev         bool                             // the relay seeds itself on demand, and every key may post
+// Options are what the caller of New decides beside the settings.
+type Options struct {
+	Version string // of the program, for the API and the other nodes; "": devel
+
+	// What arena demo, arena play and the benchmarks do differently.
+	NoLimits         bool                           // requests are not counted by address
+	Spectators       int                            // per address; 0: the setting
+	LadderPause      time.Duration                  // 0: the scheduler's own
+	EliminationPause time.Duration                  // 0: the scheduler's own
+	RateLimitPause   time.Duration                  // 0: that of the rules
+	Drivers          func(map[string]runner.Driver) // wraps the drivers of the matches; may be nil
+	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
+	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
 }
 
-// connsPerHost lets two whole rounds of 128 seats run against agents that
+// ConnsPerHost lets two whole rounds of 128 seats run against agents that
 // share one host and port, as on a hosting platform.
-const connsPerHost = 256
+const ConnsPerHost = 256
 
-// newServer makes the parts in the order in which they need each other. It
+// New makes the parts in the order in which they need each other. It
 // listens, but answers nothing before Run.
-func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOptions) (_ *server, err error) {
-	s := &server{
+func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Server, err error) {
+	s := &Server{
 		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainAsked: make(chan struct{}),
 	}
 	log = slog.New(s.lastError.of(log.Handler()))
@@ -132,7 +137,7 @@ func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOpt
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
 // has none at all.
-func (s *server) ensureAdmin(ctx context.Context) error {
+func (s *Server) ensureAdmin(ctx context.Context) error {
 	known, err := s.store.AdminTokens(ctx)
 	if err != nil {
 		return fmt.Errorf("read admin tokens: %w", err)
@@ -160,7 +165,7 @@ func (s *server) ensureAdmin(ctx context.Context) error {
 	return nil
 }
 
-func (s *server) listen(ctx context.Context) (err error) {
+func (s *Server) listen(ctx context.Context) (err error) {
 	var lc net.ListenConfig
 	if s.listener, err = lc.Listen(ctx, "tcp", s.cfg.Addr); err != nil {
 		return fmt.Errorf("ARENA_ADDR: %w", err)
@@ -177,7 +182,7 @@ func (s *server) listen(ctx context.Context) (err error) {
 
 // joinRules makes everything that plays: keys, driver, hub, runner, health
 // checks and scheduler.
-func (s *server) joinRules(ctx context.Context) (err error) {
+func (s *Server) joinRules(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
 		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
 	}); err != nil {
@@ -192,7 +197,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	if s.client, err = protocol.NewClient(s.guard, protocol.ClientOptions{
-		ExtraRoots: roots, MaxConnsPerHost: connsPerHost, Now: time.Now,
+		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: time.Now,
 	}); err != nil {
 		return err
 	}
@@ -227,8 +232,8 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	drivers := s.protocols.drivers()
-	for _, change := range s.opts.drivers {
-		change(drivers)
+	if s.opts.Drivers != nil {
+		s.opts.Drivers(drivers)
 	}
 	judges, err := s.joinJudges(drivers)
 	if err != nil {
@@ -240,7 +245,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
-		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return err
 	}
@@ -249,26 +254,26 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	}
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
-		Workers: s.cfg.HealthWorkers, Spread: healthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
 		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
-		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
+		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return err
 }
 
-// healthSpread leaves what is at the end of a sweep, slow answers and storing
+// HealthSpread leaves what is at the end of a sweep, slow answers and storing
 // what was found, time before the next one begins.
-func healthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
+func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
 
 // joinHTTP makes the handlers and their servers.
-func (s *server) joinHTTP() error {
+func (s *Server) joinHTTP() error {
 	spectators := s.cfg.SpectatorsPerAddress
-	if s.opts.spectators > 0 {
-		spectators = s.opts.spectators
+	if s.opts.Spectators > 0 {
+		spectators = s.opts.Spectators
 	}
 	var err error
 	s.streams, err = stream.NewHandler(s.hub, stream.Parts{
@@ -280,8 +285,8 @@ func (s *server) joinHTTP() error {
 		return err
 	}
 	limits := api.DefaultLimits()
-	if s.opts.limits != nil {
-		limits = *s.opts.limits
+	if s.opts.NoLimits {
+		limits = api.Limits{}
 	}
 	proxies := make([]string, len(s.cfg.TrustedProxies))
 	for i, p := range s.cfg.TrustedProxies {
@@ -315,7 +320,7 @@ func (s *server) joinHTTP() error {
 		Record: s.record, Card: cards.Draw,
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
-		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
+		Version: s.version(), Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
 		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
@@ -328,7 +333,7 @@ func (s *server) joinHTTP() error {
 	return nil
 }
 
-func (s *server) httpServer(h http.Handler) *http.Server {
+func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -336,7 +341,7 @@ func (s *server) httpServer(h http.Handler) *http.Server {
 }
 
 // privateHandler serves what only the host's own network may see.
-func (s *server) privateHandler() http.Handler {
+func (s *Server) privateHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -347,7 +352,7 @@ func (s *server) privateHandler() http.Handler {
 }
 
 // ready says whether this node should get requests.
-func (s *server) ready(ctx context.Context) error {
+func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
 	}
@@ -357,7 +362,7 @@ func (s *server) ready(ctx context.Context) error {
 // wake has a due match claimed at once: by this node, since its runner is the
 // nearest and a race of all nodes would slow it down, or by the others when
 // this one claims no more.
-func (s *server) wake() {
+func (s *Server) wake() {
 	if s.draining.Load() {
 		s.wakeOthers()
 		return
@@ -372,7 +377,7 @@ type rows struct {
 	runner *runner.Runner
 }
 
-func (s *server) rows() rows { return rows{s.store, s.runner} }
+func (s *Server) rows() rows { return rows{s.store, s.runner} }
 
 // CreateMatch stores a match, and plays it if it can start.
 func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
@@ -380,7 +385,7 @@ func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (ar
 }
 
 // wakeOthers tells the runners of the other nodes that a match waits.
-func (s *server) wakeOthers() {
+func (s *Server) wakeOthers() {
 	if s.bus != nil {
 		s.bus.Wake()
 	}
@@ -388,7 +393,7 @@ func (s *server) wakeOthers() {
 
 // canary reports whether the arena's own network works: it reaches its own
 // front door (threat F7).
-func (s *server) canary(ctx context.Context) error {
+func (s *Server) canary(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", s.listener.Addr().String())
 	if err != nil {
@@ -399,7 +404,7 @@ func (s *server) canary(ctx context.Context) error {
 
 // ownHosts are the addresses under which an endpoint would be the arena
 // itself (threat S7).
-func (s *server) ownHosts() []string {
+func (s *Server) ownHosts() []string {
 	hosts := []string{s.cfg.PublicURL.Host}
 	if s.cfg.PublicURL.Port() == "" {
 		port := map[string]string{"http": "80", "https": "443"}[s.cfg.PublicURL.Scheme]
@@ -415,7 +420,7 @@ func (s *server) ownHosts() []string {
 	return hosts
 }
 
-func (s *server) checkEndpoint(ctx context.Context, field, raw string) (string, error) {
+func (s *Server) checkEndpoint(ctx context.Context, field, raw string) (string, error) {
 	return s.guard.CheckEndpoint(ctx, field, raw)
 }
 
@@ -462,11 +467,4 @@ func (secretSource) Uint64() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// localURL reaches this node from this machine, whatever its public URL is.
-func (s *server) localURL() string {
-	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
-	if err != nil || !addr.Addr().IsUnspecified() {
-		return "http://" + s.listener.Addr().String()
-	}
-	return fmt.Sprintf("http://127.0.0.1:%d", addr.Port())
-}
+func (s *Server) version() string { return cmp.Or(s.opts.Version, "devel") }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // joinJudges makes the judges that must be asked: panels over the drivers of
 // the players, the crowd, and the operator's language model if there is one.
-func (s *server) joinJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
+func (s *Server) joinJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
 	o := judge.Options{
 		Agents: s.store.AgentsByID, Votes: s.store.Votes, Version: scoring.Version, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
@@ -67,7 +67,7 @@ func askJudge(ctx context.Context, drivers map[string]runner.Driver, q judge.Que
 }
 
 // checkSettings refuses a league whose judge this arena does not have.
-func (s *server) checkSettings(settings arena.Settings) []arena.FieldError {
+func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
 	wrong := league.CheckSettings(settings)
 	if settings.Judge.Kind == arena.JudgeModel && s.cfg.JudgeURL == nil {
 		wrong = append(wrong, arena.FieldError{Field: "judge.kind", Message: "this arena has no language model: ARENA_JUDGE_URL is not set"})
@@ -77,7 +77,7 @@ func (s *server) checkSettings(settings arena.Settings) []arena.FieldError {
 
 // voteSecret signs the names of voters' browsers. It is made from the oldest
 // key of the arena, which all nodes share and no rotation takes away.
-func (s *server) voteSecret(ctx context.Context) ([]byte, error) {
+func (s *Server) voteSecret(ctx context.Context) ([]byte, error) {
 	keys, err := s.store.SigningKeys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of votes: %w", err)

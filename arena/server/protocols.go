@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func (p protocols) speakers() map[string]http.Handler {
 
 // speakOthers adds the protocols beside AAP. The API and the stream are made
 // later; nothing asks for them before the server listens.
-func (s *server) speakOthers(ctx context.Context) error {
+func (s *Server) speakOthers(ctx context.Context) error {
 	s.bell = s.newBell()
 	box, err := mailbox.NewBox(s.store, s.bell, time.Now)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *server) speakOthers(ctx context.Context) error {
 }
 
 // speakAgora makes both sides of two-party Agora.
-func (s *server) speakAgora(box *mailbox.Box) (language, error) {
+func (s *Server) speakAgora(box *mailbox.Box) (language, error) {
 	driver, err := agora.New(agora.Options{
 		Client: s.client, Box: box, Bases: s.store, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0, // an arena that plays on a private network
@@ -118,7 +118,7 @@ func (s *server) speakAgora(box *mailbox.Box) (language, error) {
 }
 
 // speakEnvelope makes the relay and the driver that plays through it.
-func (s *server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
+func (s *Server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
 	log, err := envelope.NewLog(s.store, s.bell, envelope.NewIdentity(key, "Agora Arena"), time.Now)
 	if err != nil {
 		return language{}, err
@@ -128,7 +128,7 @@ func (s *server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
 		return language{}, err
 	}
 	s.relay, err = relay.NewServer(relay.Options{
-		Log: log, Bell: s.bell, Store: s.store, Events: eventsLater{s}, Dev: s.opts.relayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: log, Bell: s.bell, Store: s.store, Events: eventsLater{s}, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	})
 	if err != nil {
 		return language{}, err
@@ -137,7 +137,7 @@ func (s *server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
 }
 
 // speakAgentProtocol makes the arena's side of AgentProtocol.
-func (s *server) speakAgentProtocol(key ed25519.PrivateKey, box *mailbox.Box) (l language, err error) {
+func (s *Server) speakAgentProtocol(key ed25519.PrivateKey, box *mailbox.Box) (l language, err error) {
 	s.signed, err = agentprotocol.NewServer(agentprotocol.Options{
 		Key: key, Client: s.client, Agents: s.store, Peers: s.store, Mail: box, Events: eventsLater{s},
 		Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now, Awake: s.awake,
@@ -157,7 +157,7 @@ func whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 }
 
 // awake has an agent checked that counted as away and now asks for its tasks.
-func (s *server) awake(ctx context.Context, agentID string) {
+func (s *Server) awake(ctx context.Context, agentID string) {
 	if _, err := s.sweeper.Check(ctx, agentID); err != nil {
 		s.log.WarnContext(ctx, "agent that is back not checked", "agent_id", agentID, "error", err)
 	}
@@ -165,14 +165,14 @@ func (s *server) awake(ctx context.Context, agentID string) {
 
 // eventsLater hands agents' events to the stream, which is made after the
 // protocols.
-type eventsLater struct{ s *server }
+type eventsLater struct{ s *Server }
 
 func (e eventsLater) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
 	return e.s.streams.Accept(ctx, matchID, agentID, event)
 }
 
 // newBell wakes who waits for messages, on other nodes by the bus.
-func (s *server) newBell() *mailbox.Bell {
+func (s *Server) newBell() *mailbox.Bell {
 	if s.bus == nil {
 		return mailbox.NewBell(nil)
 	}

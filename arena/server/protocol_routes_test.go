@@ -1,9 +1,8 @@
-package main
+package server
 
 import (
 	"encoding/json"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,32 +29,16 @@ func protocolAnswers() map[string]int {
 // signature has to. Threat A1.
 func TestProtocolRoutes_matrix(t *testing.T) {
 	t.Parallel()
-	cfg, err := Load(Sources{Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": e2eAdmin,
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"), "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-	}})
-	must(t, err)
-	node, err := newServer(t.Context(), cfg, discard(), serverOptions{})
-	must(t, err)
-	defer func() { must(t, node.Close()) }()
+	node := newTestServer(t)
 	ask := func(method, path, token, body string) *httptest.ResponseRecorder {
 		t.Helper()
-		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-		if body != "" {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		w := httptest.NewRecorder()
-		node.api.ServeHTTP(w, r)
-		return w
+		return request(t, node, method, path, token, body)
 	}
 	var owner struct{ Token string }
 	must(t, json.Unmarshal(ask("POST", "/v1/owners", "", `{"name":"alice"}`).Body.Bytes(), &owner))
 	task, err := node.keys.Sign(arena.TaskClaims{AgentID: "ag_1", MatchID: "m_1", Round: 1, ExpiresAt: time.Now().Add(time.Minute)})
 	must(t, err)
-	callers := map[string]string{"an owner": owner.Token, "an admin": e2eAdmin, "an agent with its task": task, "a liar": "wrong"}
+	callers := map[string]string{"an owner": owner.Token, "an admin": testAdmin, "an agent with its task": task, "a liar": "wrong"}
 
 	var document struct {
 		Paths map[string]map[string]struct {

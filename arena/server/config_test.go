@@ -1,7 +1,6 @@
-package main
+package server
 
 import (
-	"bytes"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -298,51 +297,16 @@ func TestConfig_Listening(t *testing.T) {
 	}
 }
 
-func TestConfig_PrintHidesSecrets(t *testing.T) {
-	t.Parallel()
-	const mark = "hunter2hunter2hunter2"
-	for _, s := range settings() {
-		if !s.Secret {
-			continue
-		}
-		for _, secret := range []string{mark, "postgres://user:" + mark + "@host/db", "postgres://host/db?password=" + mark} {
-			c, _ := Load(Sources{Environ: []string{s.Key + "=" + secret}})
-			var out bytes.Buffer
-			if err := c.print(&out); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(out.String(), mark) {
-				t.Errorf("%s=%s is printed:\n%s", s.Key, secret, out.String())
-			}
-		}
-	}
-}
-
 // A problem may be printed and logged; it must not hold the value of a secret.
 func TestLoad_ProblemsHideSecrets(t *testing.T) {
 	t.Parallel()
 	const mark = "hunter2"
-	for _, s := range settings() {
+	for _, s := range Settings() {
 		for _, secret := range []string{mark, "postgres://u:%" + mark + "@host", "redis://u:" + mark + "@ho st"} {
 			_, err := Load(Sources{Environ: []string{s.Key + "=" + secret}})
 			if s.Secret && err != nil && strings.Contains(err.Error(), mark) {
 				t.Errorf("%s: the problem tells the secret: %v", s.Key, err)
 			}
 		}
-	}
-}
-
-func TestSettings_Documentation(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var table bytes.Buffer
-	if err := writeMarkdown(&table); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(page, table.Bytes()) {
-		t.Errorf("docs/configuration.md does not hold the table that `arena config --markdown` prints:\n%s", table.String())
 	}
 }

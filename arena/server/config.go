@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -102,7 +102,7 @@ type Sources struct {
 // holds what could be read.
 func Load(src Sources) (Config, error) {
 	c := Config{values: map[string]value{}}
-	table := settings()
+	table := Settings()
 	for _, s := range table {
 		c.values[s.Key] = value{s.Default, fromDefault}
 	}
@@ -130,7 +130,7 @@ func Load(src Sources) (Config, error) {
 
 // take lays the values of one place over those already there and follows
 // KEY_FILE to the files of secrets.
-func (c *Config) take(values map[string]string, from string, table []setting) []error {
+func (c *Config) take(values map[string]string, from string, table []Setting) []error {
 	var problems []error
 	for _, s := range table {
 		text, set := values[s.Key]
@@ -179,6 +179,16 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Value returns the text of a setting and where it was found. The public URL
+// that is made from the address counts as found there.
+func (c Config) Value(key string) (text, from string) {
+	v := c.values[key]
+	if key == "ARENA_PUBLIC_URL" && v.text == "" && c.PublicURL != nil {
+		return c.PublicURL.String(), "ARENA_ADDR"
+	}
+	return v.text, v.from
+}
+
 // Listening puts the port that the listener was given into a public URL that
 // was made from ARENA_ADDR. Before that the port of such a URL may be 0.
 func (c *Config) Listening(addr net.Addr) {
@@ -210,7 +220,7 @@ func isLoopback(host string) bool {
 
 // keys gives every name that may stand in the environment; those of the file
 // are the same without ARENA_CONFIG.
-func keys(table []setting) []string {
+func keys(table []Setting) []string {
 	names := []string{configKey}
 	for _, s := range table {
 		names = append(names, s.Key)
@@ -224,7 +234,7 @@ func keys(table []setting) []string {
 // readEnviron picks the ARENA_ variables. A name that is nearly a setting is a
 // problem, so that a typing error is not a setting silently left out; any other
 // name may be somebody else's and is passed over.
-func readEnviron(environ []string, table []setting) (map[string]string, []error) {
+func readEnviron(environ []string, table []Setting) (map[string]string, []error) {
 	known := keys(table)
 	env := map[string]string{}
 	var problems []error
@@ -258,7 +268,7 @@ func isServiceLink(key, text string) bool {
 // readEnvFile reads lines KEY=VALUE. Empty lines and lines that begin with #
 // are passed over; a value may stand in single or double quotes, which are
 // taken off; nothing is expanded.
-func readEnvFile(path string, table []setting) (map[string]string, error) {
+func readEnvFile(path string, table []Setting) (map[string]string, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: the operator names the file
 	if err != nil {
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
