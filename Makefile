@@ -50,8 +50,8 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@touch $@
 
 .PHONY: build
-build: ui ## The binary with the pages in it: bin/arena
-	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/arena ./cmd/arena
+build: ui ## bin/arena with the pages in it, and bin/arena-bench
+	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/arena ./cmd/arena-bench
 
 .PHONY: image
 image: ## The container image arena:latest

@@ -6,5 +6,5 @@
 // It owns the table of settings (defaults, file, environment, flags), the
 // periodic jobs, the metrics and the listeners. Decisions about matches, agents
 // and leagues belong to the packages that it connects; they declare the
-// interfaces that they need. arena/server and arena/server-bench import it.
+// interfaces that they need. cmd/arena and cmd/arena-bench import it.
 package server

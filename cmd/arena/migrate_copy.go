@@ -126,7 +126,6 @@ type copyProgress struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
-	verb     string // what is done; default copy
 	last     time.Time
 	dirty    bool // the cursor stands behind a bar
 }
@@ -138,7 +137,7 @@ const (
 )
 
 func (p *copyProgress) show(at store.CopyProgress) {
-	what, done := cmp.Or(p.verb, "copy"), at.Done == at.Total
+	what, done := "copy", at.Done == at.Total
 	if at.Verifying {
 		what = "compare"
 	}

@@ -59,6 +59,7 @@ func rooms() []room {
 			dir: "store", ours: []string{"arena", "migrations"}, why: "adapter: the only room that knows SQL drivers",
 			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/klauspost/compress"},
 		},
+		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
 		{
 			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
 		},
@@ -121,6 +122,10 @@ func rooms() []room {
 			outside: []string{"github.com/robfig/cron/v3", "github.com/prometheus/client_golang"},
 		},
 		{
+			dir: "cmd/arena-bench", ours: []string{"arena", "arena/*", "health", "internal/apiclient", "league", "protocol/*", "scoring", "store", "store/*", "stream", "stream/*"},
+			why: "benchmarks: measure the parts of a node", outside: []string{"github.com/alecthomas/kong"},
+		},
+		{
 			dir: "cmd/arena", ours: []string{"*"}, why: "the command line: one file for each command",
 			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk"},
 			tests:   []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
@@ -137,6 +142,7 @@ func rooms() []room {
 // sharedLibraries may stand in several rooms; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
+		"github.com/alecthomas/kong":       "both programs parse a command line",
 		"golang.org/x/time/rate":           "a token bucket is a small part that each room keeps for itself",
 		"github.com/golang-jwt/jwt/v5":     "arena/token signs what the SDK verifies, and neither may import the other",
 		"github.com/MicahParks/jwkset":     "the key sets of both sides",

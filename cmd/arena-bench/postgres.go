@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,7 +34,7 @@ func (p *ownPostgres) start(ctx context.Context, database *string) (stop func() 
 // benchPostgres starts a PostgreSQL server in a temporary folder, with the
 // settings that Debian gives a new one, and gives its URL and process. As root
 // it runs under the system's user postgres, since it refuses to run as root.
-func benchPostgres(ctx context.Context) (url string, pid int, stop func() error, err error) {
+func benchPostgres(ctx context.Context) (address string, pid int, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-postgres-")
 	if err != nil {
 		return "", 0, nil, fmt.Errorf("folder for PostgreSQL: %w", err)
@@ -66,6 +69,45 @@ func benchPostgres(ctx context.Context) (url string, pid int, stop func() error,
 		return "", 0, nil, errors.Join(fmt.Errorf("find the server's process: %w", err), stop())
 	}
 	return "postgres:///postgres?host=" + dir + "&user=arena&sslmode=disable", pid, stop, nil
+}
+
+// openDatabase opens a database beside the store, with the drivers that the
+// store has registered.
+func openDatabase(databaseURL string) (*sql.DB, error) {
+	driver, name := "pgx", databaseURL
+	if file, ok := strings.CutPrefix(databaseURL, "sqlite:"); ok {
+		driver, name = "sqlite", "file:"+file+"?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-65536)"
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// temporaryDatabase makes an empty database on the PostgreSQL server of
+// databaseURL and returns its URL. drop removes it, whoever is connected.
+func temporaryDatabase(ctx context.Context, databaseURL string) (temporary string, drop func(context.Context) error, err error) {
+	u, err := url.Parse(databaseURL)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return "", nil, errors.New("make a temporary database: the URL does not begin with postgres://")
+	}
+	db, err := openDatabase(databaseURL)
+	if err != nil {
+		return "", nil, err
+	}
+	name := "arena_bench_" + strings.ToLower(rand.Text()[:12])
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("make a temporary database: %w", err), db.Close())
+	}
+	u.Path = "/" + name
+	return u.String(), func(ctx context.Context) error {
+		if _, err := db.ExecContext(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			return errors.Join(fmt.Errorf("drop the temporary database: %w", err), db.Close())
+		}
+		return db.Close()
+	}, nil
 }
 
 // clockTick is the unit of Linux for the times of processes: USER_HZ is 100 on

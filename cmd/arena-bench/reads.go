@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/fill"
 )
 
 // BenchReadsCmd is `arena bench reads`.
@@ -114,7 +113,7 @@ func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.C
 	if c.Kept != "" || c.DB == "" {
 		return c.Kept, keep, nil
 	}
-	database, drop, err = store.Temporary(app.Ctx, c.DB, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	database, drop, err = temporaryDatabase(app.Ctx, c.DB)
 	if err == nil && c.Keep {
 		_, _ = fmt.Fprintln(app.Stderr, "kept for --kept:", database)
 		drop = keep
@@ -147,14 +146,18 @@ func (c *BenchReadsCmd) fill(app *App, s *benchNode) (ids []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &copyProgress{w: app.Stderr, terminal: isTerminal(app.Stderr), now: time.Now, verb: "fill"}
-	if c.JSON {
-		shown.w = io.Discard
+	db, err := openDatabase(s.Config.DatabaseURL)
+	if err != nil {
+		return nil, err
 	}
-	defer shown.end()
-	began := now.Add(-time.Duration(c.Matches) * time.Second)
-	return ids, s.Store.Fill(app.Ctx, store.Fill{League: benchSlug, Agents: ids, Matches: c.Matches, Events: c.Events, From: began}, func(done, all int) {
-		shown.show(store.CopyProgress{Table: "matches", Done: int64(done), Total: int64(all)})
+	defer func() { err = errors.Join(err, db.Close()) }()
+	duels := fill.Duels{
+		League: benchSlug, Agents: ids, Matches: c.Matches, Events: c.Events, From: now.Add(-time.Duration(c.Matches) * time.Second),
+	}
+	return ids, duels.Fill(app.Ctx, db, func(done, all int) {
+		if !c.JSON && (done%50_000 == 0 || done == all) {
+			_, _ = fmt.Fprintf(app.Stderr, "filled %d of %d matches\n", done, all)
+		}
 	})
 }
 

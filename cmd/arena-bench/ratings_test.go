@@ -8,7 +8,7 @@ import (
 
 func TestBenchRatings(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, nil, "bench", "ratings", "--results=1000", "--agents=20", "--seats=5", "--json")
+	code, out, errs := call(t, "ratings", "--results=1000", "--agents=20", "--seats=5", "--json")
 	var f ratingsFigures
 	if err := json.Unmarshal([]byte(out), &f); err != nil || code != exitOK || errs != "" {
 		t.Fatalf("exit code %d, stdout %q, stderr %q (%v)", code, out, errs, err)
@@ -19,7 +19,7 @@ func TestBenchRatings(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--results=999": "want 1000 to 10000000", "--agents=1": "want 2 to 2000", "--seats=129": "want 2 to 128",
 	} {
-		if code, _, errs := call(t, nil, "bench", "ratings", flag); code != exitFailure || !strings.Contains(errs, want) {
+		if code, _, errs := call(t, "ratings", flag); code != exitFailure || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit code %d, stderr %q", flag, code, errs)
 		}
 	}

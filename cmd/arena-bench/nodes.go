@@ -154,7 +154,7 @@ func startSource(app *App, redis string) (publish func(sourceOrder) error, stop 
 	if err != nil {
 		return nil, nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(app.Ctx, self, "bench", "source", "--redis", redis) //nolint:gosec // this very program
+	cmd := exec.CommandContext(app.Ctx, self, "source", "--redis", redis) //nolint:gosec // this very program
 	cmd.Stderr = app.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

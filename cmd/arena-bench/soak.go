@@ -194,7 +194,7 @@ func (s *soak) startFleet() (stop func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(s.app.Ctx, self, "bench", "hostile", "--stream", s.server.URL()+"/v1/stream", fmt.Sprint(s.cmd.Honest), fmt.Sprint(s.cmd.Hostile)) //nolint:gosec // this very program
+	cmd := exec.CommandContext(s.app.Ctx, self, "hostile", "--stream", s.server.URL()+"/v1/stream", fmt.Sprint(s.cmd.Honest), fmt.Sprint(s.cmd.Hostile)) //nolint:gosec // this very program
 	cmd.Stderr = s.app.Stderr
 	stdin, err := cmd.StdinPipe() // its end tells the agents to end
 	if err != nil {

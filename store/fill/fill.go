@@ -1,17 +1,16 @@
-package store
+package fill
 
 import (
 	"context"
-	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 )
 
-// Fill says how much Store.Fill makes.
-type Fill struct {
+// Duels is what Fill stores.
+type Duels struct {
 	League string // exists
 	// Agents that exist, in the order in which duels pair them: each with the next ones in turn.
 	Agents  []string
@@ -20,87 +19,135 @@ type Fill struct {
 	From    time.Time // when the first match began; one begins in each second after
 }
 
+// step is the number of matches of one transaction.
+const step = 5000
+
 // Fill stores finished duels with their logs, answers, settlements and ratings
-// as a long life of an arena leaves them, for benchmarks of what reads cost. It
-// is no way to play: the settlements cannot be replayed. The database must
-// have no matches yet. It calls progress after each step.
-func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) error {
-	if len(f.Agents) < 2 || f.Matches < 1 || f.Events < 1 {
+// as a long life of an arena leaves them. It is no way to play: the settlements
+// cannot be replayed. The database has the schema of this version and no
+// matches yet. Fill calls progress after each transaction.
+func (d Duels) Fill(ctx context.Context, db *sql.DB, progress func(done, all int)) error {
+	if len(d.Agents) < 2 || d.Matches < 1 || d.Events < 1 {
 		return errors.New("fill: at least two agents, one match and one event are needed")
 	}
-	const step = 5000    // matches
+	// PostgreSQL is told apart by what it calls itself; SQLite has no such function.
+	f := filler{Duels: d, db: db, postgres: db.QueryRowContext(ctx, "SELECT current_schema()").Scan(new(string)) == nil}
+	if err := f.fill(ctx, progress); err != nil {
+		return fmt.Errorf("fill the database: %w", err)
+	}
+	return nil
+}
+
+// filler is one run of Fill.
+type filler struct {
+	Duels
+	db       *sql.DB
+	postgres bool
+}
+
+func (f filler) fill(ctx context.Context, progress func(done, all int)) error {
 	var indexes []string // that are made at the end
-	err := s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) (err error) {
+	err := f.inTx(ctx, func(tx *sql.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, `CREATE TABLE bench_agents (n BIGINT NOT NULL PRIMARY KEY, id TEXT NOT NULL)`); err != nil {
 			return err
 		}
-		if indexes, err = s.dropIndexes(ctx, tx); err != nil {
+		if indexes, err = f.dropIndexes(ctx, tx); err != nil {
 			return err
 		}
-		rows := make([][]any, len(f.Agents))
+		rows := make([]string, len(f.Agents))
 		for i, id := range f.Agents {
-			rows[i] = []any{i, id}
+			rows[i] = fmt.Sprintf("(%d, %s)", i, quoted(id))
 		}
-		return bulk(ctx, tx, `INSERT INTO bench_agents (n, id)`, "", rows)
+		_, err = tx.ExecContext(ctx, `INSERT INTO bench_agents (n, id) VALUES `+strings.Join(rows, ", "))
+		return err
 	})
-	for from := 0; err == nil && from < f.Matches; from += step {
-		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error {
-			if err := s.unchecked(ctx, tx); err != nil {
+	if err != nil {
+		return err
+	}
+	for from := 0; from < f.Matches; from += step {
+		to := min(from+step, f.Matches)
+		if err := f.inTx(ctx, func(tx *sql.Tx) error {
+			if err := f.unchecked(ctx, tx); err != nil {
 				return err
 			}
-			return f.matches(ctx, tx, from, min(from+step, f.Matches))
-		})
-		progress(min(from+step, f.Matches), f.Matches)
+			return f.matches(ctx, tx, from, to)
+		}); err != nil {
+			return err
+		}
+		progress(to, f.Matches)
 	}
-	if err == nil {
-		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error { return f.close(ctx, tx) })
+	if err := f.inTx(ctx, func(tx *sql.Tx) error { return f.close(ctx, tx) }); err != nil {
+		return err
 	}
-	if err == nil {
-		err = s.finishFill(ctx, indexes)
-	}
-	return s.wrap(err, "fill the database")
+	return f.finish(ctx, indexes)
 }
+
+// inTx runs one transaction.
+func (f filler) inTx(ctx context.Context, run func(*sql.Tx) error) error {
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := run(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// quoted returns a text as a literal of SQL.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // The indexes of the tables that grow, but not those of constraints.
 const droppable = `SELECT i.indexname, i.indexdef FROM pg_indexes i WHERE i.schemaname = current_schema()
 	AND i.tablename IN ('matches', 'seats', 'rounds', 'answers', 'events', 'settlements', 'rating_changes')
 	AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`
 
-// dropIndexes drops indexes that take less time to make at once than row by
-// row, and gives the statements that make them. On SQLite that is no gain.
-func (s *Store) dropIndexes(ctx context.Context, tx *transaction) (again []string, err error) {
-	if !s.d.rowLocks {
+// dropIndexes drops indexes that take less time to build at once than row by
+// row, and returns the statements that make them. On SQLite that is no gain.
+func (f filler) dropIndexes(ctx context.Context, tx *sql.Tx) (again []string, err error) {
+	if !f.postgres {
 		return nil, nil
 	}
-	type index struct{ name, definition string }
-	found, err := all(ctx, tx, func(r scanner) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, droppable)
-	for _, i := range found {
-		if _, err := tx.ExecContext(ctx, "DROP INDEX "+i.name); err != nil {
+	rows, err := tx.QueryContext(ctx, droppable)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for rows.Next() {
+		var name, definition string
+		if err := rows.Scan(&name, &definition); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		names, again = append(names, name), append(again, definition)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := tx.ExecContext(ctx, "DROP INDEX "+name); err != nil {
 			return nil, err
 		}
-		again = append(again, i.definition)
 	}
-	return again, err
+	return again, nil
 }
 
 // unchecked lets PostgreSQL insert rows without looking up what they refer to,
 // when the role may ask for that: it is most of the work.
-func (s *Store) unchecked(ctx context.Context, tx *transaction) error {
-	if !s.d.rowLocks {
+func (f filler) unchecked(ctx context.Context, tx *sql.Tx) error {
+	if !f.postgres {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT set_config('session_replication_role', 'replica', true) FROM pg_roles WHERE rolname = current_user AND rolsuper`)
 	return err
 }
 
-// finishFill makes the indexes and counts the rows, as in an arena that has
-// lived long.
-func (s *Store) finishFill(ctx context.Context, indexes []string) error {
-	if !s.d.rowLocks {
-		_, err := s.writer.ExecContext(ctx, "ANALYZE")
+// finish makes the indexes and updates the statistics of the planner.
+func (f filler) finish(ctx context.Context, indexes []string) error {
+	if !f.postgres {
+		_, err := f.db.ExecContext(ctx, "ANALYZE")
 		return err
 	}
-	c, err := s.writer.Conn(ctx) // one, for its settings
+	c, err := f.db.Conn(ctx) // one, for its settings
 	if err != nil {
 		return err
 	}
@@ -115,16 +162,16 @@ func (s *Store) finishFill(ctx context.Context, indexes []string) error {
 }
 
 // matches stores the matches numbered from one to before another.
-func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error {
+func (f filler) matches(ctx context.Context, tx *sql.Tx, from, to int) error {
 	n := len(f.Agents)
 	// Of match i: its id, when it began, and its two agents.
 	series := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT CAST(%d AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d),
 		m(i, id, at, a, b) AS (SELECT n.i, 'm_' || substr(CAST(10000000000 + n.i AS TEXT), 2), %d + n.i * 1000, x.id, y.id FROM n
 			JOIN bench_agents x ON x.n = n.i %% %d JOIN bench_agents y ON y.n = (n.i + 1 + n.i / %d %% %d) %% %d) `,
-		from, to, ms(f.From), n, n, n-1, n)
+		from, to, f.From.UnixMilli(), n, n, n-1, n)
 	side := `CROSS JOIN (SELECT CAST(0 AS BIGINT) AS no UNION ALL SELECT 1) t`
 	agent := `CASE t.no WHEN 0 THEN m.a ELSE m.b END`
-	league := "'" + strings.ReplaceAll(f.League, "'", "''") + "'"
+	league := quoted(f.League)
 	for _, insert := range []string{
 		`INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at, starts_at, started_at, finished_at, void_reason,
 			seq, node, epoch, lease_until) ` + series + `SELECT m.id, ` + league + `, 'finished', l.settings, m.i, 1, 0, m.at, m.at, m.at, m.at + 900, '', ` +
@@ -148,46 +195,30 @@ func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error 
 		`INSERT INTO outcomes (agent_id, outcome, rounds) ` + series + `SELECT ` + agent + `, 'answered', count(*) FROM m ` + side + ` WHERE true GROUP BY 1
 			ON CONFLICT (agent_id, outcome) DO UPDATE SET rounds = outcomes.rounds + excluded.rounds`,
 	} {
-		if _, err := tx.Tx.ExecContext(ctx, insert); err != nil {
+		if _, err := tx.ExecContext(ctx, insert); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// close stores what the matches left behind, as if each rating had just moved.
-func (f Fill) close(ctx context.Context, tx *transaction) error {
-	end := ms(f.From) + int64(f.Matches)*1000
-	if _, err := exec(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
-		SELECT CAST($1 AS TEXT), id, 1400000 + n * 200, CAST($2 AS BIGINT), 1700000, 0, 10, 0, 10, 20, CAST($4 AS TEXT), CAST($3 AS BIGINT) FROM bench_agents`,
-		f.League, 2*f.Matches/len(f.Agents), end, "["+strings.Repeat("1500000,", recentRatings-1)+"1508000]"); err != nil {
-		return err
-	}
-	if _, err := exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, f.Matches); err != nil {
-		return err
-	}
-	_, err := exec(ctx, tx, `DROP TABLE bench_agents`)
-	return err
-}
+// recentRatings is how many ratings the store keeps beside each standing.
+const recentRatings = 20
 
-// Temporary makes an empty database on the PostgreSQL server of databaseURL,
-// and gives its URL. drop removes it, whoever is connected.
-func Temporary(ctx context.Context, databaseURL string, o Options) (temporary string, drop func(context.Context) error, err error) {
-	u, err := url.Parse(databaseURL)
-	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
-		return "", nil, errors.New("make a temporary database: the URL does not begin with postgres://")
+// close stores what the matches left behind, as if each rating had just moved.
+func (f filler) close(ctx context.Context, tx *sql.Tx) error {
+	end := f.From.UnixMilli() + int64(f.Matches)*1000
+	recent := "[" + strings.Repeat("1500000,", recentRatings-1) + "1508000]"
+	for _, statement := range []string{
+		fmt.Sprintf(`INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
+			SELECT %s, id, 1400000 + n * 200, %d, 1700000, 0, 10, 0, 10, 20, %s, %d FROM bench_agents`,
+			quoted(f.League), 2*f.Matches/len(f.Agents), quoted(recent), end),
+		fmt.Sprintf(`UPDATE counters SET value = %d WHERE name = 'settlements'`, f.Matches),
+		`DROP TABLE bench_agents`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
 	}
-	s, err := Open(ctx, databaseURL, o)
-	if err != nil {
-		return "", nil, err
-	}
-	name := "arena_bench_" + strings.ToLower(rand.Text()[:12])
-	if _, err := s.writer.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", nil, errors.Join(s.wrap(err, "make a temporary database"), s.Close())
-	}
-	u.Path = "/" + name
-	return u.String(), func(ctx context.Context) error {
-		_, err := s.writer.ExecContext(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
-		return errors.Join(s.wrap(err, "drop the temporary database"), s.Close())
-	}, nil
+	return nil
 }

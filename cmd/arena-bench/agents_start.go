@@ -26,7 +26,7 @@ func startBenchAgents(app *App, n int, league string, flags ...string) (*benchAg
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(app.Ctx, self, append([]string{"bench", "agents", "--league", league, fmt.Sprint(n)}, flags...)...) //nolint:gosec // this very program
+	cmd := exec.CommandContext(app.Ctx, self, append([]string{"agents", "--league", league, fmt.Sprint(n)}, flags...)...) //nolint:gosec // this very program
 	cmd.Stderr = app.Stderr
 	stdin, err := cmd.StdinPipe() // its end tells the agents to end
 	if err != nil {

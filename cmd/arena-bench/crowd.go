@@ -418,7 +418,7 @@ func startCrowd(app *App) (*crowdProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(app.Ctx, self, "bench", "crowd") //nolint:gosec // this very program
+	cmd := exec.CommandContext(app.Ctx, self, "crowd") //nolint:gosec // this very program
 	cmd.Stderr = app.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
