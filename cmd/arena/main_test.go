@@ -121,3 +121,10 @@ func TestBuildInfo_String(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
