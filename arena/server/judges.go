@@ -16,9 +16,9 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// joinJudges makes the judges that must be asked: panels over the drivers of
+// newJudges makes the judges that must be asked: panels over the drivers of
 // the players, the crowd, and the operator's language model if there is one.
-func (s *Server) joinJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
+func (s *Server) newJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
 	o := judge.Options{
 		Agents: s.store.AgentsByID, Votes: s.store.Votes, Version: scoring.Version, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// joinOutside makes the check of tokens of the operator's issuer; nil when
+// newOutside makes the check of tokens of the operator's issuer; nil when
 // none is set.
-func (s *Server) joinOutside() (func(context.Context, string) (arena.Outsider, error), error) {
+func (s *Server) newOutside() (func(context.Context, string) (arena.Outsider, error), error) {
 	if s.cfg.OIDCIssuer == nil {
 		return nil, nil //nolint:nilnil // nil has a meaning to the API
 	}

@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -12,11 +10,14 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/agora"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
+	"github.com/agora-arena/arena/stream"
 )
 
 // driver speaks one protocol to agents.
@@ -25,17 +26,17 @@ type driver interface {
 	Probe(ctx context.Context, a arena.Agent) arena.Health
 }
 
-// language is one protocol as this node speaks it.
-type language struct {
-	driver driver
-	rules  api.Protocol
-	server http.Handler // what agents of the protocol talk to; nil: they only listen
-	hangUp func()       // ends polls and sockets, which a server that shuts down would wait for, or wait for ever; may be nil
-	wait   func()       // for what still runs once nothing comes in; may be nil
+// protocolParts are the parts of one protocol on this node.
+type protocolParts struct {
+	driver  driver
+	rules   api.Protocol
+	handler http.Handler // inbound requests of agents; nil: they send none
+	stop    func()       // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
+	wait    func()       // for what still runs once nothing comes in; may be nil
 }
 
-// protocols are the languages by name.
-type protocols map[string]language
+// protocols are the parts by the name of the protocol.
+type protocols map[string]*protocolParts
 
 func (p protocols) drivers() map[string]runner.Driver {
 	drivers := make(map[string]runner.Driver, len(p))
@@ -64,89 +65,105 @@ func (p protocols) rules() map[string]api.Protocol {
 	return rules
 }
 
-func (p protocols) speakers() map[string]http.Handler {
-	speakers := make(map[string]http.Handler, len(p))
+func (p protocols) handlers() map[string]http.Handler {
+	handlers := make(map[string]http.Handler, len(p))
 	for name, l := range p {
-		if l.server != nil {
-			speakers[name] = l.server
+		if l.handler != nil {
+			handlers[name] = l.handler
 		}
 	}
-	return speakers
+	return handlers
 }
 
-// speakOthers adds the protocols beside AAP. The API and the stream are made
-// later; nothing asks for them before the server listens.
-func (s *Server) speakOthers(ctx context.Context) error {
-	s.bell = s.newBell()
-	box, err := mailbox.NewBox(s.store, s.bell, time.Now)
+// outbound is what calls agents, beside the drivers themselves.
+type outbound struct {
+	guard *protocol.Guard
+	aap   *aap.Driver
+	bell  *mailbox.Bell
+	box   *mailbox.Box
+	log   *envelope.Log
+}
+
+// newOutbound makes the guarded client and the drivers of all protocols. The
+// driver of AgentProtocol waits at its inbound handler, which is made with it.
+func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
+	o := &outbound{bell: mailbox.NewBell(nil)}
+	if s.bus != nil {
+		o.bell = mailbox.NewBell(s.bus)
+	}
+	roots, err := extraRoots(s.cfg.ExtraCAFile)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if o.guard, err = protocol.NewGuard(protocol.GuardOptions{Allow: s.cfg.AllowCIDRs, OwnHosts: s.ownHosts()}); err != nil {
+		return nil, err
+	}
+	if s.client, err = protocol.NewClient(o.guard, protocol.ClientOptions{
+		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: time.Now,
+	}); err != nil {
+		return nil, err
+	}
+	if o.box, err = mailbox.NewBox(s.store, o.bell, time.Now); err != nil {
+		return nil, err
 	}
 	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for name, speak := range map[string]func() (language, error){
-		arena.ProtocolAgora:         func() (language, error) { return s.speakAgora(box) },
-		arena.ProtocolEnvelope:      func() (language, error) { return s.speakEnvelope(key) },
-		arena.ProtocolAgentProtocol: func() (language, error) { return s.speakAgentProtocol(key, box) },
-	} {
-		if s.protocols[name], err = speak(); err != nil {
-			return fmt.Errorf("protocol %s: %w", name, err)
-		}
+	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now}); err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-// speakAgora makes both sides of two-party Agora.
-func (s *Server) speakAgora(box *mailbox.Box) (language, error) {
-	driver, err := agora.New(agora.Options{
-		Client: s.client, Box: box, Bases: s.store, Now: time.Now,
+	agoraDriver, err := agora.New(agora.Options{
+		Client: s.client, Box: o.box, Bases: s.store, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0, // an arena that plays on a private network
 	})
 	if err != nil {
-		return language{}, err
+		return nil, err
 	}
-	server, err := agora.NewServer(agora.ServerOptions{
-		Store: s.store, Box: box, PublicURL: s.url, Now: time.Now, Logger: s.log, Events: eventsLater{s}, Awake: s.awake,
+	if o.log, err = envelope.NewLog(s.store, o.bell, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
+		return nil, err
+	}
+	envelopeDriver, err := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	if s.signed, err = agentprotocol.NewServer(agentprotocol.Options{
+		Key: key, Client: s.client, Agents: s.store, Peers: s.store, Mail: o.box, Events: streams,
+		Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now, Awake: s.awake,
+		Actions: map[string]agentprotocol.Action{"arena:agent": whoAmI},
+	}); err != nil {
+		return nil, err
+	}
+	s.protocols = protocols{
+		arena.ProtocolAAP:      {driver: o.aap},
+		arena.ProtocolAgora:    {driver: agoraDriver, rules: api.Protocol{Polls: true}, wait: agoraDriver.Close},
+		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: api.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
+		arena.ProtocolAgentProtocol: {
+			driver: s.signed.Driver(), rules: api.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, handler: s.signed, stop: s.signed.Close,
+		},
+	}
+	return o, nil
+}
+
+// newInbound makes the handlers of what agents of the protocols send.
+func (s *Server) newInbound(o *outbound, streams *stream.Handler) (err error) {
+	polls, err := agora.NewServer(agora.ServerOptions{
+		Store: s.store, Box: o.box, PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
 		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(w, r) }),
 	})
 	if err != nil {
-		return language{}, err
+		return err
 	}
-	return language{driver: driver, rules: api.Protocol{Polls: true}, server: server, hangUp: server.Close, wait: driver.Close}, nil
-}
-
-// speakEnvelope makes the relay and the driver that plays through it.
-func (s *Server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
-	log, err := envelope.NewLog(s.store, s.bell, envelope.NewIdentity(key, "Agora Arena"), time.Now)
-	if err != nil {
-		return language{}, err
+	p := s.protocols[arena.ProtocolAgora]
+	p.handler, p.stop = polls, polls.Close
+	if s.relay, err = relay.NewServer(relay.Options{
+		Log: o.log, Bell: o.bell, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+	}); err != nil {
+		return err
 	}
-	driver, err := envelope.NewDriver(envelope.DriverOptions{Log: log, Logger: s.log, Now: time.Now})
-	if err != nil {
-		return language{}, err
-	}
-	s.relay, err = relay.NewServer(relay.Options{
-		Log: log, Bell: s.bell, Store: s.store, Events: eventsLater{s}, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
-	})
-	if err != nil {
-		return language{}, err
-	}
-	return language{driver: driver, rules: api.Protocol{CheckKey: envelope.CheckKey, Polls: true}, server: s.relay, hangUp: s.relay.Close}, nil
-}
-
-// speakAgentProtocol makes the arena's side of AgentProtocol.
-func (s *Server) speakAgentProtocol(key ed25519.PrivateKey, box *mailbox.Box) (l language, err error) {
-	s.signed, err = agentprotocol.NewServer(agentprotocol.Options{
-		Key: key, Client: s.client, Agents: s.store, Peers: s.store, Mail: box, Events: eventsLater{s},
-		Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now, Awake: s.awake,
-		Actions: map[string]agentprotocol.Action{"arena:agent": whoAmI},
-	})
-	if err != nil {
-		return language{}, err
-	}
-	return language{driver: s.signed.Driver(), rules: api.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, server: s.signed, hangUp: s.signed.Close}, nil
+	p = s.protocols[arena.ProtocolEnvelope]
+	p.handler, p.stop = s.relay, s.relay.Close
+	return nil
 }
 
 // whoAmI tells an agent how the arena sees it.
@@ -156,27 +173,11 @@ func whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 	}, nil
 }
 
-// awake has an agent checked that counted as away and now asks for its tasks.
+// awake checks an agent that counted as unavailable and now asks for its tasks.
 func (s *Server) awake(ctx context.Context, agentID string) {
 	if _, err := s.sweeper.Check(ctx, agentID); err != nil {
 		s.log.WarnContext(ctx, "agent that is back not checked", "agent_id", agentID, "error", err)
 	}
-}
-
-// eventsLater hands agents' events to the stream, which is made after the
-// protocols.
-type eventsLater struct{ s *Server }
-
-func (e eventsLater) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
-	return e.s.streams.Accept(ctx, matchID, agentID, event)
-}
-
-// newBell wakes who waits for messages, on other nodes by the bus.
-func (s *Server) newBell() *mailbox.Bell {
-	if s.bus == nil {
-		return mailbox.NewBell(nil)
-	}
-	return mailbox.NewBell(s.bus)
 }
 
 // proved finds no agent healthy whose key was not proved: it must not play

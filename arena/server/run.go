@@ -32,6 +32,9 @@ func (s *Server) Run(ctx context.Context) error {
 	hub, matches := make(chan error, 1), make(chan error, 1)
 	go func() { hub <- s.hub.Run(streaming) }()
 	s.wg.Go(func() { _ = s.signed.Run(streaming) }) // ends with its context alone
+	if s.bus != nil {
+		s.wg.Go(func() { s.forwardWakes(running) })
+	}
 	jobs := func() {}
 	if s.opts.Passive {
 		matches <- nil
@@ -69,6 +72,18 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(failed, s.Close())
 }
 
+// forwardWakes wakes the runner for the matches of other nodes until ctx ends.
+func (s *Server) forwardWakes(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.bus.Woken():
+			s.runner.Wake()
+		}
+	}
+}
+
 // Close stops the listeners and closes the parts in the reverse of the order
 // in which New made them.
 func (s *Server) Close() error {
@@ -76,8 +91,8 @@ func (s *Server) Close() error {
 	defer cancel()
 	var problems []error
 	for _, l := range s.protocols {
-		if l.hangUp != nil {
-			l.hangUp()
+		if l.stop != nil {
+			l.stop()
 		}
 	}
 	for _, h := range []*http.Server{s.public, s.private} {

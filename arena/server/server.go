@@ -23,17 +23,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
-	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/protocol"
-	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
-	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/scoring"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
@@ -41,7 +38,7 @@ import (
 	"github.com/agora-arena/arena/web"
 )
 
-// server is all parts of one node, joined.
+// Server is one node of an arena.
 type Server struct {
 	cfg  Config
 	log  *slog.Logger
@@ -56,25 +53,19 @@ type Server struct {
 	newAdminToken string // just made
 
 	store     *store.Store
-	bus       *bus.Bus // nil: this node is alone
 	keys      *token.Keys
-	guard     *protocol.Guard
+	bus       *bus.Bus // nil: this node is alone
+	hub       *stream.Hub
+	metrics   *metrics
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals
-	bell      *mailbox.Bell
 	protocols protocols
-	relay     *relay.Server
 	signed    *agentprotocol.Server
-	streams   *stream.Handler
-	api       http.Handler
-	hub       *stream.Hub
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
-	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
-	rescorer  *runner.Rescorer
-	voterKey  []byte
-	metrics   *metrics
+	relay     *relay.Server
+	api       http.Handler
 
 	listener, privateListener net.Listener
 	public, private           *http.Server
@@ -129,10 +120,28 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err = s.listen(ctx); err != nil {
 		return nil, err
 	}
-	if err = s.joinRules(ctx); err != nil {
+	if err = s.connect(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.joinHTTP()
+	streams, err := s.newStreams()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.newOutbound(ctx, streams)
+	if err != nil {
+		return nil, err
+	}
+	rescorer, err := s.newEngine()
+	if err != nil {
+		return nil, err
+	}
+	if err = s.newServices(); err != nil {
+		return nil, err
+	}
+	if err = s.newInbound(out, streams); err != nil {
+		return nil, err
+	}
+	return s, s.newAPI(ctx, out, streams, rescorer)
 }
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
@@ -180,32 +189,11 @@ func (s *Server) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// joinRules makes everything that plays: keys, driver, hub, runner, health
-// checks and scheduler.
-func (s *Server) joinRules(ctx context.Context) (err error) {
+// connect makes the signing keys, the bus, the hub and the metrics.
+func (s *Server) connect(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
 		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
 	}); err != nil {
-		return err
-	}
-	s.guard, err = protocol.NewGuard(protocol.GuardOptions{Allow: s.cfg.AllowCIDRs, OwnHosts: s.ownHosts()})
-	if err != nil {
-		return err
-	}
-	roots, err := extraRoots(s.cfg.ExtraCAFile)
-	if err != nil {
-		return err
-	}
-	if s.client, err = protocol.NewClient(s.guard, protocol.ClientOptions{
-		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: time.Now,
-	}); err != nil {
-		return err
-	}
-	driver, err := aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now})
-	if err != nil {
-		return err
-	}
-	if s.stage, err = s.newStage(driver); err != nil {
 		return err
 	}
 	streams := stream.Options{Source: s.store, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
@@ -223,35 +211,43 @@ func (s *Server) joinRules(ctx context.Context) (err error) {
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
+	return nil
+}
+
+// newStreams makes the handler of the streams of spectators and agents.
+func (s *Server) newStreams() (*stream.Handler, error) {
+	return stream.NewHandler(s.hub, stream.Parts{
+		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
+		SpectatorsPerAddress: cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress),
+		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
+	})
+}
+
+// newEngine makes the judges, the runner of matches and what scores them again.
+func (s *Server) newEngine() (*runner.Rescorer, error) {
 	tasks, err := league.NewTasks(s.store)
 	if err != nil {
-		return err
-	}
-	s.protocols = protocols{arena.ProtocolAAP: {driver: driver}}
-	if err = s.speakOthers(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	drivers := s.protocols.drivers()
 	if s.opts.Drivers != nil {
 		s.opts.Drivers(drivers)
 	}
-	judges, err := s.joinJudges(drivers)
+	judges, err := s.newJudges(drivers)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.voterKey, err = s.voteSecret(ctx); err != nil {
-		return err
-	}
-	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	if s.bus != nil {
-		s.bus.OnWake(s.runner.Wake)
-	}
+	return &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
+}
+
+// newServices makes the health checks and the scheduler of leagues.
+func (s *Server) newServices() (err error) {
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
 		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
@@ -269,18 +265,13 @@ func (s *Server) joinRules(ctx context.Context) (err error) {
 // what was found, time before the next one begins.
 func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
 
-// joinHTTP makes the handlers and their servers.
-func (s *Server) joinHTTP() error {
-	spectators := s.cfg.SpectatorsPerAddress
-	if s.opts.Spectators > 0 {
-		spectators = s.opts.Spectators
+// newAPI makes the API and the servers of the listeners.
+func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, rescorer *runner.Rescorer) error {
+	stage, err := s.newStage(out.aap)
+	if err != nil {
+		return err
 	}
-	var err error
-	s.streams, err = stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
-		SpectatorsPerAddress: spectators,
-		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
-	})
+	voterKey, err := s.voteSecret(ctx)
 	if err != nil {
 		return err
 	}
@@ -300,19 +291,19 @@ func (s *Server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
-	outside, err := s.joinOutside()
+	outside, err := s.newOutside()
 	if err != nil {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
-		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
+		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Protocols: s.protocols.rules(), Speakers: s.protocols.handlers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
-		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
+		CheckEndpoint: out.guard.CheckEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
-		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
+		RescoreMatch: rescorer.Match, RescoreLeague: rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: rescorer.Rebuild,
+		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return pack.Parse(format, data, pack.DefaultLimits())
@@ -418,10 +409,6 @@ func (s *Server) ownHosts() []string {
 		return append(hosts, net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port))
 	}
 	return hosts
-}
-
-func (s *Server) checkEndpoint(ctx context.Context, field, raw string) (string, error) {
-	return s.guard.CheckEndpoint(ctx, field, raw)
 }
 
 // extraRoots reads certificate authorities for development.
