@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
-# The image holds the binary, the certificate authorities and nothing else:
-# no shell, no package manager, no root.
+# The image holds arena, arena-bench, the certificate authorities and nothing
+# else: no shell, no package manager, no root.
 #
 #   docker build --tag arena .
 #   docker run --publish 8080:8080 --volume arena:/data arena
@@ -22,7 +22,7 @@ COPY --from=ui /src/web/dist ./web/dist
 ARG TARGETOS TARGETARCH VERSION=
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath \
-    -ldflags "-s -w -X main.version=$VERSION" -o /image/arena ./cmd/arena
+    -ldflags "-s -w -X main.version=$VERSION" -o /image/ ./cmd/arena ./cmd/arena-bench
 # SQLite sorts large results in files under /tmp.
 RUN mkdir -p /image/data /image/tmp /image/etc/ssl/certs \
     && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \

@@ -52,8 +52,8 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@touch $@
 
 .PHONY: build
-build: ui ## The binary with the pages in it: bin/arena
-	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/arena ./cmd/arena
+build: ui ## bin/arena with the pages in it, and bin/arena-bench
+	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/arena ./cmd/arena-bench
 
 .PHONY: image
 image: ## The container image arena:latest
@@ -82,7 +82,7 @@ test-go: ## The Go tests, with the race detector
 	GOBIN=$(CURDIR)/bin $(PLAIN) go install gotest.tools/gotestsum@v1.13.0
 	for module in $(MODULES); do \
 		(cd $$module && CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m) || exit; done
-	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./docs | grep -o 'threat rows covered: .*'
+	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./internal/archtest | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk
 test-sdk: ## The SDKs in TypeScript, Python and Rust; the end-to-end tests of test-go run what it builds

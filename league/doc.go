@@ -8,8 +8,8 @@
 //
 // It leaves packs and generators to league/pack, playing to arena/runner,
 // points and ratings to scoring, storage to store, and the clock of schedules
-// (cron) to cmd/arena, which calls Tick.
+// (cron) to arena/server, which calls Tick.
 //
-// It imports arena, scoring and league/pack; arena/api and cmd/arena meet it
-// through interfaces and functions that cmd/arena joins.
+// It imports arena, scoring and league/pack; arena/api and arena/server meet it
+// through interfaces and functions that arena/server joins.
 package league

@@ -39,5 +39,5 @@
 // Driver type: whoever calls a driver names the methods that it needs.
 // protocoltest holds the other side for tests, and a suite for drivers.
 //
-// The room imports arena. Drivers and cmd/arena import it.
+// The room imports arena. Drivers and arena/server import it.
 package protocol

@@ -32,6 +32,6 @@
 // invalid, lease_lost, round_closed and unavailable; a done context comes
 // back as its own error.
 //
-// cmd/arena opens it; every other room declares the few methods that it
+// arena/server opens it; every other room declares the few methods that it
 // calls. It imports arena and migrations.
 package store

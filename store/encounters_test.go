@@ -57,7 +57,7 @@ func TestFill_counts(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t, database(t, false))
-			fill(t, s)
+			fillDuels(t, s)
 			const pairs, outcomes = `SELECT * FROM encounters`, `SELECT * FROM outcomes`
 			filled := map[string][]string{}
 			for _, rows := range []string{pairs, outcomes} {

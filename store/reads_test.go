@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/fill"
 )
 
 // reads are the reads that pages make, by name, of one of many agents and
@@ -106,9 +107,9 @@ func TestReads_Plans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := openStore(t, sqliteURL(t))
-	fill(t, s)
+	fillDuels(t, s)
 	p := openStore(t, postgres.get(t).Database(t))
-	fill(t, p)
+	fillDuels(t, p)
 	connection, err := p.Reader().Conn(ctx) // one, since it keeps the statements
 	check(t, err)
 	defer connection.Close() //nolint:errcheck // the pool closes it
@@ -161,7 +162,7 @@ func TestSteps_Plans(t *testing.T) {
 		check(t, second(s.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats, Answers: []arena.Answer{a}}, none)))
 	}
 	full := openStore(t, sqliteURL(t))
-	fill(t, full)
+	fillDuels(t, full)
 	found := 0
 	for _, text := range s.WriterTexts() {
 		if strings.Contains(text, "VALUES") && strings.Contains(text, " v ") {
@@ -241,8 +242,8 @@ func walksSQLite(t *testing.T, s *store.Store, text string) string {
 	return ""
 }
 
-// fill makes 100 agents of one owner in one league, and their 2,000 duels.
-func fill(t *testing.T, s *store.Store) {
+// fillDuels makes 100 agents of one owner in one league, and their 2,000 duels.
+func fillDuels(t *testing.T, s *store.Store) {
 	t.Helper()
 	ctx, at := t.Context(), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	check(t, s.CreateOwner(ctx, arena.Owner{ID: "ow_1", CreatedAt: at}, arena.Token{ID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}))
@@ -253,5 +254,5 @@ func fill(t *testing.T, s *store.Store) {
 		check(t, s.CreateAgent(ctx, arena.Agent{ID: id, OwnerID: "ow_1", Name: id, Leagues: []string{"trivia"}, CreatedAt: at}))
 		ids = append(ids, id)
 	}
-	check(t, s.Fill(ctx, store.Fill{League: "trivia", Agents: ids, Matches: 2_000, Events: 5, From: at}, func(int, int) {}))
+	check(t, fill.Duels{League: "trivia", Agents: ids, Matches: 2_000, Events: 5, From: at}.Fill(ctx, s.Writer(), func(int, int) {}))
 }

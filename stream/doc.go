@@ -81,5 +81,5 @@
 // it wait until those that have come to this node are in the log, so that none
 // is of a round that its own answer closed.
 //
-// cmd/arena may import it, nobody else.
+// arena/server may import it, nobody else.
 package stream

@@ -9,5 +9,5 @@
 // protocol, live events to stream and the page to web: New takes each as a
 // small interface or function and refuses to start without one.
 //
-// Only cmd/arena imports it. It imports arena and arena/strictjson.
+// Only arena/server imports it. It imports arena and arena/strictjson.
 package api

@@ -5,5 +5,5 @@
 // on the pages. It leaves to others when a card is drawn and who may see it.
 //
 // It imports arena alone and is the only room that knows golang.org/x/image;
-// cmd/arena hands its Painter to the API.
+// arena/server hands its Painter to the API.
 package card

@@ -7,11 +7,11 @@
 // become points. A panel and a model see each pair in both orders; a judge that
 // changes its mind with the order says tie. It leaves the pure judges and the
 // versions to scoring, the void of a round without a verdict to the runner, and
-// wires, votes and rows to the parts that cmd/arena hands in.
+// wires, votes and rows to the parts that arena/server hands in.
 //
 // What competes is data: answers reach a judge as JSON strings of bounded
 // length, and what comes back must be one of three words (threat F8).
 //
 // It imports the domain types, scoring and the strict JSON decoder. Only
-// cmd/arena may import it.
+// arena/server may import it.
 package judge

@@ -4,7 +4,7 @@
 // It owns the document's form, the hash chain over the match's log, the
 // receipts, and the rules by which the parts must agree. It leaves reading
 // the rows to arena/api, keys and signatures to arena/token, and files to
-// cmd/arena. It does no I/O.
+// arena/server. It does no I/O.
 //
 // The file is {"record":{…},"signature":{"alg","kid","value"}} in the form of
 // RFC 8785 (JCS), with at most one line break after it. value is a JWS in

@@ -8,5 +8,5 @@
 // it is stored: a rehearsal has no match, no events and no rating.
 //
 // It is an actor: it imports the words alone, and its parts are handed in.
-// Only cmd/arena imports it.
+// Only arena/server imports it.
 package rehearsal

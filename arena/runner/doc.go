@@ -7,7 +7,7 @@
 // paused), the start gun and the lease. It leaves rows to store, wire shapes
 // to protocol, points, places and rating formulas to scoring, task choice to
 // league, and fan-out to stream; it reaches all of them through the small
-// interfaces below, which cmd/arena joins.
+// interfaces below, which arena/server joins.
 //
 //	           claim               open                all seats have an outcome
 //	ready ───────────────▶ running ─────▶ round open ───────────────────▶ round closed
@@ -40,5 +40,5 @@
 // claimed it. After an outage nobody claims for two heartbeats, so that those
 // who play come first.
 //
-// Only cmd/arena may import it.
+// Only arena/server may import it.
 package runner

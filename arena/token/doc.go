@@ -10,5 +10,5 @@
 // open stream to stream. Agents check tokens with agora-go or any JWT library.
 //
 // It imports arena, arena/strictjson, golang-jwt, jwkset and keyfunc; only
-// cmd/arena imports it.
+// arena/server imports it.
 package token

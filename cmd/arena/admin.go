@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // AdminCmd is `arena admin`: the API from the command line. Everything it does
@@ -45,13 +47,13 @@ as JSON. The token is the one that the server printed at its first start.
 // call makes one request and prints the answer.
 func (c *AdminCmd) call(app *App, method, path string, in any) error {
 	var answer json.RawMessage
-	if err := c.client(app).call(app.Ctx, method, path, in, &answer); err != nil {
+	if err := c.client(app).Call(app.Ctx, method, path, in, &answer); err != nil {
 		return err
 	}
 	return printJSON(app, answer)
 }
 
-func (c *AdminCmd) client(app *App) *client {
+func (c *AdminCmd) client(app *App) *apiclient.Client {
 	base := cmp.Or(c.URL, app.Getenv("ARENA_URL"), "http://127.0.0.1:8080")
 	secret := cmp.Or(c.Token, app.Getenv("ARENA_ADMIN_TOKEN"))
 	if file := app.Getenv("ARENA_ADMIN_TOKEN_FILE"); secret == "" && file != "" {
@@ -59,7 +61,7 @@ func (c *AdminCmd) client(app *App) *client {
 			secret = strings.TrimSpace(string(data))
 		}
 	}
-	return newClient(strings.TrimRight(base, "/"), secret)
+	return apiclient.New(strings.TrimRight(base, "/"), secret)
 }
 
 func printJSON(app *App, answer json.RawMessage) error {
@@ -244,7 +246,7 @@ func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
 
 func (c *verifyCmd) Run(app *App, admin *AdminCmd) error {
 	var answer json.RawMessage
-	if err := admin.client(app).call(app.Ctx, http.MethodPost, "/v1/admin/ratings/verify", nil, &answer); err != nil {
+	if err := admin.client(app).Call(app.Ctx, http.MethodPost, "/v1/admin/ratings/verify", nil, &answer); err != nil {
 		return err
 	}
 	if err := printJSON(app, answer); err != nil {

@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // DemoCmd is `arena demo`.
@@ -83,10 +84,11 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if c.Verbose {
 		log = app.Logger(cfg)
 	}
-	s, err := newServer(app.Ctx, cfg, log, serverOptions{
-		limits:     &api.Limits{}, // everything comes from one address here
-		spectators: 10_000, ladderPause: 4 * time.Second, eliminationPause: 45 * time.Second,
-		rateLimitPause: time.Minute, relayDev: true,
+	s, err := server.New(app.Ctx, cfg, log, server.Options{
+		Version:    readBuildInfo().Version,
+		NoLimits:   true, // everything comes from one address here
+		Spectators: 10_000, LadderPause: 4 * time.Second, EliminationPause: 45 * time.Second,
+		RateLimitPause: time.Minute, RelayDev: true,
 	})
 	if err != nil {
 		return err
@@ -103,7 +105,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 	if err == nil {
 		c.welcome(app, s, dir)
 		if c.ReadyFile != "" {
-			err = s.writeReadyFile(c.ReadyFile)
+			err = writeReadyFile(s, c.ReadyFile)
 		}
 	}
 	if err == nil {
@@ -125,12 +127,12 @@ func (c *DemoCmd) Run(app *App) (err error) {
 func (c *DemoCmd) pace() float64 { return 1 / c.Speed }
 
 // config is a server for this machine only, which may call agents on it.
-func (c *DemoCmd) config(app *App, dir string) (Config, error) {
+func (c *DemoCmd) config(app *App, dir string) (server.Config, error) {
 	secret, err := demoSecret(dir)
 	if err != nil {
-		return Config{}, err
+		return server.Config{}, err
 	}
-	cfg, err := Load(Sources{Environ: app.Environ, Flags: map[string]string{
+	cfg, err := server.Load(server.Sources{Environ: app.Environ, Flags: map[string]string{
 		"ARENA_ADDR":           c.Addr,
 		"ARENA_PUBLIC_URL":     "",
 		"ARENA_METRICS_ADDR":   "127.0.0.1:0",
@@ -140,11 +142,11 @@ func (c *DemoCmd) config(app *App, dir string) (Config, error) {
 		"ARENA_SHUTDOWN_GRACE": "3s", // who ends a demo does not want to wait for it
 	}})
 	if err != nil {
-		return Config{}, err
+		return server.Config{}, err
 	}
 	host, _, _ := strings.Cut(c.Addr, ":")
 	if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && host != "localhost" {
-		return Config{}, fmt.Errorf("--addr is %s: the demo lets agents use this machine's own addresses, so it listens on 127.0.0.1 only", c.Addr)
+		return server.Config{}, fmt.Errorf("--addr is %s: the demo lets agents use this machine's own addresses, so it listens on 127.0.0.1 only", c.Addr)
 	}
 	return cfg, nil
 }
@@ -163,27 +165,29 @@ func demoSecret(dir string) (string, error) {
 	return secret, nil
 }
 
-func (c *DemoCmd) welcome(app *App, s *server, dir string) {
+func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 	kept := "nothing is kept; --data DIR keeps it"
 	if c.Data != "" {
 		kept = "kept in " + dir
 	}
+	admin, _ := s.AdminToken()
 	_, _ = fmt.Fprintf(app.Stdout, `
   Agora Arena is playing: %d agents in 5 leagues
 
     watch        %s
     admin token  %s
-    metrics      http://%s/metrics
+    metrics      %s
 
   %s. Ctrl-C ends it.
 
-`, c.Agents, s.url, s.adminToken, s.privateListener.Addr(), kept)
+`, c.Agents, s.URL(), admin, s.MetricsURL(), kept)
 }
 
 // populate makes the leagues and registers the agents through the API, as
 // hosts and owners would. What an earlier start made is kept.
-func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*agents.Fleet, error) {
-	admin := newClient(s.localURL(), s.adminToken)
+func (c *DemoCmd) populate(ctx context.Context, s *server.Server, log *slog.Logger) (*agents.Fleet, error) {
+	secret, _ := s.AdminToken()
+	admin := apiclient.New(s.LocalURL(), secret)
 	if err := demoLeagues(ctx, admin); err != nil {
 		return nil, err
 	}
@@ -193,10 +197,10 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 	}
 	// The agents outlive the signal: open rounds want their answers.
 	fleet, err := agents.Start(context.WithoutCancel(ctx), agents.Options{
-		Arena: s.localURL(), Leagues: demoSlugs(),
+		Arena: s.LocalURL(), Leagues: demoSlugs(),
 		Knowledge: knowledge, Count: c.Agents, Seed: c.Seed, Speed: c.pace(), Logger: log.With("component", "demo agents"),
 		Key: func(name string) ed25519.PrivateKey { // secret, and the same at each start
-			seed := sha256.Sum256([]byte(s.adminToken + "\n" + name))
+			seed := sha256.Sum256([]byte(secret + "\n" + name))
 			return ed25519.NewKeyFromSeed(seed[:])
 		},
 	})
@@ -212,11 +216,11 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 		ids[a.Name] = id
 		var r agora.Registered
 		if a.Protocol == agents.Agora {
-			if r, err = agora.FreshBase(ctx, s.localURL(), id, s.adminToken); err != nil {
+			if r, err = agora.FreshBase(ctx, s.LocalURL(), id, secret); err != nil {
 				return fleet, fmt.Errorf("secret base of demo agent %s: %w", a.Name, err)
 			}
 		}
-		if err := fleet.Joined(a.Name, id, demoBase(s.localURL(), r.Base)); err != nil {
+		if err := fleet.Joined(a.Name, id, demoBase(s.LocalURL(), r.Base)); err != nil {
 			return fleet, fmt.Errorf("demo agent %s: %w", a.Name, err)
 		}
 	}
@@ -224,8 +228,8 @@ func (c *DemoCmd) populate(ctx context.Context, s *server, log *slog.Logger) (*a
 		return fleet, fmt.Errorf("debating club: %w", err)
 	}
 	for _, slug := range demoSlugs() {
-		var p *problem
-		err := admin.call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
+		var p *apiclient.Problem
+		err := admin.Call(ctx, http.MethodPost, "/v1/leagues/"+slug+"/start", nil, nil)
 		if err != nil && (!errors.As(err, &p) || p.Status != http.StatusConflict) {
 			return fleet, fmt.Errorf("start league: %w", err)
 		}
@@ -242,11 +246,11 @@ func demoBase(local, base string) string {
 	return local + u.Path
 }
 
-func demoLeagues(ctx context.Context, admin *client) error {
+func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	var have struct {
 		Items []struct{ Slug string } `json:"items"`
 	}
-	if err := admin.call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
+	if err := admin.Call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
 		return err
 	}
 	if len(have.Items) > 0 {
@@ -255,7 +259,7 @@ func demoLeagues(ctx context.Context, admin *client) error {
 	var pack struct {
 		PackID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=world", packs.World, &pack); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=world", packs.World, &pack); err != nil {
 		return err
 	}
 	for _, l := range []map[string]any{
@@ -278,7 +282,7 @@ func demoLeagues(ctx context.Context, admin *client) error {
 			"rounds": 5, "time_limit_seconds": 12, "break_seconds": 3, "rated": true,
 		},
 	} {
-		if err := admin.call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
+		if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
 			return err
 		}
 	}
@@ -287,16 +291,16 @@ func demoLeagues(ctx context.Context, admin *client) error {
 
 // demoDebates makes the debating club: its judges are known only once agents
 // are registered.
-func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids map[string]string) error {
-	var p *problem
-	err := admin.call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
+func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.Info, ids map[string]string) error {
+	var p *apiclient.Problem
+	err := admin.Call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
 	if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
 		return err
 	}
 	var pack struct {
 		PackID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
 		return err
 	}
 	var judges, speakers []string
@@ -307,7 +311,7 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 			speakers = append(speakers, ids[a.Name])
 		}
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": demoDebate, "title": "Debating club", "pack_id": pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
 		"judge":              map[string]any{"kind": "panel", "agents": judges, "criteria": "Who gives more and better reasons, and answers those of the other side?"},
 		"time_limit_seconds": 20, "break_seconds": 5, "rated": true,
@@ -315,7 +319,7 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 		return err
 	}
 	for _, id := range speakers {
-		if err := admin.call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
+		if err := admin.Call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -324,14 +328,14 @@ func demoDebates(ctx context.Context, admin *client, fleet []agents.Info, ids ma
 
 // demoRegister registers one agent under an owner of its own, or moves the
 // agent of an earlier start to its new endpoint.
-func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string, err error) {
+func demoRegister(ctx context.Context, admin *apiclient.Client, a agents.Info) (id string, err error) {
 	var found struct {
 		Items []struct {
 			ID   string `json:"agent_id"`
 			Name string `json:"name"`
 		} `json:"items"`
 	}
-	if err := admin.call(ctx, http.MethodGet, "/v1/agents?q="+url.QueryEscape(a.Name), nil, &found); err != nil {
+	if err := admin.Call(ctx, http.MethodGet, "/v1/agents?q="+url.QueryEscape(a.Name), nil, &found); err != nil {
 		return "", err
 	}
 	for _, have := range found.Items {
@@ -339,11 +343,11 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 			return have.ID, nil
 		}
 		if have.Name == a.Name {
-			return have.ID, admin.call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
+			return have.ID, admin.Call(ctx, http.MethodPatch, "/v1/agents/"+have.ID, map[string]any{"endpoint": a.Endpoint}, nil)
 		}
 	}
 	var owner struct{ Token string }
-	if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": a.Name + "'s team"}, &owner); err != nil {
+	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": a.Name + "'s team"}, &owner); err != nil {
 		return "", err
 	}
 	var made struct {
@@ -360,8 +364,8 @@ func demoRegister(ctx context.Context, admin *client, a agents.Info) (id string,
 	if a.PublicKey != "" {
 		agent["public_key"] = a.PublicKey
 	}
-	if err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
-		err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)
+	if err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", agent, &made); err == nil && a.Prove != nil {
+		err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents/"+made.ID+"/key", map[string]any{"signature": a.Prove(made.Challenge)}, nil)
 	}
 	return made.ID, err
 }

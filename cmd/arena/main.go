@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 func main() {
-	collectSeldom()
+	server.TuneCollector()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // from the first signal on, a second one ends the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
@@ -51,30 +52,14 @@ type commands struct {
 	Script ScriptWorkerCmd `cmd:"" name:"script-worker" hidden:"" help:"Run untrusted scripts that a server sends over standard input."`
 }
 
-// BenchCmd groups the benchmarks.
-type BenchCmd struct {
-	Match   BenchMatchCmd   `cmd:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, start gun, time limits."`
-	Start   BenchStartCmd   `cmd:"" help:"Time from scheduling a match to the first byte of its first task."`
-	Scale   BenchScaleCmd   `cmd:"" help:"What a cluster carries: costs measured here, and a model that runs on them."`
-	Stream  BenchStreamCmd  `cmd:"" help:"What an event costs for each spectator, beside a bare server."`
-	Sweep   BenchSweepCmd   `cmd:"" help:"Processor time and evenness of the health checks of many agents."`
-	Reads   BenchReadsCmd   `cmd:"" help:"What the reads of the pages take in a large database."`
-	Events  BenchEventsCmd  `cmd:"" help:"From an agent to a spectator through the log, and events taken per second."`
-	Crowd   BenchCrowdCmd   `cmd:"" hidden:"" help:"The spectators of the benchmarks, in a process of their own."`
-	Source  BenchSourceCmd  `cmd:"" hidden:"" help:"Another node of the benchmarks."`
-	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
-	Soak    BenchSoakCmd    `cmd:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
-	Hostile BenchHostileCmd `cmd:"" hidden:"" help:"The agents of bench soak, in a process of their own."`
-	Ratings BenchRatingsCmd `cmd:"" help:"Processor time of replaying, fitting and settling ratings."`
-}
-
 // App is what a command gets from the outside world.
 type App struct {
 	Ctx     context.Context // ends with the first SIGINT or SIGTERM; here because a command is one call
 	Environ []string        // KEY=VALUE, as os.Environ gives it
 	Stdin   io.Reader
-	Stdout  io.Writer // results
-	Stderr  io.Writer // logs and errors
+	Stdout  io.Writer                                          // results
+	Stderr  io.Writer                                          // logs and errors
+	Exec    func(program string, argv, environ []string) error // replaces this process
 }
 
 // Getenv gives the value of an environment variable, "" when it is not set.
@@ -88,9 +73,9 @@ func (a *App) Getenv(key string) string {
 }
 
 // Logger makes the logger that the settings ask for. It writes to Stderr.
-func (a *App) Logger(c Config) *slog.Logger {
+func (a *App) Logger(c server.Config) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == LogText || c.LogFormat == LogAuto && isTerminal(a.Stderr) {
+	if c.LogFormat == server.LogText || c.LogFormat == server.LogAuto && isTerminal(a.Stderr) {
 		return slog.New(slog.NewTextHandler(a.Stderr, opts))
 	}
 	return slog.New(slog.NewJSONHandler(a.Stderr, opts))
@@ -108,7 +93,12 @@ func isTerminal(w io.Writer) bool {
 // run is the program without its process, so that tests can call it. It
 // returns the exit code: 0 ok, 1 the command failed, 2 it was called wrongly.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := &App{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	app := &App{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Exec: syscall.Exec}
+	return app.run(args)
+}
+
+// run runs the command that args name.
+func (a *App) run(args []string) int {
 	var table commands
 	table.Serve.Settings = settingFlags()
 	table.Config.Settings = settingFlags()
@@ -117,15 +107,15 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	parser, err := kong.New(&table,
 		kong.Name("arena"),
 		kong.Description("A live arena for AI agents: they register an HTTP endpoint, play matches, spectators watch, ratings move."),
-		kong.Writers(stdout, stderr),
+		kong.Writers(a.Stdout, a.Stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ShortUsageOnError(),
 		kong.Vars{"overlap": token.DefaultOverlap.String()},
-		kong.Bind(app),
+		kong.Bind(a),
 	)
 	if err != nil {
-		return fail(stderr, "", fmt.Errorf("command table: %w", err))
+		return fail(a.Stderr, "", fmt.Errorf("command table: %w", err))
 	}
 	if len(args) == 0 {
 		_, _ = parser.Parse([]string{"--help"})
@@ -140,11 +130,11 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 		if parseErr, ok := errors.AsType[*kong.ParseError](err); ok && parseErr.Context.Selected() != nil {
 			help = parseErr.Context.Selected().FullPath() + " --help"
 		}
-		_, _ = fmt.Fprintf(stderr, "arena: %v (see %q)\n", err, help)
+		_, _ = fmt.Fprintf(a.Stderr, "arena: %v (see %q)\n", err, help)
 		return exitUsage
 	}
 	if err := call.Run(&table.Admin, placeOf(call.Command())); err != nil {
-		return fail(stderr, call.Command()+": ", err)
+		return fail(a.Stderr, call.Command()+": ", err)
 	}
 	return exitOK
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/arena/server"
 )
 
 // call runs the program with an environment of its own.
@@ -17,7 +19,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, stdout, std
 func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "demo", "serve", "watch", "mcp", "check", "play", "replay", "verify", "admin", "admin league", "bench", "bench match", "bench ratings", "bench stream", "bench events", "bench scale", "bench soak",
+		"", "demo", "serve", "watch", "mcp", "check", "play", "replay", "verify", "admin", "admin league", "bench",
 		"migrate", "config", "keys", "keys list", "keys rotate", "version",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -36,8 +38,8 @@ func TestRun_Help(t *testing.T) {
 func TestRun_ServeHelpNamesTheSettings(t *testing.T) {
 	t.Parallel()
 	_, out, _ := call(t, nil, "serve", "--help")
-	for _, s := range settings() {
-		if name := s.flag(); name != "" && !strings.Contains(out, "--"+name+"=") {
+	for _, s := range server.Settings() {
+		if name := flagName(s); name != "" && !strings.Contains(out, "--"+name+"=") {
 			t.Errorf("no flag --%s for %s", name, s.Key)
 		}
 	}
@@ -117,5 +119,12 @@ func TestBuildInfo_String(t *testing.T) {
 	want := "arena v1.2.3, commit 0123456789ab of 2026-11-21T00:00:00Z with local changes, go1.26 linux/amd64"
 	if got := b.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/store"
 )
 
 // openStore opens the database of the settings for one command. An SQLite
 // file is made only when create is set: a command that looks at a database
 // must not leave an empty one behind.
-func openStore(app *App, cfg Config, create bool) (*store.Store, error) {
+func openStore(app *App, cfg server.Config, create bool) (*store.Store, error) {
 	if !create && !databaseExists(cfg.DatabaseURL) {
 		return nil, fmt.Errorf("there is no database %s (ARENA_DATABASE_URL)", cfg.DatabaseURL)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -41,13 +42,11 @@ func (c *MigrateCopyCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	from, to := cfg.DatabaseURL, ""
-	if c.From != "" {
-		if err := parseDatabaseURL(c.From, &from); err != nil {
-			return fmt.Errorf("--from: %w", err)
-		}
+	from, to := cmp.Or(c.From, cfg.DatabaseURL), c.To
+	if err := server.CheckDatabaseURL(from); err != nil {
+		return fmt.Errorf("--from: %w", err)
 	}
-	if err := parseDatabaseURL(c.To, &to); err != nil {
+	if err := server.CheckDatabaseURL(to); err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
 	if from == to {
@@ -127,7 +126,6 @@ type copyProgress struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
-	verb     string // what is done; default copy
 	last     time.Time
 	dirty    bool // the cursor stands behind a bar
 }
@@ -139,7 +137,7 @@ const (
 )
 
 func (p *copyProgress) show(at store.CopyProgress) {
-	what, done := cmp.Or(p.verb, "copy"), at.Done == at.Total
+	what, done := "copy", at.Done == at.Total
 	if at.Verifying {
 		what = "compare"
 	}

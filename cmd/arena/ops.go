@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/store"
 )
@@ -105,26 +106,22 @@ func (c *ConfigCmd) Run(app *App) error {
 		}
 		return problems
 	}
-	if err := cfg.print(app.Stdout); err != nil {
+	if err := printConfig(app.Stdout, cfg); err != nil {
 		return err
 	}
 	return problems
 }
 
-// print writes the effective settings as a table, secrets hidden.
-func (c Config) print(w io.Writer) error {
+// printConfig writes the effective settings as a table, secrets hidden.
+func printConfig(w io.Writer, c server.Config) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "SETTING\tVALUE\tFROM") // a tabwriter reports errors at Flush
-	for _, s := range settings() {
-		v := c.values[s.Key]
-		shown, from := v.text, v.from
-		switch {
-		case s.Secret:
-			shown = redact(shown)
-		case s.Key == "ARENA_PUBLIC_URL" && shown == "" && c.PublicURL != nil:
-			shown, from = c.PublicURL.String(), "ARENA_ADDR"
+	for _, s := range server.Settings() {
+		text, from := c.Value(s.Key)
+		if s.Secret {
+			text = redact(text)
 		}
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, cmp.Or(shown, "-"), from)
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, cmp.Or(text, "-"), from)
 	}
 	return t.Flush()
 }

@@ -18,8 +18,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/examples/packs"
+	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/league/pack"
 )
 
@@ -67,7 +68,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(app.Ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
+	s, err := server.New(app.Ctx, cfg, slog.New(slog.DiscardHandler), server.Options{Version: readBuildInfo().Version, NoLimits: true})
 	if err != nil {
 		return err
 	}
@@ -78,10 +79,11 @@ func (c *PlayCmd) Run(app *App) (err error) {
 		stop()
 		err = errors.Join(err, <-served)
 	}()
-	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.url, s.url); err != nil {
+	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.URL(), s.URL()); err != nil {
 		return err
 	}
-	admin := newClient(s.localURL(), s.adminToken)
+	secret, _ := s.AdminToken()
+	admin := apiclient.New(s.LocalURL(), secret)
 	match, err := c.schedule(app.Ctx, admin)
 	if err != nil {
 		return err
@@ -89,7 +91,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	return c.watch(app, admin, match)
 }
 
-func (c *PlayCmd) config(dir string) (Config, error) {
+func (c *PlayCmd) config(dir string) (server.Config, error) {
 	flags := map[string]string{
 		"ARENA_ADDR": c.Addr, "ARENA_PUBLIC_URL": c.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
@@ -97,7 +99,7 @@ func (c *PlayCmd) config(dir string) (Config, error) {
 	if slices.ContainsFunc(c.Endpoints, func(e string) bool { return loopback(c.player(0, e).endpoint) }) {
 		flags["ARENA_ALLOW_CIDRS"] = "127.0.0.0/8,::1/128"
 	}
-	return Load(Sources{Flags: flags})
+	return server.Load(server.Sources{Flags: flags})
 }
 
 // player is one argument.
@@ -118,7 +120,7 @@ func (c *PlayCmd) player(i int, arg string) player {
 
 // schedule makes pack, league and agents, as a host and owners would, and the
 // match at once.
-func (c *PlayCmd) schedule(ctx context.Context, admin *client) (match string, err error) {
+func (c *PlayCmd) schedule(ctx context.Context, admin *apiclient.Client) (match string, err error) {
 	if err := c.makeLeague(ctx, admin); err != nil {
 		return "", err
 	}
@@ -131,11 +133,11 @@ func (c *PlayCmd) schedule(ctx context.Context, admin *client) (match string, er
 	var made struct {
 		ID string `json:"match_id"`
 	}
-	err = admin.call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
+	err = admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
 	return made.ID, err
 }
 
-func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
+func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error {
 	format := c.Format
 	if format == "auto" {
 		format = string(arena.FormatLadder)
@@ -158,7 +160,7 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
 			g["difficulty"] = c.Difficulty
 		}
 		league["generator"] = g
-		return admin.call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+		return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
 	}
 	data, name := packs.World, "world"
 	if c.Pack != "" {
@@ -174,11 +176,11 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *client) error {
 	var made struct {
 		ID string `json:"pack_id"`
 	}
-	if err := admin.call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &made); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format="+c.PackFormat+"&name="+name, data, &made); err != nil {
 		return fmt.Errorf("--pack %s: %w", cmp.Or(c.Pack, name), err)
 	}
 	league["pack_id"] = made.ID
-	return admin.call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+	return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
 }
 
 // judgeOf is the judge that fits a pack. One that cannot be read is refused
@@ -198,9 +200,9 @@ func (c *PlayCmd) judgeOf(data []byte) string {
 }
 
 // register gives the id of a checked agent.
-func (c *PlayCmd) register(ctx context.Context, admin *client, p player) (id string, err error) {
+func (c *PlayCmd) register(ctx context.Context, admin *apiclient.Client, p player) (id string, err error) {
 	var owner struct{ Token string }
-	if err := admin.as("").call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": p.name}, &owner); err != nil {
+	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": p.name}, &owner); err != nil {
 		return "", fmt.Errorf("%s: %w", p.name, err)
 	}
 	var made struct {
@@ -208,7 +210,7 @@ func (c *PlayCmd) register(ctx context.Context, admin *client, p player) (id str
 		Status string `json:"status"`
 		Health struct{ Reason, Detail string }
 	}
-	err = admin.as(owner.Token).call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+	err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
 		"name": p.name, "endpoint": p.endpoint, "leagues": []string{c.League},
 	}, &made)
 	switch {
@@ -221,7 +223,7 @@ func (c *PlayCmd) register(ctx context.Context, admin *client, p player) (id str
 }
 
 // watch prints the match and writes its log while it is played.
-func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
+func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err error) {
 	log := io.Discard
 	if c.Out != "" {
 		f, err := os.Create(c.Out)
@@ -236,7 +238,7 @@ func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
 	}
 	s := &screen{out: app.Stdout, color: isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == "", names: map[string]string{}}
 	void, voided := "", false
-	err = admin.as("").follow(app.Ctx, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+	err = follow(app.Ctx, admin.As(""), url.Values{"match": {match}}, 0, func(e liveEvent) error {
 		if e.Seq > 0 && e.Type != "hello" {
 			if _, err := log.Write(append(slices.Clone(e.raw), '\n')); err != nil {
 				return fmt.Errorf("--out: %w", err)
@@ -262,11 +264,11 @@ func (c *PlayCmd) watch(app *App, admin *client, match string) (err error) {
 }
 
 // writeHead begins a log with the match as it was made.
-func writeHead(ctx context.Context, w io.Writer, admin *client, match string) error {
+func writeHead(ctx context.Context, w io.Writer, admin *apiclient.Client, match string) error {
 	var head struct {
 		Match json.RawMessage `json:"match"`
 	}
-	if err := admin.as("").call(ctx, http.MethodGet, "/v1/matches/"+match, nil, &head.Match); err != nil {
+	if err := admin.As("").Call(ctx, http.MethodGet, "/v1/matches/"+match, nil, &head.Match); err != nil {
 		return err
 	}
 	line, err := json.Marshal(head)

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // liveEvent is one event of the stream: the members that all have, and all of
@@ -49,14 +51,14 @@ var errHeardEnough = errors.New("heard enough")
 // listen reads one stream of server-sent events and calls each for every
 // event, hello first, until the stream ends, ctx ends or each gives an error.
 // over says that nothing will ever come (204). Another status than 200 is a
-// *problem.
-func (c *client) listen(ctx context.Context, query url.Values, each func(liveEvent) error) (over bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/v1/stream?"+query.Encode(), nil)
+// *apiclient.Problem.
+func listen(ctx context.Context, c *apiclient.Client, query url.Values, each func(liveEvent) error) (over bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+"/v1/stream?"+query.Encode(), nil)
 	if err != nil {
 		return false, fmt.Errorf("stream: %w", err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
-	resp, err := c.http.Do(req)
+	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return false, fmt.Errorf("stream: %w", err)
 	}
@@ -66,7 +68,7 @@ func (c *client) listen(ctx context.Context, query url.Values, each func(liveEve
 	case http.StatusNoContent:
 		return true, nil
 	default:
-		p := &problem{Status: resp.StatusCode}
+		p := &apiclient.Problem{Status: resp.StatusCode}
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what came of it will do
 		if json.Unmarshal(data, p) != nil {
 			p.Detail = http.StatusText(resp.StatusCode)
@@ -105,7 +107,7 @@ const (
 // match it goes on after the last event that each has seen, without gap or
 // repetition. It ends without an error when each gives errHeardEnough or
 // nothing will come, and with one when the arena refuses or is away for long.
-func (c *client) follow(ctx context.Context, topic url.Values, since int64, each func(liveEvent) error) error {
+func follow(ctx context.Context, c *apiclient.Client, topic url.Values, since int64, each func(liveEvent) error) error {
 	match := topic.Has("match")
 	pause, heard := firstPause, time.Now()
 	for {
@@ -113,7 +115,7 @@ func (c *client) follow(ctx context.Context, topic url.Values, since int64, each
 		if match {
 			query.Set("since", strconv.FormatInt(since, 10))
 		}
-		over, err := c.listen(ctx, query, func(e liveEvent) error {
+		over, err := listen(ctx, c, query, func(e liveEvent) error {
 			pause, heard = firstPause, time.Now()
 			if match && e.Seq > 0 && e.Type != "hello" {
 				if e.Seq <= since {
@@ -123,7 +125,7 @@ func (c *client) follow(ctx context.Context, topic url.Values, since int64, each
 			}
 			return each(e)
 		})
-		var refusal *problem
+		var refusal *apiclient.Problem
 		switch {
 		case errors.Is(err, errHeardEnough), over:
 			return nil

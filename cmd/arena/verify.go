@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/token"
 )
@@ -116,13 +115,4 @@ func readAtMost(r io.Reader, what string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: over %d MiB", what, most>>20)
 	}
 	return data, nil
-}
-
-// record makes and signs the record of a finished match.
-func (s *server) record(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
-	r, err := record.New(s.url, m, rounds, answers, log)
-	if err != nil {
-		return record.Signed{}, err
-	}
-	return record.Sign(r, s.keys.SignRecord)
 }

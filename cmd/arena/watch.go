@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // WatchCmd is `arena watch`.
@@ -35,14 +37,14 @@ func (c *WatchCmd) Run(app *App) error {
 	if (c.Match == "") == (c.League == "") {
 		return errors.New("name one: a match, lobby, or --league")
 	}
-	arena := newClient(app.arenaURL(c.URL), "")
+	arena := apiclient.New(app.arenaURL(c.URL), "")
 	match, err := c.find(app.Ctx, arena)
 	if err != nil {
 		return err
 	}
 	s := &screen{out: app.Stdout, color: c.colored(app), names: map[string]string{}}
 	void, voided := "", false
-	err = arena.follow(app.Ctx, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+	err = follow(app.Ctx, arena, url.Values{"match": {match}}, 0, func(e liveEvent) error {
 		s.show(e)
 		if e.Type == "match_void" {
 			void, voided = e.words().Reason, true
@@ -76,7 +78,7 @@ func (c *WatchCmd) colored(app *App) bool {
 
 // find gives the id of the match to watch: the given one, or the one that is
 // being played in the league or anywhere, or the next that starts there.
-func (c *WatchCmd) find(ctx context.Context, arena *client) (match string, err error) {
+func (c *WatchCmd) find(ctx context.Context, arena *apiclient.Client) (match string, err error) {
 	topic, running := url.Values{"lobby": {"1"}}, url.Values{"status": {"running"}, "limit": {"1"}}
 	switch {
 	case c.League != "":
@@ -85,7 +87,7 @@ func (c *WatchCmd) find(ctx context.Context, arena *client) (match string, err e
 	case c.Match != "lobby":
 		return c.Match, nil
 	}
-	err = arena.follow(ctx, topic, 0, func(e liveEvent) error {
+	err = follow(ctx, arena, topic, 0, func(e liveEvent) error {
 		switch e.Type {
 		case "hello": // listening has begun: no match starts unseen from here on
 			var now struct {
@@ -93,7 +95,7 @@ func (c *WatchCmd) find(ctx context.Context, arena *client) (match string, err e
 					ID string `json:"match_id"`
 				} `json:"items"`
 			}
-			if err := arena.call(ctx, http.MethodGet, "/v1/matches?"+running.Encode(), nil, &now); err != nil {
+			if err := arena.Call(ctx, http.MethodGet, "/v1/matches?"+running.Encode(), nil, &now); err != nil {
 				return err
 			}
 			if len(now.Items) == 0 {

@@ -8,6 +8,6 @@
 // seed and round give the same task, on every machine.
 //
 // It leaves to scoring whether a judge can judge a task, to league which task
-// of a pack a match is given, and storage to store. It imports arena, scoring and arena/strictjson; league and cmd/arena
+// of a pack a match is given, and storage to store. It imports arena, scoring and arena/strictjson; league and arena/server
 // import it.
 package pack

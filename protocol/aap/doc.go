@@ -8,5 +8,5 @@
 // arena/token, retries and pauses to arena/runner, and what follows from a
 // failed health check to health.
 //
-// It imports arena, arena/strictjson and protocol. Only cmd/arena imports it.
+// It imports arena, arena/strictjson and protocol. Only arena/server imports it.
 package aap

@@ -18,5 +18,5 @@
 // answers to protocol/task, durable messages to protocol/mailbox, the proof of
 // keys to registration, events to the stream, and what follows from a failed
 // handshake to health. It imports arena, arena/strictjson, protocol and
-// protocol/task. Only cmd/arena imports it.
+// protocol/task. Only arena/server imports it.
 package agentprotocol

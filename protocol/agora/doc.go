@@ -19,5 +19,5 @@
 // to store, and everything of leagues and matches to the API that it is given.
 //
 // docs/protocols/agora.md goes through both texts of the protocol, clause by
-// clause. Only cmd/arena imports the room.
+// clause. Only arena/server imports the room.
 package agora

@@ -13,5 +13,5 @@
 // protocol, and keys to whoever runs it: signers are handed in. It keeps
 // nothing.
 //
-// It imports arena, protocol and protocol/aap; only cmd/arena imports it.
+// It imports arena, protocol and protocol/aap; only arena/server imports it.
 package conformance

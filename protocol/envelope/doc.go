@@ -13,6 +13,6 @@
 // An envelope is verified and read from one and the same text, its canonical
 // form, and stored and served as the bytes that came.
 //
-// It imports arena, protocol/task and the leaves. The relay and cmd/arena
+// It imports arena, protocol/task and the leaves. The relay and arena/server
 // import it.
 package envelope

@@ -5,5 +5,5 @@
 // keeps what is there until it is fetched. It leaves rows to store, the way
 // between nodes to the bus, and the meaning of a message to its protocol.
 //
-// It imports arena. Rooms of protocols import it, and cmd/arena.
+// It imports arena. Rooms of protocols import it, and arena/server.
 package mailbox

@@ -44,8 +44,8 @@ type Bus struct {
 	out     outbox
 	join    func(topic string, first, then []byte) ([]byte, bool)
 	viewers viewers
-	woken   atomic.Pointer[func()]
-	up      atomic.Bool // the connection for the nodes' own topics holds
+	woken   chan struct{} // holds one
+	up      atomic.Bool   // the connection for the nodes' own topics holds
 	counts  counters
 	bucket  *redis.Script
 
@@ -100,7 +100,7 @@ func Open(url string, o Options) (*Bus, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &Bus{
 		node: o.Node, now: o.Now, log: o.Logger, target: target, timing: defaultTiming(),
-		ctx: ctx, cancel: cancel, subs: map[string]*subscription{}, out: newOutbox(), join: o.Join, viewers: newViewers(), bucket: bucket(),
+		ctx: ctx, cancel: cancel, subs: map[string]*subscription{}, out: newOutbox(), join: o.Join, viewers: newViewers(), bucket: bucket(), woken: make(chan struct{}, 1),
 	}
 	b.listen(topicWake, func(string, []byte) { b.wakeUp() }, b.linked)
 	b.listen(topicViewers, b.viewersMessage, b.viewersLinked)
@@ -163,16 +163,17 @@ func (b *Bus) Unsubscribe(topic string) {
 	}
 }
 
-// Wake calls what all other nodes gave to OnWake. Many calls become one.
+// Wake wakes all other nodes. Many calls become one.
 func (b *Bus) Wake() { b.out.ring() }
 
-// OnWake says what is done when another node calls Wake, or may have done so
-// unheard. f must return soon.
-func (b *Bus) OnWake(f func()) { b.woken.Store(&f) }
+// Woken returns a channel that receives when another node calls Wake, or may
+// have done so while the connection was down. Many calls become one.
+func (b *Bus) Woken() <-chan struct{} { return b.woken }
 
 func (b *Bus) wakeUp() {
-	if f := b.woken.Load(); f != nil {
-		(*f)()
+	select {
+	case b.woken <- struct{}{}:
+	default: // one waits already
 	}
 }
 

@@ -35,5 +35,5 @@
 // it belongs into the arena's own network, with a password. Results cannot be
 // changed through it.
 //
-// cmd/arena may import it, nobody else.
+// arena/server may import it, nobody else.
 package bus

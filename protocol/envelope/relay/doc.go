@@ -17,5 +17,5 @@
 // threads to protocol/envelope, rows to the store, wake-ups between nodes to
 // the bell, and events of spectators to the stream.
 //
-// It imports arena and protocol/envelope. Only cmd/arena imports it.
+// It imports arena and protocol/envelope. Only arena/server imports it.
 package relay

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// job is work that is done again and again, once per interval in the whole
+// cluster unless each is set.
+type job struct {
+	name  string
+	every time.Duration
+	each  bool // every node does it for itself
+	run   func(ctx context.Context) error
+}
+
+func (s *Server) jobs() []job {
+	var spare spareMemory
+	return []job{
+		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
+		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
+			report, err := s.sweeper.Sweep(ctx)
+			s.metrics.sweep(report)
+			return err
+		}},
+		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
+		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
+		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
+		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
+			err := s.store.Forget(ctx)
+			spare.giveBack()
+			return err
+		}},
+		// Often when matches are archived early, so that it happens about then.
+		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
+		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
+		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.DropExpired) }},
+		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
+		{name: "retention", every: 10 * time.Minute, run: s.retain},
+	}
+}
+
+// beat tells the other nodes that this one lives, and how it is.
+func (s *Server) beat(ctx context.Context) error {
+	n := arena.Node{ID: s.node, Version: s.version(), StartedAt: s.startedAt, Draining: s.draining.Load()}
+	n.LastError, n.LastErrorAt = s.lastError.read()
+	return s.store.Beat(ctx, n)
+}
+
+// archive packs the logs of matches that have been over for long enough.
+func (s *Server) archive(ctx context.Context) error {
+	return inBatches(ctx, s.cfg.ArchiveAfter, s.store.ArchiveMatches)
+}
+
+// retain drops what has been kept for long enough.
+func (s *Server) retain(ctx context.Context) error {
+	return errors.Join(
+		inBatches(ctx, s.cfg.KeepEvents, s.store.DropEvents),
+		inBatches(ctx, s.cfg.KeepDeliveries, s.store.DropDeliveries),
+	)
+}
+
+// cleanBatch is how many rows or matches a batch takes, so that players do
+// not wait for long.
+const cleanBatch = 100
+
+// inBatches takes what is older than age until nothing of it is left. Age 0:
+// nothing is ever old.
+func inBatches(ctx context.Context, age time.Duration, take func(context.Context, time.Time, int) (int, error)) error {
+	if age == 0 {
+		return nil
+	}
+	before := time.Now().Add(-age)
+	for {
+		n, err := take(ctx, before, cleanBatch)
+		if err != nil || n < cleanBatch || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// startJobs starts the timetable. The returned function stops it and waits
+// for jobs that are at work; ctx ends them early.
+func (s *Server) startJobs(ctx context.Context) (stop func()) {
+	table := cron.New(cron.WithLocation(time.UTC), cron.WithChain(
+		cron.Recover(cronLogger{s.log}), cron.SkipIfStillRunning(cron.DiscardLogger),
+	))
+	for _, j := range s.jobs() {
+		table.Schedule(cron.Every(j.every), cron.FuncJob(func() { s.tick(ctx, j) }))
+	}
+	table.Start()
+	return func() { <-table.Stop().Done() }
+}
+
+// tick runs a job, if no other node has taken this tick.
+func (s *Server) tick(ctx context.Context, j job) {
+	if !j.each {
+		mine, err := s.store.ClaimTick(ctx, j.name, time.Now().Truncate(j.every))
+		if err != nil || !mine {
+			if err != nil && ctx.Err() == nil {
+				s.log.Log(ctx, away(err), "tick could not be claimed", "job", j.name, "error", err)
+			}
+			return
+		}
+	}
+	if err := j.run(ctx); err != nil && ctx.Err() == nil {
+		s.log.Log(ctx, away(err), "job failed", "job", j.name, "error", err)
+	}
+}
+
+// away is the level at which a failure is logged: storage that is away is not
+// the program's error.
+func away(err error) slog.Level {
+	if arena.CodeOf(err) == arena.CodeUnavailable {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
+}
+
+// cronLogger hands panics of jobs to slog.
+type cronLogger struct{ log *slog.Logger }
+
+func (l cronLogger) Info(string, ...any) {}
+
+func (l cronLogger) Error(err error, msg string, _ ...any) {
+	l.log.Error("job broke down", "cause", msg, "error", err)
+}
+
+// checkSchedule refuses what is not a cron expression of five fields.
+func checkSchedule(expression string) error {
+	schedule, err := cron.ParseStandard(expression)
+	if err != nil {
+		return fmt.Errorf("not a cron expression: %w", err)
+	}
+	if schedule.Next(time.Now().UTC()).IsZero() {
+		return errors.New("it never comes")
+	}
+	return nil
+}
+
+// due says whether an occurrence of a league's schedule has come and when the
+// next one is. A league that was just given a schedule waits for the first.
+func due(l arena.League, now time.Time) (bool, time.Time) {
+	next := nextRun(l.Schedule, now)
+	return !next.IsZero() && !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), next
+}
+
+// nextRun gives the first occurrence of a schedule after a time, zero when
+// there is none.
+func nextRun(expression string, after time.Time) time.Time {
+	schedule, err := cron.ParseStandard(expression)
+	if err != nil {
+		return time.Time{} // refused when it was set
+	}
+	return schedule.Next(after.UTC())
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// What the routes of the other protocols answer to a request that is not
+// signed, by operation id. They know signatures and secrets of their own:
+// whatever bearer token comes along, the answer is the same.
+func protocolAnswers() map[string]int {
+	return map[string]int{
+		"agora": 200, "agora-follow-up": 404, "agora-end": 200, "agora-wellknown": 200, "agora-document": 404,
+		"agora-agent": 404, "agora-agent-follow-up": 404, "agora-agent-end": 404, "agora-agent-wellknown": 404,
+		"relay-submit": 401, "relay-submit-alias": 401, "relay-events": 200, "relay-events-alias": 200, "relay-health": 200,
+		"relay-seed": 404, "relay-manifest": 200, "relay-discover": 200, // a manifest is not kept
+		"agentprotocol": 400, "agentprotocol-hello": 200, "agentprotocol-socket": 426,
+	}
+}
+
+// A row of TestAPI_matrix for each route that is not one of the API's own,
+// over the real rooms: no token of an owner, an admin or a task opens what a
+// signature has to. Threat A1.
+func TestProtocolRoutes_matrix(t *testing.T) {
+	t.Parallel()
+	node := newTestServer(t)
+	ask := func(method, path, token, body string) *httptest.ResponseRecorder {
+		t.Helper()
+		return request(t, node, method, path, token, body)
+	}
+	var owner struct{ Token string }
+	must(t, json.Unmarshal(ask("POST", "/v1/owners", "", `{"name":"alice"}`).Body.Bytes(), &owner))
+	task, err := node.keys.Sign(arena.TaskClaims{AgentID: "ag_1", MatchID: "m_1", Round: 1, ExpiresAt: time.Now().Add(time.Minute)})
+	must(t, err)
+	callers := map[string]string{"an owner": owner.Token, "an admin": testAdmin, "an agent with its task": task, "a liar": "wrong"}
+
+	var document struct {
+		Paths map[string]map[string]struct {
+			ID   string   `json:"operationId"`
+			Tags []string `json:"tags"`
+		} `json:"paths"`
+	}
+	must(t, json.Unmarshal(ask("GET", "/v1/openapi.json", "", "").Body.Bytes(), &document))
+	want := protocolAnswers()
+	for path, methods := range document.Paths {
+		for method, op := range methods {
+			if !slices.Contains(op.Tags, "protocols") {
+				continue
+			}
+			status, known := want[op.ID]
+			if !known {
+				t.Errorf("%s %s (%s) has no row: say what it answers", method, path, op.ID)
+			}
+			delete(want, op.ID)
+			body := ""
+			if method == "post" {
+				body = "{}"
+			}
+			path := strings.NewReplacer("{id}", "x", "{hash}", "x", "{token}", "x").Replace(path)
+			if strings.HasPrefix(op.ID, "relay-events") {
+				path += "?timeout=0" // else it waits for an envelope
+			}
+			nobody := ask(strings.ToUpper(method), path, "", body)
+			if nobody.Code != status {
+				t.Errorf("%s %s (%s) answers nobody with %d, want %d: %s", method, path, op.ID, nobody.Code, status, nobody.Body)
+			}
+			for who, token := range callers {
+				if got := ask(strings.ToUpper(method), path, token, body); got.Code != nobody.Code {
+					t.Errorf("%s %s (%s) answers %s with %d, nobody with %d: %s", method, path, op.ID, who, got.Code, nobody.Code, got.Body)
+				}
+			}
+		}
+	}
+	for id := range want {
+		t.Errorf("there is a row for %s, which is no route", id)
+	}
+	if last, err := node.store.LastEnvelope(t.Context()); last != 0 || err != nil {
+		t.Errorf("the relay holds envelope %d (%v)", last, err)
+	}
+}

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/agentprotocol"
+	"github.com/agora-arena/arena/protocol/agora"
+	"github.com/agora-arena/arena/protocol/envelope"
+	"github.com/agora-arena/arena/protocol/envelope/relay"
+	"github.com/agora-arena/arena/protocol/mailbox"
+	"github.com/agora-arena/arena/stream"
+)
+
+// driver speaks one protocol to agents.
+type driver interface {
+	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
+	Probe(ctx context.Context, a arena.Agent) arena.Health
+}
+
+// protocolParts are the parts of one protocol on this node.
+type protocolParts struct {
+	driver  driver
+	rules   api.Protocol
+	handler http.Handler // inbound requests of agents; nil: they send none
+	stop    func()       // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
+	wait    func()       // for what still runs once nothing comes in; may be nil
+}
+
+// protocols are the parts by the name of the protocol.
+type protocols map[string]*protocolParts
+
+func (p protocols) drivers() map[string]runner.Driver {
+	drivers := make(map[string]runner.Driver, len(p))
+	for name, l := range p {
+		drivers[name] = l.driver
+	}
+	return drivers
+}
+
+func (p protocols) probers() map[string]health.Prober {
+	probers := make(map[string]health.Prober, len(p))
+	for name, l := range p {
+		probers[name] = l.driver
+		if l.rules.CheckKey != nil {
+			probers[name] = proved{l.driver}
+		}
+	}
+	return probers
+}
+
+func (p protocols) rules() map[string]api.Protocol {
+	rules := make(map[string]api.Protocol, len(p))
+	for name, l := range p {
+		rules[name] = l.rules
+	}
+	return rules
+}
+
+func (p protocols) handlers() map[string]http.Handler {
+	handlers := make(map[string]http.Handler, len(p))
+	for name, l := range p {
+		if l.handler != nil {
+			handlers[name] = l.handler
+		}
+	}
+	return handlers
+}
+
+// outbound is what calls agents, beside the drivers themselves.
+type outbound struct {
+	guard *protocol.Guard
+	aap   *aap.Driver
+	bell  *mailbox.Bell
+	box   *mailbox.Box
+	log   *envelope.Log
+}
+
+// newOutbound makes the guarded client and the drivers of all protocols. The
+// driver of AgentProtocol waits at its inbound handler, which is made with it.
+func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
+	o := &outbound{bell: mailbox.NewBell(nil)}
+	if s.bus != nil {
+		o.bell = mailbox.NewBell(s.bus)
+	}
+	roots, err := extraRoots(s.cfg.ExtraCAFile)
+	if err != nil {
+		return nil, err
+	}
+	if o.guard, err = protocol.NewGuard(protocol.GuardOptions{Allow: s.cfg.AllowCIDRs, OwnHosts: s.ownHosts()}); err != nil {
+		return nil, err
+	}
+	if s.client, err = protocol.NewClient(o.guard, protocol.ClientOptions{
+		ExtraRoots: roots, MaxConnsPerHost: ConnsPerHost, Now: time.Now,
+	}); err != nil {
+		return nil, err
+	}
+	if o.box, err = mailbox.NewBox(s.store, o.bell, time.Now); err != nil {
+		return nil, err
+	}
+	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
+	if err != nil {
+		return nil, err
+	}
+	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	agoraDriver, err := agora.New(agora.Options{
+		Client: s.client, Box: o.box, Bases: s.store, Now: time.Now,
+		PlainHTTP: len(s.cfg.AllowCIDRs) > 0, // an arena that plays on a private network
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.log, err = envelope.NewLog(s.store, o.bell, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
+		return nil, err
+	}
+	envelopeDriver, err := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	if s.signed, err = agentprotocol.NewServer(agentprotocol.Options{
+		Key: key, Client: s.client, Agents: s.store, Peers: s.store, Mail: o.box, Events: streams,
+		Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now, Awake: s.awake,
+		Actions: map[string]agentprotocol.Action{"arena:agent": whoAmI},
+	}); err != nil {
+		return nil, err
+	}
+	s.protocols = protocols{
+		arena.ProtocolAAP:      {driver: o.aap},
+		arena.ProtocolAgora:    {driver: agoraDriver, rules: api.Protocol{Polls: true}, wait: agoraDriver.Close},
+		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: api.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
+		arena.ProtocolAgentProtocol: {
+			driver: s.signed.Driver(), rules: api.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, handler: s.signed, stop: s.signed.Close,
+		},
+	}
+	return o, nil
+}
+
+// newInbound makes the handlers of what agents of the protocols send.
+func (s *Server) newInbound(o *outbound, streams *stream.Handler) (err error) {
+	polls, err := agora.NewServer(agora.ServerOptions{
+		Store: s.store, Box: o.box, PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
+		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(w, r) }),
+	})
+	if err != nil {
+		return err
+	}
+	p := s.protocols[arena.ProtocolAgora]
+	p.handler, p.stop = polls, polls.Close
+	if s.relay, err = relay.NewServer(relay.Options{
+		Log: o.log, Bell: o.bell, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+	}); err != nil {
+		return err
+	}
+	p = s.protocols[arena.ProtocolEnvelope]
+	p.handler, p.stop = s.relay, s.relay.Close
+	return nil
+}
+
+// whoAmI tells an agent how the arena sees it.
+func whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
+	return map[string]any{
+		"agent_id": a.ID, "name": a.Name, "status": a.StatusAt(time.Now()), "leagues": a.Leagues, "healthy": a.Health.OK,
+	}, nil
+}
+
+// awake checks an agent that counted as unavailable and now asks for its tasks.
+func (s *Server) awake(ctx context.Context, agentID string) {
+	if _, err := s.sweeper.Check(ctx, agentID); err != nil {
+		s.log.WarnContext(ctx, "agent that is back not checked", "agent_id", agentID, "error", err)
+	}
+}
+
+// proved finds no agent healthy whose key was not proved: it must not play
+// under a key that may be another's.
+type proved struct{ driver }
+
+func (p proved) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	if a.KeyProvedAt.IsZero() {
+		return arena.Health{CheckedAt: time.Now(), Reason: "key_not_proved", Detail: "sign the agent's key_challenge and send it to POST /v1/agents/{id}/key"}
+	}
+	return p.driver.Probe(ctx, a)
+}

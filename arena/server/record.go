@@ -1,0 +1,15 @@
+package server
+
+import (
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
+)
+
+// record makes and signs the record of a finished match.
+func (s *Server) record(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
+	r, err := record.New(s.url, m, rounds, answers, log)
+	if err != nil {
+		return record.Signed{}, err
+	}
+	return record.Sign(r, s.keys.SignRecord)
+}

@@ -1,0 +1,463 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	mrand "math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/script"
+	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/pack"
+	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/agentprotocol"
+	"github.com/agora-arena/arena/protocol/envelope/relay"
+	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/web"
+)
+
+// Server is one node of an arena.
+type Server struct {
+	cfg  Config
+	log  *slog.Logger
+	node string
+
+	startedAt time.Time
+	lastError *lastError
+	url       string // public
+	opts      Options
+
+	adminToken    string // known in clear text: given or just made
+	newAdminToken string // just made
+
+	store     *store.Store
+	keys      *token.Keys
+	bus       *bus.Bus // nil: this node is alone
+	hub       *stream.Hub
+	metrics   *metrics
+	client    *protocol.Client
+	crawler   *protocol.Client // of rehearsals
+	protocols protocols
+	signed    *agentprotocol.Server
+	runner    *runner.Runner
+	sweeper   *health.Sweeper
+	scheduler *league.Scheduler
+	scripts   *script.Pool
+	relay     *relay.Server
+	api       http.Handler
+
+	listener, privateListener net.Listener
+	public, private           *http.Server
+	draining                  atomic.Bool
+	drainAsked                chan struct{}
+	drain                     func()         // closes drainAsked
+	wg                        sync.WaitGroup // listeners
+}
+
+// Options are what the caller of New decides beside the settings.
+type Options struct {
+	Version string // of the program, for the API and the other nodes; "": devel
+
+	// What arena demo, arena play and the benchmarks do differently.
+	NoLimits         bool                           // requests are not counted by address
+	Spectators       int                            // per address; 0: the setting
+	LadderPause      time.Duration                  // 0: the scheduler's own
+	EliminationPause time.Duration                  // 0: the scheduler's own
+	RateLimitPause   time.Duration                  // 0: that of the rules
+	Drivers          func(map[string]runner.Driver) // wraps the drivers of the matches; may be nil
+	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
+	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
+}
+
+// ConnsPerHost lets two whole rounds of 128 seats run against agents that
+// share one host and port, as on a hosting platform.
+const ConnsPerHost = 256
+
+// New makes the parts in the order in which they need each other. It
+// listens, but answers nothing before Run.
+func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Server, err error) {
+	s := &Server{
+		cfg: cfg, opts: opts, node: arena.NewID(arena.NodePrefix, time.Now()), startedAt: time.Now(), lastError: &lastError{}, drainAsked: make(chan struct{}),
+	}
+	log = slog.New(s.lastError.of(log.Handler()))
+	s.log = log
+	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
+	defer func() {
+		if err != nil {
+			_ = s.Close() // the first error is the one to tell
+		}
+	}()
+	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	if err = s.store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.ensureAdmin(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.listen(ctx); err != nil {
+		return nil, err
+	}
+	if err = s.connect(ctx); err != nil {
+		return nil, err
+	}
+	streams, err := s.newStreams()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.newOutbound(ctx, streams)
+	if err != nil {
+		return nil, err
+	}
+	rescorer, err := s.newEngine()
+	if err != nil {
+		return nil, err
+	}
+	if err = s.newServices(); err != nil {
+		return nil, err
+	}
+	if err = s.newInbound(out, streams); err != nil {
+		return nil, err
+	}
+	return s, s.newAPI(ctx, out, streams, rescorer)
+}
+
+// ensureAdmin makes the given admin token known, or makes one when the arena
+// has none at all.
+func (s *Server) ensureAdmin(ctx context.Context) error {
+	known, err := s.store.AdminTokens(ctx)
+	if err != nil {
+		return fmt.Errorf("read admin tokens: %w", err)
+	}
+	secret, name := s.cfg.AdminToken, "ARENA_ADMIN_TOKEN"
+	if secret == "" {
+		if len(known) > 0 {
+			return nil
+		}
+		secret, _ = token.NewSecret(token.AdminSecretPrefix)
+		name, s.newAdminToken = "first start", secret
+	}
+	s.adminToken = secret
+	hash := token.Hash(secret)
+	for _, t := range known {
+		if t.Hash == hash {
+			return nil
+		}
+	}
+	now := time.Now().UTC()
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: name, Hash: hash, CreatedAt: now}
+	if err := s.store.CreateToken(ctx, t); err != nil {
+		return fmt.Errorf("store the admin token: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) listen(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if s.listener, err = lc.Listen(ctx, "tcp", s.cfg.Addr); err != nil {
+		return fmt.Errorf("ARENA_ADDR: %w", err)
+	}
+	s.cfg.Listening(s.listener.Addr())
+	s.url = s.cfg.PublicURL.String()
+	if s.cfg.MetricsAddr != "" {
+		if s.privateListener, err = lc.Listen(ctx, "tcp", s.cfg.MetricsAddr); err != nil {
+			return fmt.Errorf("ARENA_METRICS_ADDR: %w", err)
+		}
+	}
+	return nil
+}
+
+// connect makes the signing keys, the bus, the hub and the metrics.
+func (s *Server) connect(ctx context.Context) (err error) {
+	if s.keys, err = token.New(ctx, token.Options{
+		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return err
+	}
+	streams := stream.Options{Source: s.store, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
+	if s.cfg.RedisURL != "" {
+		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
+			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
+		}
+		streams.Bus = s.bus
+	}
+	if s.hub, err = stream.NewHub(streams); err != nil {
+		return err
+	}
+	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
+	s.metrics.watchArchives(s.store.ArchiveCache)
+	if s.bus != nil {
+		s.metrics.watchBus(s.bus.Stats)
+	}
+	return nil
+}
+
+// newStreams makes the handler of the streams of spectators and agents.
+func (s *Server) newStreams() (*stream.Handler, error) {
+	return stream.NewHandler(s.hub, stream.Parts{
+		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
+		SpectatorsPerAddress: cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress),
+		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
+	})
+}
+
+// newEngine makes the judges, the runner of matches and what scores them again.
+func (s *Server) newEngine() (*runner.Rescorer, error) {
+	tasks, err := league.NewTasks(s.store)
+	if err != nil {
+		return nil, err
+	}
+	drivers := s.protocols.drivers()
+	if s.opts.Drivers != nil {
+		s.opts.Drivers(drivers)
+	}
+	if s.scripts, err = newScripts(s.log); err != nil {
+		return nil, err
+	}
+	s.metrics.watchScripts(s.scripts.Stats)
+	judges, err := s.newJudges(drivers)
+	if err != nil {
+		return nil, err
+	}
+	if s.runner, err = runner.New(runner.Options{
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
+	}); err != nil {
+		return nil, err
+	}
+	return &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
+}
+
+// newServices makes the health checks and the scheduler of leagues.
+func (s *Server) newServices() (err error) {
+	if s.sweeper, err = health.New(health.Options{
+		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
+		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+	}); err != nil {
+		return err
+	}
+	s.scheduler, err = league.NewScheduler(league.Options{
+		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
+	})
+	return err
+}
+
+// HealthSpread leaves what is at the end of a sweep, slow answers and storing
+// what was found, time before the next one begins.
+func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
+
+// newAPI makes the API and the servers of the listeners.
+func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, rescorer *runner.Rescorer) error {
+	stage, err := s.newStage(out.aap)
+	if err != nil {
+		return err
+	}
+	voterKey, err := s.voteSecret(ctx)
+	if err != nil {
+		return err
+	}
+	limits := api.DefaultLimits()
+	if s.opts.NoLimits {
+		limits = api.Limits{}
+	}
+	proxies := make([]string, len(s.cfg.TrustedProxies))
+	for i, p := range s.cfg.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	var takeShared func(context.Context, string, int, time.Duration) (time.Duration, bool, error)
+	if s.bus != nil {
+		takeShared = s.bus.Take
+	}
+	cards, err := card.New()
+	if err != nil {
+		return err
+	}
+	outside, err := s.newOutside()
+	if err != nil {
+		return err
+	}
+	s.api, err = api.New(api.Options{
+		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Protocols: s.protocols.rules(), Speakers: s.protocols.handlers(),
+		Viewers: s.hub.Viewers, Wake: s.wake,
+		CheckEndpoint: out.guard.CheckEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
+		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
+		RescoreMatch: rescorer.Match, RescoreLeague: rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: rescorer.Rebuild,
+		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
+		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
+		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
+			return pack.Parse(format, data, pack.DefaultLimits())
+		},
+		Record: s.record, Card: cards.Draw,
+		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
+		Version: s.version(), Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
+		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.public = s.httpServer(s.api)
+	if s.privateListener != nil {
+		s.private = s.httpServer(s.privateHandler())
+	}
+	return nil
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// privateHandler serves what only the host's own network may see.
+func (s *Server) privateHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// ready says whether this node should get requests.
+func (s *Server) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
+	}
+	return s.store.Ping(ctx)
+}
+
+// wake has a due match claimed at once: by this node, since its runner is the
+// nearest and a race of all nodes would slow it down, or by the others when
+// this one claims no more.
+func (s *Server) wake() {
+	if s.draining.Load() {
+		s.wakeOthers()
+		return
+	}
+	s.runner.Wake()
+}
+
+// rows are the store's, but a match that is created here and now is this
+// node's to play from its row on.
+type rows struct {
+	*store.Store
+	runner *runner.Runner
+}
+
+func (s *Server) rows() rows { return rows{s.store, s.runner} }
+
+// CreateMatch stores a match, and plays it if it can start.
+func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+	return r.runner.Create(ctx, m, e)
+}
+
+// wakeOthers tells the runners of the other nodes that a match waits.
+func (s *Server) wakeOthers() {
+	if s.bus != nil {
+		s.bus.Wake()
+	}
+}
+
+// canary reports whether the arena's own network works: it reaches its own
+// front door (threat F7).
+func (s *Server) canary(ctx context.Context) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", s.listener.Addr().String())
+	if err != nil {
+		return fmt.Errorf("canary: %w", err)
+	}
+	return conn.Close()
+}
+
+// ownHosts are the addresses under which an endpoint would be the arena
+// itself (threat S7).
+func (s *Server) ownHosts() []string {
+	hosts := []string{s.cfg.PublicURL.Host}
+	if s.cfg.PublicURL.Port() == "" {
+		port := map[string]string{"http": "80", "https": "443"}[s.cfg.PublicURL.Scheme]
+		hosts = []string{net.JoinHostPort(s.cfg.PublicURL.Hostname(), port)}
+	}
+	if addr, err := netip.ParseAddrPort(s.listener.Addr().String()); err == nil {
+		if !addr.Addr().IsUnspecified() {
+			return append(hosts, addr.String())
+		}
+		port := fmt.Sprint(addr.Port())
+		return append(hosts, net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port))
+	}
+	return hosts
+}
+
+// extraRoots reads certificate authorities for development.
+func extraRoots(file string) ([]*x509.Certificate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file) //nolint:gosec // G304: the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+	}
+	var roots []*x509.Certificate
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("ARENA_EXTRA_CA_FILE: %w", err)
+		}
+		roots = append(roots, cert)
+	}
+	if len(roots) == 0 {
+		return nil, errors.New("ARENA_EXTRA_CA_FILE: holds no certificate")
+	}
+	return roots, nil
+}
+
+// remoteHost is the client's address; arena/api has put it there, also behind
+// a trusted proxy.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// secretSource is a random source that agents cannot predict: seeds of
+// matches decide which tasks come.
+type secretSource struct{}
+
+func (secretSource) Uint64() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // documented never to fail
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (s *Server) version() string { return cmp.Or(s.opts.Version, "devel") }

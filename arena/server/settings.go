@@ -1,0 +1,249 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one line of the table from which the flags of serve, the output
+// of `arena config` and docs/configuration.md are made.
+type Setting struct {
+	Key     string
+	Default string
+	Doc     string // one or two sentences, with the values allowed
+	Secret  bool   // printed only in part, no flag, may come from the file that KEY_FILE names
+	parse   func(c *Config, value string) error
+}
+
+// Settings returns the table, in the order of the documentation.
+func Settings() []Setting {
+	return []Setting{
+		{
+			Key: "ARENA_ADDR", Default: ":8080",
+			Doc:   "Address that the API and the pages listen on, host:port. Port 0 takes a free one.",
+			parse: func(c *Config, v string) error { return parseAddr(v, &c.Addr) },
+		},
+		{
+			Key:   "ARENA_PUBLIC_URL",
+			Doc:   "URL under which agents and browsers reach the arena; it stands in tokens as the issuer. Empty: made from ARENA_ADDR, http://localhost:8080 by default.",
+			parse: func(c *Config, v string) error { return parsePublicURL(v, &c.PublicURL) },
+		},
+		{
+			Key: "ARENA_METRICS_ADDR", Default: "127.0.0.1:9090",
+			Doc:   "Separate address of /metrics and /debug/pprof/. It has no access control: keep it private. Empty: off.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.MetricsAddr, parseAddr) },
+		},
+		{
+			Key: "ARENA_DATABASE_URL", Default: "sqlite:arena.db", Secret: true,
+			Doc:   "Where everything is kept: sqlite:FILE, or postgres://user:password@host/database.",
+			parse: func(c *Config, v string) error { return parseDatabaseURL(v, &c.DatabaseURL) },
+		},
+		{
+			Key: "ARENA_REDIS_URL", Secret: true,
+			Doc:   "Redis 7 or newer that carries live events between nodes: redis://user:password@host:port/database, or rediss:// for TLS. Several hosts, separated by commas, are a cluster. Nothing is kept there. Empty: one node.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.RedisURL, parseRedisURL) },
+		},
+		{
+			Key: "ARENA_ADMIN_TOKEN", Secret: true,
+			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. Empty: one is made at the first start, kept as a hash and printed once.",
+			parse: func(c *Config, v string) error { return parseAdminToken(v, &c.AdminToken) },
+		},
+		{
+			Key: "ARENA_SIGNUP", Default: SignupOpen,
+			Doc: "Who may sign up as an owner: open (everyone), invite (who was invited by an admin), closed (nobody).",
+			parse: func(c *Config, v string) error {
+				return parseOneOf(v, &c.Signup, SignupOpen, SignupInvite, SignupClosed)
+			},
+		},
+		{
+			Key: "ARENA_JWT_ALG", Default: "ES256",
+			Doc:   "Algorithm of new keys for task tokens: ES256, EdDSA or RS256. Keys in use stay as they are until they are rotated.",
+			parse: func(c *Config, v string) error { return parseOneOf(v, &c.JWTAlg, "ES256", "EdDSA", "RS256") },
+		},
+		{
+			Key:   "ARENA_ALLOW_CIDRS",
+			Doc:   "Private address ranges that agents' endpoints may have, separated by commas, for development. Refused when ARENA_PUBLIC_URL is not on this machine. Addresses of cloud metadata services are never allowed.",
+			parse: func(c *Config, v string) error { return parseAllowCIDRs(v, &c.AllowCIDRs) },
+		},
+		{
+			Key: "ARENA_ALLOW_CIDRS_FORCE", Default: "0",
+			Doc:   "1: accept ARENA_ALLOW_CIDRS together with a public URL that is not on this machine. Anyone who may register an agent can then reach those ranges.",
+			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowCIDRsForce) },
+		},
+		{
+			Key:   "ARENA_EXTRA_CA_FILE",
+			Doc:   "PEM file of certificate authorities that are trusted for agents' endpoints beside the system's, for development.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.ExtraCAFile, parseCAFile) },
+		},
+		{
+			Key:   "ARENA_TRUSTED_PROXIES",
+			Doc:   "Address ranges of reverse proxies whose X-Forwarded-For names the client, separated by commas. Empty: the connection's own address counts.",
+			parse: func(c *Config, v string) error { return parseTrustedProxies(v, &c.TrustedProxies) },
+		},
+		{
+			Key: "ARENA_HEALTH_INTERVAL", Default: "30s",
+			Doc: "Time between two health checks of an agent, 1s to 1h.",
+			parse: func(c *Config, v string) error {
+				return parseDuration(v, &c.HealthInterval, time.Second, time.Hour)
+			},
+		},
+		{
+			Key: "ARENA_HEALTH_WORKERS", Default: "512",
+			Doc:   "The most health checks at the same time, 1 to 10000. There are as many as keep up with the interval.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.HealthWorkers, 10_000) },
+		},
+		{
+			Key: "ARENA_EVENT_RATE", Default: "20/s",
+			Doc:   "Stream events that a seat may send per second in the long run, 1/s to 1000/s.",
+			parse: func(c *Config, v string) error { return parseCount(strings.TrimSuffix(v, "/s"), &c.EventRate, 1000) },
+		},
+		{
+			Key: "ARENA_EVENT_BURST", Default: "40",
+			Doc:   "Stream events that a seat may send at once, 1 to 10000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.EventBurst, 10_000) },
+		},
+		{
+			Key: "ARENA_EVENT_MAX", Default: "2000",
+			Doc:   "Stream events that a seat may send in one match, 1 to 1000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.EventMax, 1_000_000) },
+		},
+		{
+			Key: "ARENA_SPECTATORS", Default: "20000",
+			Doc:   "Open streams that this node serves at the same time, 1 to 1000000; each is an open file and about 12 KiB.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.Spectators, 1_000_000) },
+		},
+		{
+			Key: "ARENA_SPECTATORS_PER_ADDRESS", Default: "64",
+			Doc:   "Open streams that one client address may have, 1 to 1000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.SpectatorsPerAddress, 1_000_000) },
+		},
+		{
+			Key:   "ARENA_AGENTPROTOCOL_DIR",
+			Doc:   "Directory in which agents of AgentProtocol and the arena exchange messages as files, for leagues on one machine. Empty: none.",
+			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },
+		},
+		{
+			Key: "ARENA_SHUTDOWN_GRACE", Default: "30s",
+			Doc: "Time that open rounds have to end after SIGTERM, 0s to 10m. A second signal ends the process at once.",
+			parse: func(c *Config, v string) error {
+				return parseDuration(v, &c.ShutdownGrace, 0, 10*time.Minute)
+			},
+		},
+		{
+			Key: "ARENA_ARCHIVE_AFTER", Default: "10m",
+			Doc:   "Time after the end of a match until its events are packed into one compressed row, 1s to 365d; they stay readable as before. 0: never.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.ArchiveAfter, time.Second, 365*day) },
+		},
+		{
+			Key: "ARENA_KEEP_EVENTS", Default: "0",
+			Doc:   "Time after the end of a match until its events are dropped, 1h to 36500d; result, answers and ratings stay. 0: they are kept for ever.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepEvents, time.Hour, 36500*day) },
+		},
+		{
+			Key: "ARENA_KEEP_DELIVERIES", Default: "90d",
+			Doc:   "Time that the requests sent to agents, with their replies, can be looked up, 1h to 36500d. 0: for ever.",
+			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepDeliveries, time.Hour, 36500*day) },
+		},
+		{
+			Key: "ARENA_LOG_FORMAT", Default: LogAuto,
+			Doc:   "auto (text on a terminal, else json), json or text.",
+			parse: func(c *Config, v string) error { return parseOneOf(v, &c.LogFormat, LogAuto, LogJSON, LogText) },
+		},
+		{
+			Key: "ARENA_LOG_LEVEL", Default: "info",
+			Doc:   "debug, info, warn or error.",
+			parse: func(c *Config, v string) error { return parseLevel(v, &c.LogLevel) },
+		},
+		{
+			Key:   "ARENA_OIDC_ISSUER",
+			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, to the letter as it stands in iss. Empty: none.",
+			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },
+		},
+		{
+			Key:   "ARENA_OIDC_AUDIENCE",
+			Doc:   "Audience (aud) that those tokens must name.",
+			parse: func(c *Config, v string) error { c.OIDCAudience = v; return nil },
+		},
+		{
+			Key: "ARENA_OIDC_ADMIN_CLAIM", Default: "roles",
+			Doc:   "Claim that makes the holder of such a token an admin when it is, or lists, ARENA_OIDC_ADMIN_VALUE. Dots lead into objects: realm_access.roles.",
+			parse: func(c *Config, v string) error { c.OIDCAdminClaim = v; return nil },
+		},
+		{
+			Key: "ARENA_OIDC_ADMIN_VALUE", Default: "arena-admin",
+			Doc:   "That value. Empty: nobody is an admin by an outside token.",
+			parse: func(c *Config, v string) error { c.OIDCAdminValue = v; return nil },
+		},
+		{
+			Key:   "ARENA_JUDGE_URL",
+			Doc:   "Base URL of an OpenAI-compatible service whose language model judges answers, such as https://api.openai.com/v1; /chat/completions is added. Empty: no league can have the judge model.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.JudgeURL, "https", "http") },
+		},
+		{
+			Key:   "ARENA_JUDGE_MODEL",
+			Doc:   "Name of that model. It stands in every verdict and is seen by everyone.",
+			parse: func(c *Config, v string) error { c.JudgeModel = v; return nil },
+		},
+		{
+			Key: "ARENA_JUDGE_KEY", Secret: true,
+			Doc:   "Bearer key for that service. Empty: none is sent.",
+			parse: func(c *Config, v string) error { c.JudgeKey = v; return nil },
+		},
+	}
+}
+
+// Names that are no settings of the server, but may stand in its environment.
+const (
+	configKey  = "ARENA_CONFIG" // the settings file; not in the file itself
+	clientKey  = "ARENA_URL"    // where clients of a running arena find it
+	testPrefix = "ARENA_TEST_"  // switches of the project's own tests
+)
+
+// maxTypos is how many letters may be wrong in a name that was meant to be
+// another one.
+const maxTypos = 2
+
+// nearest gives the known key that an unknown one was most likely meant to
+// be, "" when none is near.
+func nearest(unknown string, known []string) string {
+	best, distance := "", maxTypos+1
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := editDistance(unknown, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements that turn a
+// into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// unknownKey is the error for a name that is no setting.
+func unknownKey(key string, known []string) error {
+	if near := nearest(key, known); near != "" {
+		return fmt.Errorf("%s: no such setting, did you mean %s?", key, near)
+	}
+	return fmt.Errorf("%s: no such setting; %s lists them all", key, strconv.Quote("arena config"))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/agora-arena/arena/internal/apiclient"
+)
+
+// benchLeague is where a benchmark plays.
+type benchLeague struct {
+	slug               string
+	rounds             int
+	format             string
+	minSeats, maxSeats int
+	limit              time.Duration // of a round; 0: 30 s
+}
+
+// prepare makes the pack, the league and the agents.
+func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agents *benchAgents) (ids []string, err error) {
+	var pack struct {
+		ID string `json:"pack_id"`
+	}
+	var lines bytes.Buffer
+	for i := range l.rounds {
+		fmt.Fprintf(&lines, `{"description":"question %d","answer":"%s"}`+"\n", i, benchAnswer)
+	}
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
+		return nil, err
+	}
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
+		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": "exact", "format": l.format,
+		"rounds": l.rounds, "time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
+	}, nil); err != nil {
+		return nil, err
+	}
+	for i, endpoint := range agents.endpoints {
+		var owner struct{ Token string }
+		if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": fmt.Sprintf("%s owner %d", l.slug, i)}, &owner); err != nil {
+			return nil, err
+		}
+		var agent struct {
+			ID     string `json:"agent_id"`
+			Status string `json:"status"`
+		}
+		if err := admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
+			"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{l.slug},
+		}, &agent); err != nil {
+			return nil, err
+		}
+		if agent.Status != "active" {
+			return nil, fmt.Errorf("agent %d is %s", i, agent.Status)
+		}
+		ids = append(ids, agent.ID)
+	}
+	return ids, nil
+}
+
+// watchLeague opens a league's event stream.
+func watchLeague(ctx context.Context, base, slug string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?league="+slug, nil)
+	if err != nil {
+		return nil, fmt.Errorf("watch the league: %w", err)
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("watch the league: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("watch the league: %s", resp.Status), resp.Body.Close())
+	}
+	return resp.Body, nil
+}
+
+// ends reads the ends of matches from a league's stream.
+type ends struct{ lines *bufio.Scanner }
+
+func newEnds(events io.Reader) *ends {
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 16<<20)
+	return &ends{lines}
+}
+
+// await reads events until a match has ended.
+func (e *ends) await() error {
+	for e.lines.Scan() {
+		data, ok := bytes.CutPrefix(e.lines.Bytes(), []byte("data:"))
+		if !ok {
+			continue
+		}
+		var message struct{ Type, Reason string }
+		if err := json.Unmarshal(data, &message); err != nil {
+			return fmt.Errorf("watch the league: %w", err)
+		}
+		switch message.Type {
+		case "match_finished":
+			return nil
+		case "match_void":
+			return fmt.Errorf("the match is void: %s", message.Reason)
+		}
+	}
+	return fmt.Errorf("the league's stream ended: %w", e.lines.Err())
+}

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/arena/protocol/conformance"
+	"github.com/agora-arena/arena/protocol/protocoltest"
+)
+
+// freeAddr gives an address at which nobody listens now: an agent must know
+// where the keys will be before they are there.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, l.Close())
+	return l.Addr().String()
+}
+
+// sdkAgent is an agent made with the SDK for the arena at addr. With an id it
+// takes no tokens for others.
+func sdkAgent(t *testing.T, addr, id string) (endpoint string) {
+	t.Helper()
+	agent, err := arenaagent.New(arenaagent.Config{
+		Arena: "http://" + addr, AgentID: id, Capabilities: []string{"trivia"},
+	}, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
+		events.Thinking("the first that comes to mind")
+		return arenaagent.Answer{Value: append(task.Options, "?")[0]}, nil
+	})
+	must(t, err)
+	s := httptest.NewServer(agent)
+	t.Cleanup(func() {
+		s.Close()
+		must(t, agent.Close())
+	})
+	return s.URL + "/agora"
+}
+
+// checked runs `arena check --json`.
+func checked(t *testing.T, want int, args ...string) conformance.Report {
+	t.Helper()
+	code, out, errs := call(t, nil, append([]string{"check", "--json"}, args...)...)
+	var r conformance.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != want || (code == exitOK) != (errs == "") {
+		t.Fatalf("exit code %d, want %d; %v, stderr %q\n%s", code, want, err, errs, out)
+	}
+	return r
+}
+
+func TestE2E_Check_sdk_agent(t *testing.T) {
+	t.Parallel()
+	addr := freeAddr(t)
+	endpoint := sdkAgent(t, addr, "ag_check")
+	r := checked(t, exitOK, endpoint, "--keys-addr", addr)
+	if !r.Passed || r.Must.Fail+r.Must.Skip+r.Should.Fail+r.Should.Skip != 0 || r.Must.Pass < 12 || r.League != "trivia" {
+		t.Errorf("report: %+v", r)
+	}
+	code, out, _ := call(t, nil, "check", endpoint, "--keys-addr", addr, "--verbose") // other keys, same place
+	for _, want := range []string{"issuer http://" + addr, "ok    MUST    task.answer", "sent  POST a task", "got   200 in ", "\nready: MUST 12 ok, 0 failed"} {
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
+		}
+	}
+}
+
+// An agent that answers anybody loses no round by it: it passes, and is told.
+func TestE2E_Check_naive_agent(t *testing.T) {
+	t.Parallel()
+	naive := protocoltest.NewAgent(t, protocoltest.AgentOptions{
+		Play: func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("Canberra") },
+	})
+	r := checked(t, exitOK, naive.Endpoint(), "--keys-addr", "127.0.0.1:0")
+	found := 0
+	for _, f := range r.Checks {
+		if strings.HasPrefix(f.ID, "token.") && f.Level == conformance.Should && f.Result == conformance.Fail && strings.Contains(f.Cure, "checks no tokens") {
+			found++
+		}
+	}
+	if !r.Passed || found != 7 {
+		t.Errorf("passed is %t, %d findings about tokens, want 7", r.Passed, found)
+	}
+}
+
+func TestE2E_Check_bad_agent(t *testing.T) {
+	t.Parallel()
+	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<h1>\x1b[2Jhello</h1>")
+	}))
+	t.Cleanup(bad.Close)
+	r := checked(t, exitFailure, bad.URL+"/agora", "--keys-addr", "127.0.0.1:0")
+	if r.Passed || r.Must.Fail != 2 {
+		t.Errorf("report: %+v", r)
+	}
+	code, out, errs := call(t, nil, "check", bad.URL+"/agora", "--keys-addr", "127.0.0.1:0")
+	if code != exitFailure || !strings.Contains(errs, "2 of 12 MUST checks failed") || strings.Contains(out, "\x1b") {
+		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, errs, out)
+	}
+	for _, want := range []string{"FAIL  MUST    health.ok", "Content-Type", "do    ", "skip  SHOULD  task.long", "not ready"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// An agent that runs for another arena learns what to set.
+func TestE2E_Check_other_arena(t *testing.T) {
+	t.Parallel()
+	endpoint := sdkAgent(t, freeAddr(t), "")
+	code, out, _ := call(t, nil, "check", endpoint, "--keys-addr", "127.0.0.1:0", "--arena", "https://keys.example")
+	for _, want := range []string{"task.answer", `iss "https://keys.example"`, "ARENA=https://keys.example"} {
+		if code != exitFailure || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
+		}
+	}
+}
+
+// Threat S1: the guarded client is the only way out of the kit too.
+func TestE2E_Check_blocked_addresses(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range []string{"http://169.254.169.254/agora", "http://10.0.0.1/agora", "http://2130706433/agora", "ftp://127.0.0.1/x"} {
+		if code, out, errs := call(t, nil, "check", endpoint, "--keys-addr", "127.0.0.1:0"); code != exitFailure || out != "" || errs == "" {
+			t.Errorf("%s: exit code %d, %q, %q", endpoint, code, out, errs)
+		}
+	}
+}
+
+// An agent that is registered is checked with the arena's own keys, and its
+// rating and its log of matches know nothing of it.
+func TestE2E_Check_through_the_API(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
+	endpoint := sdkAgent(t, strings.TrimPrefix(p.url, "http://"), "")
+	agent := p.register("steady", endpoint, "trivia")
+	var got struct {
+		Status string             `json:"status"`
+		Report conformance.Report `json:"report"`
+	}
+	p.call(agent.owner, http.MethodPost, "/v1/agents/"+agent.id+"/check?full=true", nil, &got)
+	if r := got.Report; got.Status != "active" || !r.Passed || r.Issuer != p.url || r.AgentID != agent.id || r.Should.Fail != 1 {
+		t.Errorf("got %+v", got)
+	}
+	var lists [2]struct{ Items []json.RawMessage }
+	for i, list := range []string{"matches", "deliveries"} {
+		p.call(agent.owner, http.MethodGet, "/v1/agents/"+agent.id+"/"+list, nil, &lists[i])
+		if len(lists[i].Items) != 0 {
+			t.Errorf("%s: %s", list, lists[i].Items)
+		}
+	}
+}

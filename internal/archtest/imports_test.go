@@ -1,0 +1,385 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// room is one line of the house rules: what the sources of a directory may
+// import beside the standard library.
+type room struct {
+	dir     string   // relative to the module; "protocol/*" stands for each room right below
+	ours    []string // rooms of this module; may end in "/*"
+	outside []string // modules of others, or packages within them
+	tests   []string // modules that only its tests use
+	why     string
+}
+
+// The rooms of the house. There are three kinds: the words (arena) and the
+// leaves, which know nothing; actors and pure rules, which know the words;
+// adapters, which know the words and one technology. cmd/arena joins them.
+func rooms() []room {
+	words := []string{"arena"}
+	return []room{
+		{dir: "arena", why: "the words know no technology: standard library only"},
+		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
+		{dir: "arena/seal", ours: words, why: "leaf: pure"},
+		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
+		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
+		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
+		{
+			dir: "arena/script", ours: []string{"arena", "arena/script/internal/wire"}, outside: []string{"golang.org/x/sync/semaphore"},
+			why: "adapter: the only package that starts processes for untrusted code",
+		},
+		{dir: "arena/script/internal/wire", why: "frames between the script pool and its workers"},
+		{
+			dir: "arena/script/worker", ours: []string{"arena/script/internal/wire", "scoring/sandbox"}, why: "the inside of a script worker: cmd/arena/script_worker.go starts it, and nothing else",
+			outside: []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock", "golang.org/x/sys/unix"},
+		},
+
+		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
+		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
+		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
+		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
+		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
+		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
+		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
+		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "actor: its parts are handed in"},
+		{dir: "health", ours: words, why: "actor: its parts are handed in"},
+
+		{
+			dir: "arena/api", ours: words, why: "adapter: the only room that knows Gin and Huma",
+			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "golang.org/x/time/rate"},
+		},
+		{
+			dir: "arena/token", ours: words, why: "adapter: the arena's side of JSON web tokens",
+			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
+		},
+		{
+			dir: "store", ours: []string{"arena", "migrations"}, why: "adapter: the only room that knows SQL drivers",
+			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/klauspost/compress"},
+		},
+		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
+		{
+			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
+		},
+		{
+			dir: "store/storetest", ours: []string{"arena", "store", "store/pgserver"}, why: "the suite that every engine passes",
+			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
+		},
+		{
+			dir: "arena/card", ours: words, why: "adapter: the only room that draws",
+			outside: []string{"golang.org/x/image"},
+		},
+		{dir: "migrations", why: "embedded files only"},
+		{
+			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket",
+			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
+		},
+		{
+			dir: "stream/bus", why: "adapter: the only room that knows Redis; the hub sees it through an interface",
+			outside: []string{"github.com/redis/go-redis/v9"},
+		},
+		{dir: "stream/bus/redistest", why: "Redis servers for tests; it speaks the wire itself"},
+		{
+			dir: "protocol", ours: words, why: "adapter: the one guarded way out to strangers",
+			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna", "golang.org/x/sys/unix"},
+			tests:   []string{"golang.org/x/net/dns/dnsmessage"},
+		},
+		{dir: "protocol/task", ours: words, why: "leaf of the protocols: a task and an answer, whatever carries them"},
+		{dir: "protocol/mailbox", ours: words, why: "leaf of the protocols: waiting, across nodes"},
+		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task"}, why: "what an author's endpoint is held against; signers are handed in"},
+		{
+			dir: "protocol/agora", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, outside: []string{"github.com/goccy/go-yaml"},
+			why: "adapter: two-party Agora; its Protocol Documents begin with YAML",
+		},
+		{
+			dir: "protocol/envelope", ours: []string{"arena", "protocol", "protocol/task"}, why: "adapter: signed envelopes, threads, and the driver that plays through them",
+			outside: []string{"github.com/mr-tron/base58"}, tests: []string{"github.com/gowebpki/jcs"},
+		},
+		{dir: "protocol/envelope/relay", ours: []string{"arena", "protocol/envelope"}, why: "adapter: the relay over HTTP"},
+		{
+			dir: "protocol/agentprotocol", ours: []string{"arena", "protocol", "protocol/task"},
+			why:     "adapter: the driver of signed messages and the arena's side of their three transports",
+			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
+		},
+		{dir: "protocol/*", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, why: "adapter: one driver for each protocol, on the guarded client"},
+		{dir: "web", why: "adapter: embedded pages, standard library only"},
+
+		{
+			dir: "sdk/go/arenaagent", why: "a module of its own, for agent authors: it never imports the arena",
+			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "golang.org/x/time/rate", "github.com/coder/websocket"},
+		},
+		{
+			dir: "sdk/go/arenaagent/*", ours: []string{"sdk/go/arenaagent"}, why: "what authors test their agents with, and other protocols for their agents",
+			outside: []string{"github.com/gowebpki/jcs", "github.com/mr-tron/base58", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/coder/websocket"},
+		},
+		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples import only the SDK, as the agents of others do"},
+
+		{
+			dir: "arena/server", ours: []string{"arena", "arena/*", "health", "league", "league/*", "protocol", "protocol/*", "scoring", "store", "stream", "stream/*", "web"},
+			why:     "composition root: connects the parts of a node",
+			outside: []string{"github.com/robfig/cron/v3", "github.com/prometheus/client_golang"},
+		},
+		{
+			dir: "cmd/arena-bench", ours: []string{"arena", "arena/*", "health", "internal/apiclient", "league", "protocol/*", "scoring", "store", "store/*", "stream", "stream/*"},
+			why: "benchmarks: measure the parts of a node", outside: []string{"github.com/alecthomas/kong"},
+		},
+		{
+			dir: "cmd/arena", ours: []string{"*"}, why: "the command line: one file for each command",
+			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk"},
+		},
+		{
+			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "a module of its own, so that its libraries stay out of the server's go.mod; it breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
+			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
+		},
+		{
+			dir: "e2e", why: "tests of the built programs",
+			tests: []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite", "github.com/modelcontextprotocol/go-sdk"},
+		},
+		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
+		{dir: "internal/archtest", why: "tests that read the sources; no code"},
+	}
+}
+
+// sharedLibraries may stand in several rooms; every other library has one.
+func sharedLibraries() map[string]string {
+	return map[string]string{
+		"github.com/alecthomas/kong":       "both programs parse a command line",
+		"golang.org/x/time/rate":           "a token bucket is a small part that each room keeps for itself",
+		"github.com/golang-jwt/jwt/v5":     "arena/token signs what the SDK verifies, and neither may import the other",
+		"github.com/MicahParks/jwkset":     "the key sets of both sides",
+		"github.com/MicahParks/keyfunc/v3": "the SDK verifies task tokens with it, and arena/token those of an outside issuer",
+		"github.com/coder/websocket":       "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
+		"github.com/mr-tron/base58":        "a did:key is written and read on both sides, and neither may import the other",
+		"golang.org/x/sys/unix":            "socket options of outbound connections, and limits of script workers",
+	}
+}
+
+// oneFile names libraries and packages that only one file may import.
+func oneFile() map[string]string {
+	return map[string]string{
+		"github.com/robfig/cron/v3":              "arena/server/jobs.go",
+		"github.com/modelcontextprotocol/go-sdk": "cmd/arena/mcp.go",
+		module + "arena/script/worker":           "cmd/arena/script_worker.go",
+	}
+}
+
+func testLibraries() []string {
+	return []string{"github.com/google/go-cmp/cmp", "pgregory.net/rapid", "go.uber.org/goleak"}
+}
+
+// leaves may be imported by every room but the words and the SDKs.
+func leaves() []string { return []string{"arena/strictjson", "arena/seal", "arena/record"} }
+
+const (
+	module    = "github.com/agora-arena/arena/"
+	sdkModule = "github.com/agora-arena/agora-go/"
+)
+
+// modules returns the directories of the repository's Go modules, relative to
+// the root.
+func modules() []string { return []string{".", "sdk/go", "cmd/chaos"} }
+
+// dirOf returns the directory of a package relative to the root, and reports
+// whether the package belongs to one of the repository's modules.
+func dirOf(pkg string) (dir string, ours bool) {
+	if name, ok := strings.CutPrefix(pkg, sdkModule); ok {
+		return "sdk/go/" + name, true
+	}
+	return strings.CutPrefix(pkg, module)
+}
+
+// root is the directory of the repository and of its main module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// sources gives the files of the project with one of the endings, relative to
+// the root, without what is installed, built or kept as test data.
+func sources(t *testing.T, endings ...string) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(root(t)), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (slices.Contains([]string{"node_modules", "dist", "bin", "testdata", "target"}, d.Name()) || d.Name()[0] == '.'):
+			return fs.SkipDir
+		case !d.IsDir() && slices.Contains(endings, path.Ext(name)):
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// under reports whether name is the package or module p, or lies in it.
+// A p that ends in "/*" stands for all that lies below it.
+func under(name, p string) bool {
+	if p == "*" {
+		return true
+	}
+	if above, ok := strings.CutSuffix(p, "/*"); ok {
+		return strings.HasPrefix(name, above+"/")
+	}
+	return name == p
+}
+
+func roomOf(dir string) (room, bool) {
+	for _, r := range rooms() {
+		if r.dir == dir {
+			return r, true
+		}
+	}
+	for _, r := range rooms() {
+		if above, ok := strings.CutSuffix(r.dir, "/*"); ok && path.Dir(dir) == above {
+			return r, true
+		}
+	}
+	return room{}, false
+}
+
+// may reports whether a file of the room may import the package.
+func (r room) may(file, pkg string) bool {
+	test := strings.HasSuffix(file, "_test.go")
+	if name, ours := dirOf(pkg); ours {
+		if test { // tests put real parts together; the compiler refuses cycles
+			return !strings.HasPrefix(r.dir, "sdk/") || strings.HasPrefix(name, "sdk/")
+		}
+		leaf := slices.Contains(leaves(), name) && r.dir != "arena" && !strings.HasPrefix(r.dir, "sdk/")
+		return leaf || slices.ContainsFunc(r.ours, func(p string) bool { return under(name, p) })
+	}
+	allowed := r.outside
+	if test {
+		allowed = slices.Concat(r.outside, r.tests, testLibraries())
+	}
+	return slices.ContainsFunc(allowed, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
+}
+
+func parse(t *testing.T, file string, mode parser.Mode) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root(t), file), nil, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestRooms_Imports(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t, ".go") {
+		r, ok := roomOf(path.Dir(file))
+		if !ok {
+			t.Errorf("%s: the room %s is not in the table: say who it is and what it may import", file, path.Dir(file))
+			continue
+		}
+		for _, spec := range parse(t, file, parser.ImportsOnly).Imports {
+			pkg, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(pkg, "/")
+			if !strings.Contains(first, ".") { // the standard library
+				continue
+			}
+			if !r.may(file, pkg) {
+				t.Errorf("%s imports %s; %s: %s", file, pkg, r.dir, r.why)
+			}
+			for library, only := range oneFile() {
+				inside := pkg == library || strings.HasPrefix(pkg, library+"/")
+				ownTest := strings.HasSuffix(file, "_test.go") && strings.HasPrefix(library, module)
+				if inside && !ownTest && file != only && file != strings.TrimSuffix(only, ".go")+"_test.go" && path.Dir(file) != "e2e" {
+					t.Errorf("%s imports %s; only %s may", file, pkg, only)
+				}
+			}
+			if _, ours := dirOf(pkg); ours && strings.HasSuffix(pkg, "test") && !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(path.Dir(file), "test") {
+				t.Errorf("%s imports %s, which is for tests", file, pkg)
+			}
+		}
+	}
+}
+
+func TestRooms_OneLibraryOneRoom(t *testing.T) {
+	t.Parallel()
+	home := map[string]string{}
+	for _, r := range rooms() {
+		for _, library := range r.outside {
+			_, shared := sharedLibraries()[library]
+			if first, taken := home[library]; taken && !shared && !strings.HasSuffix(r.dir, "test") {
+				t.Errorf("%s stands in %s and in %s; give it one room", library, first, r.dir)
+			}
+			if !slices.Contains(testLibraries(), library) {
+				home[library] = r.dir
+			}
+		}
+	}
+}
+
+// The rule table itself must refuse what the design refuses.
+func TestRooms_TableRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ file, pkg string }{
+		{"arena/match.go", "github.com/google/uuid"},
+		{"scoring/code.go", module + "scoring/sandbox"},
+		{"arena/script/pool.go", module + "scoring/sandbox"},
+		{"arena/runner/judge.go", module + "arena/script/worker"},
+		{"arena/match.go", module + "arena/strictjson"},
+		{"scoring/rating.go", module + "store"},
+		{"arena/runner/runner.go", module + "store"},
+		{"league/scheduler.go", module + "protocol"},
+		{"league/format/swiss.go", module + "store"},
+		{"league/matching/max.go", module + "arena"},
+		{"store/store.go", module + "stream"},
+		{"arena/api/api.go", module + "arena/runner"},
+		{"protocol/aap/driver.go", module + "protocol/agora"},
+		{"store/store.go", "github.com/gin-gonic/gin"},
+		{"sdk/go/arenaagent/token.go", module + "arena"},
+		{"sdk/go/arenaagent/token_test.go", module + "arena/token"},
+		{"arena/token/verify.go", sdkModule + "arenaagent"},
+		{"scoring/rating_test.go", "github.com/stretchr/testify/assert"},
+		{"store/store.go", "github.com/google/go-cmp/cmp"},
+	} {
+		r, ok := roomOf(path.Dir(tc.file))
+		if !ok || r.may(tc.file, tc.pkg) {
+			t.Errorf("%s may import %s", tc.file, tc.pkg)
+		}
+	}
+}
+
+func TestRooms_Doc(t *testing.T) {
+	t.Parallel()
+	said := map[string]bool{} // by room: a comment says what it is
+	for _, file := range sources(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		dir := path.Dir(file)
+		// An example is read as one file and says it there.
+		said[dir] = said[dir] || (path.Base(file) == "doc.go" || strings.HasPrefix(dir, "examples/")) &&
+			len(parse(t, file, parser.ParseComments|parser.PackageClauseOnly).Doc.Text()) >= 80
+	}
+	for dir, ok := range said {
+		if !ok {
+			t.Errorf("%s has no doc.go that says what it owns and what it leaves to others", dir)
+		}
+	}
+}
