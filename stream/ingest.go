@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
 // appendBatch is how many events of a seat are appended in one call.

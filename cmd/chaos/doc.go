@@ -17,5 +17,5 @@
 // the checker sees what the next start would see.
 //
 // Nobody may import it. It imports arena and scoring, whose pure functions
-// recompute what was stored, arena/seal, and store.
+// recompute what was stored, arena/visibility/seal, and store.
 package main
