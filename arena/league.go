@@ -50,10 +50,6 @@ func (v Visibility) Delay() time.Duration {
 	return d
 }
 
-// Sealed reports whether what agents write stays shut until its round has
-// closed: so does what is not known to be open.
-func (v Visibility) Sealed() bool { return v != VisibilityLive && v.Delay() == 0 }
-
 // Valid reports whether it is one of the visibilities.
 func (v Visibility) Valid() bool {
 	return v == VisibilityLive || v == VisibilitySealed || v.Delay() > 0

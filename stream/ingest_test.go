@@ -319,8 +319,8 @@ func TestSeats_Sealed(t *testing.T) {
 	t.Parallel()
 	for visibility, sealed := range map[arena.Visibility]bool{arena.VisibilityLive: false, arena.VisibilitySealed: true, "": true, "unheard of": true} {
 		m := arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}, Seats: []arena.Seat{{AgentID: "ag_1"}}}
-		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.sealed != sealed {
-			t.Errorf("visibility %q: sealed %v", visibility, seat.sealed)
+		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.rules.Sealed != sealed {
+			t.Errorf("visibility %q: sealed %v", visibility, seat.rules.Sealed)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -242,7 +243,7 @@ func (p *play) intermission(ctx context.Context, d time.Duration) {
 // match is to be left before.
 func (p *play) shown(ctx context.Context) bool {
 	for {
-		wait := p.m.Delay() - p.r.o.Now().Sub(p.closed)
+		wait := mode.Of(p.m).Delay - p.r.o.Now().Sub(p.closed)
 		if wait <= 0 {
 			p.hush()
 			return true
@@ -416,7 +417,7 @@ func (p *play) publish(events []arena.Event) {
 		return
 	}
 	last := events[len(events)-1]
-	if p.m.Delay() == 0 || last.Type.Ends() { // else it is told later
+	if mode.Of(p.m).PublishedAtOnce(last) {
 		p.r.o.Publisher.Publish(p.m.League, events...)
 	}
 	for told := p.told.Load(); told < last.Seq && !p.told.CompareAndSwap(told, last.Seq); told = p.told.Load() {

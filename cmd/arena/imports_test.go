@@ -33,12 +33,13 @@ func rooms() []room {
 		{dir: "arena", why: "the words know no technology: standard library only"},
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
+		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
 		{dir: "scoring", ours: []string{"arena", "scoring/sandbox"}, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
 
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
-		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
+		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
@@ -72,7 +73,7 @@ func rooms() []room {
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket",
+			dir: "stream", ours: []string{"arena", "arena/visibility/mode"}, why: "adapter: the only room that knows WebSocket",
 			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
 		{
