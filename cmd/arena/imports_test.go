@@ -35,6 +35,8 @@ func rooms() []room {
 		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
 		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
+		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
+		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
 		{dir: "scoring", ours: []string{"arena", "scoring/sandbox"}, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
 
@@ -64,7 +66,7 @@ func rooms() []room {
 			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
 		},
 		{
-			dir: "store/storetest", ours: []string{"arena", "store", "store/pgserver"}, why: "the suite that every engine passes",
+			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "store", "store/pgserver"}, why: "the suite that every engine passes",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{

@@ -61,6 +61,7 @@ func decoders() map[string]string {
 		"arena/record/record.go":            own,
 		"arena/shown.go":                    own,
 		"arena/api/votes.go":                own,
+		"arena/visibility/votes.go":         own,
 		"arena/api/league_view.go":          strict,
 		"league/pack/jsonl.go":              strict,
 		"league/pack/check.go":              strict,
