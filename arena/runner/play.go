@@ -31,7 +31,7 @@ type play struct {
 	doubted atomic.Bool               // it is older than the node trusts
 	lost    atomic.Bool               // its work has been ended
 	closed  time.Time                 // when the last round closed; zero before the first
-	hush    func()                    // ends the telling of a delayed match, when all that is old enough is told
+	flush   func()                    // stops the delayed publisher after it has published what is visible
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -79,12 +79,12 @@ func (p *play) play(ctx context.Context) error {
 		open, err = p.restore(ctx)
 	}
 	if err == nil {
-		p.hush, err = p.tellLater(ctx)
+		p.flush, err = retry(ctx, p, func() (func(), error) { return p.r.o.Delayed.Follow(ctx, p.m) })
 	}
 	if err != nil {
 		return err
 	}
-	defer p.hush()
+	defer p.flush()
 	for {
 		if open == nil {
 			over, err := p.over()
@@ -245,7 +245,7 @@ func (p *play) shown(ctx context.Context) bool {
 	for {
 		wait := mode.Of(p.m).Delay - p.r.o.Now().Sub(p.closed)
 		if wait <= 0 {
-			p.hush()
+			p.flush()
 			return true
 		}
 		if ctx.Err() != nil || p.drain.Err() != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/pack"
@@ -55,6 +56,7 @@ type server struct {
 	newAdminToken string // just made
 
 	store     *store.Store
+	visible   *visibility.Reader
 	bus       *bus.Bus // nil: this node is alone
 	keys      *token.Keys
 	guard     *protocol.Guard
@@ -237,9 +239,16 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if s.voterKey, err = s.voteSecret(ctx); err != nil {
 		return err
 	}
+	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+		return err
+	}
+	delayed, err := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
+	if err != nil {
+		return err
+	}
 	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return err
