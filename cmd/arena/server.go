@@ -205,7 +205,10 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if s.stage, err = s.newStage(driver); err != nil {
 		return err
 	}
-	streams := stream.Options{Source: s.store, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
+	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+		return err
+	}
+	streams := stream.Options{Source: s.visible, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
 	if s.cfg.RedisURL != "" {
 		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
 			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
@@ -237,9 +240,6 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	if s.voterKey, err = s.voteSecret(ctx); err != nil {
-		return err
-	}
-	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
 		return err
 	}
 	delayed, err := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
@@ -281,7 +281,7 @@ func (s *server) joinHTTP() error {
 	}
 	var err error
 	s.streams, err = stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
+		Matches: s.visible, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
 		SpectatorsPerAddress: spectators,
 		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
 	})
