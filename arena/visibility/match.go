@@ -1,6 +1,8 @@
 package visibility
 
 import (
+	"time"
+
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/mode"
 )
@@ -13,6 +15,14 @@ type row = arena.Match
 type Match struct {
 	row
 	rules mode.Rules
+}
+
+// Scheduled returns a match that has just been created, without reading it.
+// Only what is known of a match before it starts is in it, whatever m holds.
+func Scheduled(m arena.Match) Match {
+	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, ""
+	created, _ := m.AsOf(m.Seq, nil) // fails on an event only
+	return Match{row: created, rules: mode.Of(created)}
 }
 
 // Row returns the fields for code that does not tell a visible match from a

@@ -293,3 +293,17 @@ func TestDelayedPublisher_noDelay(t *testing.T) {
 		}
 	})
 }
+
+// A match that is shown as it was created holds nothing of what came later.
+func TestScheduled(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	m := arena.Match{
+		ID: "m_1", Status: arena.MatchRunning, Seq: 1, Round: 3, RoundOpen: true, StartsAt: at, StartedAt: at,
+		Seats: []arena.Seat{{AgentID: "ag_1", Name: "One", State: arena.SeatOut, OutRound: 2, Points: arena.OnePoint}},
+	}
+	want := arena.Match{ID: "m_1", Status: arena.MatchScheduled, Seq: 1, StartsAt: at, Seats: []arena.Seat{{AgentID: "ag_1", Name: "One", State: arena.SeatActive}}}
+	if diff := cmp.Diff(want, visibility.Scheduled(m).Row()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -60,7 +60,6 @@ func decoders() map[string]string {
 		"arena/record/agree.go":             strict,
 		"arena/record/record.go":            own,
 		"arena/shown.go":                    own,
-		"arena/api/votes.go":                own,
 		"arena/visibility/votes.go":         own,
 		"arena/api/league_view.go":          strict,
 		"league/pack/jsonl.go":              strict,

@@ -304,12 +304,16 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
+	votes, err := visibility.NewVotes(s.visible, runner.Laid)
+	if err != nil {
+		return err
+	}
 	outside, err := s.joinOutside()
 	if err != nil {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
