@@ -304,6 +304,7 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
+	pages := previews{matches: s.visible, leagues: s.store, url: s.url, log: s.log}
 	votes, err := visibility.NewVotes(s.visible, runner.Laid)
 	if err != nil {
 		return err
@@ -313,7 +314,7 @@ func (s *server) joinHTTP() error {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
