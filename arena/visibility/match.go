@@ -21,7 +21,7 @@ type Match struct {
 // Only what is known of a match before it starts is in it, whatever m holds.
 func Scheduled(m arena.Match) Match {
 	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, ""
-	created, _ := m.AsOf(m.Seq, nil) // fails on an event only
+	created, _ := mode.AsOf(m, m.Seq, nil) // fails on an event only
 	return Match{row: created, rules: mode.Of(created)}
 }
 

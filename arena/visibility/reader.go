@@ -153,11 +153,11 @@ func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 	if err != nil {
 		return Match{}, err
 	}
-	events, err := r.store.EventsOfTypes(ctx, m.ID, last, arena.EventAgentLeft, arena.EventRoundStarted, arena.EventRoundClosed)
+	events, err := r.store.EventsOfTypes(ctx, m.ID, last, mode.RowEvents()...)
 	if err != nil {
 		return Match{}, err
 	}
-	m, err = m.AsOf(last, events)
+	m, err = mode.AsOf(m, last, events)
 	return Match{row: m, rules: rules}, err
 }
 

@@ -59,7 +59,7 @@ func decoders() map[string]string {
 		"arena/record/verify.go":            "the text is compared with its canonical form first",
 		"arena/record/agree.go":             strict,
 		"arena/record/record.go":            own,
-		"arena/shown.go":                    own,
+		"arena/visibility/mode/asof.go":     own,
 		"arena/visibility/votes.go":         own,
 		"arena/api/league_view.go":          strict,
 		"league/pack/jsonl.go":              strict,

@@ -7,9 +7,9 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// shown checks what spectators see of a delayed match, by every read that has
+// visible checks what spectators see of a delayed match, by every read that has
 // something of it (rulebook, section 5; threat F1).
-func shown(f *fixture) {
+func visible(f *fixture) {
 	ctx := f.t.Context()
 	reader := must(visibility.NewReader(f.Store, f.clock.read))(f)
 	f.league("trivia")
