@@ -44,7 +44,7 @@ func visible(f *fixture) {
 	f.clock.advance(20 * time.Second)
 	seats[0].Points, seats[0].Outcome = 700, arena.OutcomeAnswered
 	seats[1].State, seats[1].OutRound, seats[1].Outcome = arena.SeatOut, 1, arena.OutcomeTimeout
-	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}}, func([]arena.Event) ([]arena.Event, error) {
+	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}, Verdict: verdictOf(1, ids[0], ids[1])}, func([]arena.Event) ([]arena.Event, error) {
 		e := later(20, arena.EventRoundClosed, `{"seats":[{"agent_id":"ag_a","points":0.7,"outcome":"answered"},{"agent_id":"ag_b","points":0,"outcome":"timeout"}],
 			"standings":[{"agent_id":"ag_a","points":0.7,"place":1,"state":"active"},{"agent_id":"ag_b","points":0,"place":2,"state":"out"},{"agent_id":"ag_c","points":0,"place":3,"state":"left"}]}`)
 		e.Round = 1
@@ -68,6 +68,7 @@ func visible(f *fixture) {
 		f.clock.advance(time.Duration(at-now) * time.Second)
 		now = at
 		seen := must(reader.Match(ctx, m.ID))(f)
+		f.equal(0, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
 		counted := 0
 		for _, c := range must(f.AgentResults(ctx, ids[0], 10))(f) {
 			counted += c.Rounds
@@ -106,6 +107,7 @@ func visible(f *fixture) {
 	f.equal(over, must(reader.Match(ctx, m.ID))(f).Row())
 	f.equal(over.Seq, int64(len(must(reader.Events(ctx, seen.Log(), 0, 100))(f))))
 	f.equal(1, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
+	f.equal(1, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
 	f.fails(arena.CodeNotFound, second(reader.Match(ctx, "m_none")))
 
 	// A match that is not delayed is shown as it is.
