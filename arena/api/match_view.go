@@ -15,7 +15,7 @@ type matchView struct {
 	Status           arena.MatchStatus `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
 	Rated            bool              `json:"rated"`
 	Format           arena.Format      `json:"format"`
-	Visibility       arena.Visibility  `json:"visibility" pattern:"^(live|sealed|delayed:[1-9][0-9]{0,3})$" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
+	Visibility       arena.Visibility  `json:"visibility" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
 	Judge            string            `json:"judge" doc:"The kind of judge."`
 	TimeLimitSeconds float64           `json:"time_limit_seconds" doc:"For each round."`
 	Round            int               `json:"round" doc:"The last one opened; 0 before the first."`
