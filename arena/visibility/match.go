@@ -17,12 +17,15 @@ type Match struct {
 	rules mode.Rules
 }
 
+// newMatch makes every Match. m is the row as of the last visible event.
+func newMatch(m arena.Match, rules mode.Rules) Match { return Match{row: m, rules: rules} }
+
 // Scheduled returns a match that has just been created, without reading it.
 // Only what is known of a match before it starts is in it, whatever m holds.
 func Scheduled(m arena.Match) Match {
 	m.Status, m.StartedAt, m.FinishedAt, m.VoidReason = arena.MatchScheduled, time.Time{}, time.Time{}, ""
 	created, _ := mode.AsOf(m, m.Seq, nil) // fails on an event only
-	return Match{row: created, rules: mode.Of(created)}
+	return newMatch(created, mode.Of(created))
 }
 
 // Row returns the fields for code that does not tell a visible match from a

@@ -147,7 +147,7 @@ func (r *Reader) Events(ctx context.Context, l Log, since int64, limit int) ([]a
 func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 	rules := mode.Of(m)
 	if rules.Delay == 0 {
-		return Match{row: m, rules: rules}, nil
+		return newMatch(m, rules), nil
 	}
 	last, err := r.lastVisible(ctx, m, rules)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 		return Match{}, err
 	}
 	m, err = mode.AsOf(m, last, events)
-	return Match{row: m, rules: rules}, err
+	return newMatch(m, rules), err
 }
 
 // lastVisible returns the seq of the last event that spectators see of a match
