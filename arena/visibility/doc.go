@@ -4,9 +4,9 @@
 // theirs reaches the rows behind it.
 //
 // It owns the reads of spectators (Reader), open votes (Votes) and the
-// publishing of delayed events (DelayedPublisher). A Match can be made only by
-// a Reader, so code that takes one cannot be handed a raw row. What is visible
-// is the same for everyone, admins included.
+// publishing of delayed events (DelayedPublisher). Only this package makes a
+// Match, so code that takes one cannot be handed a raw row. What is visible is
+// the same for everyone, admins included.
 //
 // It leaves what each mode does to arena/visibility/mode, the split of a
 // sealed event to arena/visibility/seal, rows to store, and the fan-out to

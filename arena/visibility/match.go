@@ -9,9 +9,9 @@ import (
 
 type row = arena.Match
 
-// Match is a match as spectators may see it now. Only a Reader makes one; its
-// fields are those of arena.Match. Of a delayed match that runs they are what
-// they were when the last visible event was stored.
+// Match is a match as spectators may see it now. Only this package makes one;
+// its fields are those of arena.Match. Of a delayed match that runs they are
+// what they were when the last visible event was stored.
 type Match struct {
 	row
 	rules mode.Rules
@@ -47,12 +47,8 @@ func (m Match) closed(round int) bool {
 // and after it.
 type Log struct {
 	matchID string
-	delayed bool
+	delayed bool // it may hold events that are not visible yet
 }
-
-// Delayed reports whether the log held events that were not visible when its
-// match was read.
-func (l Log) Delayed() bool { return l.delayed }
 
 // ClosedRound is a round that spectators have seen close, with all answers to
 // it.
