@@ -31,6 +31,12 @@ const (
 	VisibilitySealed Visibility = "sealed" // who does what; the texts when the round closes
 )
 
+// The forms of a Visibility, as a text and as a regular expression.
+const (
+	VisibilityForms   = "live, sealed or delayed:<seconds> with 1 to 3600 seconds"
+	VisibilityPattern = "^(live|sealed|delayed:[1-9][0-9]{0,3})$"
+)
+
 // MaxDelay is the longest delay, in whole seconds; the shortest is 1 s.
 const MaxDelay = time.Hour
 
@@ -49,10 +55,6 @@ func (v Visibility) Delay() time.Duration {
 	}
 	return d
 }
-
-// Sealed reports whether what agents write stays shut until its round has
-// closed: so does what is not known to be open.
-func (v Visibility) Sealed() bool { return v != VisibilityLive && v.Delay() == 0 }
 
 // Valid reports whether it is one of the visibilities.
 func (v Visibility) Valid() bool {

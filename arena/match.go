@@ -45,15 +45,6 @@ type Match struct {
 	Interruptions int
 }
 
-// Delay is how much later than they happen spectators see the events of the
-// match: 0 once it is over, and unless its visibility is delayed.
-func (m Match) Delay() time.Duration {
-	if m.Status.Over() {
-		return 0
-	}
-	return m.Settings.Visibility.Delay()
-}
-
 // Lease is the right of one node to play one match. Every write made under
 // it carries the epoch; a later claim makes it worthless.
 type Lease struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"

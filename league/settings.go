@@ -115,7 +115,7 @@ func CheckSettings(s arena.Settings) []arena.FieldError {
 	c.require(s.Break >= 0 && s.Break <= maxBreak, "break_seconds", "must be 0 to %g", maxBreak.Seconds())
 	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
-	c.require(s.Visibility.Valid(), "visibility", "must be live, sealed or delayed:<seconds> with 1 to %g seconds, not %q", arena.MaxDelay.Seconds(), s.Visibility)
+	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
 	c.require(s.Visibility.Delay() == 0 || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")
 	c.between("canary", s.Canary, 0, pack.MaxCanary, " (0: none)")
 	c.require(s.Canary == 0 || s.Debate == nil && (s.Judge.Kind == arena.JudgeExact || s.Judge.Kind == arena.JudgeChoice),

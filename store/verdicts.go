@@ -51,14 +51,15 @@ func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, 
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
 
-// LeagueVerdicts gives the newest limit verdicts of a league's judges that
-// were asked, newest match first, as they counted when their rounds closed.
+// LeagueVerdicts returns the newest limit verdicts of a league's external
+// judges, newest match first, as they counted when their rounds closed. Those
+// on a delayed match follow when it is over (rulebook, section 5).
 func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
 	verdicts, err := all(ctx, s.reader, scanVerdict, verdictRows+` JOIN matches m ON m.id = v.match_id
-		WHERE m.league = $1 AND v.no = 1 AND v.ballots <> '' ORDER BY m.id DESC, v.round LIMIT $2`, league, limit)
+		WHERE m.league = $1 AND m.delay = 0 AND v.no = 1 AND v.ballots <> '' ORDER BY m.id DESC, v.round LIMIT $2`, league, limit)
 	return verdicts, s.wrap(err, "read verdicts of league %s", league)
 }
 

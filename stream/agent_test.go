@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
 // match makes a match of two agents and a token for each.

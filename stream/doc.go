@@ -12,7 +12,7 @@
 //
 //	Publish ──> topic ──> tail (one per form in use, shared) ──> workers ──> sockets
 //	              │ gap                                             │ who has to wait
-//	              └──────────> log (Source.EventsAfter) <── drive ──┘
+//	              └──────────> log (Source.Events) <─────── drive ──┘
 //
 // An event is encoded once as JSON, then once per form in use: ready
 // WebSocket frames, lines for batch=1, or server-sent events. A spectator is
@@ -43,9 +43,9 @@
 // and lobby topics carry the match-level events as they are published; their
 // counters restart with the hub, which is what epoch in hello tells.
 //
-// The events of a delayed match (rulebook, section 5) are published when they
-// are old enough, by the node that plays it; until then a topic does not read
-// them in the log either.
+// The events of a delayed match (rulebook, section 5) are published when
+// spectators may see them, by the node that plays it. All reads go through
+// arena/visibility, so a topic does not find them in the log before.
 //
 // # Several nodes
 //

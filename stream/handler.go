@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // Matches finds matches.
 type Matches interface {
-	// Match gives CodeNotFound when there is none with this id.
-	Match(ctx context.Context, id string) (arena.Match, error)
-	// Shown gives a match that was just read as spectators see it.
-	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
+	// Match returns a match as spectators may see it. The error has
+	// CodeNotFound when there is none with this id.
+	Match(ctx context.Context, id string) (visibility.Match, error)
 }
 
 // Leagues finds leagues.

@@ -20,6 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 )
 
 // The pool of go-redis tries to dial once per second, and looks only then
@@ -30,13 +32,15 @@ func TestMain(m *testing.M) {
 
 // memoryLog is the other side: matches, leagues and an append-only log.
 type memoryLog struct {
+	visibility.Store // what the stream does not read
+
 	mu      sync.Mutex
 	matches map[string]*arena.Match
 	events  map[string][]arena.Event
 	shut    map[string]bool // no round is open
 	fail    int             // reads that still fail
-	shown   int64           // of a delayed match: the last event that is old enough
-	early   int             // reads of a delayed match that did not mind its delay
+	visible int64           // of a delayed match: the last visible event
+	early   int             // reads of events that were not visible
 	away    error           // what appends fail with
 	limit   int             // of events, unless 0; then the storage is full
 	reads   int
@@ -89,21 +93,15 @@ func (l *memoryLog) add(id string, e arena.Event) arena.Event {
 }
 
 func (l *memoryLog) EventsAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
-	l.mu.Lock()
-	if m := l.matches[id]; m != nil && m.Delay() > 0 {
-		l.early++
-	}
-	l.mu.Unlock()
-	return l.read(ctx, id, since, limit)
-}
-
-func (l *memoryLog) read(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
 	if l.slow != nil {
 		<-l.slow
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reads++
+	if m := l.matches[id]; m != nil && mode.Of(*m).Delay > 0 && since+int64(limit) > l.visible {
+		l.early++
+	}
 	if l.fail > 0 {
 		l.fail--
 		return nil, arena.Errorf(arena.CodeUnavailable, "the log is away")
@@ -117,31 +115,22 @@ func (l *memoryLog) read(ctx context.Context, id string, since int64, limit int)
 	return page, ctx.Err()
 }
 
-// show lets events of a delayed match become old enough, up to one.
+// show makes the events of a delayed match visible, up to one.
 func (l *memoryLog) show(seq int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.shown = seq
+	l.visible = seq
 }
 
-func (l *memoryLog) ShownAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
-	m, err := l.Match(ctx, id)
-	if err == nil {
-		m, err = l.Shown(ctx, m)
-	}
-	if err != nil || m.Seq <= since {
-		return nil, err
-	}
-	return l.read(ctx, id, since, min(limit, int(m.Seq-since)))
-}
-
-func (l *memoryLog) Shown(_ context.Context, m arena.Match) (arena.Match, error) {
+func (l *memoryLog) FirstEventSince(context.Context, string, time.Time, int) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if m.Delay() > 0 {
-		m.Seq = l.shown
-	}
-	return m, nil
+	return l.visible + 1, nil
+}
+
+// EventsOfTypes returns nothing: the stream does not look at rounds.
+func (*memoryLog) EventsOfTypes(context.Context, string, int64, ...arena.EventType) ([]arena.Event, error) {
+	return nil, nil
 }
 
 func (l *memoryLog) Match(_ context.Context, id string) (arena.Match, error) {
@@ -209,14 +198,25 @@ type settings struct {
 	bounds  *bounds
 }
 
+// visible returns the reader of a log that the stream is given.
+func visible(t testing.TB, log visibility.Store) *visibility.Reader {
+	t.Helper()
+	r, err := visibility.NewReader(log, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func start(t testing.TB, change ...func(*settings)) *bundle {
 	t.Helper()
 	b := &bundle{log: newMemoryLog(), tokens: map[string]arena.TaskClaims{}}
+	reader := visible(t, b.log)
 	tm, bd := defaultTiming(), bounds{tailEvents, tailBytes}
 	s := settings{
-		options: Options{Source: b.log, Now: time.Now, Logger: slog.New(slog.DiscardHandler)},
+		options: Options{Source: reader, Now: time.Now, Logger: slog.New(slog.DiscardHandler)},
 		parts: Parts{
-			Matches: b.log, Leagues: b.log, Log: b.log, Authenticate: b.authenticate,
+			Matches: reader, Leagues: b.log, Log: b.log, Authenticate: b.authenticate,
 			ClientIP:             func(r *http.Request) string { return r.Header.Get("X-Test-Address") },
 			SpectatorsPerAddress: 1000,
 		},

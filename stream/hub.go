@@ -11,16 +11,14 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// Source is the log of events, as the hub reads it.
+// Source reads the visible events of matches.
 type Source interface {
-	// EventsAfter gives at most limit events of a match with a seq above
-	// since, in the order of seq.
-	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	// ShownAfter is EventsAfter for a delayed match: of one that runs it gives
-	// only what is old enough.
-	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+	// Events returns at most limit events of a log with a seq above since that
+	// spectators may see, in the order of seq.
+	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
 }
 
 // Options are the parts of a Hub. All but Bus and MaxClients are needed.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 // 50 writers commit and publish in whatever order the machine runs them,
@@ -124,7 +125,7 @@ func TestHub_Publish_before_the_head_is_known(t *testing.T) {
 	topic := b.hub.acquire(key)
 	defer b.hub.letGo(topic)
 	b.publish(2)
-	topic.learn(stale)
+	topic.learn(visibilitytest.Match(stale))
 	p := b.dial(t, "?match=m_1&since=0", nil)
 	if hello := p.next(); hello.Seq != 2 {
 		t.Errorf("hello says seq %d, want 2", hello.Seq)
@@ -415,7 +416,7 @@ func TestTopic_Fell_off(t *testing.T) {
 	for _, key := range []topicKey{{topicMatch, "m_1"}, {topicLeague, league}} {
 		b.log.match("m_1", arena.VisibilityLive)
 		topic := b.hub.acquire(key)
-		topic.learn(arena.Match{ID: "m_1"})
+		topic.learn(visibilitytest.Match(arena.Match{ID: "m_1"}))
 		reader := &spectator{form: formMessage}
 		topic.attach(reader)
 		body := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
@@ -106,10 +105,8 @@ func (h *Handler) take(s *seat, m *message, size int) (arena.Event, *refusal) {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}
 	e := arena.Event{MatchID: s.key.match, AgentID: s.key.agent, At: h.hub.now(), Type: m.typ, Body: body}
-	if s.sealed {
-		if e, err = seal.Event(e); err != nil {
-			return arena.Event{}, refused(arena.CodeEventRefused, "the event cannot be sealed: its numbers or names have no canonical form")
-		}
+	if e, err = s.rules.Seal(e); err != nil {
+		return arena.Event{}, refused(arena.CodeEventRefused, "the event cannot be sealed: its numbers or names have no canonical form")
 	}
 	if r := s.accept(size); r != nil {
 		return arena.Event{}, r
@@ -132,7 +129,7 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	if err == nil {
 		h.hub.storageBack()
 		h.hub.counters.accepted.Add(uint64(len(events)))
-		if !s.quiet {
+		if s.rules.PublishedAtOnce(events[len(events)-1]) {
 			h.hub.Publish(s.league, events...)
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 func TestAgent_Refused(t *testing.T) {
@@ -293,7 +294,7 @@ func TestSeats_Forget(t *testing.T) {
 	t.Parallel()
 	s := newSeats()
 	now := time.Unix(1_790_000_000, 0)
-	m := arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}}
+	m := visibilitytest.Match(arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}})
 	used, _ := s.add(&m, "ag_1")
 	idle, _ := s.add(&m, "ag_2")
 	s.release(idle, now)
@@ -318,9 +319,9 @@ func TestSeats_Forget(t *testing.T) {
 func TestSeats_Sealed(t *testing.T) {
 	t.Parallel()
 	for visibility, sealed := range map[arena.Visibility]bool{arena.VisibilityLive: false, arena.VisibilitySealed: true, "": true, "unheard of": true} {
-		m := arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}, Seats: []arena.Seat{{AgentID: "ag_1"}}}
-		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.sealed != sealed {
-			t.Errorf("visibility %q: sealed %v", visibility, seat.sealed)
+		m := visibilitytest.Match(arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}, Seats: []arena.Seat{{AgentID: "ag_1"}}})
+		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.rules.Sealed != sealed {
+			t.Errorf("visibility %q: sealed %v", visibility, seat.rules.Sealed)
 		}
 	}
 }
@@ -333,7 +334,7 @@ func TestHub_Seats_end(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t, func(s *settings) { s.options.Bus = bus })
-			m := arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}}
+			m := visibilitytest.Match(arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}})
 			used, _ := b.hub.seats.add(&m, "ag_1")
 			idle, _ := b.hub.seats.add(&m, "ag_2")
 			b.hub.seats.release(idle, time.Now())

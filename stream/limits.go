@@ -8,6 +8,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 )
 
 const (
@@ -69,8 +71,7 @@ type seatKey struct{ match, agent string }
 type seat struct {
 	key    seatKey
 	league string
-	sealed bool
-	quiet  bool // what it sends is published later: its match is delayed
+	rules  mode.Rules // of its match
 	quota  quota
 
 	appending sync.Mutex // keeps a seat's events in order
@@ -214,7 +215,7 @@ func (s *seats) find(key seatKey) (*seat, bool) {
 
 // add gives the agent's seat in m, as find does. It reports false when the
 // agent has none.
-func (s *seats) add(m *arena.Match, agentID string) (*seat, bool) {
+func (s *seats) add(m *visibility.Match, agentID string) (*seat, bool) {
 	if !slices.ContainsFunc(m.Seats, func(seat arena.Seat) bool { return seat.AgentID == agentID }) {
 		return nil, false
 	}
@@ -224,8 +225,7 @@ func (s *seats) add(m *arena.Match, agentID string) (*seat, bool) {
 	if found == nil {
 		found = &seat{
 			key: seatKey{m.ID, agentID}, league: m.League, quota: s.quota,
-			sealed:   m.Settings.Visibility.Sealed(),
-			quiet:    m.Delay() > 0,
+			rules:    m.Rules(),
 			messages: rate.NewLimiter(rate.Limit(s.quota.rate), s.quota.burst),
 			connects: rate.NewLimiter(connectRate, connectBurst),
 		}

@@ -35,8 +35,9 @@ func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settin
 	})
 	n := &node{bus: b}
 	n.bundle = start(t, append([]func(*settings){func(s *settings) {
-		s.options.Bus, s.options.Source = b, log
-		s.parts.Matches, s.parts.Leagues, s.parts.Log = log, log, log
+		reader := visible(t, log)
+		s.options.Bus, s.options.Source = b, reader
+		s.parts.Matches, s.parts.Leagues, s.parts.Log = reader, log, log
 		s.timing.quiet = time.Hour  // what the bus tells must be enough
 		s.timing.join = time.Minute // and a hello waits for it, however slow Redis is
 	}}, change...)...)
@@ -186,7 +187,7 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	s.Kill(t)
 	log := newMemoryLog()
 	slow := &slowLog{memoryLog: log, hold: make(chan struct{})}
-	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.options.Source, s.timing.poll = slow, time.Millisecond })
+	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.options.Source, s.timing.poll = visible(t, slow), time.Millisecond })
 	const matches = 20
 	var peers []*peer
 	for i := range matches {
@@ -295,7 +296,7 @@ type slowLog struct {
 	now, most atomic.Int64
 }
 
-// EventsAfter implements Source.
+// EventsAfter implements visibility.Store.
 func (l *slowLog) EventsAfter(ctx context.Context, id string, since int64, limit int) ([]arena.Event, error) {
 	n := l.now.Add(1)
 	defer l.now.Add(-1)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 // What another node has committed, and this one has not heard of, is in the
@@ -81,7 +82,7 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 	}
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.letGo(topic)
-	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3})
+	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3}))
 	reader := &spectator{form: formMessage, seq: 3}
 	topic.attach(reader)
 	defer topic.detach(reader)
@@ -92,7 +93,7 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 		}
 	}
 	next(stepWait, 0)
-	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchCancelled, Seq: 5})
+	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchCancelled, Seq: 5}))
 	next(stepWait, 0)
 	topic.take(b.log.rows("m_1")[3:4], false, nil)
 	next(stepSend, 1)
@@ -114,7 +115,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	rows := b.log.rows("m_1")
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.letGo(topic)
-	topic.learn(arena.Match{ID: "m_1", Status: arena.MatchRunning})
+	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning}))
 	reader := &spectator{form: formMessage}
 	topic.attach(reader)
 	defer topic.detach(reader)
@@ -199,7 +200,7 @@ func (b *told) Publish(topic string, payload []byte) {
 func TestHub_Publish_runs(t *testing.T) {
 	t.Parallel()
 	bus := &told{}
-	h, err := NewHub(Options{Source: newMemoryLog(), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	h, err := NewHub(Options{Source: visible(t, newMemoryLog()), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,9 +132,6 @@ func (h *Handler) start(ctx context.Context, s *spectator, t *topic, q query) er
 		return arena.Errorf(arena.CodeNotFound, "there is no such match or league")
 	case q.key.kind == topicMatch && (!known || q.since > head):
 		m, err := h.parts.Matches.Match(ctx, q.key.id)
-		if err == nil {
-			m, err = h.parts.Matches.Shown(ctx, m)
-		}
 		if err != nil {
 			return fmt.Errorf("match %s: %w", q.key.id, err)
 		}

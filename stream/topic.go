@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 type topicKind uint8
@@ -62,8 +63,8 @@ type topic struct {
 	seen      int64 // highest seq known to be in the log
 	last      int64 // seq of the last event of a match that is over; 0: not known
 	over      bool  // nothing will follow head
-	delayed   bool  // the log holds what is not old enough to be shown
 	early     map[int64]line
+	log       visibility.Log
 	filling   bool
 	tails     [forms]*tail // only those with readers
 	readers   []*spectator
@@ -88,10 +89,10 @@ func newTopic(h *Hub, key topicKey) *topic {
 
 // learn takes in what the match's row says. The row may be older than what
 // the topic knows.
-func (t *topic) learn(m arena.Match) {
+func (t *topic) learn(m visibility.Match) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.delayed = t.delayed || m.Delay() > 0
+	t.log = m.Log()
 	if !t.known {
 		t.known, t.head = true, m.Seq
 	}
@@ -240,15 +241,12 @@ func (t *topic) fill() {
 	}
 }
 
-// rows reads a page of the match's log, as spectators see it.
+// rows reads a page of the match's visible log.
 func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
 	t.mu.Lock()
-	read := t.hub.source.EventsAfter
-	if t.delayed {
-		read = t.hub.source.ShownAfter
-	}
+	log := t.log
 	t.mu.Unlock()
-	return read(ctx, t.key.id, since, logPage)
+	return t.hub.source.Events(ctx, log, since, logPage)
 }
 
 // take emits rows of the log and reports whether the topic moved on. stale

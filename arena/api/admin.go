@@ -86,7 +86,7 @@ func (a *API) getStatus(ctx context.Context, _ *struct{}) (*output[statusView], 
 	if err != nil {
 		return nil, err
 	}
-	failed, _, err := a.Store.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchVoid}}, arena.Page{Limit: failedMatches})
+	failed, _, err := a.Visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchVoid}}, arena.Page{Limit: failedMatches})
 	if err != nil {
 		return nil, err
 	}

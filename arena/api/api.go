@@ -14,12 +14,15 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // Options are the parts that the API is joined to and its settings. All parts
 // are required.
 type Options struct {
 	Store     Store
+	Visible   Visible
+	Votes     Votes
 	Publisher Publisher
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
@@ -92,7 +95,7 @@ type Options struct {
 	// Record makes and signs the record of a finished match from its rows.
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// Card draws the picture of a match, a PNG; league is its league's title.
-	Card func(m arena.Match, league string) ([]byte, error)
+	Card func(m visibility.Match, league string) ([]byte, error)
 	// NewSecret makes an owner's bearer secret and its hash.
 	NewSecret func() (secret string, hash [32]byte)
 	// Outside says whose token of an outside issuer it is; nil: none is taken.
@@ -134,6 +137,8 @@ func (o Options) validate() error {
 		missing bool
 	}{
 		{"Store", o.Store == nil},
+		{"Visible", o.Visible == nil},
+		{"Votes", o.Votes == nil},
 		{"Publisher", o.Publisher == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},

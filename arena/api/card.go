@@ -27,7 +27,7 @@ type cardOutput struct {
 // getCard draws what other sites show beside a link to a match: names, points
 // and round, as in the list of matches, and nothing that is sealed.
 func (a *API) getCard(ctx context.Context, in *IDParam) (*cardOutput, error) {
-	m, err := a.shownMatch(ctx, in.ID)
+	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

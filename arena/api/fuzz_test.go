@@ -26,7 +26,8 @@ func FuzzAPI(f *testing.F) {
 	if err := s.Migrate(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	o.Store, o.Publisher = s, &publisher{}
+	o.useStore(f, s)
+	o.Publisher = &publisher{}
 	a := newAPI(f, o)
 	secret, hash := o.NewSecret()
 	owner := arena.NewID(arena.OwnerPrefix, testNow)

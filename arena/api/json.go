@@ -60,15 +60,26 @@ func (a *API) humaConfig() huma.Config {
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[arena.Melo]():      reflect.TypeFor[float64](),
-		reflect.TypeFor[arena.Points]():    reflect.TypeFor[float64](),
-		reflect.TypeFor[arena.Event]():     reflect.TypeFor[eventDoc](),
-		reflect.TypeFor[jsonTime]():        reflect.TypeFor[time.Time](),
-		reflect.TypeFor[huma.ErrorModel](): reflect.TypeFor[problem](),
+		reflect.TypeFor[arena.Melo]():       reflect.TypeFor[float64](),
+		reflect.TypeFor[arena.Points]():     reflect.TypeFor[float64](),
+		reflect.TypeFor[arena.Event]():      reflect.TypeFor[eventDoc](),
+		reflect.TypeFor[jsonTime]():         reflect.TypeFor[time.Time](),
+		reflect.TypeFor[huma.ErrorModel]():  reflect.TypeFor[problem](),
+		reflect.TypeFor[arena.Visibility](): reflect.TypeFor[visibilityDoc](),
 	} {
 		r.RegisterTypeAlias(from, to)
 	}
 	return r
+}
+
+// visibilityDoc documents an arena.Visibility.
+type visibilityDoc struct{}
+
+// Schema implements huma.SchemaProvider.
+func (visibilityDoc) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Pattern: arena.VisibilityPattern}
+	s.PrecomputeMessages()
+	return s
 }
 
 // schemaName names a schema by its Go type, without the suffix that keeps the

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // The window of a judge's health.
@@ -66,7 +67,7 @@ type laidAnswer struct {
 // which come newest match first.
 func (a *API) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[laidAnswer]int, error) {
 	lengths := map[laidAnswer]int{}
-	var m arena.Match
+	var m visibility.Match
 	var answers []arena.Answer
 	seen := 0
 	for _, v := range verdicts {
@@ -75,14 +76,16 @@ func (a *API) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[
 				break
 			}
 			var err error
-			if m, err = a.Store.Match(ctx, v.MatchID); err != nil {
+			if m, err = a.Visible.Match(ctx, v.MatchID); err != nil {
 				return nil, err
 			}
-			if answers, err = a.Store.Answers(ctx, v.MatchID); err != nil {
+			rounds, err := a.Visible.ClosedRounds(ctx, m)
+			if err != nil {
 				return nil, err
 			}
+			answers = answersOf(rounds)
 		}
-		for _, laid := range a.Laid(m, answers, v.Round).Answers {
+		for _, laid := range a.Laid(m.Row(), answers, v.Round).Answers {
 			lengths[laidAnswer{v.MatchID, v.Round, laid.AgentID}] = len(laid.Text)
 		}
 	}

@@ -174,7 +174,7 @@ type leagueView struct {
 	MinSeats         int                `json:"min_seats"`
 	MaxSeats         int                `json:"max_seats"`
 	Rated            bool               `json:"rated"`
-	Visibility       arena.Visibility   `json:"visibility" pattern:"^(live|sealed|delayed:[1-9][0-9]{0,3})$"`
+	Visibility       arena.Visibility   `json:"visibility"`
 	ScoreMode        string             `json:"score_mode" enum:"match,rounds"`
 	Schedule         string             `json:"schedule,omitempty"`
 	Entry            entryBody          `json:"entry"`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // The sizes of the lobby.
@@ -156,7 +157,7 @@ func (a *API) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[str
 		if err != nil {
 			return nil, err
 		}
-		matches, _, err := a.Store.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
+		matches, _, err := a.Visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +173,7 @@ func (a *API) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[str
 }
 
 // upsets gives the rated duels that the weaker one won, the least likely first.
-func (a *API) upsets(matches []arena.Match) []upsetView {
+func (a *API) upsets(matches []visibility.Match) []upsetView {
 	found := []upsetView{}
 	for _, m := range matches {
 		if len(m.Seats) != 2 || m.Seats[0].Delta == nil || m.Seats[1].Delta == nil || m.Seats[0].Place == m.Seats[1].Place {

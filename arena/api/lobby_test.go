@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 // A challenge is an unrated match at once, between agents that are there for
@@ -63,10 +65,14 @@ func TestAPI_upsets(t *testing.T) {
 	}
 	draw := duel("m_draw", 1_400_000, 1_600_000, moved)
 	draw.Seats[0].Place = 1
-	found := newAPI(t, testOptions(t)).upsets([]arena.Match{
+	var matches []visibility.Match
+	for _, m := range []arena.Match{
 		duel("m_expected", 1_600_000, 1_400_000, moved), duel("m_even", 1_480_000, 1_500_000, moved), duel("m_unrated", 1_400_000, 1_600_000, nil), draw,
 		duel("m_small", 1_400_000, 1_500_000, moved), duel("m_great", 1_200_000, 1_600_000, moved),
-	})
+	} {
+		matches = append(matches, visibilitytest.Match(m))
+	}
+	found := newAPI(t, testOptions(t)).upsets(matches)
 	var got []string
 	for _, u := range found {
 		got = append(got, u.Match.MatchID+" "+u.Winner)

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // matchView is the Match object of the contract.
@@ -13,7 +15,7 @@ type matchView struct {
 	Status           arena.MatchStatus `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
 	Rated            bool              `json:"rated"`
 	Format           arena.Format      `json:"format"`
-	Visibility       arena.Visibility  `json:"visibility" pattern:"^(live|sealed|delayed:[1-9][0-9]{0,3})$" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
+	Visibility       arena.Visibility  `json:"visibility" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
 	Judge            string            `json:"judge" doc:"The kind of judge."`
 	TimeLimitSeconds float64           `json:"time_limit_seconds" doc:"For each round."`
 	Round            int               `json:"round" doc:"The last one opened; 0 before the first."`
@@ -76,7 +78,7 @@ type roundView struct {
 	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
 }
 
-func (a *API) viewMatch(m arena.Match) matchView {
+func (a *API) viewMatch(m visibility.Match) matchView {
 	v := matchView{
 		MatchID: m.ID, League: m.League, Status: m.Status, Rated: m.Settings.Rated,
 		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind,
@@ -101,6 +103,18 @@ func (a *API) viewMatch(m arena.Match) matchView {
 	return v
 }
 
+// viewMatches returns a page of matches.
+func (a *API) viewMatches(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []matchView, next string, err error) {
+	matches, next, err := a.Visible.Matches(ctx, f, p)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, m := range matches {
+		items = append(items, a.viewMatch(m))
+	}
+	return items, next, nil
+}
+
 func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
 	return &currentRoundView{
 		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit)),
@@ -108,12 +122,12 @@ func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
 	}
 }
 
-func viewRound(r arena.Round, answers []arena.Answer) roundView {
+func viewRound(r visibility.ClosedRound) roundView {
 	v := roundView{
 		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
 		Interrupted: r.Interruptions > 0, Correct: r.Task.Correct(), Seats: []arena.ClosedSeat{},
 	}
-	for _, an := range answers {
+	for _, an := range r.Answers {
 		v.Seats = append(v.Seats, an.Closed())
 	}
 	return v

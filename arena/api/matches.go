@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // furthestStart is how far ahead a match may be scheduled.
@@ -74,7 +75,7 @@ func (a *API) schedule(ctx context.Context, m arena.Match) (*output[matchView], 
 	a.Publisher.Publish(m.League, scheduled)
 	a.Wake()
 	m.Seq = scheduled.Seq
-	return answer(a.viewMatch(m)) // as it was created: reading it would compete with its start
+	return answer(a.viewMatch(visibility.Scheduled(m))) // as it was created: reading it would compete with its start
 }
 
 // takesMatches refuses a league that is in no state to play.
@@ -231,13 +232,13 @@ func (a *API) getMatch(ctx context.Context, in *IDParam) (*output[snapshotView],
 }
 
 func (a *API) oneMatch(ctx context.Context, id string) (*output[matchView], error) {
-	m, err := a.shownMatch(ctx, id)
+	m, err := a.Visible.Match(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	v := a.viewMatch(m)
 	if m.Round > 0 {
-		rounds, err := a.shownRounds(ctx, m)
+		rounds, err := a.Visible.Rounds(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -270,12 +271,12 @@ func (a *API) endMatch(ctx context.Context, in *endMatchInput, status arena.Matc
 	if err := checkLine("reason", reason); err != nil {
 		return nil, err
 	}
-	m, err := a.Store.Match(ctx, in.ID)
+	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	now := a.now()
-	last, err := newEvent(m, now, arena.EventMatchVoid, arena.MatchVoidBody{League: m.League, Reason: reason})
+	last, err := newEvent(m.Row(), now, arena.EventMatchVoid, arena.MatchVoidBody{League: m.League, Reason: reason})
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +308,11 @@ func (v eventsView) lines() []any {
 }
 
 func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*output[eventsView], error) {
-	events, err := a.Store.ShownAfter(ctx, in.ID, in.Since, in.Limit)
+	m, err := a.Visible.Match(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := a.Visible.Events(ctx, m.Log(), in.Since, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -330,15 +335,11 @@ type roundsView struct {
 }
 
 func (a *API) listRounds(ctx context.Context, in *listRoundsInput) (*output[roundsView], error) {
-	m, err := a.shownMatch(ctx, in.ID)
+	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := a.shownRounds(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	answers, err := a.Store.Answers(ctx, in.ID)
+	rounds, err := a.Visible.ClosedRounds(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -346,15 +347,11 @@ func (a *API) listRounds(ctx context.Context, in *listRoundsInput) (*output[roun
 	for _, s := range m.Seats {
 		seat[s.AgentID] = s.No
 	}
-	slices.SortStableFunc(answers, func(x, y arena.Answer) int { return cmp.Compare(seat[x.AgentID], seat[y.AgentID]) })
-	byRound := map[int][]arena.Answer{}
-	for _, an := range answers {
-		byRound[an.Round] = append(byRound[an.Round], an)
-	}
 	v := roundsView{Items: []roundView{}, NextSince: in.Since}
 	for _, r := range rounds {
-		if r.No > in.Since && !r.ClosedAt.IsZero() && len(v.Items) < in.Limit {
-			v.Items = append(v.Items, viewRound(r, byRound[r.No]))
+		if r.No > in.Since && len(v.Items) < in.Limit {
+			slices.SortStableFunc(r.Answers, func(x, y arena.Answer) int { return cmp.Compare(seat[x.AgentID], seat[y.AgentID]) })
+			v.Items = append(v.Items, viewRound(r))
 			v.NextSince = r.No
 		}
 	}

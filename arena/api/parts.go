@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // Store is what this room asks of storage. Errors are *arena.Error; times are
@@ -70,15 +71,7 @@ type leagueStore interface {
 
 type matchStore interface {
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
-	Match(ctx context.Context, id string) (arena.Match, error)
-	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
-	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
-	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
-	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
-	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
-	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
 	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
 	PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error)
@@ -95,6 +88,23 @@ type operationStore interface {
 	SetBanner(ctx context.Context, b arena.Banner) error
 	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
 	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
+}
+
+// Visible reads matches as spectators may see them. There is no other way from
+// here to a match, its rounds, answers, verdicts or events.
+type Visible interface {
+	Match(ctx context.Context, id string) (visibility.Match, error)
+	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]visibility.Match, string, error)
+	Rounds(ctx context.Context, m visibility.Match) ([]arena.Round, error)
+	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
+	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
+	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
+}
+
+// Votes reads the open votes of spectators.
+type Votes interface {
+	// Open returns the vote that is open on a match; ok is false when none is.
+	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
 }
 
 // Publisher tells spectators what was committed.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // The log of a record is read in parts, and not at all when it is longer than
@@ -17,7 +18,7 @@ const (
 // getRecord gives the signed record of a finished match. Nothing in it is
 // hidden any more: every round has closed (rulebook, section 5).
 func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
-	m, err := a.Store.Match(ctx, in.ID)
+	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -27,17 +28,17 @@ func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed
 	if m.Seq > maxRecordEvents {
 		return nil, arena.Errorf(arena.CodeTooLarge, "the log has %d events; a record holds at most %d", m.Seq, maxRecordEvents)
 	}
-	rounds, err := a.Store.Rounds(ctx, m.ID)
+	closed, err := a.Visible.ClosedRounds(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := a.Store.Answers(ctx, m.ID)
-	if err != nil {
-		return nil, err
+	rounds := make([]arena.Round, len(closed))
+	for i, r := range closed {
+		rounds[i] = r.Round
 	}
 	var events []arena.Event
 	for since := int64(0); ; since = events[len(events)-1].Seq {
-		part, err := a.Store.EventsAfter(ctx, m.ID, since, recordPart)
+		part, err := a.Visible.Events(ctx, m.Log(), since, recordPart)
 		if err != nil {
 			return nil, err
 		}
@@ -46,9 +47,18 @@ func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed
 			break
 		}
 	}
-	signed, err := a.Record(m, rounds, answers, events)
+	signed, err := a.Record(m.Row(), rounds, answersOf(closed), events)
 	if err != nil {
 		return nil, err
 	}
 	return answer(signed)
+}
+
+// answersOf returns the answers of all rounds.
+func answersOf(rounds []visibility.ClosedRound) []arena.Answer {
+	var answers []arena.Answer
+	for _, r := range rounds {
+		answers = append(answers, r.Answers...)
+	}
+	return answers
 }

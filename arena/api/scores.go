@@ -36,19 +36,16 @@ type verdictView struct {
 // listVerdicts shows every verdict on every round: where a round has several,
 // the last one counts, and the difference is there to see.
 func (a *API) listVerdicts(ctx context.Context, in *IDPartParams) (*output[listOf[verdictView]], error) {
-	m, err := a.shownMatch(ctx, in.ID)
+	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	verdicts, err := a.Store.Verdicts(ctx, in.ID)
+	verdicts, err := a.Visible.Verdicts(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	var items []verdictView
 	for _, v := range verdicts {
-		if m.Delay() > 0 && !closed(m, v.Round) {
-			continue
-		}
 		items = append(items, verdictView{
 			Round: v.Round, Judge: v.Judge, Version: v.Version, Seats: orEmpty(v.Seats), Ballots: orEmpty(v.Ballots), At: jsonTime(v.At),
 		})

@@ -20,6 +20,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/store"
 )
 
 // testNow is the clock of tests that do not move it. It lies in the past of
@@ -63,7 +65,7 @@ func testOptions(t testing.TB) Options {
 	t.Helper()
 	var secrets atomic.Int64
 	return Options{
-		Store: struct{ Store }{}, Publisher: &publisher{},
+		Store: struct{ Store }{}, Visible: struct{ Visible }{}, Votes: struct{ Votes }{}, Publisher: &publisher{},
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Protocols: map[string]Protocol{
 			arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
@@ -131,7 +133,7 @@ func testOptions(t testing.TB) Options {
 			return arena.Conformance{}, errors.New("no store")
 		},
 		Record: signRecord,
-		Card: func(m arena.Match, league string) ([]byte, error) {
+		Card: func(m visibility.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
 		NewSecret: func() (string, [32]byte) {
@@ -158,6 +160,19 @@ func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 		}
 	}
 	return j
+}
+
+// useStore makes the API read and write the rows of s.
+func (o *Options) useStore(t testing.TB, s *store.Store) {
+	t.Helper()
+	reader, err := visibility.NewReader(s, o.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Votes, err = visibility.NewVotes(reader, laid); err != nil {
+		t.Fatal(err)
+	}
+	o.Store, o.Visible = s, reader
 }
 
 func newAPI(t testing.TB, o Options) *API {

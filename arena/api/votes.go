@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -25,65 +24,7 @@ const (
 	voterAge         = 365 * 24 * time.Hour
 	votersPerAddress = 20 // in one round: those behind one router
 	tieWord          = "tie"
-	tailEvents       = 200 // of a log are read at a time, from its end
 )
-
-// openVote is a vote that takes votes now.
-type openVote struct {
-	match    arena.Match
-	until    time.Time
-	criteria string
-	entries  []arena.BlindAnswer
-}
-
-// openVote gives the vote that is open on a match; ok is false when none is.
-func (a *API) openVote(ctx context.Context, id string) (v openVote, ok bool, err error) {
-	if v.match, err = a.Store.Match(ctx, id); err != nil {
-		return v, false, err
-	}
-	if v.match.Settings.Judge.Kind != arena.JudgeCrowd || !v.match.RoundOpen || v.match.Status != arena.MatchRunning {
-		return v, false, nil
-	}
-	opened, found, err := a.lastVoteOpened(ctx, v.match)
-	if err != nil || !found {
-		return v, false, err
-	}
-	if v.until, err = time.Parse(arena.TimeFormat, opened.Until); err != nil {
-		return v, false, fmt.Errorf("vote on match %s: %w", id, err)
-	}
-	if !a.now().Before(v.until) {
-		return v, false, nil
-	}
-	answers, err := a.Store.Answers(ctx, id)
-	if err != nil {
-		return v, false, err
-	}
-	v.criteria, v.entries = opened.Criteria, a.Laid(v.match, answers, v.match.Round).Blind()
-	return v, true, nil
-}
-
-// lastVoteOpened looks for the opening of the vote on the open round. A node
-// that takes a match over opens the vote anew: the last one counts.
-func (a *API) lastVoteOpened(ctx context.Context, m arena.Match) (b arena.VoteOpenedBody, found bool, err error) {
-	for before := m.Seq; before > 0; before -= tailEvents {
-		events, err := a.Store.EventsAfter(ctx, m.ID, max(0, before-tailEvents), tailEvents)
-		if err != nil {
-			return b, false, err
-		}
-		for _, e := range slices.Backward(events) {
-			switch {
-			case e.Type == arena.EventVoteOpened && e.Round == m.Round:
-				if err := json.Unmarshal(e.Body, &b); err != nil {
-					return b, false, fmt.Errorf("vote on match %s: %w", m.ID, err)
-				}
-				return b, true, nil
-			case e.Type == arena.EventRoundStarted && e.Round == m.Round:
-				return b, false, nil
-			}
-		}
-	}
-	return b, false, nil
-}
 
 type openVoteView struct {
 	Round    int                 `json:"round"`
@@ -93,14 +34,14 @@ type openVoteView struct {
 }
 
 func (a *API) getBallot(ctx context.Context, in *IDParam) (*output[openVoteView], error) {
-	v, ok, err := a.openVote(ctx, in.ID)
+	v, ok, err := a.Votes.Open(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, arena.Errorf(arena.CodeNotFound, "no vote is open on match %s", in.ID)
 	}
-	return answer(openVoteView{Round: v.match.Round, Until: jsonTime(v.until), Criteria: v.criteria, Entries: v.entries})
+	return answer(openVoteView{Round: v.Match.Round, Until: jsonTime(v.Until), Criteria: v.Criteria, Entries: v.Entries})
 }
 
 type voteInput struct {
@@ -135,20 +76,20 @@ type votedOutput struct {
 
 // vote takes one vote; the last one of a browser counts.
 func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
-	v, ok, err := a.openVote(ctx, in.ID)
+	v, ok, err := a.Votes.Open(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if !ok || in.Body.Round != v.match.Round {
+	if !ok || in.Body.Round != v.Match.Round {
 		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
 	}
 	if owner := callerOf(ctx).token.OwnerID; owner != "" &&
-		slices.ContainsFunc(v.match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
+		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
 		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
 	}
-	cast := arena.Vote{MatchID: v.match.ID, Round: v.match.Round, At: a.now()}
-	out := &votedOutput{Body: voteView{Round: v.match.Round, Better: in.Body.Better}}
-	if cast.Choice, cast.Other, out.Body.Other, err = v.read(in.Body.Better, in.Body.Other); err != nil {
+	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: a.now()}
+	out := &votedOutput{Body: voteView{Round: v.Match.Round, Better: in.Body.Better}}
+	if cast.Choice, cast.Other, out.Body.Other, err = readVote(v.Entries, in.Body.Better, in.Body.Other); err != nil {
 		return nil, err
 	}
 	name, known := a.voterOf(in.cookie)
@@ -157,11 +98,11 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 		out.SetCookie = a.nameVoter(name)
 	}
 	// Hashed with the match, so that nobody can be followed through the votes.
-	cast.Voter = sha256.Sum256([]byte(name + " " + v.match.ID))
-	cast.Address = sha256.Sum256([]byte(in.address + " " + v.match.ID))
+	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
+	cast.Address = sha256.Sum256([]byte(in.address + " " + v.Match.ID))
 	if err := a.Store.SaveVote(ctx, cast, votersPerAddress); err != nil {
 		if arena.CodeOf(err) == arena.CodeRateLimited {
-			left := int(math.Ceil(v.until.Sub(cast.At).Seconds()))
+			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
 			return nil, tooMany(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
 		}
 		return nil, err
@@ -169,11 +110,11 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	return out, nil
 }
 
-// read puts labels into the words of a vote. shown is the label of the answer
-// that it was compared with, both of a tie.
-func (v openVote) read(better, other string) (choice, against, shown string, err error) {
+// readVote returns the agents that the labels of a vote stand for. shown is the
+// label of the answer that it was compared with, both of a tie.
+func readVote(entries []arena.BlindAnswer, better, other string) (choice, against, shown string, err error) {
 	var labels []string
-	for _, e := range v.entries {
+	for _, e := range entries {
 		labels = append(labels, e.Label)
 	}
 	agent := func(label string) (string, bool) {
@@ -181,7 +122,7 @@ func (v openVote) read(better, other string) (choice, against, shown string, err
 		if i < 0 {
 			return "", false
 		}
-		return v.entries[i].AgentID, true
+		return entries[i].AgentID, true
 	}
 	said := strings.Fields(other)
 	if better == tieWord {

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 // crowd plays a match of seats up to its open round, where all have answered.
@@ -170,7 +172,7 @@ func TestAPI_vote_manyEntries(t *testing.T) {
 	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
 	var noise []arena.Event
-	for range tailEvents + 5 {
+	for range 205 { // more than are read at a time
 		noise = append(noise, arena.Event{MatchID: m.ID, Round: 1, AgentID: agents[0], At: testNow, Type: arena.EventAgentPaused, Body: json.RawMessage(`{}`)})
 	}
 	_, err := w.store.Tell(t.Context(), lease, 1, noise)
@@ -280,9 +282,10 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 	}
 }
 
-// fewLengths is a store with verdicts of many matches.
+// fewLengths has verdicts of many matches.
 type fewLengths struct {
 	Store
+	Visible
 	verdicts []arena.Verdict
 	reads    int
 }
@@ -291,13 +294,14 @@ func (s *fewLengths) LeagueVerdicts(_ context.Context, _ string, limit int) ([]a
 	return s.verdicts[:min(limit, len(s.verdicts))], nil
 }
 
-func (s *fewLengths) Match(_ context.Context, id string) (arena.Match, error) {
+func (s *fewLengths) Match(_ context.Context, id string) (visibility.Match, error) {
 	s.reads++
-	return arena.Match{ID: id, Seats: []arena.Seat{{AgentID: "ag_1"}}}, nil
+	return visibilitytest.Match(arena.Match{ID: id, Seats: []arena.Seat{{AgentID: "ag_1"}}}), nil
 }
 
-func (s *fewLengths) Answers(_ context.Context, id string) ([]arena.Answer, error) {
-	return []arena.Answer{{MatchID: id, Round: 1, AgentID: "ag_1", Body: &arena.AnswerBody{Answer: "four"}}}, nil
+func (s *fewLengths) ClosedRounds(_ context.Context, m visibility.Match) ([]visibility.ClosedRound, error) {
+	answer := arena.Answer{MatchID: m.ID, Round: 1, AgentID: "ag_1", Body: &arena.AnswerBody{Answer: "four"}}
+	return []visibility.ClosedRound{{Round: arena.Round{No: 1}, Answers: []arena.Answer{answer}}}, nil
 }
 
 func TestAPI_getJudge(t *testing.T) {
@@ -309,7 +313,7 @@ func TestAPI_getJudge(t *testing.T) {
 		}
 	}
 	w := newWorld(t, func(o *Options) {
-		few.Store, o.Store = o.Store, few
+		few.Store, o.Store, few.Visible, o.Visible = o.Store, few, o.Visible, few
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})
 	w.league("quiz", nil)

@@ -54,7 +54,8 @@ func newWorld(t *testing.T, edit ...func(*Options)) *world {
 		t.Fatal(err)
 	}
 	w.store = s
-	o.Store, o.Publisher, o.CheckAgent, o.FullCheck = s, w.pub, w.probe, w.fullCheck
+	o.useStore(t, s)
+	o.Publisher, o.CheckAgent, o.FullCheck = w.pub, w.probe, w.fullCheck
 	o.Wake = func() { w.wakes.Add(1) }
 	for _, e := range edit {
 		e(&o)

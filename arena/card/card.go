@@ -16,6 +16,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // The size of a card in pixels: what sites that show previews ask for.
@@ -60,9 +61,10 @@ func New() (*Painter, error) {
 	return &Painter{regular: regular, bold: bold}, nil
 }
 
-// Draw gives the card of a match as a PNG of Width by Height; league is the
+// Draw returns the card of a match as a PNG of Width by Height; league is the
 // title of its league.
-func (p *Painter) Draw(m arena.Match, league string) ([]byte, error) {
+func (p *Painter) Draw(visible visibility.Match, league string) ([]byte, error) {
+	m := visible.Row()
 	c := &canvas{Painter: p, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
 	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(hall), image.Point{}, draw.Src)
 	c.head(m, league)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 func painter(t *testing.T) *Painter {
@@ -54,7 +55,7 @@ func TestPainter_Draw(t *testing.T) {
 		"one":       match(arena.MatchCancelled, 0, "Quill"),
 		"empty":     match(arena.MatchRunning, 1),
 	} {
-		data, err := p.Draw(m, "Open Trivia & <b>more</b>")
+		data, err := p.Draw(visibilitytest.Match(m), "Open Trivia & <b>more</b>")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -118,7 +119,7 @@ func BenchmarkPainter_Draw(b *testing.B) {
 		m := match(arena.MatchRunning, 2, make([]string, n)...)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := p.Draw(m, "Open Trivia"); err != nil {
+				if _, err := p.Draw(visibilitytest.Match(m), "Open Trivia"); err != nil {
 					b.Fatal(err)
 				}
 			}

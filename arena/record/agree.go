@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
 // event is what the checks read of an event.

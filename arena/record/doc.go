@@ -17,6 +17,6 @@
 // and a receipt is the SHA-256 of the answer object in the form of RFC 8785
 // with the time at which the arena had it.
 //
-// It is a leaf: it imports arena, arena/strictjson and arena/seal, and any
+// It is a leaf: it imports arena, arena/strictjson and arena/visibility/seal, and any
 // room but the words may import it.
 package record

@@ -15,9 +15,9 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/seal"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
 // keyRows keep signing keys in memory.

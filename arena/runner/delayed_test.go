@@ -10,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 )
 
 // late is a publisher that takes no event of a delayed match before its time,
@@ -56,7 +57,7 @@ func playDelayed(t *testing.T, format arena.Format) {
 	}
 
 	// What the log says is what the rows say.
-	seen, err := m.AsOf(m.Seq, events)
+	seen, err := mode.AsOf(m, m.Seq, events)
 	b.ok(err)
 	ignore := cmpopts.IgnoreFields(arena.Seat{}, "Place", "RateLimits", "Before", "Delta")
 	if diff := cmp.Diff(m, seen, ignore); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -31,7 +32,7 @@ type play struct {
 	lost    atomic.Bool               // its work has been ended
 	judging atomic.Bool               // the match is marked as being judged, or may be
 	closed  time.Time                 // when the last round closed; zero before the first
-	hush    func()                    // ends the telling of a delayed match, when all that is old enough is told
+	flush   func()                    // stops the delayed publisher after it has published what is visible
 	rand    *rand.Rand
 	log     *slog.Logger
 }
@@ -79,12 +80,12 @@ func (p *play) play(ctx context.Context) error {
 		open, err = p.restore(ctx)
 	}
 	if err == nil {
-		p.hush, err = p.tellLater(ctx)
+		p.flush, err = retry(ctx, p, func() (func(), error) { return p.r.o.Delayed.Follow(ctx, p.m) })
 	}
 	if err != nil {
 		return err
 	}
-	defer p.hush()
+	defer p.flush()
 	for {
 		if open == nil {
 			over, err := p.over()
@@ -243,9 +244,9 @@ func (p *play) intermission(ctx context.Context, d time.Duration) {
 // match is to be left before.
 func (p *play) shown(ctx context.Context) bool {
 	for {
-		wait := p.m.Delay() - p.r.o.Now().Sub(p.closed)
+		wait := mode.Of(p.m).Delay - p.r.o.Now().Sub(p.closed)
 		if wait <= 0 {
-			p.hush()
+			p.flush()
 			return true
 		}
 		if ctx.Err() != nil || p.drain.Err() != nil {
@@ -417,7 +418,7 @@ func (p *play) publish(events []arena.Event) {
 		return
 	}
 	last := events[len(events)-1]
-	if p.m.Delay() == 0 || last.Type.Ends() { // else it is told later
+	if mode.Of(p.m).PublishedAtOnce(last) {
 		p.r.o.Publisher.Publish(p.m.League, events...)
 	}
 	for told := p.told.Load(); told < last.Seq && !p.told.CompareAndSwap(told, last.Seq); told = p.told.Load() {

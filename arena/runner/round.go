@@ -13,7 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/mode"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -302,16 +302,13 @@ func (p *play) closingEvents(open *round, c arena.RoundClose, hidden []arena.Eve
 	return append(events, p.event(arena.EventRoundClosed, "", open.No, body)), nil
 }
 
-// outcomeEvent is the seat_outcome of an answer, sealed unless the match is
-// live, or later than life.
+// outcomeEvent returns the seat_outcome of an answer, as the match's visibility
+// mode stores it.
 func (p *play) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	e := p.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
 		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
 	})
-	if p.m.Settings.Visibility.Sealed() {
-		return seal.Event(e)
-	}
-	return e, nil
+	return mode.Of(p.m).Seal(e)
 }
 
 // previous tells a seat how its last closed round went, with a receipt for its

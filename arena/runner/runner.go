@@ -34,8 +34,6 @@ type Store interface {
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
-	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 
 	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
 	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
@@ -71,6 +69,14 @@ type Publisher interface {
 	Publish(league string, events ...arena.Event)
 }
 
+// DelayedPublisher publishes the events of a delayed match.
+type DelayedPublisher interface {
+	// Follow publishes the events of m when spectators may see them, until stop
+	// is called; stop publishes what is visible by then. It does nothing for a
+	// match that is not delayed.
+	Follow(ctx context.Context, m arena.Match) (stop func(), err error)
+}
+
 // Options are the parts and limits of a Runner. Parts without a default must
 // be given.
 type Options struct {
@@ -78,6 +84,7 @@ type Options struct {
 	Drivers   map[string]Driver // by protocol
 	Tasks     Tasks
 	Publisher Publisher
+	Delayed   DelayedPublisher
 	Logger    *slog.Logger
 	Now       func() time.Time // must carry a monotonic reading, as time.Now does: leases are judged by it
 	Node      string           // id of this process, unique in the cluster
@@ -132,8 +139,8 @@ type Runner struct {
 // New checks the parts and makes a Runner. It does nothing before Run.
 func New(o Options) (*Runner, error) {
 	switch {
-	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Logger == nil, o.Now == nil, o.Node == "":
-		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Logger, Now and Node are needed")
+	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Logger == nil, o.Now == nil, o.Node == "":
+		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Logger, Now and Node are needed")
 	}
 	defaults(&o.LeaseTTL, 5*time.Second)
 	defaults(&o.Heartbeat, time.Second)

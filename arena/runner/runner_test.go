@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -168,12 +169,15 @@ func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.t.Helper()
 	o := runner.Options{
 		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Logger: b.log.With("node", name),
-		Now: time.Now, Node: name,
-		LeaseTTL: leaseTime,
+		Now: time.Now, Node: name, LeaseTTL: leaseTime,
 	}
 	for _, c := range change {
 		c(&o)
 	}
+	reader, err := visibility.NewReader(b.store, time.Now)
+	b.ok(err)
+	o.Delayed, err = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
+	b.ok(err)
 	r, err := runner.New(o)
 	b.ok(err)
 	ctx, cancel := context.WithCancel(b.t.Context())

@@ -9,45 +9,55 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/web"
 )
 
-// preview gives what other sites show beside a link to a match. A page without
-// one is a page all the same, so whatever fails only leaves it out.
-func (s *Server) preview(ctx context.Context, path string) (web.Preview, bool) {
+// previews makes what other sites show beside a link to a match.
+type previews struct {
+	matches interface {
+		Match(ctx context.Context, id string) (visibility.Match, error)
+	}
+	leagues interface {
+		League(ctx context.Context, slug string) (arena.League, error)
+	}
+	url string // public
+	log *slog.Logger
+}
+
+// of returns the preview of a page. Without one the page works too, so an error
+// only leaves it out.
+func (p previews) of(ctx context.Context, path string) (web.Preview, bool) {
 	id, ok := strings.CutPrefix(path, "/m/")
 	if !ok || id == "" || strings.Contains(id, "/") {
 		return web.Preview{}, false
 	}
-	m, err := s.store.Match(ctx, id)
-	if err == nil {
-		m, err = s.store.Shown(ctx, m)
-	}
+	m, err := p.matches.Match(ctx, id)
 	if err != nil {
 		if known := (*arena.Error)(nil); !errors.As(err, &known) {
-			s.log.WarnContext(ctx, "no preview", slog.Any("error", err))
+			p.log.WarnContext(ctx, "no preview", slog.Any("error", err))
 		}
 		return web.Preview{}, false
 	}
 	league := m.League
-	if l, err := s.store.League(ctx, m.League); err == nil {
+	if l, err := p.leagues.League(ctx, m.League); err == nil {
 		league = l.Title
 	}
 	return web.Preview{
 		Title: matchTitle(m, league), Description: league + ": " + matchNews(m) + ".",
-		Image: s.url + "/v1/matches/" + m.ID + "/card.png", Width: card.Width, Height: card.Height,
+		Image: p.url + "/v1/matches/" + m.ID + "/card.png", Width: card.Width, Height: card.Height,
 	}, true
 }
 
-func matchTitle(m arena.Match, league string) string {
+func matchTitle(m visibility.Match, league string) string {
 	if len(m.Seats) == 2 {
 		return m.Seats[0].Name + " v " + m.Seats[1].Name + " · Agora Arena"
 	}
 	return fmt.Sprintf("%s, %d agents · Agora Arena", league, len(m.Seats))
 }
 
-// matchNews says how a match stands, in a few words.
-func matchNews(m arena.Match) string {
+// matchNews returns the state of a match in a few words.
+func matchNews(m visibility.Match) string {
 	var first []string
 	for _, seat := range m.Seats {
 		if seat.Place == 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
 func TestMatchNews(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMatchNews(t *testing.T) {
 		{match(arena.MatchFinished, 5, 5, 1, 1), "A v B · Agora Arena", "a draw"},
 		{match(arena.MatchVoid, 1, 5, 0, 0), "A v B · Agora Arena", "does not count"},
 	} {
-		if title, news := matchTitle(c.m, "Quiz"), matchNews(c.m); title != c.title || news != c.news {
+		if title, news := matchTitle(visibilitytest.Match(c.m), "Quiz"), matchNews(visibilitytest.Match(c.m)); title != c.title || news != c.news {
 			t.Errorf("%q, %q, want %q, %q", title, news, c.title, c.news)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/pack"
@@ -54,6 +55,7 @@ type Server struct {
 	newAdminToken string // just made
 
 	store     *store.Store
+	visible   *visibility.Reader
 	keys      *token.Keys
 	bus       *bus.Bus // nil: this node is alone
 	hub       *stream.Hub
@@ -198,7 +200,10 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	streams := stream.Options{Source: s.store, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
+	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
+		return err
+	}
+	streams := stream.Options{Source: s.visible, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
 	if s.cfg.RedisURL != "" {
 		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
 			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
@@ -219,7 +224,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 // newStreams makes the handler of the streams of spectators and agents.
 func (s *Server) newStreams() (*stream.Handler, error) {
 	return stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.store, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
+		Matches: s.visible, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
 		SpectatorsPerAddress: cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress),
 		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
 	})
@@ -243,8 +248,12 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 	if err != nil {
 		return nil, err
 	}
+	delayed, err := visibility.NewDelayedPublisher(s.visible, s.hub, s.log)
+	if err != nil {
+		return nil, err
+	}
 	if s.runner, err = runner.New(runner.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
@@ -301,8 +310,13 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 	if err != nil {
 		return err
 	}
+	pages := previews{matches: s.visible, leagues: s.store, url: s.url, log: s.log}
+	votes, err := visibility.NewVotes(s.visible, runner.Laid)
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.handlers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: out.guard.CheckEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,

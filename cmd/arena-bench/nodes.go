@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
 )
@@ -34,11 +35,10 @@ type sourceOrder struct {
 // noLog is the log of matches that have none.
 type noLog struct{}
 
-// EventsAfter gives nothing.
-func (noLog) EventsAfter(context.Context, string, int64, int) ([]arena.Event, error) { return nil, nil }
-
-// ShownAfter gives nothing.
-func (noLog) ShownAfter(context.Context, string, int64, int) ([]arena.Event, error) { return nil, nil }
+// Events returns nothing.
+func (noLog) Events(context.Context, visibility.Log, int64, int) ([]arena.Event, error) {
+	return nil, nil
+}
 
 // Run publishes what standard input orders, a JSON object each, until it ends,
 // and answers each with a line.

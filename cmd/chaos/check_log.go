@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/scoring"
 )
 

@@ -32,8 +32,11 @@ func rooms() []room {
 	return []room{
 		{dir: "arena", why: "the words know no technology: standard library only"},
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
-		{dir: "arena/seal", ours: words, why: "leaf: pure"},
+		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
+		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
+		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
+		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
 		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
 		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
@@ -48,7 +51,7 @@ func rooms() []room {
 		},
 
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
-		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
+		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
@@ -58,7 +61,7 @@ func rooms() []room {
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
 
 		{
-			dir: "arena/api", ours: words, why: "adapter: the only room that knows Gin and Huma",
+			dir: "arena/api", ours: []string{"arena", "arena/visibility"}, why: "adapter: the only room that knows Gin and Huma",
 			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "golang.org/x/time/rate"},
 		},
 		{
@@ -74,16 +77,16 @@ func rooms() []room {
 			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
 		},
 		{
-			dir: "store/storetest", ours: []string{"arena", "store", "store/pgserver"}, why: "the suite that every engine passes",
+			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "store", "store/pgserver"}, why: "the suite that every engine passes",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{
-			dir: "arena/card", ours: words, why: "adapter: the only room that draws",
+			dir: "arena/card", ours: []string{"arena", "arena/visibility"}, why: "adapter: the only room that draws",
 			outside: []string{"golang.org/x/image"},
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: words, why: "adapter: the only room that knows WebSocket",
+			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "adapter: the only room that knows WebSocket",
 			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
 		{
@@ -180,7 +183,7 @@ func testLibraries() []string {
 }
 
 // leaves may be imported by every room but the words and the SDKs.
-func leaves() []string { return []string{"arena/strictjson", "arena/seal", "arena/record"} }
+func leaves() []string { return []string{"arena/strictjson", "arena/visibility/seal", "arena/record"} }
 
 const (
 	module    = "github.com/agora-arena/arena/"

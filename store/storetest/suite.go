@@ -76,7 +76,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Deliveries":                           deliveries,
 		"CloseRound":                           closeRound,
 		"CloseRound/seals":                     sealed,
-		"Shown":                                shown,
+		"Visible":                              visible,
 		"AppendEvents":                         appendEvents,
 		"AppendEvents/races_with_the_end":      appendRace,
 		"ArchiveMatches":                       archiveMatches,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
 // What happens in a delayed match reaches nobody before its time, by any
@@ -16,7 +16,7 @@ import (
 func TestAPI_delayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *Options) {
-		o.Card = func(m arena.Match, _ string) ([]byte, error) { return fmt.Appendf(nil, "round %d", m.Round), nil }
+		o.Card = func(m visibility.Match, _ string) ([]byte, error) { return fmt.Appendf(nil, "round %d", m.Round), nil }
 	})
 	w.league("quiz", object{"visibility": "delayed:30"})
 	a, b := w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")

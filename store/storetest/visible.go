@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// shown: a delayed match as spectators see it, by every read that has
+// visible checks what spectators see of a delayed match, by every read that has
 // something of it (rulebook, section 5; threat F1).
-func shown(f *fixture) {
+func visible(f *fixture) {
 	ctx := f.t.Context()
+	reader := must(visibility.NewReader(f.Store, f.clock.read))(f)
 	f.league("trivia")
 	ids := f.agents("a", "b", "c")
 	m := arena.Match{ID: "m_1", League: "trivia", Settings: settings(), CreatedAt: start, StartsAt: start}
@@ -42,7 +44,7 @@ func shown(f *fixture) {
 	f.clock.advance(20 * time.Second)
 	seats[0].Points, seats[0].Outcome = 700, arena.OutcomeAnswered
 	seats[1].State, seats[1].OutRound, seats[1].Outcome = arena.SeatOut, 1, arena.OutcomeTimeout
-	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}}, func([]arena.Event) ([]arena.Event, error) {
+	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}, Verdict: verdictOf(1, ids[0], ids[1])}, func([]arena.Event) ([]arena.Event, error) {
 		e := later(20, arena.EventRoundClosed, `{"seats":[{"agent_id":"ag_a","points":0.7,"outcome":"answered"},{"agent_id":"ag_b","points":0,"outcome":"timeout"}],
 			"standings":[{"agent_id":"ag_a","points":0.7,"place":1,"state":"active"},{"agent_id":"ag_b","points":0,"place":2,"state":"out"},{"agent_id":"ag_c","points":0,"place":3,"state":"left"}]}`)
 		e.Round = 1
@@ -65,17 +67,18 @@ func shown(f *fixture) {
 		f.t.Helper()
 		f.clock.advance(time.Duration(at-now) * time.Second)
 		now = at
-		seen := must(f.Shown(ctx, must(f.Match(ctx, m.ID))(f)))(f)
+		seen := must(reader.Match(ctx, m.ID))(f)
+		f.equal(0, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
 		counted := 0
 		for _, c := range must(f.AgentResults(ctx, ids[0], 10))(f) {
 			counted += c.Rounds
 		}
 		f.equal(counted, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
 		f.equal(want, view{seen.Seq, seen.Round, seen.RoundOpen, seen.Seats[0].Points, seen.Seats[1].State, seen.Seats[2].State, counted})
-		log := must(f.ShownAfter(ctx, m.ID, 0, 100))(f)
+		log := must(reader.Events(ctx, seen.Log(), 0, 100))(f)
 		f.equal(seen.Seq, int64(len(log)))
-		f.equal(log[len(log)-1:], must(f.ShownAfter(ctx, m.ID, seen.Seq-1, 100))(f))
-		f.equal(0, len(must(f.ShownAfter(ctx, m.ID, seen.Seq, 100))(f)))
+		f.equal(log[len(log)-1:], must(reader.Events(ctx, seen.Log(), seen.Seq-1, 100))(f))
+		f.equal(0, len(must(reader.Events(ctx, seen.Log(), seen.Seq, 100))(f)))
 	}
 	relay := func(want int) {
 		f.t.Helper()
@@ -95,19 +98,20 @@ func shown(f *fixture) {
 
 	whole := must(f.Match(ctx, m.ID))(f)
 	f.equal(int64(8), whole.Seq)
-	seen := must(f.Shown(ctx, whole))(f)
+	seen := must(reader.Match(ctx, m.ID))(f)
 	for i := range whole.Seats { // what spectators see is what was
 		f.equal(whole.Seats[i], seen.Seats[i])
 	}
 	f.settle(whole, start.Add(time.Hour))
 	over := must(f.Match(ctx, m.ID))(f)
-	f.equal(over, must(f.Shown(ctx, over))(f))
-	f.equal(over.Seq, int64(len(must(f.ShownAfter(ctx, m.ID, 0, 100))(f))))
+	f.equal(over, must(reader.Match(ctx, m.ID))(f).Row())
+	f.equal(over.Seq, int64(len(must(reader.Events(ctx, seen.Log(), 0, 100))(f))))
 	f.equal(1, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
-	f.fails(arena.CodeNotFound, second(f.ShownAfter(ctx, "m_none", 0, 10)))
+	f.equal(1, len(must(f.LeagueVerdicts(ctx, "trivia", 10))(f)))
+	f.fails(arena.CodeNotFound, second(reader.Match(ctx, "m_none")))
 
 	// A match that is not delayed is shown as it is.
 	live := f.open("m_2", ids[:2]...)
 	live = must(f.Match(ctx, live.ID))(f)
-	f.equal(live, must(f.Shown(ctx, live))(f))
+	f.equal(live, must(reader.Match(ctx, live.ID))(f).Row())
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/seal"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
 func TestEvent_HidesTextKeepsWhoDoesWhat(t *testing.T) {

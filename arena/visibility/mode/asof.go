@@ -1,0 +1,62 @@
+package mode
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// RowEvents returns the types of events that change the row of a match between
+// its first event and its last: those that AsOf reads.
+func RowEvents() []arena.EventType {
+	return []arena.EventType{arena.EventAgentLeft, arena.EventRoundStarted, arena.EventRoundClosed}
+}
+
+// AsOf returns the match as it stood when its log ended with the event seq:
+// what spectators of a delayed match see of it (rulebook, section 5). events
+// are those of the log up to seq whose type is one of RowEvents; AsOf ignores
+// others.
+func AsOf(m arena.Match, seq int64, events []arena.Event) (arena.Match, error) {
+	m.Seq, m.Round, m.RoundOpen = seq, 0, false
+	m.Seats = append([]arena.Seat(nil), m.Seats...)
+	seat := make(map[string]*arena.Seat, len(m.Seats))
+	for i := range m.Seats {
+		s := &m.Seats[i]
+		s.State, s.OutRound, s.Points, s.Place, s.Outcome, s.RateLimits, s.Before, s.Delta = arena.SeatActive, 0, 0, 0, "", 0, 0, nil
+		seat[s.AgentID] = s
+	}
+	for _, e := range events {
+		switch e.Type {
+		case arena.EventAgentLeft:
+			if s := seat[e.AgentID]; s != nil {
+				s.State, s.OutRound, s.Outcome = arena.SeatLeft, e.Round, arena.OutcomeUnavailable
+			}
+		case arena.EventRoundStarted:
+			m.Round, m.RoundOpen = e.Round, true
+		case arena.EventRoundClosed:
+			var b arena.RoundClosedBody
+			if err := json.Unmarshal(e.Body, &b); err != nil {
+				return m, fmt.Errorf("match %s as of event %d: event %d: %w", m.ID, seq, e.Seq, err)
+			}
+			m.RoundOpen = false
+			for _, closed := range b.Seats {
+				if s := seat[closed.AgentID]; s != nil {
+					s.Outcome = closed.Outcome
+				}
+			}
+			for _, standing := range b.Standings {
+				s := seat[standing.AgentID]
+				if s == nil {
+					continue
+				}
+				if s.Points = standing.Points; s.State == arena.SeatActive && standing.State != arena.SeatActive {
+					s.OutRound = e.Round
+				}
+				s.State = standing.State
+			}
+		default:
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,50 @@
+package mode
+
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/seal"
+)
+
+// Rules are what a visibility mode does to one match. The zero value hides
+// nothing.
+type Rules struct {
+	// Sealed hides what agents write until the round has closed.
+	Sealed bool
+	// Delay is the time from an event to the moment when spectators may see it.
+	Delay time.Duration
+}
+
+// Of returns the rules of a match. A match that is over has no delay. A mode
+// that is not known is treated as sealed.
+func Of(m arena.Match) Rules {
+	v := m.Settings.Visibility
+	switch delay := v.Delay(); {
+	case v == arena.VisibilityLive:
+		return Rules{}
+	case delay == 0:
+		return Rules{Sealed: true}
+	case m.Status.Over():
+		return Rules{}
+	default:
+		return Rules{Delay: delay}
+	}
+}
+
+// Seal returns an event in the form in which it is stored: in a sealed match
+// its texts are hidden and replaced by a commitment.
+func (r Rules) Seal(e arena.Event) (arena.Event, error) {
+	if !r.Sealed {
+		return e, nil
+	}
+	return seal.Event(e) //nolint:wrapcheck // it names the event
+}
+
+// PublishedAtOnce reports whether events that end with last are published when
+// they are committed. Events that are not are left to the delayed publisher.
+// The end of a match is never delayed: it follows when everything before it is
+// visible.
+func (r Rules) PublishedAtOnce(last arena.Event) bool {
+	return r.Delay == 0 || last.Type.Ends()
+}
