@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // checkTimeout bounds the endpoint test of a request: the probe's own limit
@@ -32,7 +33,7 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 	if err := checkAgentTexts(b.Name, b.Version, b.Description); err != nil {
 		return nil, err
 	}
-	if err := checkLine("public_key", b.PublicKey); err != nil {
+	if err := plaintext.CheckLine("public_key", b.PublicKey); err != nil {
 		return nil, err
 	}
 	spoken, publicKey, err := a.spoken(b.Protocol, b.Endpoint, b.PublicKey)
@@ -106,13 +107,13 @@ func (a *API) checkNow(ctx context.Context, id string) (arena.Agent, error) {
 }
 
 func checkAgentTexts(name, version, description string) error {
-	if err := checkLine("name", name); err != nil {
+	if err := plaintext.CheckLine("name", name); err != nil {
 		return err
 	}
-	if err := checkLine("version", version); err != nil {
+	if err := plaintext.CheckLine("version", version); err != nil {
 		return err
 	}
-	return checkText("description", description)
+	return plaintext.CheckText("description", description)
 }
 
 // atField makes a refusal about one field of the request.

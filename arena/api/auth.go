@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // scope says whose token a route needs.
@@ -127,7 +129,7 @@ func (a *API) ownerOf(ctx context.Context, who arena.Outsider) (string, error) {
 		return "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
 	}
 	now := a.now()
-	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: ownerName(who.Name), CreatedAt: now}
+	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: cmp.Or(plaintext.Line(who.Name, maxOwnerName), "owner"), CreatedAt: now}
 	if len(who.Email) <= maxEmail {
 		o.Email = who.Email
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // SlugParam is the path parameter {slug}. Huma reads embedded parameters of
@@ -93,11 +94,11 @@ func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[
 
 // checkLeague refuses a league that could not be played.
 func (a *API) checkLeague(ctx context.Context, l arena.League) error {
-	if err := checkLine("title", l.Title); err != nil {
+	if err := plaintext.CheckLine("title", l.Title); err != nil {
 		return err
 	}
 	for _, rule := range l.Settings.Rules {
-		if err := checkText("rules", rule); err != nil {
+		if err := plaintext.CheckText("rules", rule); err != nil {
 			return err
 		}
 	}

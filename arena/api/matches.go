@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // furthestStart is how far ahead a match may be scheduled.
@@ -267,7 +268,7 @@ func (a *API) endMatch(ctx context.Context, in *endMatchInput, status arena.Matc
 	if in.Body != nil && in.Body.Reason != "" {
 		reason = in.Body.Reason
 	}
-	if err := checkLine("reason", reason); err != nil {
+	if err := plaintext.CheckLine("reason", reason); err != nil {
 		return nil, err
 	}
 	m, err := a.Store.Match(ctx, in.ID)

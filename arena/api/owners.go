@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 const (
@@ -42,7 +43,7 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 	case a.SignupMode == SignupInvite && !invited:
 		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no sign-ups; ask its admin for a token")
 	}
-	if err := checkLine("name", in.Body.Name); err != nil {
+	if err := plaintext.CheckLine("name", in.Body.Name); err != nil {
 		return nil, err
 	}
 	if !invited {
@@ -133,7 +134,7 @@ type createdTokenView struct {
 }
 
 func (a *API) createToken(ctx context.Context, in *createTokenInput) (*output[createdTokenView], error) {
-	if err := checkLine("name", in.Body.Name); err != nil {
+	if err := plaintext.CheckLine("name", in.Body.Name); err != nil {
 		return nil, err
 	}
 	owner := callerOf(ctx).token.OwnerID

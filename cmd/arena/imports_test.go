@@ -33,6 +33,7 @@ func rooms() []room {
 		{dir: "arena", why: "the words know no technology: standard library only"},
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/seal", ours: words, why: "leaf: pure"},
+		{dir: "arena/plaintext", ours: words, why: "leaf: pure; what people may enter as names and texts"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
 		{dir: "scoring", ours: []string{"arena", "scoring/sandbox"}, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
@@ -153,7 +154,9 @@ func testLibraries() []string {
 }
 
 // leaves may be imported by every room but the words and the SDKs.
-func leaves() []string { return []string{"arena/strictjson", "arena/seal", "arena/record"} }
+func leaves() []string {
+	return []string{"arena/strictjson", "arena/seal", "arena/record", "arena/plaintext"}
+}
 
 const module = "github.com/agora-arena/arena/"
 
