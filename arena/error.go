@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code is the stable word for a kind of failure. It is part of the public
@@ -43,6 +44,9 @@ type Error struct {
 	Message string
 	Fields  []FieldError // what is wrong where, for CodeInvalid and its kin
 	Err     error
+
+	// RetryAfter is when the caller may try again, for CodeRateLimited.
+	RetryAfter time.Duration
 }
 
 // FieldError names one bad input: the path of the field ("judge.kind",

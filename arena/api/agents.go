@@ -81,7 +81,7 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 
 // roomForAgent holds an owner to its number of agents.
 func (a *API) roomForAgent(ctx context.Context, owner string) error {
-	most := a.Limits.AgentsPerOwner
+	most := a.Quotas.Limits.AgentsPerOwner
 	if most <= 0 {
 		return nil
 	}

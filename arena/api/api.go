@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 )
 
@@ -114,8 +115,7 @@ type Options struct {
 	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
 	SecureCookies  bool     // the public URL is https
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
-	Limits         Limits
-	TakeShared     TakeShared // nil: this node is alone
+	Quotas         *quota.Set
 	Now            func() time.Time
 	Logger         *slog.Logger
 }
@@ -170,6 +170,7 @@ func (o Options) validate() error {
 		{"Drain", o.Drain == nil},
 		{"Version", o.Version == ""},
 		{"PublicURL", o.PublicURL == ""},
+		{"Quotas", o.Quotas == nil},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},
 	}
@@ -192,7 +193,6 @@ type API struct {
 	Options
 	engine     *gin.Engine
 	huma       huma.API
-	limiters   limiters
 	ranks      rankCache
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
 	llms       llmsCache
@@ -213,7 +213,6 @@ func New(o Options) (*API, error) {
 	a := &API{
 		Options:   o,
 		engine:    gin.New(),
-		limiters:  newLimiters(o.Limits),
 		startedAt: o.Now(),
 	}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -65,20 +64,19 @@ func (a *API) identify(c *gin.Context, s scope) (caller, error) {
 		who, problem = a.holderOf(c.Request.Context(), secret)
 	}
 	if who.known {
-		if wait, ok := a.limiters.token.take(who.token.ID, a.Now()); !ok {
-			return caller{}, tooMany(wait, "too many requests with this token")
+		if err := a.Quotas.Token.Take(c.Request.Context(), who.token.ID); err != nil {
+			return caller{}, err
 		}
-	} else if wait, ok := a.limiters.address.take(addressKey(c.ClientIP()), a.Now()); !ok {
-		return caller{}, tooMany(wait, "too many requests from this address")
+	} else if err := a.Quotas.Address.Take(c.Request.Context(), c.ClientIP()); err != nil {
+		return caller{}, err
 	}
 	if problem != nil {
 		return caller{}, problem
 	}
 	if given && !who.known {
 		// Who guesses tokens may not do so on each node anew.
-		wait, ok := a.takeShared(c.Request.Context(), "login", addressKey(c.ClientIP()), a.Limits.AddressPerMinute, time.Minute)
-		if !ok {
-			return caller{}, tooMany(wait, "too many requests from this address")
+		if err := a.Quotas.Guess.Take(c.Request.Context(), c.ClientIP()); err != nil {
+			return caller{}, err
 		}
 		return caller{}, unauthorized()
 	}
@@ -176,8 +174,5 @@ func bearer(header string) (secret string, given bool) {
 // limitChecks holds a caller to its rate of endpoint checks: each one makes
 // the arena call a stranger.
 func (a *API) limitChecks(ctx context.Context) error {
-	if wait, ok := a.limiters.check.take(callerOf(ctx).token.ID, a.Now()); !ok {
-		return tooMany(wait, "too many endpoint checks")
-	}
-	return nil
+	return a.Quotas.Check.Take(ctx, callerOf(ctx).token.ID)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // Every route has a scope and is denied to the others. Threat A1.
@@ -132,7 +133,7 @@ func TestAPI_signUp(t *testing.T) {
 		t.Errorf("who am I: %s", me.body)
 	}
 	for mode, invited := range map[string]int{SignupOpen: 201, SignupInvite: 201, SignupClosed: 403} {
-		w := newWorld(t, func(o *Options) { o.SignupMode = mode })
+		w := newWorld(t, func(o *parts) { o.SignupMode = mode })
 		if mode != SignupOpen {
 			w.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
 			w.do("POST", "/v1/owners", w.alice, object{"name": "frank"}).is(403)
@@ -154,7 +155,7 @@ func TestAPI_signUp(t *testing.T) {
 // An admin invites as many as it likes from one address.
 func TestAPI_signUp_invitations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.SignupMode, o.Limits = SignupInvite, Limits{SignUpsPerHour: 1} })
+	w := newWorld(t, func(o *parts) { o.SignupMode, o.Limits = SignupInvite, quota.Limits{SignUpsPerHour: 1} })
 	for _, name := range []string{"ann", "ben", "cyd"} {
 		w.do("POST", "/v1/owners", w.admin, object{"name": name}).is(201)
 	}

@@ -75,9 +75,8 @@ func inChallenge(err error) error {
 // limitChallenges holds an owner to its share, and keeps all owners together
 // from wearing one opponent out.
 func (a *API) limitChallenges(ctx context.Context, ownerID, opponentID string) error {
-	err := a.hold(ctx, quota{"challenged", opponentID, a.limiters.challenged, a.Limits.ChallengedPerDay, day, "this agent was challenged too often"})
-	if err != nil {
+	if err := a.Quotas.Challenged.Take(ctx, opponentID); err != nil {
 		return err
 	}
-	return a.hold(ctx, quota{"challenge", ownerID, a.limiters.challenge, a.Limits.ChallengesPerDay, day, "too many challenges of this owner's agents"})
+	return a.Quotas.Challenge.Take(ctx, ownerID)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
@@ -237,7 +236,8 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password
 		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
 	}
 	if password != "" && l.Entry.PasswordHash != "" {
-		if err := a.limitPasswords(ctx, g.OwnerID); err != nil {
+		// Good ones count too: else the last guess would still be answered.
+		if err := a.Quotas.Password.Take(ctx, g.OwnerID); err != nil {
 			return err
 		}
 	}
@@ -259,12 +259,6 @@ func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password
 		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
 	}
 	return nil
-}
-
-// limitPasswords holds an owner to its rate, with good ones too: else the last
-// guess would still be answered.
-func (a *API) limitPasswords(ctx context.Context, ownerID string) error {
-	return a.hold(ctx, quota{"password", ownerID, a.limiters.password, a.Limits.PasswordsPerHour, time.Hour, "too many passwords of this owner"})
 }
 
 // rated holds an agent's ratings against a league's entry rules.

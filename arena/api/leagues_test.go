@@ -242,7 +242,7 @@ func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]aren
 // While a table is frozen, no page of an agent tells its rank. Threat F1.
 func TestAPI_frozenRanks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Store = firsts{o.Store} })
+	w := newWorld(t, func(o *parts) { o.Store = firsts{o.Store} })
 	w.league("quiz", nil)
 	id := w.agent(w.alice, "steady", "quiz")
 	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // A challenge is an unrated match at once, between agents that are there for
 // it, within the quotas of who asks and of who is asked.
 func TestAPI_challenge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Limits = Limits{ChallengesPerDay: 3, ChallengedPerDay: 2} })
+	w := newWorld(t, func(o *parts) { o.Limits = quota.Limits{ChallengesPerDay: 3, ChallengedPerDay: 2} })
 	w.league("quiz", nil)
 	w.league("closed", object{"entry": object{"password": "sesame"}})
 	mine, second := w.agent(w.alice, "Ann", "quiz"), w.agent(w.bob, "Cid", "quiz")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // issuer stands in for the check of outside tokens: "who.is.kim" is Kim's.
@@ -26,7 +27,7 @@ func issuer(_ context.Context, token string) (arena.Outsider, error) {
 // sees nothing of other owners.
 func TestAPI_outside(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Outside = issuer })
+	w := newWorld(t, func(o *parts) { o.Outside = issuer })
 	kim := w.do("GET", "/v1/me", "who.is.kim", nil).is(200)
 	if kim.str("scope") != "owner" || kim.str("token_id") != "oidc:who.is.kim" || !strings.HasPrefix(kim.str("name"), "Kim of é") || len([]rune(kim.str("name"))) > maxOwnerName {
 		t.Errorf("%s", kim.body)
@@ -65,7 +66,7 @@ func TestAPI_outside(t *testing.T) {
 func TestAPI_outside_modes(t *testing.T) {
 	t.Parallel()
 	for mode, status := range map[string]int{SignupOpen: 200, SignupInvite: 200, SignupClosed: 403} {
-		w := newWorld(t, func(o *Options) { o.Outside, o.SignupMode = issuer, mode })
+		w := newWorld(t, func(o *parts) { o.Outside, o.SignupMode = issuer, mode })
 		w.do("GET", "/v1/me", "who.is.kim", nil).is(status)
 		if _, err := w.store.AdoptOwner(t.Context(), arena.Owner{ID: "ow_old", CreatedAt: testNow}, "https://issuer.example", "who.was.here"); err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestAPI_outside_modes(t *testing.T) {
 func TestAPI_outside_limits(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{"bad.is.bad", "away.is.away"} {
-		w := newWorld(t, func(o *Options) { o.Outside, o.Limits = issuer, Limits{AddressPerMinute: 5} })
+		w := newWorld(t, func(o *parts) { o.Outside, o.Limits = issuer, quota.Limits{AddressPerMinute: 5} })
 		statuses := map[int]int{}
 		for range 8 {
 			statuses[w.do("GET", "/v1/agents", token, nil).status]++

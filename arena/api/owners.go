@@ -47,7 +47,7 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 		return nil, err
 	}
 	if !invited {
-		if err := a.limitSignUps(ctx, in.address); err != nil {
+		if err := a.Quotas.SignUp.Take(ctx, in.address); err != nil {
 			return nil, err
 		}
 	}
@@ -61,11 +61,6 @@ func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView
 		a.audit(ctx, "sign-up", &act{target: owner.ID, after: owner.Name})
 	}
 	return answer(signedUpView{OwnerID: owner.ID, Token: secret})
-}
-
-// limitSignUps holds an address to its rate.
-func (a *API) limitSignUps(ctx context.Context, address string) error {
-	return a.hold(ctx, quota{"signup", addressKey(address), a.limiters.signUp, a.Limits.SignUpsPerHour, time.Hour, "too many sign-ups from this address"})
 }
 
 func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -109,6 +110,9 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 			}
 			p = newProblem(status, e.Code, e.Message)
 			p.Errors = e.Fields
+			if e.RetryAfter > 0 {
+				p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+			}
 			return p.withHints()
 		}
 	} else if ctx.Err() != nil {
@@ -207,14 +211,6 @@ func fieldError(d *huma.ErrorDetail) arena.FieldError {
 		message = "is required"
 	}
 	return arena.FieldError{Field: field, Message: message}
-}
-
-// tooMany is the answer to a caller over its rate.
-func tooMany(seconds int, what string) *problem {
-	p := newProblem(http.StatusTooManyRequests, arena.CodeRateLimited,
-		what+"; try again in "+strconv.Itoa(seconds)+" s")
-	p.headers.Set("Retry-After", strconv.Itoa(seconds))
-	return p
 }
 
 // unauthorized is the one answer to every missing or bad token (threat A4).

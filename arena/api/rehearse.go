@@ -81,7 +81,7 @@ func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsa
 	if err != nil {
 		return nil, err
 	}
-	if err := a.limitRehearsals(ctx, g.OwnerID); err != nil {
+	if err := a.Quotas.Rehearsal.Take(ctx, g.OwnerID); err != nil {
 		return nil, err
 	}
 	report, err := a.Rehearse(ctx, r)
@@ -119,12 +119,6 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 		return arena.Rehearsal{}, arena.Invalid("rounds", "must be at least %d: one without a fault, and one for each fault", least)
 	}
 	return r, nil
-}
-
-// limitRehearsals holds an owner to its rate: each one makes the arena call a
-// stranger many times.
-func (a *API) limitRehearsals(ctx context.Context, ownerID string) error {
-	return a.hold(ctx, quota{"rehearsal", ownerID, a.limiters.rehearsal, a.Limits.RehearsalsPerHour, time.Hour, "too many rehearsals of this owner's agents"})
 }
 
 func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalView {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
@@ -58,11 +59,18 @@ func says(name string) http.Handler {
 	})
 }
 
+// parts are the options of the API and the settings of its services.
+type parts struct {
+	Options
+	Limits     quota.Limits
+	TakeShared quota.Shared
+}
+
 // testOptions are complete but for a store that answers.
-func testOptions(t testing.TB) Options {
+func testOptions(t testing.TB) parts {
 	t.Helper()
 	var secrets atomic.Int64
-	return Options{
+	return parts{Options: Options{
 		Store: struct{ Store }{}, Publisher: &publisher{},
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Protocols: map[string]Protocol{
@@ -144,7 +152,17 @@ func testOptions(t testing.TB) Options {
 		Version:    "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test", SignupMode: SignupOpen,
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}}
+}
+
+// build makes the services that were not given.
+func (o parts) build(t testing.TB) Options {
+	t.Helper()
+	var err error
+	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
+		t.Fatal(err)
 	}
+	return o.Options
 }
 
 // laid is a round's answers, in the order of the seats.
@@ -160,9 +178,9 @@ func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 	return j
 }
 
-func newAPI(t testing.TB, o Options) *API {
+func newAPI(t testing.TB, o parts) *API {
 	t.Helper()
-	a, err := New(o)
+	a, err := New(o.build(t))
 	if err != nil {
 		t.Fatal(err)
 	}

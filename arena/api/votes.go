@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 const (
@@ -115,7 +116,7 @@ type voteInput struct {
 
 // Resolve notes who votes, as far as a browser and an address tell.
 func (in *voteInput) Resolve(ctx huma.Context) []error {
-	in.address = addressKey(clientIP(ctx))
+	in.address = quota.AddressKey(clientIP(ctx))
 	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {
 		in.cookie = c.Value
 	}
@@ -162,7 +163,7 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	if err := a.Store.SaveVote(ctx, cast, votersPerAddress); err != nil {
 		if arena.CodeOf(err) == arena.CodeRateLimited {
 			left := int(math.Ceil(v.until.Sub(cast.At).Seconds()))
-			return nil, tooMany(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
+			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
 		}
 		return nil, err
 	}

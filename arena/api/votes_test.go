@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // crowd plays a match of seats up to its open round, where all have answered.
@@ -65,7 +66,7 @@ func (w *world) openFor(l arena.Lease, m arena.Match, window time.Duration) {
 }
 
 // newCrowdWorld has a league, and agents of carol and dora.
-func newCrowdWorld(t *testing.T, edit ...func(*Options)) (w *world, carol string, agents []string) {
+func newCrowdWorld(t *testing.T, edit ...func(*parts)) (w *world, carol string, agents []string) {
 	t.Helper()
 	w = newWorld(t, edit...)
 	w.league("poems", nil)
@@ -76,7 +77,7 @@ func newCrowdWorld(t *testing.T, edit ...func(*Options)) (w *world, carol string
 
 func TestAPI_vote(t *testing.T) {
 	t.Parallel()
-	w, carol, agents := newCrowdWorld(t, func(o *Options) { o.Limits = Limits{} })
+	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
 	lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
 	votes, ballot := "/v1/matches/"+m.ID+"/votes", "/v1/matches/"+m.ID+"/ballot"
 	good := object{"round": 1, "better": "A"}
@@ -165,7 +166,7 @@ func TestAPI_vote(t *testing.T) {
 
 func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
-	w, _, agents := newCrowdWorld(t, func(o *Options) { o.Limits, o.SecureCookies = Limits{}, true })
+	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.SecureCookies = quota.Limits{}, true })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
 	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
@@ -308,7 +309,7 @@ func TestAPI_getJudge(t *testing.T) {
 			few.verdicts = append(few.verdicts, arena.Verdict{MatchID: fmt.Sprint("m_", i), Round: round, Ballots: []arena.Ballot{{First: "ag_1"}}})
 		}
 	}
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		few.Store, o.Store = o.Store, few
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})

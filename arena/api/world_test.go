@@ -35,7 +35,7 @@ type world struct {
 	aliceI string // owner ids
 }
 
-func newWorld(t *testing.T, edit ...func(*Options)) *world {
+func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	t.Helper()
 	w := &world{t: t, pub: &publisher{}}
 	w.now.Store(testNow.UnixMilli())

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/runner"
 )
 
@@ -36,7 +36,7 @@ func benchServer(ctx context.Context, database string, drivers ...func(map[strin
 	if err != nil {
 		return nil, nil, err
 	}
-	if s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20, drivers: drivers}); err != nil {
+	if s, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &quota.Limits{}, spectators: 1 << 20, drivers: drivers}); err != nil {
 		return nil, nil, err
 	}
 	running, cancel := context.WithCancel(ctx)

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // BenchSoakCmd is `arena bench soak`.
@@ -172,7 +172,7 @@ func (s *soak) run(ctx context.Context) (err error) {
 	}
 	// Four addresses of this machine stand for all; an agent that answered 429
 	// is back soon, to do it again.
-	s.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20, rateLimitPause: time.Second})
+	s.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &quota.Limits{}, spectators: 1 << 20, rateLimitPause: time.Second})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // benchWorld is a whole server whose matches the bench itself conducts: its
@@ -57,7 +57,7 @@ func newBenchWorld(ctx context.Context, agents int, redis string) (_ *benchWorld
 	if err != nil {
 		return nil, err
 	}
-	if w.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}, spectators: 1 << 20}); err != nil {
+	if w.server, err = newServer(ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &quota.Limits{}, spectators: 1 << 20}); err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))

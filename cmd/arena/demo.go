@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
@@ -84,7 +84,7 @@ func (c *DemoCmd) Run(app *App) (err error) {
 		log = app.Logger(cfg)
 	}
 	s, err := newServer(app.Ctx, cfg, log, serverOptions{
-		limits:     &api.Limits{}, // everything comes from one address here
+		limits:     &quota.Limits{}, // everything comes from one address here
 		spectators: 10_000, ladderPause: 4 * time.Second, eliminationPause: 45 * time.Second,
 		rateLimitPause: time.Minute, relayDev: true,
 	})

@@ -39,6 +39,7 @@ func rooms() []room {
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only room that knows JavaScript: what strangers wrote runs here, counted, with nothing native in reach"},
 
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
+		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
 		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
@@ -49,8 +50,8 @@ func rooms() []room {
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
 
 		{
-			dir: "arena/api", ours: words, why: "adapter: the only room that knows Gin and Huma",
-			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "golang.org/x/time/rate"},
+			dir: "arena/api", ours: []string{"arena", "arena/quota"}, why: "adapter: the only room that knows Gin and Huma",
+			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2"},
 		},
 		{
 			dir: "arena/token", ours: words, why: "adapter: the arena's side of JSON web tokens",

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/league/pack"
 )
@@ -67,7 +67,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(app.Ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &api.Limits{}})
+	s, err := newServer(app.Ctx, cfg, slog.New(slog.DiscardHandler), serverOptions{limits: &quota.Limits{}})
 	if err != nil {
 		return err
 	}

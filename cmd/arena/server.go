@@ -22,6 +22,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
@@ -85,7 +86,7 @@ type server struct {
 
 // serverOptions are what `arena demo` and the benchmarks do differently.
 type serverOptions struct {
-	limits           *api.Limits   // nil: those of the rulebook
+	limits           *quota.Limits // nil: those of the rulebook
 	spectators       int           // per address; 0: the setting
 	ladderPause      time.Duration // 0: the scheduler's own
 	eliminationPause time.Duration
@@ -279,7 +280,7 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
-	limits := api.DefaultLimits()
+	limits := quota.DefaultLimits()
 	if s.opts.limits != nil {
 		limits = *s.opts.limits
 	}
@@ -287,9 +288,13 @@ func (s *server) joinHTTP() error {
 	for i, p := range s.cfg.TrustedProxies {
 		proxies[i] = p.String()
 	}
-	var takeShared func(context.Context, string, int, time.Duration) (time.Duration, bool, error)
+	counted := quota.Options{Limits: limits, Now: time.Now, Logger: s.log}
 	if s.bus != nil {
-		takeShared = s.bus.Take
+		counted.Shared = s.bus.Take
+	}
+	quotas, err := quota.New(counted)
+	if err != nil {
+		return err
 	}
 	cards, err := card.New()
 	if err != nil {
@@ -316,7 +321,7 @@ func (s *server) joinHTTP() error {
 		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
-		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
+		Quotas: quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return err
