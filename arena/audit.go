@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AuditEntry is one act of an admin or owner: who did what to what.
+// AuditEntry is one act of an admin or owner.
 type AuditEntry struct {
 	ID     string
 	At     time.Time
@@ -16,3 +16,7 @@ type AuditEntry struct {
 	Before json.RawMessage
 	After  json.RawMessage
 }
+
+// AgentAudit returns the audit entry about a change of an agent, which is
+// stored with it. It may run more than once.
+type AgentAudit func(before, after Agent) (AuditEntry, error)

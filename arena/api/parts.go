@@ -19,23 +19,23 @@ type Store interface {
 }
 
 type accountStore interface {
-	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error
+	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error
 	Owner(ctx context.Context, id string) (arena.Owner, error)
 	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
 	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
-	CreateToken(ctx context.Context, t arena.Token) error
+	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
-	RevokeToken(ctx context.Context, ownerID, id string) error
+	RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
 	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
 	Counts(ctx context.Context) (arena.Counts, error)
 }
 
 type agentStore interface {
-	CreateAgent(ctx context.Context, a arena.Agent) error
+	CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
+	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)

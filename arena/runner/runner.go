@@ -30,7 +30,7 @@ type Store interface {
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
+	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
