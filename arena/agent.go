@@ -89,6 +89,43 @@ type Health struct {
 	Successes       int           // in a row
 }
 
+// HealthStep is what follows from one health check of an agent.
+type HealthStep struct {
+	Health Health // with Failures and Successes counted
+	Pause  bool   // the health pause begins
+	Resume bool   // it ends
+	Passed bool   // a pending agent has passed its first check
+}
+
+// Apply changes the agent by the step, at the instant for which the step was
+// decided. Pauses whose time is over end too.
+func (s HealthStep) Apply(a *Agent, now time.Time) {
+	a.Health = s.Health
+	if s.Passed {
+		a.PassedAt = now
+	}
+	if s.Pause {
+		a.SetPause(Pause{Reason: PauseHealth, Since: now})
+	}
+	if s.Resume {
+		a.LiftPause(PauseHealth)
+	}
+	for _, p := range slices.Clone(a.Pauses) {
+		if !p.Until.IsZero() && !now.Before(p.Until) {
+			a.LiftPause(p.Reason)
+		}
+	}
+}
+
+// HealthCheck is a health check that has been made.
+type HealthCheck struct {
+	Agent Agent // as it was checked
+	OK    bool
+	// Step decides what follows from the check for the agent as it is stored. It
+	// may run more than once.
+	Step func(stored Agent) HealthStep
+}
+
 // Probe is the outcome of a health check of an agent, to be stored.
 type Probe struct {
 	AgentID string
@@ -129,6 +166,15 @@ func (a Agent) StatusAt(now time.Time) AgentStatus {
 	default:
 		return AgentActive
 	}
+}
+
+// PauseFor returns the agent's pause with this reason.
+func (a Agent) PauseFor(reason PauseReason) (Pause, bool) {
+	i := slices.IndexFunc(a.Pauses, func(p Pause) bool { return p.Reason == reason })
+	if i < 0 {
+		return Pause{}, false
+	}
+	return a.Pauses[i], true
 }
 
 // Plays reports whether the agent's health lists the league among its

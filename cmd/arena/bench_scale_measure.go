@@ -125,7 +125,7 @@ func (b *scaleBench) probes(ctx context.Context) error {
 		return err
 	}
 	sweeper, err := health.New(health.Options{
-		Store: ownAgents{b.s.store, b.ids}, Probers: map[string]health.Prober{"aap": driver}, Publisher: b.s.hub, Canary: b.s.canary, Now: time.Now,
+		Store: ownAgents{b.s.store, b.ids}, Probers: map[string]health.Prober{"aap": driver}, Recorder: b.s.pauses, Canary: b.s.canary, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Rand: mrand.New(mrand.NewPCG(1, 1)), //nolint:gosec // G404: the spread of a sweep
 	})
 	if err != nil {

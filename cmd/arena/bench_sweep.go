@@ -85,7 +85,7 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *server, ids []string, agen
 		return err
 	}
 	sweeper, err := health.New(health.Options{
-		Store: ownAgents{s.store, ids}, Probers: map[string]health.Prober{"aap": driver}, Publisher: s.hub, Canary: s.canary, Now: time.Now,
+		Store: ownAgents{s.store, ids}, Probers: map[string]health.Prober{"aap": driver}, Recorder: s.pauses, Canary: s.canary, Now: time.Now,
 		Workers: s.cfg.HealthWorkers, Spread: healthSpread(c.Interval),
 		Logger: slog.New(slog.DiscardHandler), Rand: mrand.New(mrand.NewPCG(1, 1)), //nolint:gosec // G404: the order of a sweep
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
@@ -68,6 +69,7 @@ type server struct {
 	streams   *stream.Handler
 	api       http.Handler
 	hub       *stream.Hub
+	pauses    *registry.Pauses
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
 	stage     *rehearsal.Stage
@@ -214,6 +216,9 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if s.hub, err = stream.NewHub(streams); err != nil {
 		return err
 	}
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
+		return err
+	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	if s.bus != nil {
@@ -240,7 +245,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	}
 	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return err
@@ -249,7 +254,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		s.bus.OnWake(s.runner.Wake)
 	}
 	if s.sweeper, err = health.New(health.Options{
-		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
+		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, Canary: s.canary,
 		Workers: s.cfg.HealthWorkers, Spread: healthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return err
