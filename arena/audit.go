@@ -2,6 +2,7 @@ package arena
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -15,6 +16,29 @@ type AuditEntry struct {
 	Target string // id or slug
 	Before json.RawMessage
 	After  json.RawMessage
+}
+
+// Audit returns an entry about an act of the caller. before and after are
+// encoded as JSON; nil leaves them out. Nothing in them may be secret.
+func (c Caller) Audit(at time.Time, action, target string, before, after any) (AuditEntry, error) {
+	e := AuditEntry{At: at, Actor: string(ScopeAdmin), Token: c.TokenID, Action: action, Target: target}
+	if c.OwnerID != "" {
+		e.Actor = c.OwnerID
+	}
+	for _, side := range []struct {
+		from any
+		to   *json.RawMessage
+	}{{before, &e.Before}, {after, &e.After}} {
+		if side.from == nil {
+			continue
+		}
+		raw, err := json.Marshal(side.from)
+		if err != nil {
+			return AuditEntry{}, fmt.Errorf("encode the audit entry %s: %w", action, err)
+		}
+		*side.to = raw
+	}
+	return e, nil
 }
 
 // AgentAudit returns the audit entry about a change of an agent, which is

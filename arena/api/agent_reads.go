@@ -21,13 +21,13 @@ func (a *API) listAgents(ctx context.Context, in *listAgentsInput) (*output[list
 	f := arena.AgentFilter{OwnerID: in.Owner, League: in.League, Query: in.Query, Retired: in.Retired}
 	if in.Owner == "me" {
 		who := callerOf(ctx)
-		if !who.known {
-			return nil, unauthorized()
+		if !who.Known() {
+			return nil, arena.Errorf(arena.CodeUnauthorized, "this needs a token")
 		}
-		if who.token.OwnerID == "" {
+		if who.OwnerID == "" {
 			return nil, arena.Invalid("owner", "an admin owns no agents")
 		}
-		f.OwnerID = who.token.OwnerID
+		f.OwnerID = who.OwnerID
 	}
 	agents, next, err := a.Store.Agents(ctx, f, in.page())
 	if err != nil {

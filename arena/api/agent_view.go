@@ -125,7 +125,7 @@ func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
 	if p, paused := g.PauseAt(now); paused && v.Status == arena.AgentPaused {
 		v.Pause = &pauseView{Reason: p.Reason, Since: jsonTime(p.Since), Until: optionalTime(p.Until)}
 	}
-	if callerOf(ctx).owns(g.OwnerID) {
+	if callerOf(ctx).Owns(g.OwnerID) {
 		v.Endpoint, v.Health.Detail = g.Endpoint, g.Health.Detail
 		if a.keyed(g) && g.KeyProvedAt.IsZero() {
 			v.Challenge = g.KeyChallenge(a.PublicURL)

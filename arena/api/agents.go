@@ -43,7 +43,7 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 	if err := a.limitChecks(ctx); err != nil {
 		return nil, err
 	}
-	owner := callerOf(ctx).token.OwnerID
+	owner := callerOf(ctx).OwnerID
 	if err := a.roomForAgent(ctx, owner); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (a *API) ownAgent(ctx context.Context, id string) (arena.Agent, error) {
 	if err != nil {
 		return arena.Agent{}, err
 	}
-	if !callerOf(ctx).owns(g.OwnerID) {
+	if !callerOf(ctx).Owns(g.OwnerID) {
 		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
 	return g, nil
@@ -235,7 +235,7 @@ func (a *API) pauseAgent(ctx context.Context, in *IDParam) (*output[agentView], 
 		return nil, err
 	}
 	now, reason := a.now(), arena.PauseOwner
-	if callerOf(ctx).isAdmin() {
+	if callerOf(ctx).IsAdmin() {
 		reason = arena.PauseAdmin
 	}
 	before, after, err := a.Store.UpdateAgent(ctx, in.ID, func(g *arena.Agent) error {
@@ -266,7 +266,7 @@ func (a *API) resumeAgent(ctx context.Context, in *IDParam) (*output[agentView],
 		return nil, err
 	}
 	now, mayLift := a.now(), []arena.PauseReason{arena.PauseOwner}
-	if callerOf(ctx).isAdmin() {
+	if callerOf(ctx).IsAdmin() {
 		mayLift = append(mayLift, arena.PauseAdmin)
 	}
 	before, after, err := a.Store.UpdateAgent(ctx, in.ID, func(g *arena.Agent) error {

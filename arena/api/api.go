@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Store     Store
 	Publisher Publisher
+	Accounts  Accounts
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -94,13 +95,6 @@ type Options struct {
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// Card draws the picture of a match, a PNG; league is its league's title.
 	Card func(m arena.Match, league string) ([]byte, error)
-	// NewSecret makes an owner's bearer secret and its hash.
-	NewSecret func() (secret string, hash [32]byte)
-	// Outside says whose token of an outside issuer it is; nil: none is taken.
-	// Its errors have the codes unauthorized and unavailable.
-	Outside func(ctx context.Context, token string) (arena.Outsider, error)
-	// HashSecret gives the hash under which a bearer secret is looked up.
-	HashSecret func(secret string) [32]byte
 
 	// Ready says whether this node can serve, for /readyz.
 	Ready func(ctx context.Context) error
@@ -112,20 +106,12 @@ type Options struct {
 	Events         EventLimits
 	PublicURL      string   // under which everyone reaches the arena, without a slash at the end
 	Node           string   // id of this node, for the admin status
-	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
 	SecureCookies  bool     // the public URL is https
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
 	Quotas         *quota.Set
 	Now            func() time.Time
 	Logger         *slog.Logger
 }
-
-// The sign-up modes.
-const (
-	SignupOpen   = "open"
-	SignupInvite = "invite" // no one signs up by themselves
-	SignupClosed = "closed"
-)
 
 // validate names the first part that is missing.
 func (o Options) validate() error {
@@ -135,6 +121,7 @@ func (o Options) validate() error {
 	}{
 		{"Store", o.Store == nil},
 		{"Publisher", o.Publisher == nil},
+		{"Accounts", o.Accounts == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
@@ -164,8 +151,6 @@ func (o Options) validate() error {
 		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
 		{"Card", o.Card == nil},
-		{"NewSecret", o.NewSecret == nil},
-		{"HashSecret", o.HashSecret == nil},
 		{"Ready", o.Ready == nil},
 		{"Drain", o.Drain == nil},
 		{"Version", o.Version == ""},
@@ -179,18 +164,14 @@ func (o Options) validate() error {
 			return fmt.Errorf("api: option %s is missing", p.name)
 		}
 	}
-	switch o.SignupMode {
-	case SignupOpen, SignupInvite, SignupClosed:
-		return nil
-	default:
-		return fmt.Errorf("api: option SignupMode is %q, want open, invite or closed", o.SignupMode)
-	}
+	return nil
 }
 
 // API is the HTTP side of the arena. It is an http.Handler, has no goroutines
 // of its own and needs no closing.
 type API struct {
 	Options
+	accounts   *accountHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	ranks      rankCache
@@ -212,6 +193,7 @@ func New(o Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
 		Options:   o,
+		accounts:  &accountHandlers{o.Accounts},
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}

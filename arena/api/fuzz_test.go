@@ -27,7 +27,7 @@ func FuzzAPI(f *testing.F) {
 	if err := s.Migrate(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	o.Store, o.Publisher = s, &publisher{}
+	o.Rows, o.Publisher = s, &publisher{}
 	a := newAPI(f, o)
 	secret, hash := o.NewSecret()
 	owner := arena.NewID(arena.OwnerPrefix, testNow)

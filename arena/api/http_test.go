@@ -20,7 +20,7 @@ import (
 
 func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
-	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Events": true, "Outside": true}
+	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Events": true}
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name

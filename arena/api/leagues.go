@@ -328,7 +328,7 @@ func (a *API) listStandings(ctx context.Context, in *standingsQuery) (*output[st
 		return nil, err
 	}
 	table := standingsView{Items: []standingView{}, League: l.Slug, Frozen: l.Status == arena.LeagueFrozen, Drift: l.Drift}
-	if table.Frozen && !callerOf(ctx).isAdmin() {
+	if table.Frozen && !callerOf(ctx).IsAdmin() {
 		return answer(table)
 	}
 	now := a.now()

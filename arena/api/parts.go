@@ -10,24 +10,11 @@ import (
 // Store is what this room asks of storage. Errors are *arena.Error; times are
 // UTC with milliseconds.
 type Store interface {
-	accountStore
 	agentStore
 	leagueStore
 	matchStore
 	auditStore
 	operationStore
-}
-
-type accountStore interface {
-	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error
-	Owner(ctx context.Context, id string) (arena.Owner, error)
-	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
-	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
-	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
-	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
-	RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
-	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
-	Counts(ctx context.Context) (arena.Counts, error)
 }
 
 type agentStore interface {
@@ -90,6 +77,7 @@ type auditStore interface {
 }
 
 type operationStore interface {
+	Counts(ctx context.Context) (arena.Counts, error)
 	Operations(ctx context.Context) (arena.Operations, error)
 	Banner(ctx context.Context) (arena.Banner, error)
 	SetBanner(ctx context.Context, b arena.Banner) error

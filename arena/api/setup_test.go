@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -62,17 +63,31 @@ func says(name string) http.Handler {
 // parts are the options of the API and the settings of its services.
 type parts struct {
 	Options
+	Rows       rows
 	Limits     quota.Limits
 	TakeShared quota.Shared
+	SignupMode string
+	Issuer     account.Issuer
+	NewSecret  func() (secret string, hash [32]byte)
+}
+
+// rows is all that the API and its services store.
+type rows interface {
+	Store
+	account.Store
 }
 
 // testOptions are complete but for a store that answers.
 func testOptions(t testing.TB) parts {
 	t.Helper()
 	var secrets atomic.Int64
-	return parts{Options: Options{
-		Store: struct{ Store }{}, Publisher: &publisher{},
-		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
+	newSecret := func() (string, [32]byte) {
+		s := fmt.Sprintf("secret-%d", secrets.Add(1))
+		return s, sha256.Sum256([]byte(s))
+	}
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Options: Options{
+		Publisher: &publisher{},
+		Stream:    says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Protocols: map[string]Protocol{
 			arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
 		},
@@ -142,14 +157,9 @@ func testOptions(t testing.TB) parts {
 		Card: func(m arena.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
-		NewSecret: func() (string, [32]byte) {
-			s := fmt.Sprintf("secret-%d", secrets.Add(1))
-			return s, sha256.Sum256([]byte(s))
-		},
-		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
-		Ready:      func(context.Context) error { return nil },
-		Drain:      func() {},
-		Version:    "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test", SignupMode: SignupOpen,
+		Ready:   func(context.Context) error { return nil },
+		Drain:   func() {},
+		Version: "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test",
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
@@ -158,8 +168,16 @@ func testOptions(t testing.TB) parts {
 // build makes the services that were not given.
 func (o parts) build(t testing.TB) Options {
 	t.Helper()
+	o.Store = o.Rows
 	var err error
 	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Accounts, err = account.New(account.Options{
+		Store: o.Rows, NewSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return o.Options

@@ -143,7 +143,7 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	if !ok || in.Body.Round != v.match.Round {
 		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
 	}
-	if owner := callerOf(ctx).token.OwnerID; owner != "" &&
+	if owner := callerOf(ctx).OwnerID; owner != "" &&
 		slices.ContainsFunc(v.match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
 		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
 	}

@@ -283,7 +283,7 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 
 // fewLengths is a store with verdicts of many matches.
 type fewLengths struct {
-	Store
+	rows
 	verdicts []arena.Verdict
 	reads    int
 }
@@ -310,7 +310,7 @@ func TestAPI_getJudge(t *testing.T) {
 		}
 	}
 	w := newWorld(t, func(o *parts) {
-		few.Store, o.Store = o.Store, few
+		few.rows, o.Rows = o.Rows, few
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})
 	w.league("quiz", nil)

@@ -33,6 +33,8 @@ type world struct {
 	alice  string
 	bob    string
 	aliceI string // owner ids
+
+	newSecret func() (secret string, hash [32]byte)
 }
 
 func newWorld(t *testing.T, edit ...func(*parts)) *world {
@@ -54,13 +56,14 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 		t.Fatal(err)
 	}
 	w.store = s
-	o.Store, o.Publisher, o.CheckAgent, o.FullCheck = s, w.pub, w.probe, w.fullCheck
+	o.Rows, o.Publisher, o.CheckAgent, o.FullCheck = s, w.pub, w.probe, w.fullCheck
 	o.Wake = func() { w.wakes.Add(1) }
 	for _, e := range edit {
 		e(&o)
 	}
 	w.api = newAPI(t, o)
 
+	w.newSecret = o.NewSecret
 	secret, hash := o.NewSecret()
 	err = s.CreateToken(t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: arena.ScopeAdmin, Name: "admin", Hash: hash, CreatedAt: testNow,
@@ -78,7 +81,8 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 func (w *world) owner(name string) (token, id string) {
 	w.t.Helper()
 	id = arena.NewID(arena.OwnerPrefix, testNow)
-	secret, tok := w.api.newToken(id, "first", testNow)
+	secret, hash := w.newSecret()
+	tok := arena.Token{ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: id, Scope: arena.ScopeOwner, Name: "first", Hash: hash, CreatedAt: testNow}
 	if err := w.store.CreateOwner(w.t.Context(), arena.Owner{ID: id, Name: name, CreatedAt: testNow}, tok); err != nil {
 		w.t.Fatal(err)
 	}

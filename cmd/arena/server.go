@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/quota"
@@ -135,32 +136,16 @@ func newServer(ctx context.Context, cfg Config, log *slog.Logger, opts serverOpt
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
 // has none at all.
-func (s *server) ensureAdmin(ctx context.Context) error {
-	known, err := s.store.AdminTokens(ctx)
-	if err != nil {
-		return fmt.Errorf("read admin tokens: %w", err)
+func (s *server) ensureAdmin(ctx context.Context) (err error) {
+	var created bool
+	s.adminToken, created, err = account.EnsureAdmin(ctx, account.AdminOptions{
+		Store: s.store, Secret: s.cfg.AdminToken, HashSecret: token.Hash, Now: time.Now,
+		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+	})
+	if created {
+		s.newAdminToken = s.adminToken
 	}
-	secret, name := s.cfg.AdminToken, "ARENA_ADMIN_TOKEN"
-	if secret == "" {
-		if len(known) > 0 {
-			return nil
-		}
-		secret, _ = token.NewSecret(token.AdminSecretPrefix)
-		name, s.newAdminToken = "first start", secret
-	}
-	s.adminToken = secret
-	hash := token.Hash(secret)
-	for _, t := range known {
-		if t.Hash == hash {
-			return nil
-		}
-	}
-	now := time.Now().UTC()
-	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: name, Hash: hash, CreatedAt: now}
-	if err := s.store.CreateToken(ctx, t); err != nil {
-		return fmt.Errorf("store the admin token: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (s *server) listen(ctx context.Context) (err error) {
@@ -309,8 +294,16 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
+	accounts, err := account.New(account.Options{
+		Store: s.store, NewSecret: func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) }, HashSecret: token.Hash,
+		Issuer: outside, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Quotas: account.Quotas{Address: quotas.Address, Token: quotas.Token, Guess: quotas.Guess, SignUp: quotas.SignUp},
+	})
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
@@ -323,9 +316,8 @@ func (s *server) joinHTTP() error {
 			return pack.Parse(format, data, pack.DefaultLimits())
 		},
 		Record: s.record, Card: cards.Draw,
-		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
-		Version: readBuildInfo().Version, Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
+		Ready: s.ready, Drain: s.drain,
+		Version: readBuildInfo().Version, Node: s.node, TrustedProxies: proxies,
 		Quotas: quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
