@@ -60,7 +60,7 @@ func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[ag
 		Leagues: b.Leagues, CreatedAt: now,
 	}
 	for i, slug := range b.Leagues {
-		if err := a.mayEnter(ctx, slug, agent, ""); err != nil {
+		if err := a.Entries.MayEnter(ctx, slug, agent, ""); err != nil {
 			return nil, atField(fmt.Sprintf("leagues[%d]", i), err)
 		}
 	}

@@ -23,6 +23,7 @@ type Options struct {
 	Store     Store
 	Publisher Publisher
 	Accounts  Accounts
+	Entries   Entries
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -122,6 +123,7 @@ func (o Options) validate() error {
 		{"Store", o.Store == nil},
 		{"Publisher", o.Publisher == nil},
 		{"Accounts", o.Accounts == nil},
+		{"Entries", o.Entries == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},

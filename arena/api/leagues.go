@@ -207,7 +207,7 @@ func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
 	if slices.Contains(g.Leagues, in.Slug) {
 		return &empty{}, nil
 	}
-	if err := a.mayEnter(ctx, in.Slug, g, in.Password); err != nil {
+	if err := a.Entries.MayEnter(ctx, in.Slug, g, in.Password); err != nil {
 		return nil, err
 	}
 	did(ctx, in.Slug, nil, g.ID)
@@ -221,72 +221,6 @@ func (a *API) withdrawFromLeague(ctx context.Context, in *EntryParam) (*empty, e
 	}
 	did(ctx, in.Slug, g.ID, nil)
 	return &empty{}, a.Store.Withdraw(ctx, in.Slug, g.ID, a.now())
-}
-
-// mayEnter holds an agent against a league's state and entry rules.
-func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password string) error {
-	l, err := a.Store.League(ctx, slug)
-	if err != nil {
-		return err
-	}
-	if l.Status == arena.LeagueDraft || l.Status == arena.LeagueFinished {
-		return arena.Errorf(arena.CodeConflict, "league %s is %s and takes no entries", slug, l.Status)
-	}
-	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
-		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
-	}
-	if password != "" && l.Entry.PasswordHash != "" {
-		// Good ones count too: else the last guess would still be answered.
-		if err := a.Quotas.Password.Take(ctx, g.OwnerID); err != nil {
-			return err
-		}
-	}
-	if kept := l.Entry.PasswordHash; kept != "" && !rightPassword(kept, password) {
-		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password, and this is not it", slug)
-	}
-	if err := a.rated(ctx, l, g.ID); err != nil {
-		return err
-	}
-	most := l.Entry.AgentsPerOwner
-	if most == 0 {
-		return nil
-	}
-	mine, _, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: g.OwnerID, League: slug}, arena.Page{Limit: most})
-	if err != nil {
-		return err
-	}
-	if len(mine) >= most {
-		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
-	}
-	return nil
-}
-
-// rated holds an agent's ratings against a league's entry rules.
-func (a *API) rated(ctx context.Context, l arena.League, agentID string) error {
-	r := l.Entry
-	if r.MinRating == 0 && r.MaxRating == 0 && r.MinMatches == 0 {
-		return nil
-	}
-	ratings, err := a.Store.AgentRatings(ctx, []string{agentID})
-	if err != nil {
-		return err
-	}
-	rating, matches := arena.StartRating, 0
-	for _, in := range ratings[agentID] {
-		matches += in.Matches
-		if in.League == l.Slug {
-			rating = in.Melo
-		}
-	}
-	switch {
-	case rating < r.MinRating:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents from %d Elo on, this one has %d", l.Slug, r.MinRating/1000, rating/1000)
-	case r.MaxRating > 0 && rating > r.MaxRating:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents up to %d Elo, this one has %d", l.Slug, r.MaxRating/1000, rating/1000)
-	case matches < r.MinMatches:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents with %d rated matches, this one has %d", l.Slug, r.MinMatches, matches)
-	}
-	return nil
 }
 
 type standingView struct {

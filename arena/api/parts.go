@@ -85,6 +85,11 @@ type operationStore interface {
 	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
 }
 
+// Entries decides which agents may enter a league.
+type Entries interface {
+	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error
+}
+
 // Publisher tells spectators what was committed.
 type Publisher interface {
 	// Publish sends events of one match to its topic, its league's and the lobby.

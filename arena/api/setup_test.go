@@ -22,6 +22,7 @@ import (
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/league"
 )
 
 // testNow is the clock of tests that do not move it. It lies in the past of
@@ -178,6 +179,9 @@ func (o parts) build(t testing.TB) Options {
 		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
 		t.Fatal(err)
 	}
 	return o.Options

@@ -302,8 +302,12 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
+	entries, err := league.NewEntries(s.store, quotas.Password)
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Entries: entries, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
 		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
