@@ -89,6 +89,31 @@ type Health struct {
 	Successes       int           // in a row
 }
 
+// Registration is an agent as its owner registers it.
+type Registration struct {
+	Name        string
+	Protocol    string
+	Endpoint    string // "" when it only polls
+	PublicKey   string
+	Version     string
+	Description string
+	Leagues     []string // slugs of leagues to enter
+}
+
+// AgentUpdate is a change of an agent by its owner. Nil members stay as they
+// are.
+type AgentUpdate struct {
+	Name, Endpoint, Version, Description *string
+}
+
+// NotRetired returns a conflict if the agent is retired.
+func (a Agent) NotRetired() error {
+	if a.RetiredAt.IsZero() {
+		return nil
+	}
+	return Errorf(CodeConflict, "agent %s is retired", a.ID)
+}
+
 // HealthStep is what follows from one health check of an agent.
 type HealthStep struct {
 	Health Health // with Failures and Successes counted

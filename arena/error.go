@@ -92,6 +92,21 @@ func Invalid(field, format string, args ...any) *Error {
 	}
 }
 
+// AtField turns a refusal into a CodeInvalid error about one field. Failures
+// that are not the caller's stay as they are.
+func AtField(field string, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code {
+	case CodeEventRefused, CodeRoundClosed, CodeForgedIdentity, CodeLeaseLost, CodeUnavailable, CodeInternal:
+		return err
+	default:
+		return Invalid(field, "%s", e.Message)
+	}
+}
+
 // CodeOf gives the code of the first Error in err's chain, CodeInternal for
 // any other error, and "" for nil.
 func CodeOf(err error) Code {
