@@ -48,6 +48,21 @@ type Pause struct {
 	Until  time.Time // zero: until it is lifted
 }
 
+// Ending describes for a person how the pause ends.
+func (p Pause) Ending() string {
+	switch p.Reason {
+	case PauseAdmin:
+		return "an admin has to resume it"
+	case PauseOwner:
+		return "its owner has to resume it"
+	case PauseHealth:
+		return "two health checks in a row have to succeed"
+	case PauseRateLimit:
+		return "it ends at " + p.Until.UTC().Format(TimeFormat)
+	}
+	return "it has to be lifted"
+}
+
 // Rest is why an agent is not asked in the middle of a match.
 type Rest struct {
 	Pauses  []Pause

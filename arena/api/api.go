@@ -23,6 +23,7 @@ type Options struct {
 	Store     Store
 	Publisher Publisher
 	Accounts  Accounts
+	Agents    Agents
 	Entries   Entries
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
@@ -34,8 +35,6 @@ type Options struct {
 	// UI answers GET of every path that is not the API's.
 	UI http.Handler
 
-	// Protocols are those in which agents may be registered, by name.
-	Protocols map[string]Protocol
 	// Speakers answer the paths of protocols in which agents talk to the arena,
 	// by the protocol's name. They check and limit for themselves, as Stream does.
 	Speakers map[string]http.Handler
@@ -45,15 +44,6 @@ type Options struct {
 	// Wake tells the runner that a match is due.
 	Wake func()
 
-	// CheckEndpoint gives the canonical form of an agent's URL, or an
-	// *arena.Error with an endpoint code about the named field.
-	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
-	// CheckAgent probes an agent's endpoint now, stores what it found and
-	// gives the agent after it. An unhealthy endpoint is not an error.
-	CheckAgent func(ctx context.Context, agentID string) (arena.Agent, error)
-	// FullCheck runs the conformance kit over an agent's endpoint, stores what it
-	// found and gives it. It keeps to the time that ctx has.
-	FullCheck func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	// Defaults fills the members of a league's settings that were left out.
@@ -123,17 +113,14 @@ func (o Options) validate() error {
 		{"Store", o.Store == nil},
 		{"Publisher", o.Publisher == nil},
 		{"Accounts", o.Accounts == nil},
+		{"Agents", o.Agents == nil},
 		{"Entries", o.Entries == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
-		{"Protocols", len(o.Protocols) == 0},
 		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
 		{"Wake", o.Wake == nil},
-		{"CheckEndpoint", o.CheckEndpoint == nil},
-		{"CheckAgent", o.CheckAgent == nil},
-		{"FullCheck", o.FullCheck == nil},
 		{"Rehearse", o.Rehearse == nil},
 		{"Defaults", o.Defaults == nil},
 		{"CheckSettings", o.CheckSettings == nil},
@@ -174,9 +161,9 @@ func (o Options) validate() error {
 type API struct {
 	Options
 	accounts   *accountHandlers
+	agents     *agentHandlers
 	engine     *gin.Engine
 	huma       huma.API
-	ranks      rankCache
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
 	llms       llmsCache
 	highlights highlights
@@ -196,6 +183,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		Options:   o,
 		accounts:  &accountHandlers{o.Accounts},
+		agents:    &agentHandlers{agents: o.Agents, rows: o.Store, views: &agentViews{rows: o.Store, agents: o.Agents, clock: o.Now}},
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}

@@ -82,9 +82,3 @@ func bearer(header string) (secret string, given bool) {
 	}
 	return strings.TrimSpace(secret), true
 }
-
-// limitChecks holds a caller to its rate of endpoint checks: each one makes
-// the arena call a stranger.
-func (a *API) limitChecks(ctx context.Context) error {
-	return a.Quotas.Check.Take(ctx, callerOf(ctx).TokenID)
-}

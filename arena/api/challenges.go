@@ -19,13 +19,13 @@ type challengeInput struct {
 // another one. Who is in no league, or paused, cannot be challenged.
 func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchView], error) {
 	b, now := in.Body, a.now()
-	own, err := a.ownAgent(ctx, b.AgentID)
+	own, err := a.Agents.Own(ctx, callerOf(ctx), b.AgentID)
 	if err != nil {
 		return nil, err
 	}
 	l, err := a.Store.League(ctx, b.League)
 	if err != nil {
-		return nil, atField("league", err)
+		return nil, arena.AtField("league", err)
 	}
 	if err := takesMatches(l); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchV
 	}
 	opponent, err := a.Store.Agent(ctx, b.OpponentID)
 	if err != nil {
-		return nil, atField("opponent_id", err)
+		return nil, arena.AtField("opponent_id", err)
 	}
 	for field, g := range map[string]arena.Agent{"agent_id": own, "opponent_id": opponent} {
 		if !slices.Contains(g.Leagues, l.Slug) {

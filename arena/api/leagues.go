@@ -114,7 +114,7 @@ func (a *API) checkLeague(ctx context.Context, l arena.League) error {
 	}
 	p, err := a.Store.Pack(ctx, l.Settings.PackID)
 	if err != nil {
-		return atField("pack_id", err)
+		return arena.AtField("pack_id", err)
 	}
 	if p.Tasks == 0 {
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
@@ -197,12 +197,12 @@ type enterInput struct {
 }
 
 func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
-	g, err := a.ownAgent(ctx, in.AgentID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
 	if err != nil {
 		return nil, err
 	}
-	if !g.RetiredAt.IsZero() {
-		return nil, errRetired(g.ID)
+	if err := g.NotRetired(); err != nil {
+		return nil, err
 	}
 	if slices.Contains(g.Leagues, in.Slug) {
 		return &empty{}, nil
@@ -215,7 +215,7 @@ func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
 }
 
 func (a *API) withdrawFromLeague(ctx context.Context, in *EntryParam) (*empty, error) {
-	g, err := a.ownAgent(ctx, in.AgentID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
 	if err != nil {
 		return nil, err
 	}

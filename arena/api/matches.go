@@ -34,7 +34,7 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	b, now := &in.Body, a.now()
 	l, err := a.Store.League(ctx, b.League)
 	if err != nil {
-		return nil, atField("league", err)
+		return nil, arena.AtField("league", err)
 	}
 	if err := takesMatches(l); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func whyNotReady(g arena.Agent, league string, now time.Time) string {
 	switch status := g.StatusAt(now); {
 	case status == arena.AgentPaused:
 		p, _ := g.PauseAt(now)
-		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, endOf(p))
+		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, p.Ending())
 	case status != arena.AgentActive:
 		return fmt.Sprintf("agent %s is %s: its endpoint has not passed a check", g.ID, status)
 	case !g.Plays(league):

@@ -18,11 +18,9 @@ type Store interface {
 }
 
 type agentStore interface {
-	CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
@@ -94,7 +92,4 @@ type Entries interface {
 type Publisher interface {
 	// Publish sends events of one match to its topic, its league's and the lobby.
 	Publish(league string, events ...arena.Event)
-	// PublishAgent sends an event of an agent outside matches to the topics of
-	// the leagues it has entered.
-	PublishAgent(leagues []string, e arena.Event)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/league"
 )
@@ -69,13 +70,35 @@ type parts struct {
 	TakeShared quota.Shared
 	SignupMode string
 	Issuer     account.Issuer
-	NewSecret  func() (secret string, hash [32]byte)
+
+	Protocols     map[string]registry.Protocol
+	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
+	CheckAgent    func(ctx context.Context, agentID string) (arena.Agent, error)
+	FullCheck     func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+
+	NewSecret func() (secret string, hash [32]byte)
 }
 
 // rows is all that the API and its services store.
 type rows interface {
 	Store
 	account.Store
+	registry.Store
+	registry.PauseStore
+}
+
+// CheckEndpoint and Check make parts of the functions that tests set.
+type (
+	endpoints func(ctx context.Context, field, raw string) (string, error)
+	checker   func(ctx context.Context, agentID string) (arena.Agent, error)
+)
+
+func (f endpoints) CheckEndpoint(ctx context.Context, field, raw string) (string, error) {
+	return f(ctx, field, raw)
+}
+
+func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error) {
+	return f(ctx, agentID)
 }
 
 // testOptions are complete but for a store that answers.
@@ -86,17 +109,19 @@ func testOptions(t testing.TB) parts {
 		s := fmt.Sprintf("secret-%d", secrets.Add(1))
 		return s, sha256.Sum256([]byte(s))
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Options: Options{
+	protocols := map[string]registry.Protocol{
+		arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
+	}
+	noCheck := func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") }
+	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
+		return arena.Conformance{}, errors.New("no store")
+	}
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Options: Options{
 		Publisher: &publisher{},
 		Stream:    says("stream"), JWKS: says("jwks"), UI: says("page"),
-		Protocols: map[string]Protocol{
-			arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
-		},
-		Speakers:      map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
-		Viewers:       func(string) int { return 3 },
-		Wake:          func() {},
-		CheckEndpoint: checkEndpoint,
-		CheckAgent:    func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") },
+		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
+		Viewers:  func(string) int { return 3 },
+		Wake:     func() {},
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
@@ -151,10 +176,7 @@ func testOptions(t testing.TB) parts {
 		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
 		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
 		ParsePack:      parsePack,
-		FullCheck: func(context.Context, arena.Agent) (arena.Conformance, error) {
-			return arena.Conformance{}, errors.New("no store")
-		},
-		Record: signRecord,
+		Record:         signRecord,
 		Card: func(m arena.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
@@ -182,6 +204,20 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
+		t.Fatal(err)
+	}
+	publisher, ok := o.Publisher.(registry.Publisher)
+	if !ok {
+		t.Fatalf("%T publishes no events of agents", o.Publisher)
+	}
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: publisher, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Agents, err = registry.New(registry.Options{
+		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
+		Entries: o.Entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return o.Options

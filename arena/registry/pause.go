@@ -54,26 +54,11 @@ func (s *Service) Resume(ctx context.Context, caller arena.Caller, id string) (a
 	return s.o.Pauses.change(ctx, id, now, func(g *arena.Agent) error {
 		ended := slices.ContainsFunc(mayEnd, func(reason arena.PauseReason) bool { _, has := g.PauseFor(reason); return has })
 		if p, paused := g.PauseAt(now); paused && !ended {
-			return arena.Errorf(arena.CodeConflict, "the agent is paused (%s): %s", p.Reason, endOf(p))
+			return arena.Errorf(arena.CodeConflict, "the agent is paused (%s): %s", p.Reason, p.Ending())
 		}
 		for _, reason := range mayEnd {
 			g.LiftPause(reason)
 		}
 		return nil
 	}, s.act(caller, now, "resume-agent", false))
-}
-
-// endOf describes how a pause ends.
-func endOf(p arena.Pause) string {
-	switch p.Reason {
-	case arena.PauseAdmin:
-		return "an admin has to resume it"
-	case arena.PauseOwner:
-		return "its owner has to resume it"
-	case arena.PauseHealth:
-		return "two health checks in a row have to succeed"
-	case arena.PauseRateLimit:
-		return "it ends at " + p.Until.UTC().Format(arena.TimeFormat)
-	}
-	return "it has to be lifted"
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
@@ -28,7 +28,7 @@ type driver interface {
 // language is one protocol as this node speaks it.
 type language struct {
 	driver driver
-	rules  api.Protocol
+	rules  registry.Protocol
 	server http.Handler // what agents of the protocol talk to; nil: they only listen
 	hangUp func()       // ends polls and sockets, which a server that shuts down would wait for, or wait for ever; may be nil
 	wait   func()       // for what still runs once nothing comes in; may be nil
@@ -56,8 +56,8 @@ func (p protocols) probers() map[string]health.Prober {
 	return probers
 }
 
-func (p protocols) rules() map[string]api.Protocol {
-	rules := make(map[string]api.Protocol, len(p))
+func (p protocols) rules() map[string]registry.Protocol {
+	rules := make(map[string]registry.Protocol, len(p))
 	for name, l := range p {
 		rules[name] = l.rules
 	}
@@ -114,7 +114,7 @@ func (s *server) speakAgora(box *mailbox.Box) (language, error) {
 	if err != nil {
 		return language{}, err
 	}
-	return language{driver: driver, rules: api.Protocol{Polls: true}, server: server, hangUp: server.Close, wait: driver.Close}, nil
+	return language{driver: driver, rules: registry.Protocol{Polls: true}, server: server, hangUp: server.Close, wait: driver.Close}, nil
 }
 
 // speakEnvelope makes the relay and the driver that plays through it.
@@ -133,7 +133,7 @@ func (s *server) speakEnvelope(key ed25519.PrivateKey) (language, error) {
 	if err != nil {
 		return language{}, err
 	}
-	return language{driver: driver, rules: api.Protocol{CheckKey: envelope.CheckKey, Polls: true}, server: s.relay, hangUp: s.relay.Close}, nil
+	return language{driver: driver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}, server: s.relay, hangUp: s.relay.Close}, nil
 }
 
 // speakAgentProtocol makes the arena's side of AgentProtocol.
@@ -146,7 +146,7 @@ func (s *server) speakAgentProtocol(key ed25519.PrivateKey, box *mailbox.Box) (l
 	if err != nil {
 		return language{}, err
 	}
-	return language{driver: s.signed.Driver(), rules: api.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, server: s.signed, hangUp: s.signed.Close}, nil
+	return language{driver: s.signed.Driver(), rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, server: s.signed, hangUp: s.signed.Close}, nil
 }
 
 // whoAmI tells an agent how the arena sees it.

@@ -306,11 +306,17 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
+	agents, err := registry.New(registry.Options{
+		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: s.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
+		Entries: entries, Checks: quotas.Check, AgentsPerOwner: limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Entries: entries, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
-		Protocols: s.protocols.rules(), Speakers: s.protocols.speakers(),
-		Viewers: s.hub.Viewers, Wake: s.wake,
-		CheckEndpoint: s.checkEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
+		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Agents: agents, Entries: entries, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Speakers: s.protocols.speakers(),
+		Viewers:  s.hub.Viewers, Wake: s.wake,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
@@ -419,10 +425,6 @@ func (s *server) ownHosts() []string {
 		return append(hosts, net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port))
 	}
 	return hosts
-}
-
-func (s *server) checkEndpoint(ctx context.Context, field, raw string) (string, error) {
-	return s.guard.CheckEndpoint(ctx, field, raw)
 }
 
 // extraRoots reads certificate authorities for development.
