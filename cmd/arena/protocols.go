@@ -82,6 +82,7 @@ func (s *server) speakOthers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.box = box
 	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (s *server) speakOthers(ctx context.Context) error {
 	return nil
 }
 
-// speakAgora makes both sides of two-party Agora.
+// speakAgora makes the driver of two-party Agora.
 func (s *server) speakAgora(box *mailbox.Box) (language, error) {
 	driver, err := agora.New(agora.Options{
 		Client: s.client, Box: box, Bases: s.store, Now: time.Now,
@@ -107,14 +108,22 @@ func (s *server) speakAgora(box *mailbox.Box) (language, error) {
 	if err != nil {
 		return language{}, err
 	}
+	return language{driver: driver, rules: registry.Protocol{Polls: true}, wait: driver.Close}, nil
+}
+
+// serveAgora makes what agents of two-party Agora talk to.
+func (s *server) serveAgora(accounts agora.Accounts, agents agora.Agents) error {
 	server, err := agora.NewServer(agora.ServerOptions{
-		Store: s.store, Box: box, PublicURL: s.url, Now: time.Now, Logger: s.log, Events: eventsLater{s}, Awake: s.awake,
-		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(w, r) }),
+		Store: s.store, Box: s.box, Accounts: accounts, Agents: agents, Reads: s.store,
+		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.streams, Awake: s.awake,
 	})
 	if err != nil {
-		return language{}, err
+		return fmt.Errorf("protocol %s: %w", arena.ProtocolAgora, err)
 	}
-	return language{driver: driver, rules: registry.Protocol{Polls: true}, server: server, hangUp: server.Close, wait: driver.Close}, nil
+	l := s.protocols[arena.ProtocolAgora]
+	l.server, l.hangUp = server, server.Close
+	s.protocols[arena.ProtocolAgora] = l
+	return nil
 }
 
 // speakEnvelope makes the relay and the driver that plays through it.

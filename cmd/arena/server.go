@@ -64,6 +64,7 @@ type server struct {
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals
 	bell      *mailbox.Bell
+	box       *mailbox.Box
 	protocols protocols
 	relay     *relay.Server
 	signed    *agentprotocol.Server
@@ -311,6 +312,9 @@ func (s *server) joinHTTP() error {
 		Entries: entries, Checks: quotas.Check, AgentsPerOwner: limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
+		return err
+	}
+	if err = s.serveAgora(accounts, agents); err != nil {
 		return err
 	}
 	s.api, err = api.New(api.Options{

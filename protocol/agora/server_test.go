@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -25,7 +24,7 @@ type front struct {
 	*agora.Server
 	t      *testing.T
 	memory *memory
-	api    *fakeAPI
+	api    *services
 
 	mu     sync.Mutex
 	ahead  time.Duration
@@ -64,9 +63,9 @@ func newFront(t *testing.T) *front {
 // newFrontOn makes a front that shares its storage with others.
 func newFrontOn(t *testing.T, m *memory) *front {
 	t.Helper()
-	f := &front{t: t, memory: m, api: &fakeAPI{t: t}}
+	f := &front{t: t, memory: m, api: &services{t: t}}
 	server, err := agora.NewServer(agora.ServerOptions{
-		Store: f.memory, Box: f.memory.box(t), API: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
+		Store: f.memory, Box: f.memory.box(t), Accounts: f.api, Agents: f.api, Reads: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
 		Awake: func(_ context.Context, id string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -80,67 +79,126 @@ func newFrontOn(t *testing.T, m *memory) *front {
 	return f
 }
 
-// fakeAPI is the arena's API, as far as the server asks it.
-type fakeAPI struct {
+// services stand in for accounts, agents and public reads.
+type services struct {
 	t    *testing.T
 	mu   sync.Mutex
-	seen []string
+	seen []string // what was asked that changes something
 	down bool
+	busy bool // the quotas are used up
 }
 
-func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	a.mu.Lock()
-	a.seen = append(a.seen, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+" "+string(body)))
-	down := a.down
-	a.mu.Unlock()
-	if r.RemoteAddr != "192.0.2.7:1234" {
-		a.t.Errorf("the API is asked in the name of %s", r.RemoteAddr)
+// Identify knows the tokens aro_1 and aro_fresh.
+func (s *services) Identify(_ context.Context, c arena.Credentials) (arena.Caller, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Address != "192.0.2.7" {
+		s.t.Errorf("a request counts for %s", c.Address)
 	}
-	refuse := func(status int, detail string) {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `{"detail":"`+detail+`","errors":[{"field":"name","message":"bad"}]}`)
+	switch {
+	case s.down:
+		return arena.Caller{}, errors.New("broken")
+	case s.busy:
+		return arena.Caller{}, arena.Errorf(arena.CodeRateLimited, "slow down")
+	case !c.Given:
+		return arena.Caller{}, nil
+	case c.Secret == "aro_1":
+		return arena.Caller{TokenID: "to_1", OwnerID: "ow_1", Scope: arena.ScopeOwner}, nil
+	case c.Secret == "aro_fresh":
+		return arena.Caller{TokenID: "to_9", OwnerID: "ow_9", Scope: arena.ScopeOwner}, nil
 	}
-	const trivia = `{"match_id":"m_1","league":"trivia","status":"running","rated":true,"round":2,"total_rounds":null,"created_at":"2026-11-21T12:00:00.000Z","seq":9,
-		"seats":[{"agent_id":"ag_a","name":"Ann","owner_id":"ow_1","points":1.5},{"agent_id":"ag_b","name":"Bob","points":0.5}]}`
-	switch path := r.URL.Path; {
-	case down:
-		refuse(500, "broken")
-	case path == "/v1/leagues":
-		_, _ = io.WriteString(w, `{"items":[{"slug":"trivia","title":"General Trivia","status":"running","format":"ladder","judge":{"kind":"exact"},"rated":true,"rounds":5,"time_limit_seconds":30,"rules":["be kind"],"drift":0},
-			{"slug":"sums","title":"Sums","status":"open","format":"swiss","judge":{"kind":"number"},"rated":false,"rounds":null,"time_limit_seconds":10,"rules":[]}]}`)
-	case path == "/v1/leagues/trivia/standings":
-		_, _ = io.WriteString(w, `{"items":[{"rank":1,"agent_id":"ag_a","name":"Ann","rating":1620.500,"rated_matches":12,"provisional":true,"wins":9,"draws":1,"losses":2,"owner_id":"ow_1"},
-			{"agent_id":"ag_b","name":"Bob","rating":1500.000}],"frozen":false}`)
-	case path == "/v1/leagues/sums/standings":
-		_, _ = io.WriteString(w, `{"items":[],"frozen":true}`)
-	case path == "/v1/matches/m_1":
-		_, _ = io.WriteString(w, trivia)
-	case path == "/v1/matches", path == "/v1/leagues/trivia/matches":
-		_, _ = io.WriteString(w, `{"items":[`+trivia+`]}`)
-	case path == "/v1/owners":
-		w.WriteHeader(201)
-		_, _ = io.WriteString(w, `{"owner_id":"ow_9","token":"aro_fresh"}`)
-	case path == "/v1/me" && r.Header.Get("Authorization") == "Bearer aro_1":
-		_, _ = io.WriteString(w, `{"scope":"owner","owner_id":"ow_1"}`)
-	case path == "/v1/me":
-		refuse(401, "no such token")
-	case path == "/v1/agents":
-		if strings.Contains(string(body), `"taken"`) {
-			refuse(409, "the owner has an agent of that name")
-			return
-		}
-		w.WriteHeader(201)
-		_, _ = io.WriteString(w, `{"agent_id":"ag_9"}`)
-	case path == "/v1/agents/ag_a", path == "/v1/agents/ag_b":
-		_, _ = io.WriteString(w, `{"owner_id":"ow_1","protocol":"agora","status":"active"}`)
-	case path == "/v1/agents/ag_x":
-		_, _ = io.WriteString(w, `{"agent_id":"ag_x","owner_id":"ow_2","protocol":"agora","status":"active"}`)
-	case path == "/v1/leagues/busy/standings":
-		refuse(429, "slow down")
+	return arena.Caller{}, arena.Errorf(arena.CodeUnauthorized, "no such token")
+}
+
+func (s *services) SignUp(_ context.Context, caller arena.Caller, in arena.SignUp) (arena.Owner, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, fmt.Sprintf("sign-up by %q: %+v", caller.OwnerID, in))
+	return arena.Owner{ID: "ow_9", Name: in.Name}, "aro_fresh", nil
+}
+
+func (s *services) Register(_ context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, fmt.Sprintf("register by %q: %+v", caller.OwnerID, in))
+	if in.Name == "taken" {
+		return arena.Agent{}, &arena.Error{Code: arena.CodeNameTaken, Message: "the owner has an agent of that name", Fields: []arena.FieldError{{Field: "name", Message: "bad"}}}
+	}
+	return arena.Agent{ID: "ag_9", OwnerID: caller.OwnerID, Protocol: in.Protocol}, nil
+}
+
+func (s *services) Own(_ context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+	g := arena.Agent{ID: id, OwnerID: "ow_1", Protocol: arena.ProtocolAgora}
+	switch id {
+	case "ag_a", "ag_b":
+	case "ag_old":
+		g.RetiredAt = time.Now()
+	case "ag_aap":
+		g.Protocol = arena.ProtocolAAP
 	default:
-		refuse(404, "there is no such thing")
+		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
+	if !caller.Owns(g.OwnerID) {
+		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
+	}
+	return g, nil
+}
+
+func (s *services) Leagues(context.Context) ([]arena.League, error) {
+	return []arena.League{
+		{Slug: "trivia", Title: "General Trivia", Status: arena.LeagueRunning, Settings: arena.Settings{
+			Format: arena.FormatLadder, Judge: arena.JudgeSpec{Kind: arena.JudgeExact}, Rated: true, Rounds: 5, TimeLimit: 30 * time.Second, Rules: []string{"be kind"},
+		}},
+		{Slug: "sums", Title: "Sums", Status: arena.LeagueFrozen, Settings: arena.Settings{
+			Format: arena.FormatSwiss, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, TimeLimit: 10 * time.Second,
+		}},
+	}, nil
+}
+
+func (s *services) League(ctx context.Context, slug string) (arena.League, error) {
+	leagues, _ := s.Leagues(ctx)
+	for _, l := range leagues {
+		if l.Slug == slug {
+			return l, nil
+		}
+	}
+	return arena.League{}, arena.Errorf(arena.CodeNotFound, "there is no league %s", slug)
+}
+
+func (s *services) Standings(_ context.Context, slug string, _ time.Time) ([]arena.Standing, error) {
+	if slug != "trivia" {
+		s.t.Errorf("the hidden table of %s was read", slug)
+	}
+	return []arena.Standing{
+		{Rank: 1, Agent: arena.Agent{ID: "ag_a", Name: "Ann"}, Rating: arena.Rating{Melo: 1_620_500, Matches: 12, Wins: 9, Draws: 1, Losses: 2}},
+		{Agent: arena.Agent{ID: "ag_b", Name: "Bob"}, Rating: arena.Rating{Melo: arena.StartRating, Matches: 30}},
+	}, nil
+}
+
+// Match returns a match two rounds ahead of what spectators may see.
+func (s *services) Match(_ context.Context, id string) (arena.Match, error) {
+	if id != "m_1" {
+		return arena.Match{}, arena.Errorf(arena.CodeNotFound, "there is no match %s", id)
+	}
+	return arena.Match{
+		ID: "m_1", League: "trivia", Status: arena.MatchRunning, Settings: arena.Settings{Rated: true}, Round: 4,
+		CreatedAt: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		Seats:     []arena.Seat{{AgentID: "ag_a", Name: "Ann", Points: 3500}, {AgentID: "ag_b", Name: "Bob", Points: 500}},
+	}, nil
+}
+
+func (s *services) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error) {
+	m, err := s.Match(ctx, "m_1")
+	if p.Limit < 1 || f.League == "sums" || len(f.Statuses) == 1 && f.Statuses[0] != arena.MatchRunning {
+		return nil, "", err
+	}
+	return []arena.Match{m}, "", err
+}
+
+func (s *services) Shown(_ context.Context, m arena.Match) (arena.Match, error) {
+	m.Round -= 2
+	m.Seats[0].Points -= 2000
+	return m, nil
 }
 
 // answer is what came back.
