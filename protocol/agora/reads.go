@@ -65,11 +65,11 @@ func faultOf(err error) error {
 		return err
 	default:
 	}
-	text := e.Message
+	parts := []string{e.Message}
 	for _, f := range e.Fields {
-		text += "; " + f.Field + ": " + f.Message
+		parts = append(parts, f.Field+": "+f.Message)
 	}
-	return fault(text)
+	return fault(strings.Join(parts, "; "))
 }
 
 // visibleMatch returns a match as spectators may see it.
