@@ -18,7 +18,6 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/store"
 )
@@ -137,11 +136,6 @@ func (b *bench) Publish(_ string, events ...arena.Event) {
 	b.signal()
 }
 
-// PublishAgent fails the test: a pause that a match caused is in its log alone.
-func (b *bench) PublishAgent(_ []string, e arena.Event) {
-	b.t.Errorf("published outside the match: %+v", e)
-}
-
 func (b *bench) signal() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -172,10 +166,8 @@ type node struct {
 
 func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.t.Helper()
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: b.store, Publisher: b, Now: time.Now, Logger: b.log})
-	b.ok(err)
 	o := runner.Options{
-		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: pauses, Logger: b.log.With("node", name),
+		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name,
 		LeaseTTL: leaseTime,
 	}
