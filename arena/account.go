@@ -23,12 +23,46 @@ type Token struct {
 	RevokedAt  time.Time
 }
 
-// Outsider is somebody as an outside issuer of tokens knows them (OpenID
-// Connect). Issuer and Subject together are one person for ever.
-type Outsider struct {
+// Caller is who asks for something: the holder of a token, stored or of the
+// OIDC issuer. The zero Caller is anonymous.
+type Caller struct {
+	TokenID string
+	OwnerID string // "" for an admin
+	Scope   Scope
+}
+
+// Known reports whether the caller holds a good token.
+func (c Caller) Known() bool { return c.Scope != "" }
+
+// IsAdmin reports whether the caller is an admin.
+func (c Caller) IsAdmin() bool { return c.Scope == ScopeAdmin }
+
+// Owns reports whether the caller may act for the owner: it is the owner, or
+// an admin.
+func (c Caller) Owns(ownerID string) bool {
+	return c.IsAdmin() || c.Known() && c.OwnerID != "" && c.OwnerID == ownerID
+}
+
+// Credentials are what a request says of its caller.
+type Credentials struct {
+	Secret  string // a bearer token; a secret of another kind is ""
+	Given   bool   // the request has credentials, perhaps bad ones
+	Address string // IP address, or another key of the network it comes from
+}
+
+// SignUp is a new owner as they sign up.
+type SignUp struct {
+	Name    string // others may have the same
+	Email   string // "" none
+	Address string // as in Credentials
+}
+
+// Identity is a person as an OIDC issuer knows them. Issuer and Subject
+// together always name the same person.
+type Identity struct {
 	Issuer  string
 	Subject string // 1 to 255 bytes
-	Name    string // "" unknown; theirs to choose
+	Name    string // "" unknown; they choose it
 	Email   string // "" unless the issuer has verified it
 	Admin   bool
 }

@@ -48,6 +48,21 @@ type Pause struct {
 	Until  time.Time // zero: until it is lifted
 }
 
+// Ending describes for a person how the pause ends.
+func (p Pause) Ending() string {
+	switch p.Reason {
+	case PauseAdmin:
+		return "an admin has to resume it"
+	case PauseOwner:
+		return "its owner has to resume it"
+	case PauseHealth:
+		return "two health checks in a row have to succeed"
+	case PauseRateLimit:
+		return "it ends at " + p.Until.UTC().Format(TimeFormat)
+	}
+	return "it has to be lifted"
+}
+
 // Rest is why an agent is not asked in the middle of a match.
 type Rest struct {
 	Pauses  []Pause
@@ -87,6 +102,68 @@ type Health struct {
 	MaxConcurrent   int           // running seats the agent allows; at least 1
 	Failures        int           // in a row
 	Successes       int           // in a row
+}
+
+// Registration is an agent as its owner registers it.
+type Registration struct {
+	Name        string
+	Protocol    string
+	Endpoint    string // "" when it only polls
+	PublicKey   string
+	Version     string
+	Description string
+	Leagues     []string // slugs of leagues to enter
+}
+
+// AgentUpdate is a change of an agent by its owner. Nil members stay as they
+// are.
+type AgentUpdate struct {
+	Name, Endpoint, Version, Description *string
+}
+
+// NotRetired returns a conflict if the agent is retired.
+func (a Agent) NotRetired() error {
+	if a.RetiredAt.IsZero() {
+		return nil
+	}
+	return Errorf(CodeConflict, "agent %s is retired", a.ID)
+}
+
+// HealthStep is what follows from one health check of an agent.
+type HealthStep struct {
+	Health Health // with Failures and Successes counted
+	Pause  bool   // the health pause begins
+	Resume bool   // it ends
+	Passed bool   // a pending agent has passed its first check
+}
+
+// Apply changes the agent by the step, at the instant for which the step was
+// decided. Pauses whose time is over end too.
+func (s HealthStep) Apply(a *Agent, now time.Time) {
+	a.Health = s.Health
+	if s.Passed {
+		a.PassedAt = now
+	}
+	if s.Pause {
+		a.SetPause(Pause{Reason: PauseHealth, Since: now})
+	}
+	if s.Resume {
+		a.LiftPause(PauseHealth)
+	}
+	for _, p := range slices.Clone(a.Pauses) {
+		if !p.Until.IsZero() && !now.Before(p.Until) {
+			a.LiftPause(p.Reason)
+		}
+	}
+}
+
+// HealthCheck is a health check that has been made.
+type HealthCheck struct {
+	Agent Agent // as it was checked
+	OK    bool
+	// Step decides what follows from the check for the agent as it is stored. It
+	// may run more than once.
+	Step func(stored Agent) HealthStep
 }
 
 // Probe is the outcome of a health check of an agent, to be stored.
@@ -129,6 +206,15 @@ func (a Agent) StatusAt(now time.Time) AgentStatus {
 	default:
 		return AgentActive
 	}
+}
+
+// PauseFor returns the agent's pause with this reason.
+func (a Agent) PauseFor(reason PauseReason) (Pause, bool) {
+	i := slices.IndexFunc(a.Pauses, func(p Pause) bool { return p.Reason == reason })
+	if i < 0 {
+		return Pause{}, false
+	}
+	return a.Pauses[i], true
 }
 
 // Plays reports whether the agent's health lists the league among its

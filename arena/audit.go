@@ -2,10 +2,11 @@ package arena
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
-// AuditEntry is one act of an admin or owner: who did what to what.
+// AuditEntry is one act of an admin or owner.
 type AuditEntry struct {
 	ID     string
 	At     time.Time
@@ -16,3 +17,30 @@ type AuditEntry struct {
 	Before json.RawMessage
 	After  json.RawMessage
 }
+
+// Audit returns an entry about an act of the caller. before and after are
+// encoded as JSON; nil leaves them out. Nothing in them may be secret.
+func (c Caller) Audit(at time.Time, action, target string, before, after any) (AuditEntry, error) {
+	e := AuditEntry{At: at, Actor: string(ScopeAdmin), Token: c.TokenID, Action: action, Target: target}
+	if c.OwnerID != "" {
+		e.Actor = c.OwnerID
+	}
+	for _, side := range []struct {
+		from any
+		to   *json.RawMessage
+	}{{before, &e.Before}, {after, &e.After}} {
+		if side.from == nil {
+			continue
+		}
+		raw, err := json.Marshal(side.from)
+		if err != nil {
+			return AuditEntry{}, fmt.Errorf("encode the audit entry %s: %w", action, err)
+		}
+		*side.to = raw
+	}
+	return e, nil
+}
+
+// AgentAudit returns the audit entry about a change of an agent, which is
+// stored with it. It may run more than once.
+type AgentAudit func(before, after Agent) (AuditEntry, error)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code is the stable word for a kind of failure. It is part of the public
@@ -43,6 +44,9 @@ type Error struct {
 	Message string
 	Fields  []FieldError // what is wrong where, for CodeInvalid and its kin
 	Err     error
+
+	// RetryAfter is when the caller may try again, for CodeRateLimited.
+	RetryAfter time.Duration
 }
 
 // FieldError names one bad input: the path of the field ("judge.kind",
@@ -85,6 +89,21 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{
 		Code: CodeInvalid, Message: "the request breaks a rule",
 		Fields: []FieldError{{Field: field, Message: fmt.Sprintf(format, args...)}},
+	}
+}
+
+// AtField turns a refusal into a CodeInvalid error about one field. Failures
+// that are not the caller's stay as they are.
+func AtField(field string, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code {
+	case CodeEventRefused, CodeRoundClosed, CodeForgedIdentity, CodeLeaseLost, CodeUnavailable, CodeInternal:
+		return err
+	default:
+		return Invalid(field, "%s", e.Message)
 	}
 }
 

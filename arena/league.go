@@ -1,6 +1,9 @@
 package arena
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -164,6 +167,22 @@ type EntryRules struct {
 	MinRating      Melo     `json:"min_rating,omitempty"`       // in this league; 0: no limit
 	MaxRating      Melo     `json:"max_rating,omitempty"`       // 0: no limit
 	MinMatches     int      `json:"min_matches,omitempty"`      // rated matches in any league
+}
+
+// HashPassword returns the stored form of a league's password: salt, colon,
+// hash. It opens one league and no account.
+func HashPassword(salt, password string) string {
+	sum := sha256.Sum256([]byte(salt + ":" + password))
+	return salt + ":" + hex.EncodeToString(sum[:])
+}
+
+// Admits reports whether the password is the league's, or it has none.
+func (r EntryRules) Admits(password string) bool {
+	if r.PasswordHash == "" {
+		return true
+	}
+	salt, _, _ := strings.Cut(r.PasswordHash, ":")
+	return subtle.ConstantTimeCompare([]byte(r.PasswordHash), []byte(HashPassword(salt, password))) == 1
 }
 
 // League is a standing competition with one task source, judge and format.

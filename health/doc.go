@@ -5,7 +5,8 @@
 // successes resume, the first success lets a new agent play), and the sweep,
 // the actor that applies it: every agent once, spread over a while, nothing
 // counted when it is the arena that is cut off. It leaves the wire to the
-// drivers, the schedule to arena/server, rows to store, and fan-out to stream.
+// drivers, the schedule to arena/server, and pauses, rows and events to
+// arena/registry, which it calls through an interface.
 //
 // What it never does: touch a rating, a running match, or a pause that an
 // owner or an admin set.

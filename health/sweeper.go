@@ -20,9 +20,14 @@ type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	// DueForProbe gives every agent that is not retired.
 	DueForProbe(ctx context.Context) ([]arena.Agent, error)
-	// RecordProbes stores what was found of different agents, and counts the
-	// day's uptime. What comes back stands in the order of probes.
-	RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error)
+}
+
+// Recorder stores what health checks of different agents found and what
+// follows from it, and publishes the pauses that began or ended. The results
+// are in the order of checks; conflict: the agent was retired, or moved, while
+// it was checked, and the result is of no use.
+type Recorder interface {
+	RecordChecks(ctx context.Context, at time.Time, checks []arena.HealthCheck) ([]arena.Probed, error)
 }
 
 // Prober asks one agent for its health, in its protocol. It fills what it
@@ -31,18 +36,12 @@ type Prober interface {
 	Probe(ctx context.Context, a arena.Agent) arena.Health
 }
 
-// Publisher tells the spectators of leagues, and of the lobby, what has been
-// committed. The event has no seq and no match.
-type Publisher interface {
-	PublishAgent(leagues []string, e arena.Event)
-}
-
 // Options are the parts and limits of a Sweeper. All but the limits are
 // needed.
 type Options struct {
-	Store     Store
-	Probers   map[string]Prober // by protocol
-	Publisher Publisher
+	Store    Store
+	Recorder Recorder
+	Probers  map[string]Prober // by protocol
 	// Canary reports whether the arena itself is connected: nil when it is. It is
 	// asked only when most probes of a sweep fail (threat F7).
 	Canary  func(ctx context.Context) error
@@ -82,14 +81,10 @@ const (
 	recordedAtOnce = 256
 )
 
-// errChanged means that the agent was retired, or moved, while it was probed:
-// the result is of no use.
-var errChanged = errors.New("the agent changed while it was probed")
-
 // New makes a Sweeper.
 func New(o Options) (*Sweeper, error) {
 	switch {
-	case o.Store == nil || len(o.Probers) == 0 || o.Publisher == nil || o.Canary == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
+	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.Canary == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
 		return nil, errors.New("health: a part is missing")
 	case o.Workers < 0 || o.Spread < 0:
 		return nil, errors.New("health: workers and spread cannot be negative")
@@ -210,7 +205,7 @@ func (s *Sweeper) recordAll(ctx context.Context, agents []arena.Agent, found []a
 		}
 		for _, d := range recorded {
 			switch {
-			case errors.Is(d.Err, errChanged):
+			case arena.CodeOf(d.Err) == arena.CodeConflict: // it changed while it was checked
 			case d.Err != nil:
 				errs = append(errs, d.Err)
 			default:
@@ -226,7 +221,8 @@ func (r *Report) count(before, after arena.Agent) {
 		r.Passed++
 	}
 	for _, reason := range arena.PauseReasons() {
-		switch was, is := hasPause(before, reason), hasPause(after, reason); {
+		_, was := before.PauseFor(reason)
+		switch _, is := after.PauseFor(reason); {
 		case is && !was:
 			r.Paused++
 		case was && !is:
@@ -255,41 +251,20 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, context.Cause(ctx))
 	}
 	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found})
-	switch {
-	case err != nil:
+	if err != nil {
 		return arena.Agent{}, err
-	case errors.Is(recorded[0].Err, errChanged):
-		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the agent changed while it was checked: check it again")
 	}
 	return recorded[0].After, recorded[0].Err
 }
 
-// record applies the policy to agents as they are now stored, and publishes
-// the pauses that began and ended.
+// record applies the policy to the agents as they are now stored.
 func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health) ([]arena.Probed, error) {
 	now := s.o.Now()
-	probes := make([]arena.Probe, len(agents))
-	for i, probed := range agents {
-		probes[i] = arena.Probe{AgentID: probed.ID, OK: found[i].OK, Apply: func(a *arena.Agent) error {
-			if !a.RetiredAt.IsZero() || a.Endpoint != probed.Endpoint || a.PublicKey != probed.PublicKey {
-				return errChanged
-			}
-			Next(*a, found[i], now).Apply(a, now)
-			liftExpired(a, now)
-			return nil
+	checks := make([]arena.HealthCheck, len(agents))
+	for i, checked := range agents {
+		checks[i] = arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
+			return Next(stored, found[i], now)
 		}}
 	}
-	recorded, err := s.o.Store.RecordProbes(ctx, now, probes)
-	if err != nil {
-		return nil, fmt.Errorf("record checks of %d agents: %w", len(agents), err)
-	}
-	for i := range recorded {
-		d := &recorded[i]
-		if d.Err != nil {
-			d.Err = fmt.Errorf("record check of agent %s: %w", probes[i].AgentID, d.Err)
-		} else {
-			d.Err = s.publish(d.Before, d.After, now)
-		}
-	}
-	return recorded, nil
+	return s.o.Recorder.RecordChecks(ctx, now, checks)
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/health"
 )
 
@@ -47,14 +48,18 @@ func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent
 	for _, a := range agents {
 		b.agents[a.ID] = a
 	}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: b, Publisher: b, Now: time.Now, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.options = health.Options{
-		Store: b, Probers: map[string]health.Prober{"aap": b}, Publisher: b, Canary: func(context.Context) error { return b.canary },
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: time.Now, Rand: rand.New(rand.NewPCG(1, 2)),
+		Store: b, Probers: map[string]health.Prober{"aap": b}, Recorder: pauses, Canary: func(context.Context) error { return b.canary },
+		Logger: log, Now: time.Now, Rand: rand.New(rand.NewPCG(1, 2)),
 	}
 	if change != nil {
 		change(&b.options)
 	}
-	var err error
 	if b.Sweeper, err = health.New(b.options); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +74,10 @@ func (b *bundle) Agent(_ context.Context, id string) (arena.Agent, error) {
 		return a, arena.Errorf(arena.CodeNotFound, "no agent %s", id)
 	}
 	return a, nil
+}
+
+func (b *bundle) UpdateAgent(context.Context, string, func(*arena.Agent) error, ...arena.AgentAudit) (before, after arena.Agent, err error) {
+	return before, after, errors.New("health checks are recorded together")
 }
 
 func (b *bundle) DueForProbe(context.Context) ([]arena.Agent, error) {
@@ -428,7 +437,7 @@ func TestNew_refuses(t *testing.T) {
 	complete := newBundle(t, nil).options
 	for name, change := range map[string]func(*health.Options){
 		"store": func(o *health.Options) { o.Store = nil }, "probers": func(o *health.Options) { o.Probers = nil },
-		"publisher": func(o *health.Options) { o.Publisher = nil }, "canary": func(o *health.Options) { o.Canary = nil },
+		"recorder": func(o *health.Options) { o.Recorder = nil }, "canary": func(o *health.Options) { o.Canary = nil },
 		"logger": func(o *health.Options) { o.Logger = nil }, "clock": func(o *health.Options) { o.Now = nil },
 		"random": func(o *health.Options) { o.Rand = nil }, "workers": func(o *health.Options) { o.Workers = -1 },
 		"spread": func(o *health.Options) { o.Spread = -1 },

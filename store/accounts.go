@@ -10,14 +10,17 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// CreateOwner stores an owner and their first token. Owners are told apart by
-// their ids: two may have one name.
-func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
+// CreateOwner stores an owner and their first token with the audit entries
+// about it. Only their ids tell owners apart: two may have one name.
+func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *transaction) error {
 		if err := insertOwner(ctx, tx, o); err != nil {
 			return err
 		}
-		return insertToken(ctx, tx, t)
+		if err := insertToken(ctx, tx, t); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create owner %s", o.ID)
 }
@@ -66,9 +69,14 @@ func insertOwner(ctx context.Context, tx *transaction, o arena.Owner) error {
 	return err
 }
 
-// CreateToken stores a token.
-func (s *Store) CreateToken(ctx context.Context, t arena.Token) error {
-	err := s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error { return insertToken(ctx, tx, t) })
+// CreateToken stores a token with the audit entries about it.
+func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error {
+	err := s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error {
+		if err := insertToken(ctx, tx, t); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
+	})
 	return s.wrap(err, "create token %s", t.ID)
 }
 
@@ -105,16 +113,20 @@ func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
 	return ts, s.wrap(err, "read admin tokens")
 }
 
-// RevokeToken ends a token; ownerID is "" for an admin token. not_found: it
-// is another's, unknown, or revoked already.
-func (s *Store) RevokeToken(ctx context.Context, ownerID, id string) error {
+// RevokeToken ends a token and stores the audit entries about it; ownerID is
+// "" for an admin token. not_found: it is another's, unknown, or revoked
+// already.
+func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, id, func(ctx context.Context, tx *transaction) error {
 		n, err := exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
 			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, ms(s.now()), id, ownerID)
 		if err == nil && n == 0 {
 			return notFound("token", id)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "revoke token %s", id)
 }

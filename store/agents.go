@@ -74,10 +74,11 @@ func (i pausesInto) Scan(src any) error {
 	return nil
 }
 
-// CreateAgent stores an agent and enters it into a.Leagues. name_taken: its
-// owner has another agent of that name, in whatever case, that is not
-// retired. not_found: the owner or a league does not exist.
-func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
+// CreateAgent stores an agent, enters it into a.Leagues and stores the audit
+// entries about it. name_taken: its owner has another agent of that name, in
+// whatever case, that is not retired. not_found: the owner or a league does
+// not exist.
+func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, a.ID, func(ctx context.Context, tx *transaction) error {
 		columns, err := agentColumns(a)
 		if err != nil {
@@ -99,7 +100,7 @@ func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
 				return err
 			}
 		}
-		return nil
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create agent %s", a.ID)
 }
@@ -219,11 +220,23 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 // and comes back. What is written: name, endpoint, public key and when it
 // was proved, version, description, pauses, health, passed_at, retired_at. Declaring another
 // version, or a first one, starts the new version's count in every league; retiring withdraws
-// the agent from its leagues. before and after are as stored.
-func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+// the agent from its leagues. before and after are as stored. The audit entries
+// that audit returns about the change are stored with it.
+func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
-		before, after, err = s.updateAgent(ctx, tx, id, apply)
-		return err
+		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
+			return err
+		}
+		for _, entry := range audit {
+			e, err := entry(before, after)
+			if err != nil {
+				return err
+			}
+			if err := insertAudit(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return before, after, s.wrap(err, "update agent %s", id)
 }

@@ -1,24 +1,34 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
 	"github.com/agora-arena/arena/arena"
 )
 
-// Audit appends an entry to the audit log. Entries never change.
+// Audit appends an entry to the audit log. Entries never change. An entry
+// about a change of rows is stored by the method that changes them.
 func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
-	if e.ID == "" {
-		e.ID = arena.NewID(arena.AuditPrefix, e.At)
-	}
+	e.ID = cmp.Or(e.ID, arena.NewID(arena.AuditPrefix, e.At))
 	err := s.write(ctx, e.ID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO audit (id, at, actor, token, action, target, before, after)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, e.ID, ms(e.At), e.Actor, e.Token, e.Action, e.Target,
-			storable(string(e.Before)), storable(string(e.After)))
-		return err
+		return insertAudit(ctx, tx, e)
 	})
 	return s.wrap(err, "audit %s", e.Action)
+}
+
+// insertAudit stores entries together with what they record.
+func insertAudit(ctx context.Context, tx *transaction, entries ...arena.AuditEntry) error {
+	for _, e := range entries {
+		_, err := exec(ctx, tx, `INSERT INTO audit (id, at, actor, token, action, target, before, after)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, cmp.Or(e.ID, arena.NewID(arena.AuditPrefix, e.At)), ms(e.At), e.Actor, e.Token, e.Action, e.Target,
+			storable(string(e.Before)), storable(string(e.After)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AuditLog lists the entries, newest first.

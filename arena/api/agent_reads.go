@@ -9,57 +9,6 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 )
 
-type listAgentsInput struct {
-	PageParams
-	Owner   string `query:"owner" maxLength:"64" doc:"Only this owner's; me for the caller's own."`
-	League  string `query:"league" maxLength:"40" doc:"Only those that have entered it."`
-	Query   string `query:"q" maxLength:"40" doc:"Only those with this in their name, in any case."`
-	Retired bool   `query:"retired" doc:"Retired ones too."`
-}
-
-func (a *API) listAgents(ctx context.Context, in *listAgentsInput) (*output[listOf[agentView]], error) {
-	f := arena.AgentFilter{OwnerID: in.Owner, League: in.League, Query: in.Query, Retired: in.Retired}
-	if in.Owner == "me" {
-		who := callerOf(ctx)
-		if !who.known {
-			return nil, unauthorized()
-		}
-		if who.token.OwnerID == "" {
-			return nil, arena.Invalid("owner", "an admin owns no agents")
-		}
-		f.OwnerID = who.token.OwnerID
-	}
-	agents, next, err := a.Store.Agents(ctx, f, in.page())
-	if err != nil {
-		return nil, err
-	}
-	views, err := a.agentViews(ctx, agents)
-	if err != nil {
-		return nil, err
-	}
-	return answerList(views, next)
-}
-
-func (a *API) getAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {
-	g, err := a.Store.Agent(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out, err := a.oneAgent(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	if out.Body.Outcomes, err = a.Store.AgentCauses(ctx, g.ID); err != nil {
-		return nil, err
-	}
-	dodges, err := a.Store.Dodges(ctx, "", []string{g.ID})
-	if err != nil {
-		return nil, err
-	}
-	out.Body.Dodges = dodgeViews(dodges, a.now())
-	return out, nil
-}
-
 // dodgeViews shows the dodge ledger of one agent (threat F5).
 func dodgeViews(dodges []arena.Dodge, now time.Time) []dodgeView {
 	var views []dodgeView
@@ -120,7 +69,7 @@ func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*out
 			Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 			LastRatedAt: optionalTime(r.LastRatedAt), History: []ratingPointView{},
 		}
-		ranks, err := a.ranksOf(ctx, r.League)
+		ranks, err := a.agents.views.ranksOf(ctx, r.League)
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +183,7 @@ type receiptView struct {
 // listDeliveries is for the agent's owner and admins: it shows what the agent
 // was sent and how it failed.
 func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
-	g, err := a.ownAgent(ctx, in.ID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

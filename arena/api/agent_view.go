@@ -68,17 +68,36 @@ type agentRatingView struct {
 	Losses       int        `json:"losses"`
 }
 
-// agentViews shows agents to the caller, with ratings and ranks.
-func (a *API) agentViews(ctx context.Context, agents []arena.Agent) ([]agentView, error) {
+// agentViews makes agentViews of agents, as the caller may see them.
+type agentViews struct {
+	rows   viewReads
+	agents Agents
+	clock  func() time.Time
+	ranks  rankCache
+}
+
+// viewReads are the rows that agentViews read.
+type viewReads interface {
+	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
+	Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error)
+	League(ctx context.Context, slug string) (arena.League, error)
+	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
+}
+
+// now is the clock in the form that is stored.
+func (v *agentViews) now() time.Time { return v.clock().UTC().Truncate(time.Millisecond) }
+
+// of returns agents with their ratings and ranks.
+func (v *agentViews) of(ctx context.Context, agents []arena.Agent) ([]agentView, error) {
 	ids := make([]string, len(agents))
 	for i, g := range agents {
 		ids[i] = g.ID
 	}
-	ratings, err := a.Store.AgentRatings(ctx, ids)
+	ratings, err := v.rows.AgentRatings(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	conformance, err := a.Store.Conformances(ctx, ids)
+	conformance, err := v.rows.Conformances(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -89,28 +108,28 @@ func (a *API) agentViews(ctx context.Context, agents []arena.Agent) ([]agentView
 		}
 	}
 	for slug := range leagues {
-		if leagues[slug], err = a.ranksOf(ctx, slug); err != nil {
+		if leagues[slug], err = v.ranksOf(ctx, slug); err != nil {
 			return nil, err
 		}
 	}
 	views := make([]agentView, len(agents))
 	for i, g := range agents {
-		views[i] = a.agentView(ctx, g)
+		views[i] = v.one(ctx, g)
 		if c, ok := conformance[g.ID]; ok {
 			views[i].Conformance = viewConformance(c)
 		}
 		for _, r := range ratings[g.ID] {
-			v := ratingView(r)
-			v.Rank = leagues[r.League][g.ID]
-			views[i].Ratings[r.League] = v
+			rating := ratingView(r)
+			rating.Rank = leagues[r.League][g.ID]
+			views[i].Ratings[r.League] = rating
 		}
 	}
 	return views, nil
 }
 
-func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
-	now := a.now()
-	v := agentView{
+func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
+	now := v.now()
+	view := agentView{
 		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
 		PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Description: g.Description,
 		Status: g.StatusAt(now), Running: g.Running,
@@ -122,16 +141,13 @@ func (a *API) agentView(ctx context.Context, g arena.Agent) agentView {
 			Reason:     g.Health.Reason, Capabilities: orEmpty(g.Health.Capabilities), MaxConcurrent: max(1, g.Health.MaxConcurrent),
 		},
 	}
-	if p, paused := g.PauseAt(now); paused && v.Status == arena.AgentPaused {
-		v.Pause = &pauseView{Reason: p.Reason, Since: jsonTime(p.Since), Until: optionalTime(p.Until)}
+	if p, paused := g.PauseAt(now); paused && view.Status == arena.AgentPaused {
+		view.Pause = &pauseView{Reason: p.Reason, Since: jsonTime(p.Since), Until: optionalTime(p.Until)}
 	}
-	if callerOf(ctx).owns(g.OwnerID) {
-		v.Endpoint, v.Health.Detail = g.Endpoint, g.Health.Detail
-		if a.keyed(g) && g.KeyProvedAt.IsZero() {
-			v.Challenge = g.KeyChallenge(a.PublicURL)
-		}
+	if callerOf(ctx).Owns(g.OwnerID) {
+		view.Endpoint, view.Health.Detail, view.Challenge = g.Endpoint, g.Health.Detail, v.agents.KeyChallenge(g)
 	}
-	return v
+	return view
 }
 
 func ratingView(r arena.Rating) agentRatingView {
@@ -141,9 +157,9 @@ func ratingView(r arena.Rating) agentRatingView {
 	}
 }
 
-// oneAgent shows one agent.
-func (a *API) oneAgent(ctx context.Context, g arena.Agent) (*output[agentView], error) {
-	views, err := a.agentViews(ctx, []arena.Agent{g})
+// answer answers with one agent.
+func (v *agentViews) answer(ctx context.Context, g arena.Agent) (*output[agentView], error) {
+	views, err := v.of(ctx, []arena.Agent{g})
 	if err != nil {
 		return nil, err
 	}
@@ -165,23 +181,23 @@ type cachedRanks struct {
 
 const ranksFor = 3 * time.Second
 
-// ranksOf gives the ranks of a league's ranked agents; none while its table
+// ranksOf returns the ranks of a league's ranked agents; none while its table
 // is frozen.
-func (a *API) ranksOf(ctx context.Context, slug string) (map[string]int, error) {
-	now := a.now()
-	a.ranks.mu.Lock()
-	cached, ok := a.ranks.leagues[slug]
-	a.ranks.mu.Unlock()
+func (v *agentViews) ranksOf(ctx context.Context, slug string) (map[string]int, error) {
+	now := v.now()
+	v.ranks.mu.Lock()
+	cached, ok := v.ranks.leagues[slug]
+	v.ranks.mu.Unlock()
 	if ok && now.Before(cached.until) {
 		return cached.ranks, nil
 	}
-	l, err := a.Store.League(ctx, slug)
+	l, err := v.rows.League(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
 	ranks := map[string]int{}
 	if l.Status != arena.LeagueFrozen {
-		standings, err := a.Store.Standings(ctx, slug, now)
+		standings, err := v.rows.Standings(ctx, slug, now)
 		if err != nil {
 			return nil, err
 		}
@@ -191,12 +207,12 @@ func (a *API) ranksOf(ctx context.Context, slug string) (map[string]int, error) 
 			}
 		}
 	}
-	a.ranks.mu.Lock()
-	defer a.ranks.mu.Unlock()
-	if a.ranks.leagues == nil {
-		a.ranks.leagues = map[string]cachedRanks{}
+	v.ranks.mu.Lock()
+	defer v.ranks.mu.Unlock()
+	if v.ranks.leagues == nil {
+		v.ranks.leagues = map[string]cachedRanks{}
 	}
-	a.ranks.leagues[slug] = cachedRanks{until: now.Add(ranksFor), ranks: ranks}
+	v.ranks.leagues[slug] = cachedRanks{until: now.Add(ranksFor), ranks: ranks}
 	return ranks, nil
 }
 
@@ -212,3 +228,10 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // sortedKeys gives the keys of a map in order, for stable answers.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func orElse[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

@@ -3,17 +3,45 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
 
-// checkTimeout bounds the endpoint test of a request: the probe's own limit
-// of 5 s and what storing it takes.
-const checkTimeout = 6 * time.Second
+const checkPath = "/v1/agents/{id}/check"
+
+// Agents is the service for agents.
+type Agents interface {
+	Own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
+	Register(ctx context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error)
+	Update(ctx context.Context, caller arena.Caller, id string, in arena.AgentUpdate) (arena.Agent, error)
+	Retire(ctx context.Context, caller arena.Caller, id string) error
+	Check(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
+	FullCheck(ctx context.Context, caller arena.Caller, id string) (arena.Agent, arena.Conformance, error)
+	VerifyKey(ctx context.Context, caller arena.Caller, id, signature string) (arena.Agent, error)
+	KeyChallenge(g arena.Agent) string
+	Pause(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
+	Resume(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
+}
+
+// agentReads are the rows that agentHandlers read.
+type agentReads interface {
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
+	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
+	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+}
+
+// agentHandlers serve the routes that register, change and show agents.
+type agentHandlers struct {
+	agents Agents
+	rows   agentReads
+	views  *agentViews
+}
+
+// agents mounts one of the agentHandlers.
+func agents[I, O any](h func(*agentHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *agentHandlers { return a.agents }, h)
+}
 
 type createAgentInput struct {
 	Body struct {
@@ -27,116 +55,72 @@ type createAgentInput struct {
 	} `nameHint:"CreateAgentBody"`
 }
 
-func (a *API) createAgent(ctx context.Context, in *createAgentInput) (*output[agentView], error) {
+func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*output[agentView], error) {
 	b := &in.Body
-	if err := checkAgentTexts(b.Name, b.Version, b.Description); err != nil {
-		return nil, err
-	}
-	if err := checkLine("public_key", b.PublicKey); err != nil {
-		return nil, err
-	}
-	spoken, publicKey, err := a.spoken(b.Protocol, b.Endpoint, b.PublicKey)
+	g, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
+		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
+		Version: b.Version, Description: b.Description, Leagues: b.Leagues,
+	})
+	return h.show(ctx, g, err)
+}
+
+// show answers with an agent that an operation returned.
+func (h *agentHandlers) show(ctx context.Context, g arena.Agent, err error) (*output[agentView], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.limitChecks(ctx); err != nil {
-		return nil, err
-	}
-	owner := callerOf(ctx).token.OwnerID
-	if err := a.roomForAgent(ctx, owner); err != nil {
-		return nil, err
-	}
-	endpoint := b.Endpoint
-	if endpoint != "" {
-		if endpoint, err = a.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
-			return nil, err
+	return h.views.answer(ctx, g)
+}
+
+type listAgentsInput struct {
+	PageParams
+	Owner   string `query:"owner" maxLength:"64" doc:"Only this owner's; me for the caller's own."`
+	League  string `query:"league" maxLength:"40" doc:"Only those that have entered it."`
+	Query   string `query:"q" maxLength:"40" doc:"Only those with this in their name, in any case."`
+	Retired bool   `query:"retired" doc:"Retired ones too."`
+}
+
+func (h *agentHandlers) list(ctx context.Context, in *listAgentsInput) (*output[listOf[agentView]], error) {
+	f := arena.AgentFilter{OwnerID: in.Owner, League: in.League, Query: in.Query, Retired: in.Retired}
+	if in.Owner == "me" {
+		caller := callerOf(ctx)
+		if !caller.Known() {
+			return nil, arena.Errorf(arena.CodeUnauthorized, "this needs a token")
 		}
-	}
-	now := a.now()
-	agent := arena.Agent{
-		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: owner, Name: b.Name, Protocol: spoken,
-		Endpoint: endpoint, PublicKey: publicKey, Version: b.Version, Description: b.Description,
-		Leagues: b.Leagues, CreatedAt: now,
-	}
-	for i, slug := range b.Leagues {
-		if err := a.mayEnter(ctx, slug, agent, ""); err != nil {
-			return nil, atField(fmt.Sprintf("leagues[%d]", i), err)
+		if caller.OwnerID == "" {
+			return nil, arena.Invalid("owner", "an admin owns no agents")
 		}
+		f.OwnerID = caller.OwnerID
 	}
-	if err := a.Store.CreateAgent(ctx, agent); err != nil {
-		return nil, err
-	}
-	did(ctx, agent.ID, nil, auditedAgent(agent))
-	checked, err := a.checkNow(ctx, agent.ID)
+	found, next, err := h.rows.Agents(ctx, f, in.page())
 	if err != nil {
-		// It is registered; the sweep will check it again.
-		a.Logger.WarnContext(ctx, "first check failed", "agent_id", agent.ID, "error", err)
-		if checked, err = a.Store.Agent(context.WithoutCancel(ctx), agent.ID); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
-	return a.oneAgent(ctx, checked)
-}
-
-// roomForAgent holds an owner to its number of agents.
-func (a *API) roomForAgent(ctx context.Context, owner string) error {
-	most := a.Limits.AgentsPerOwner
-	if most <= 0 {
-		return nil
-	}
-	for count, page := 0, (arena.Page{Limit: 100}); ; {
-		mine, next, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: owner}, page)
-		if err != nil {
-			return err
-		}
-		switch count += len(mine); {
-		case count >= most:
-			return arena.Errorf(arena.CodeConflict, "an owner may have %d agents; retire one first", most)
-		case next == "":
-			return nil
-		}
-		page.Cursor = next
-	}
-}
-
-func (a *API) checkNow(ctx context.Context, id string) (arena.Agent, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	return a.CheckAgent(ctx, id)
-}
-
-func checkAgentTexts(name, version, description string) error {
-	if err := checkLine("name", name); err != nil {
-		return err
-	}
-	if err := checkLine("version", version); err != nil {
-		return err
-	}
-	return checkText("description", description)
-}
-
-// atField makes a refusal about one field of the request.
-func atField(field string, err error) error {
-	var e *arena.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	if _, known := statusOf(e.Code); !known || e.Code == arena.CodeUnavailable {
-		return err
-	}
-	return arena.Invalid(field, "%s", e.Message)
-}
-
-// ownAgent gives an agent that the caller may act for; another's is not found.
-func (a *API) ownAgent(ctx context.Context, id string) (arena.Agent, error) {
-	g, err := a.Store.Agent(ctx, id)
+	views, err := h.views.of(ctx, found)
 	if err != nil {
-		return arena.Agent{}, err
+		return nil, err
 	}
-	if !callerOf(ctx).owns(g.OwnerID) {
-		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
+	return answerList(views, next)
+}
+
+func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView], error) {
+	g, err := h.rows.Agent(ctx, in.ID)
+	if err != nil {
+		return nil, err
 	}
-	return g, nil
+	out, err := h.views.answer(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	if out.Body.Outcomes, err = h.rows.AgentCauses(ctx, g.ID); err != nil {
+		return nil, err
+	}
+	dodges, err := h.rows.Dodges(ctx, "", []string{g.ID})
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Dodges = dodgeViews(dodges, h.views.now())
+	return out, nil
 }
 
 type updateAgentInput struct {
@@ -149,175 +133,66 @@ type updateAgentInput struct {
 	} `nameHint:"UpdateAgentBody"`
 }
 
-func (a *API) updateAgent(ctx context.Context, in *updateAgentInput) (*output[agentView], error) {
-	g, err := a.ownAgent(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*output[agentView], error) {
 	b := &in.Body
-	if err := checkAgentTexts(orElse(b.Name, ""), orElse(b.Version, ""), orElse(b.Description, "")); err != nil {
-		return nil, err
-	}
-	endpoint := orElse(b.Endpoint, g.Endpoint)
-	if b.Endpoint != nil {
-		if _, _, err := a.spoken(g.Protocol, endpoint, g.PublicKey); err != nil {
-			return nil, err
-		}
-		if err := a.limitChecks(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if b.Endpoint != nil && endpoint != "" {
-		if endpoint, err = a.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
-			return nil, err
-		}
-	}
-	before, after, err := a.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
-		if !g.RetiredAt.IsZero() {
-			return errRetired(g.ID)
-		}
-		g.Name = orElse(b.Name, g.Name)
-		g.Version = orElse(b.Version, g.Version)
-		g.Description = orElse(b.Description, g.Description)
-		if b.Endpoint != nil && endpoint != g.Endpoint {
-			g.Endpoint, g.PassedAt, g.Health = endpoint, time.Time{}, arena.Health{}
-		}
-		return nil
+	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
+		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description,
 	})
+	return h.show(ctx, g, err)
+}
+
+func (h *agentHandlers) retire(ctx context.Context, in *IDParam) (*empty, error) {
+	return &empty{}, h.agents.Retire(ctx, callerOf(ctx), in.ID)
+}
+
+type checkAgentInput struct {
+	IDParam
+	Full bool `query:"full" doc:"Run the conformance kit too, for up to a minute. Its tasks belong to no match and count nowhere."`
+}
+
+// AgentView is exported only because Huma skips unexported embedded structs.
+type AgentView = agentView
+
+// checkedView is an agent after a check.
+type checkedView struct {
+	AgentView
+	Report json.RawMessage `json:"report,omitempty" doc:"With full=true: what arena check --json prints."`
+}
+
+func (h *agentHandlers) check(ctx context.Context, in *checkAgentInput) (*output[checkedView], error) {
+	var g arena.Agent
+	var found arena.Conformance
+	var err error
+	if in.Full {
+		g, found, err = h.agents.FullCheck(ctx, callerOf(ctx), in.ID)
+	} else {
+		g, err = h.agents.Check(ctx, callerOf(ctx), in.ID)
+	}
+	view, err := h.show(ctx, g, err)
 	if err != nil {
 		return nil, err
 	}
-	did(ctx, g.ID, auditedAgent(before), auditedAgent(after))
-	if before.Endpoint != after.Endpoint {
-		if after, err = a.checkNow(ctx, g.ID); err != nil {
-			return nil, err
-		}
-	}
-	return a.oneAgent(ctx, after)
+	return answer(checkedView{AgentView: view.Body, Report: found.Report})
 }
 
-func orElse[T any](p *T, otherwise T) T {
-	if p == nil {
-		return otherwise
-	}
-	return *p
+type proveKeyInput struct {
+	IDParam
+	Body struct {
+		Signature string `json:"signature" minLength:"86" maxLength:"88" doc:"Ed25519 over the UTF-8 bytes of key_challenge, in base64 or base64url."`
+	} `nameHint:"ProveKeyBody"`
 }
 
-// auditedAgent is what an owner may change in an agent.
-func auditedAgent(g arena.Agent) map[string]string {
-	return map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
+func (h *agentHandlers) proveKey(ctx context.Context, in *proveKeyInput) (*output[agentView], error) {
+	g, err := h.agents.VerifyKey(ctx, callerOf(ctx), in.ID, in.Body.Signature)
+	return h.show(ctx, g, err)
 }
 
-func errRetired(id string) error {
-	return arena.Errorf(arena.CodeConflict, "agent %s is retired", id)
+func (h *agentHandlers) pause(ctx context.Context, in *IDParam) (*output[agentView], error) {
+	g, err := h.agents.Pause(ctx, callerOf(ctx), in.ID)
+	return h.show(ctx, g, err)
 }
 
-func (a *API) retireAgent(ctx context.Context, in *IDParam) (*empty, error) {
-	g, err := a.ownAgent(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	now := a.now()
-	_, _, err = a.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
-		if g.RetiredAt.IsZero() {
-			g.RetiredAt = now
-		}
-		return nil
-	})
-	return &empty{}, err
-}
-
-// pauseAgent adds the pause of whoever asks: an owner's ends by the owner, an
-// admin's by an admin.
-func (a *API) pauseAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {
-	if _, err := a.ownAgent(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	now, reason := a.now(), arena.PauseOwner
-	if callerOf(ctx).isAdmin() {
-		reason = arena.PauseAdmin
-	}
-	before, after, err := a.Store.UpdateAgent(ctx, in.ID, func(g *arena.Agent) error {
-		if !g.RetiredAt.IsZero() {
-			return errRetired(g.ID)
-		}
-		if !hasPause(*g, reason) {
-			g.Pauses = append(slices.Clone(g.Pauses), arena.Pause{Reason: reason, Since: now})
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if !hasPause(before, reason) {
-		err := a.announce(after, now, arena.EventAgentPaused, arena.AgentPausedBody{Name: after.Name, Reason: reason})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return a.oneAgent(ctx, after)
-}
-
-// resumeAgent lifts what the caller may lift. A pause that ends in another
-// way stays, and is the answer when nothing could be lifted.
-func (a *API) resumeAgent(ctx context.Context, in *IDParam) (*output[agentView], error) {
-	if _, err := a.ownAgent(ctx, in.ID); err != nil {
-		return nil, err
-	}
-	now, mayLift := a.now(), []arena.PauseReason{arena.PauseOwner}
-	if callerOf(ctx).isAdmin() {
-		mayLift = append(mayLift, arena.PauseAdmin)
-	}
-	before, after, err := a.Store.UpdateAgent(ctx, in.ID, func(g *arena.Agent) error {
-		if !g.RetiredAt.IsZero() {
-			return errRetired(g.ID)
-		}
-		kept := slices.DeleteFunc(slices.Clone(g.Pauses), func(p arena.Pause) bool { return slices.Contains(mayLift, p.Reason) })
-		if p, paused := g.PauseAt(now); paused && len(kept) == len(g.Pauses) {
-			return arena.Errorf(arena.CodeConflict, "the agent is paused (%s): %s", p.Reason, endOf(p))
-		}
-		g.Pauses = kept
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, reason := range mayLift {
-		if hasPause(before, reason) && !hasPause(after, reason) {
-			err := a.announce(after, now, arena.EventAgentResumed, arena.AgentResumedBody{Name: after.Name, Reason: reason})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return a.oneAgent(ctx, after)
-}
-
-func hasPause(g arena.Agent, reason arena.PauseReason) bool {
-	return slices.ContainsFunc(g.Pauses, func(p arena.Pause) bool { return p.Reason == reason })
-}
-
-// endOf says in words how a pause ends.
-func endOf(p arena.Pause) string {
-	switch p.Reason {
-	case arena.PauseAdmin:
-		return "an admin has to resume it"
-	case arena.PauseOwner:
-		return "its owner has to resume it"
-	case arena.PauseHealth:
-		return "two health checks in a row have to succeed"
-	case arena.PauseRateLimit:
-		return "it ends at " + p.Until.UTC().Format(arena.TimeFormat)
-	}
-	return "it has to be lifted"
-}
-
-// announce tells spectators about an agent's state.
-func (a *API) announce(g arena.Agent, at time.Time, t arena.EventType, body any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode event %s: %w", t, err)
-	}
-	a.Publisher.PublishAgent(g.Leagues, arena.Event{AgentID: g.ID, At: at, Type: t, Body: data})
-	return nil
+func (h *agentHandlers) resume(ctx context.Context, in *IDParam) (*output[agentView], error) {
+	g, err := h.agents.Resume(ctx, callerOf(ctx), in.ID)
+	return h.show(ctx, g, err)
 }

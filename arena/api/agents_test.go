@@ -63,8 +63,7 @@ func TestAPI_createAgent(t *testing.T) {
 // waits for the next one.
 func TestAPI_createAgent_checkFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.api.CheckAgent = testOptions(t).CheckAgent // always an error
+	w := newWorld(t, func(o *parts) { o.CheckAgent = testOptions(t).CheckAgent }) // always an error
 	r := w.do("POST", "/v1/agents", w.alice, object{"name": "steady", "endpoint": "https://steady.example"}).is(201)
 	if r.str("status") != "pending" {
 		t.Errorf("status %s", r.str("status"))

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility"
 )
@@ -24,6 +25,9 @@ type Options struct {
 	Visible   Visible
 	Votes     Votes
 	Publisher Publisher
+	Accounts  Accounts
+	Agents    Agents
+	Entries   Entries
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -34,8 +38,6 @@ type Options struct {
 	// UI answers GET of every path that is not the API's.
 	UI http.Handler
 
-	// Protocols are those in which agents may be registered, by name.
-	Protocols map[string]Protocol
 	// Speakers answer the paths of protocols in which agents talk to the arena,
 	// by the protocol's name. They check and limit for themselves, as Stream does.
 	Speakers map[string]http.Handler
@@ -45,15 +47,6 @@ type Options struct {
 	// Wake tells the runner that a match is due.
 	Wake func()
 
-	// CheckEndpoint gives the canonical form of an agent's URL, or an
-	// *arena.Error with an endpoint code about the named field.
-	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
-	// CheckAgent probes an agent's endpoint now, stores what it found and
-	// gives the agent after it. An unhealthy endpoint is not an error.
-	CheckAgent func(ctx context.Context, agentID string) (arena.Agent, error)
-	// FullCheck runs the conformance kit over an agent's endpoint, stores what it
-	// found and gives it. It keeps to the time that ctx has.
-	FullCheck func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
 	// Defaults fills the members of a league's settings that were left out.
@@ -96,13 +89,6 @@ type Options struct {
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// Card draws the picture of a match, a PNG; league is its league's title.
 	Card func(m visibility.Match, league string) ([]byte, error)
-	// NewSecret makes an owner's bearer secret and its hash.
-	NewSecret func() (secret string, hash [32]byte)
-	// Outside says whose token of an outside issuer it is; nil: none is taken.
-	// Its errors have the codes unauthorized and unavailable.
-	Outside func(ctx context.Context, token string) (arena.Outsider, error)
-	// HashSecret gives the hash under which a bearer secret is looked up.
-	HashSecret func(secret string) [32]byte
 
 	// Ready says whether this node can serve, for /readyz.
 	Ready func(ctx context.Context) error
@@ -114,21 +100,12 @@ type Options struct {
 	Events         EventLimits
 	PublicURL      string   // under which everyone reaches the arena, without a slash at the end
 	Node           string   // id of this node, for the admin status
-	SignupMode     string   // SignupOpen, SignupInvite or SignupClosed
 	SecureCookies  bool     // the public URL is https
 	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
-	Limits         Limits
-	TakeShared     TakeShared // nil: this node is alone
+	Quotas         *quota.Set
 	Now            func() time.Time
 	Logger         *slog.Logger
 }
-
-// The sign-up modes.
-const (
-	SignupOpen   = "open"
-	SignupInvite = "invite" // no one signs up by themselves
-	SignupClosed = "closed"
-)
 
 // validate names the first part that is missing.
 func (o Options) validate() error {
@@ -140,16 +117,15 @@ func (o Options) validate() error {
 		{"Visible", o.Visible == nil},
 		{"Votes", o.Votes == nil},
 		{"Publisher", o.Publisher == nil},
+		{"Accounts", o.Accounts == nil},
+		{"Agents", o.Agents == nil},
+		{"Entries", o.Entries == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
-		{"Protocols", len(o.Protocols) == 0},
 		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
 		{"Wake", o.Wake == nil},
-		{"CheckEndpoint", o.CheckEndpoint == nil},
-		{"CheckAgent", o.CheckAgent == nil},
-		{"FullCheck", o.FullCheck == nil},
 		{"Rehearse", o.Rehearse == nil},
 		{"Defaults", o.Defaults == nil},
 		{"CheckSettings", o.CheckSettings == nil},
@@ -169,12 +145,11 @@ func (o Options) validate() error {
 		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
 		{"Card", o.Card == nil},
-		{"NewSecret", o.NewSecret == nil},
-		{"HashSecret", o.HashSecret == nil},
 		{"Ready", o.Ready == nil},
 		{"Drain", o.Drain == nil},
 		{"Version", o.Version == ""},
 		{"PublicURL", o.PublicURL == ""},
+		{"Quotas", o.Quotas == nil},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},
 	}
@@ -183,22 +158,17 @@ func (o Options) validate() error {
 			return fmt.Errorf("api: option %s is missing", p.name)
 		}
 	}
-	switch o.SignupMode {
-	case SignupOpen, SignupInvite, SignupClosed:
-		return nil
-	default:
-		return fmt.Errorf("api: option SignupMode is %q, want open, invite or closed", o.SignupMode)
-	}
+	return nil
 }
 
 // API is the HTTP side of the arena. It is an http.Handler, has no goroutines
 // of its own and needs no closing.
 type API struct {
 	Options
+	accounts   *accountHandlers
+	agents     *agentHandlers
 	engine     *gin.Engine
 	huma       huma.API
-	limiters   limiters
-	ranks      rankCache
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
 	llms       llmsCache
 	highlights highlights
@@ -217,8 +187,9 @@ func New(o Options) (*API, error) {
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
 		Options:   o,
+		accounts:  &accountHandlers{o.Accounts},
+		agents:    &agentHandlers{agents: o.Agents, rows: o.Store, views: &agentViews{rows: o.Store, agents: o.Agents, clock: o.Now}},
 		engine:    gin.New(),
-		limiters:  newLimiters(o.Limits),
 		startedAt: o.Now(),
 	}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {

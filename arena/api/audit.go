@@ -50,24 +50,10 @@ func audited(op huma.Operation) bool {
 // audit keeps an act that has been done. That it cannot be kept does not undo
 // it: the failure is logged.
 func (a *API) audit(ctx context.Context, operation string, done *act) {
-	who := callerOf(ctx)
-	e := arena.AuditEntry{At: a.now(), Actor: string(arena.ScopeAdmin), Token: who.token.ID, Action: operation, Target: done.target}
-	if who.token.OwnerID != "" {
-		e.Actor = who.token.OwnerID
-	}
-	for _, side := range []struct {
-		from any
-		to   *json.RawMessage
-	}{{done.before, &e.Before}, {done.after, &e.After}} {
-		if side.from == nil {
-			continue
-		}
-		raw, err := json.Marshal(side.from)
-		if err != nil {
-			a.Logger.ErrorContext(ctx, "audit entry does not encode", "action", operation, "error", err)
-			continue
-		}
-		*side.to = raw
+	e, err := callerOf(ctx).Audit(a.now(), operation, done.target, done.before, done.after)
+	if err != nil {
+		a.Logger.ErrorContext(ctx, "audit entry does not encode", "action", operation, "error", err)
+		return
 	}
 	if err := a.Store.Audit(context.WithoutCancel(ctx), e); err != nil {
 		a.Logger.ErrorContext(ctx, "audit entry lost", "action", operation, "target", done.target, "error", err)

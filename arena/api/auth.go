@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -32,124 +30,38 @@ const (
 	actKey
 )
 
-// caller is who asks: the holder of a token, stored or of the outside issuer,
-// or nobody.
-type caller struct {
-	token arena.Token
-	known bool
-}
-
-func callerOf(ctx context.Context) caller {
-	c, _ := ctx.Value(callerKey).(caller)
+func callerOf(ctx context.Context) arena.Caller {
+	c, _ := ctx.Value(callerKey).(arena.Caller)
 	return c
 }
 
-func (c caller) isAdmin() bool { return c.known && c.token.Scope == arena.ScopeAdmin }
-
-// owns reports whether the caller may act for the owner: it is the owner, or
-// an admin.
-func (c caller) owns(ownerID string) bool {
-	return c.isAdmin() || (c.known && c.token.OwnerID != "" && c.token.OwnerID == ownerID)
-}
-
-// identify finds out who calls, holds it to its rate and checks the scope. A
-// bad token is refused on every route, public ones too, and counts against
-// the address (threat A4).
-func (a *API) identify(c *gin.Context, s scope) (caller, error) {
+// identify returns the caller of a request if the scope admits it. A bad token
+// is rejected on every route, public ones too (threat A4).
+func (a *API) identify(c *gin.Context, s scope) (arena.Caller, error) {
 	secret, given := bearer(c.GetHeader("Authorization"))
-	var who caller
-	var problem error
-	if given {
-		who, problem = a.holderOf(c.Request.Context(), secret)
+	caller, err := a.Accounts.Identify(c.Request.Context(), arena.Credentials{Secret: secret, Given: given, Address: c.ClientIP()})
+	if err != nil {
+		return arena.Caller{}, err
 	}
-	if who.known {
-		if wait, ok := a.limiters.token.take(who.token.ID, a.Now()); !ok {
-			return caller{}, tooMany(wait, "too many requests with this token")
-		}
-	} else if wait, ok := a.limiters.address.take(addressKey(c.ClientIP()), a.Now()); !ok {
-		return caller{}, tooMany(wait, "too many requests from this address")
-	}
-	if problem != nil {
-		return caller{}, problem
-	}
-	if given && !who.known {
-		// Who guesses tokens may not do so on each node anew.
-		wait, ok := a.takeShared(c.Request.Context(), "login", addressKey(c.ClientIP()), a.Limits.AddressPerMinute, time.Minute)
-		if !ok {
-			return caller{}, tooMany(wait, "too many requests from this address")
-		}
-		return caller{}, unauthorized()
-	}
-	return who, permit(who, s)
+	return caller, permit(caller, s)
 }
 
-// holderOf finds the holder of a bearer token: one of ours, else one of the
-// outside issuer. Nobody holds a bad one.
-func (a *API) holderOf(ctx context.Context, secret string) (caller, error) {
-	t, err := a.Store.TokenByHash(ctx, a.HashSecret(secret))
-	switch {
-	case err == nil:
-		return caller{token: t, known: true}, nil
-	case !errors.Is(err, &arena.Error{Code: arena.CodeNotFound}):
-		return caller{}, err
-	case a.Outside == nil || strings.Count(secret, ".") != 2:
-		return caller{}, nil
-	}
-	who, err := a.Outside(ctx, secret)
-	switch {
-	case arena.CodeOf(err) == arena.CodeUnauthorized:
-		return caller{}, nil
-	case err != nil:
-		return caller{}, err
-	}
-	t = arena.Token{ID: outsideTokenPrefix + who.Subject, Scope: arena.ScopeAdmin, Name: who.Name}
-	if !who.Admin {
-		t.Scope = arena.ScopeOwner
-		if t.OwnerID, err = a.ownerOf(ctx, who); err != nil {
-			return caller{}, err
-		}
-	}
-	return caller{token: t, known: true}, nil
-}
-
-// outsideTokenPrefix begins what stands for the id of an outside token, in
-// the audit log and where requests are counted. The subject comes after it.
-const outsideTokenPrefix = "oidc:"
-
-// ownerOf gives the owner that somebody from outside is. At first sight they
-// become one, unless nobody may.
-func (a *API) ownerOf(ctx context.Context, who arena.Outsider) (string, error) {
-	id, err := a.Store.OwnerOf(ctx, who.Issuer, who.Subject)
-	if arena.CodeOf(err) != arena.CodeNotFound {
-		return id, err
-	}
-	if a.SignupMode == SignupClosed {
-		return "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
-	}
-	now := a.now()
-	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: ownerName(who.Name), CreatedAt: now}
-	if len(who.Email) <= maxEmail {
-		o.Email = who.Email
-	}
-	return a.Store.AdoptOwner(ctx, o, who.Issuer, who.Subject)
-}
-
-// permit compares a caller with a scope.
-func permit(who caller, s scope) error {
+// permit rejects a caller that the scope does not admit.
+func permit(caller arena.Caller, s scope) error {
 	if s == scopePublic {
 		return nil
 	}
-	if !who.known {
-		return unauthorized()
+	if !caller.Known() {
+		return arena.Errorf(arena.CodeUnauthorized, "this needs a token")
 	}
 	allowed := false
 	switch s {
 	case scopeOwner:
-		allowed = who.token.Scope == arena.ScopeOwner
+		allowed = caller.Scope == arena.ScopeOwner
 	case scopeAdmin:
-		allowed = who.token.Scope == arena.ScopeAdmin
+		allowed = caller.Scope == arena.ScopeAdmin
 	case scopeOwnerOrAdmin:
-		allowed = who.token.Scope == arena.ScopeOwner || who.token.Scope == arena.ScopeAdmin
+		allowed = caller.Scope == arena.ScopeOwner || caller.Scope == arena.ScopeAdmin
 	case scopePublic, scopeElsewhere:
 	}
 	if !allowed {
@@ -158,8 +70,8 @@ func permit(who caller, s scope) error {
 	return nil
 }
 
-// bearer gives the secret of an Authorization header. given says that there
-// was a header at all: one of another scheme is a bad token.
+// bearer returns the secret of an Authorization header. given reports whether
+// there was a header at all: one of another scheme is a bad token.
 func bearer(header string) (secret string, given bool) {
 	if header == "" {
 		return "", false
@@ -169,13 +81,4 @@ func bearer(header string) (secret string, given bool) {
 		return "", true
 	}
 	return strings.TrimSpace(secret), true
-}
-
-// limitChecks holds a caller to its rate of endpoint checks: each one makes
-// the arena call a stranger.
-func (a *API) limitChecks(ctx context.Context) error {
-	if wait, ok := a.limiters.check.take(callerOf(ctx).token.ID, a.Now()); !ok {
-		return tooMany(wait, "too many endpoint checks")
-	}
-	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // Every route has a scope and is denied to the others. Threat A1.
@@ -131,9 +133,9 @@ func TestAPI_signUp(t *testing.T) {
 	if me := w.do("GET", "/v1/me", token, nil).is(200); me.str("name") != "erin" || me.str("scope") != "owner" {
 		t.Errorf("who am I: %s", me.body)
 	}
-	for mode, invited := range map[string]int{SignupOpen: 201, SignupInvite: 201, SignupClosed: 403} {
-		w := newWorld(t, func(o *Options) { o.SignupMode = mode })
-		if mode != SignupOpen {
+	for mode, invited := range map[string]int{account.SignupOpen: 201, account.SignupInvite: 201, account.SignupClosed: 403} {
+		w := newWorld(t, func(o *parts) { o.SignupMode = mode })
+		if mode != account.SignupOpen {
 			w.do("POST", "/v1/owners", "", object{"name": "frank"}).is(403)
 			w.do("POST", "/v1/owners", w.alice, object{"name": "frank"}).is(403)
 		}
@@ -154,7 +156,7 @@ func TestAPI_signUp(t *testing.T) {
 // An admin invites as many as it likes from one address.
 func TestAPI_signUp_invitations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.SignupMode, o.Limits = SignupInvite, Limits{SignUpsPerHour: 1} })
+	w := newWorld(t, func(o *parts) { o.SignupMode, o.Limits = account.SignupInvite, quota.Limits{SignUpsPerHour: 1} })
 	for _, name := range []string{"ann", "ben", "cyd"} {
 		w.do("POST", "/v1/owners", w.admin, object{"name": name}).is(201)
 	}
@@ -166,28 +168,25 @@ func TestAPI_signUp_invitations(t *testing.T) {
 func TestCaller_layers(t *testing.T) {
 	t.Parallel()
 	const agentScope arena.Scope = "agent" // of a kind that there may be one day
-	holder := func(known bool, s arena.Scope, owner string) caller {
-		return caller{known: known, token: arena.Token{Scope: s, OwnerID: owner}}
-	}
+	holder := func(s arena.Scope, owner string) arena.Caller { return arena.Caller{Scope: s, OwnerID: owner} }
 	all := []scope{scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeElsewhere, "unheard of", ""}
 	for _, tt := range []struct {
 		name          string
-		who           caller
+		who           arena.Caller
 		admin         bool
 		owns, ownerly bool // of ow_1; of what has no owner
 		let           []scope
 	}{
-		{"nobody", caller{}, false, false, false, []scope{scopePublic}},
-		{"an owner", holder(true, arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"another owner", holder(true, arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"an owner without a name", holder(true, arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"an admin", holder(true, arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin}},
-		{"an owner that is not known", holder(false, arena.ScopeOwner, "ow_1"), false, false, false, []scope{scopePublic}},
-		{"an admin that is not known", holder(false, arena.ScopeAdmin, ""), false, false, false, []scope{scopePublic}},
-		{"a token of another scope", holder(true, agentScope, "ow_3"), false, false, false, []scope{scopePublic}},
+		{"nobody", arena.Caller{}, false, false, false, []scope{scopePublic}},
+		{"an owner", holder(arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"another owner", holder(arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"an owner without a name", holder(arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
+		{"an admin", holder(arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin}},
+		{"an owner's id without a token", arena.Caller{OwnerID: "ow_1"}, false, false, false, []scope{scopePublic}},
+		{"a token of another scope", holder(agentScope, "ow_3"), false, false, false, []scope{scopePublic}},
 	} {
-		if tt.who.isAdmin() != tt.admin || tt.who.owns("ow_1") != tt.owns || tt.who.owns("") != tt.ownerly {
-			t.Errorf("%s: admin %v, owns ow_1 %v, owns what is nobody's %v", tt.name, tt.who.isAdmin(), tt.who.owns("ow_1"), tt.who.owns(""))
+		if tt.who.IsAdmin() != tt.admin || tt.who.Owns("ow_1") != tt.owns || tt.who.Owns("") != tt.ownerly {
+			t.Errorf("%s: admin %v, owns ow_1 %v, owns what is nobody's %v", tt.name, tt.who.IsAdmin(), tt.who.Owns("ow_1"), tt.who.Owns(""))
 		}
 		for _, s := range all {
 			if err := permit(tt.who, s); (err == nil) != slices.Contains(tt.let, s) {

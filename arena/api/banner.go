@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 type bannerView struct {
@@ -33,7 +34,7 @@ type setBannerInput struct {
 }
 
 func (a *API) setBanner(ctx context.Context, in *setBannerInput) (*output[bannerView], error) {
-	if err := checkLine("text", in.Body.Text); err != nil {
+	if err := plaintext.CheckLine("text", in.Body.Text); err != nil {
 		return nil, err
 	}
 	before, err := a.Store.Banner(ctx)

@@ -19,13 +19,13 @@ type challengeInput struct {
 // another one. Who is in no league, or paused, cannot be challenged.
 func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchView], error) {
 	b, now := in.Body, a.now()
-	own, err := a.ownAgent(ctx, b.AgentID)
+	own, err := a.Agents.Own(ctx, callerOf(ctx), b.AgentID)
 	if err != nil {
 		return nil, err
 	}
 	l, err := a.Store.League(ctx, b.League)
 	if err != nil {
-		return nil, atField("league", err)
+		return nil, arena.AtField("league", err)
 	}
 	if err := takesMatches(l); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchV
 	}
 	opponent, err := a.Store.Agent(ctx, b.OpponentID)
 	if err != nil {
-		return nil, atField("opponent_id", err)
+		return nil, arena.AtField("opponent_id", err)
 	}
 	for field, g := range map[string]arena.Agent{"agent_id": own, "opponent_id": opponent} {
 		if !slices.Contains(g.Leagues, l.Slug) {
@@ -75,9 +75,8 @@ func inChallenge(err error) error {
 // limitChallenges holds an owner to its share, and keeps all owners together
 // from wearing one opponent out.
 func (a *API) limitChallenges(ctx context.Context, ownerID, opponentID string) error {
-	err := a.hold(ctx, quota{"challenged", opponentID, a.limiters.challenged, a.Limits.ChallengedPerDay, day, "this agent was challenged too often"})
-	if err != nil {
+	if err := a.Quotas.Challenged.Take(ctx, opponentID); err != nil {
 		return err
 	}
-	return a.hold(ctx, quota{"challenge", ownerID, a.limiters.challenge, a.Limits.ChallengesPerDay, day, "too many challenges of this owner's agents"})
+	return a.Quotas.Challenge.Take(ctx, ownerID)
 }

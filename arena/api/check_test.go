@@ -8,7 +8,7 @@ import (
 
 func TestAPI_checkAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Limits.ChecksPerMinute = 1 + 1 + fullCheckCost })
+	w := newWorld(t, func(o *parts) { o.Limits.ChecksPerMinute = 1 + 1 + 20 })
 	w.league("quiz", nil)
 	path := "/v1/agents/" + w.agent(w.alice, "steady", "quiz") + "/check"
 	if plain := w.do("POST", path, w.alice, nil).is(200); plain.at("report") != nil || plain.str("status") != "active" {

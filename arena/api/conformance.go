@@ -75,7 +75,7 @@ func (a *API) getConformance(ctx context.Context, in *IDParam) (*output[conforma
 		return nil, fmt.Errorf("report of agent %s: %w", g.ID, err)
 	}
 	v.League, v.Checks = report.League, orEmpty(report.Checks)
-	if !callerOf(ctx).owns(g.OwnerID) {
+	if !callerOf(ctx).Owns(g.OwnerID) {
 		for i := range v.Checks {
 			v.Checks[i].Sent, v.Checks[i].Got, v.Checks[i].Cure = "", "", ""
 		}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // Threat A3: a browser adds cookies to what a stranger's page asks for. None
@@ -29,7 +31,7 @@ func TestAPI_cookiesGrantNothing(t *testing.T) {
 // taken; so is whatever carries a token, which no browser adds by itself.
 func TestAPI_crossSite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Limits = Limits{} })
+	w := newWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
 	w.league("quiz", nil)
 	id := w.do("POST", "/v1/matches", w.admin, object{
 		"league": "quiz", "agents": []string{w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")},

@@ -15,7 +15,7 @@ import (
 // route; then everyone. Rulebook, section 5; threat F1.
 func TestAPI_delayed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Card = func(m visibility.Match, _ string) ([]byte, error) { return fmt.Appendf(nil, "round %d", m.Round), nil }
 	})
 	w.league("quiz", object{"visibility": "delayed:30"})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // The rows are real. Threat A5.
 func FuzzAPI(f *testing.F) {
 	o := testOptions(f)
-	o.Logger, o.Limits = slog.New(slog.DiscardHandler), Limits{}
+	o.Logger, o.Limits = slog.New(slog.DiscardHandler), quota.Limits{}
 	s, err := store.Open(f.Context(), "sqlite:"+filepath.Join(f.TempDir(), "arena.db"), store.Options{Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		f.Fatal(err)

@@ -20,11 +20,11 @@ import (
 
 func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
-	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Limits": true, "Events": true, "TakeShared": true, "Outside": true}
+	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Events": true}
 	typ := reflect.TypeFor[Options]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
-		o := testOptions(t)
+		o := testOptions(t).build(t)
 		reflect.ValueOf(&o).Elem().Field(i).SetZero()
 		_, err := New(o)
 		if optional[name] {
@@ -37,7 +37,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 			t.Errorf("without %s: %v, want an error that names it", name, err)
 		}
 	}
-	o := testOptions(t)
+	o := testOptions(t).build(t)
 	o.TrustedProxies = []string{"proxy.local"}
 	if _, err := New(o); err == nil {
 		t.Error("a trusted proxy that is no address was taken")
@@ -176,7 +176,7 @@ func (l *lockedBuffer) take() string {
 func TestAPI_log(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
-	w := newWorld(t, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	w := newWorld(t, func(o *parts) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	log.take()
 	w.do("GET", "/v1/agents/ag_private?x=hunter2", w.alice, nil, "X-Request-Id", "r1")
 	line := log.take()
@@ -192,7 +192,7 @@ func TestAPI_log(t *testing.T) {
 func TestAPI_recoverPanic(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		o.CheckEndpoint = func(context.Context, string, string) (string, error) { panic("the sky falls") }
 	})
@@ -207,7 +207,7 @@ func TestAPI_recoverPanic(t *testing.T) {
 
 func TestAPI_notReady(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Ready = func(context.Context) error { return errors.New("disk of 10.1.2.3 is gone") }
 	})
 	r := w.do("GET", "/readyz", "", nil).is(503)
@@ -244,7 +244,7 @@ func TestAPI_bodyThatDoesNotCome(t *testing.T) {
 // over.
 func TestAPI_realSocket(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Stream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {

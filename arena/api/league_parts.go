@@ -3,9 +3,6 @@ package api
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"reflect"
 	"time"
 
@@ -128,7 +125,7 @@ func (b *entryBody) rules(was arena.EntryRules) arena.EntryRules {
 	}
 	if b.Password != nil {
 		if r.PasswordHash = ""; *b.Password != "" {
-			r.PasswordHash = hashPassword(rand.Text(), *b.Password)
+			r.PasswordHash = arena.HashPassword(rand.Text(), *b.Password)
 		}
 	}
 	return r
@@ -143,18 +140,6 @@ func viewEntry(r arena.EntryRules) entryBody {
 		b.MaxRating = &r.MaxRating
 	}
 	return b
-}
-
-// hashPassword is how a league's password is kept: salt, colon, hash. It opens
-// one league's door and no account.
-func hashPassword(salt, password string) string {
-	sum := sha256.Sum256([]byte(salt + ":" + password))
-	return salt + ":" + hex.EncodeToString(sum[:])
-}
-
-func rightPassword(kept, given string) bool {
-	salt, _, _ := bytes.Cut([]byte(kept), []byte(":"))
-	return subtle.ConstantTimeCompare([]byte(kept), []byte(hashPassword(string(salt), given))) == 1
 }
 
 // SeasonView is a season as everyone sees it. Huma reads embedded members of

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // SlugParam is the path parameter {slug}. Huma reads embedded parameters of
@@ -93,11 +93,11 @@ func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[
 
 // checkLeague refuses a league that could not be played.
 func (a *API) checkLeague(ctx context.Context, l arena.League) error {
-	if err := checkLine("title", l.Title); err != nil {
+	if err := plaintext.CheckLine("title", l.Title); err != nil {
 		return err
 	}
 	for _, rule := range l.Settings.Rules {
-		if err := checkText("rules", rule); err != nil {
+		if err := plaintext.CheckText("rules", rule); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (a *API) checkLeague(ctx context.Context, l arena.League) error {
 	}
 	p, err := a.Store.Pack(ctx, l.Settings.PackID)
 	if err != nil {
-		return atField("pack_id", err)
+		return arena.AtField("pack_id", err)
 	}
 	if p.Tasks == 0 {
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
@@ -197,17 +197,17 @@ type enterInput struct {
 }
 
 func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
-	g, err := a.ownAgent(ctx, in.AgentID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
 	if err != nil {
 		return nil, err
 	}
-	if !g.RetiredAt.IsZero() {
-		return nil, errRetired(g.ID)
+	if err := g.NotRetired(); err != nil {
+		return nil, err
 	}
 	if slices.Contains(g.Leagues, in.Slug) {
 		return &empty{}, nil
 	}
-	if err := a.mayEnter(ctx, in.Slug, g, in.Password); err != nil {
+	if err := a.Entries.MayEnter(ctx, in.Slug, g, in.Password); err != nil {
 		return nil, err
 	}
 	did(ctx, in.Slug, nil, g.ID)
@@ -215,83 +215,12 @@ func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
 }
 
 func (a *API) withdrawFromLeague(ctx context.Context, in *EntryParam) (*empty, error) {
-	g, err := a.ownAgent(ctx, in.AgentID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
 	if err != nil {
 		return nil, err
 	}
 	did(ctx, in.Slug, g.ID, nil)
 	return &empty{}, a.Store.Withdraw(ctx, in.Slug, g.ID, a.now())
-}
-
-// mayEnter holds an agent against a league's state and entry rules.
-func (a *API) mayEnter(ctx context.Context, slug string, g arena.Agent, password string) error {
-	l, err := a.Store.League(ctx, slug)
-	if err != nil {
-		return err
-	}
-	if l.Status == arena.LeagueDraft || l.Status == arena.LeagueFinished {
-		return arena.Errorf(arena.CodeConflict, "league %s is %s and takes no entries", slug, l.Status)
-	}
-	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
-		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
-	}
-	if password != "" && l.Entry.PasswordHash != "" {
-		if err := a.limitPasswords(ctx, g.OwnerID); err != nil {
-			return err
-		}
-	}
-	if kept := l.Entry.PasswordHash; kept != "" && !rightPassword(kept, password) {
-		return arena.Errorf(arena.CodeForbidden, "league %s asks for a password, and this is not it", slug)
-	}
-	if err := a.rated(ctx, l, g.ID); err != nil {
-		return err
-	}
-	most := l.Entry.AgentsPerOwner
-	if most == 0 {
-		return nil
-	}
-	mine, _, err := a.Store.Agents(ctx, arena.AgentFilter{OwnerID: g.OwnerID, League: slug}, arena.Page{Limit: most})
-	if err != nil {
-		return err
-	}
-	if len(mine) >= most {
-		return arena.Errorf(arena.CodeConflict, "league %s takes %d agents of one owner", slug, most)
-	}
-	return nil
-}
-
-// limitPasswords holds an owner to its rate, with good ones too: else the last
-// guess would still be answered.
-func (a *API) limitPasswords(ctx context.Context, ownerID string) error {
-	return a.hold(ctx, quota{"password", ownerID, a.limiters.password, a.Limits.PasswordsPerHour, time.Hour, "too many passwords of this owner"})
-}
-
-// rated holds an agent's ratings against a league's entry rules.
-func (a *API) rated(ctx context.Context, l arena.League, agentID string) error {
-	r := l.Entry
-	if r.MinRating == 0 && r.MaxRating == 0 && r.MinMatches == 0 {
-		return nil
-	}
-	ratings, err := a.Store.AgentRatings(ctx, []string{agentID})
-	if err != nil {
-		return err
-	}
-	rating, matches := arena.StartRating, 0
-	for _, in := range ratings[agentID] {
-		matches += in.Matches
-		if in.League == l.Slug {
-			rating = in.Melo
-		}
-	}
-	switch {
-	case rating < r.MinRating:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents from %d Elo on, this one has %d", l.Slug, r.MinRating/1000, rating/1000)
-	case r.MaxRating > 0 && rating > r.MaxRating:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents up to %d Elo, this one has %d", l.Slug, r.MaxRating/1000, rating/1000)
-	case matches < r.MinMatches:
-		return arena.Errorf(arena.CodeForbidden, "league %s takes agents with %d rated matches, this one has %d", l.Slug, r.MinMatches, matches)
-	}
-	return nil
 }
 
 type standingView struct {
@@ -333,7 +262,7 @@ func (a *API) listStandings(ctx context.Context, in *standingsQuery) (*output[st
 		return nil, err
 	}
 	table := standingsView{Items: []standingView{}, League: l.Slug, Frozen: l.Status == arena.LeagueFrozen, Drift: l.Drift}
-	if table.Frozen && !callerOf(ctx).isAdmin() {
+	if table.Frozen && !callerOf(ctx).IsAdmin() {
 		return answer(table)
 	}
 	now := a.now()

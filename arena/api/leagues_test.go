@@ -221,10 +221,10 @@ func TestAPI_leagueStates(t *testing.T) {
 }
 
 // firsts is a store in which every agent that has entered quiz is ranked first.
-type firsts struct{ Store }
+type firsts struct{ rows }
 
 func (s firsts) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
-	standings, err := s.Store.Standings(ctx, league, now)
+	standings, err := s.rows.Standings(ctx, league, now)
 	for i := range standings {
 		standings[i].Rank = 1
 	}
@@ -242,7 +242,7 @@ func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]aren
 // While a table is frozen, no page of an agent tells its rank. Threat F1.
 func TestAPI_frozenRanks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Store = firsts{o.Store} })
+	w := newWorld(t, func(o *parts) { o.Rows = firsts{o.Rows} })
 	w.league("quiz", nil)
 	id := w.agent(w.alice, "steady", "quiz")
 	w.do("POST", "/v1/leagues/quiz/start", w.admin, nil).is(200)

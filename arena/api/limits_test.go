@@ -8,80 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/agora-arena/arena/arena/quota"
 )
-
-func TestLimiter_take(t *testing.T) {
-	t.Parallel()
-	l := newLimiter(60, time.Minute)
-	now := testNow
-	for i := range 60 {
-		if wait, ok := l.take("a", now); !ok {
-			t.Fatalf("request %d must wait %d s", i+1, wait)
-		}
-	}
-	if wait, ok := l.take("a", now); ok || wait != 1 {
-		t.Errorf("the 61st: ok %v, wait %d; want to wait 1 s", ok, wait)
-	}
-	if _, ok := l.take("b", now); !ok {
-		t.Error("another caller has to wait")
-	}
-	if _, ok := l.take("a", now.Add(time.Second)); !ok {
-		t.Error("after a second still no token")
-	}
-	if _, ok := l.take("a", now.Add(time.Second)); ok {
-		t.Error("a refused request must not have used a token, and a second gives one only")
-	}
-}
-
-func TestLimiter_off(t *testing.T) {
-	t.Parallel()
-	l := newLimiter(0, time.Minute)
-	for range 1000 {
-		if _, ok := l.take("a", testNow); !ok {
-			t.Fatal("a limit of zero is none")
-		}
-	}
-}
-
-// Many callers do not fill the memory, and a busy one is not forgotten. Threat V2.
-func TestLimiter_bounded(t *testing.T) {
-	t.Parallel()
-	l := newLimiter(1, time.Hour)
-	l.take("busy", testNow)
-	for i := range 5 * limiterKeys {
-		l.take(fmt.Sprint(i), testNow)
-		if i%1000 == 0 {
-			if _, ok := l.take("busy", testNow); ok {
-				t.Fatalf("after %d others the busy caller was forgotten", i)
-			}
-		}
-	}
-	if n := len(l.young) + len(l.old); n > 2*limiterKeys {
-		t.Errorf("%d callers in memory, want at most %d", n, 2*limiterKeys)
-	}
-}
-
-func TestAddressKey(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"192.0.2.7":           "192.0.2.7",
-		"::ffff:192.0.2.7":    "192.0.2.7",
-		"2001:db8:1:2:3::4":   "2001:db8:1:2::/64",
-		"2001:db8:1:2:ffff::": "2001:db8:1:2::/64",
-		"fe80::1%eth0":        "fe80::/64",
-		"unknown":             "unknown",
-	} {
-		if got := addressKey(in); got != want {
-			t.Errorf("addressKey(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
 
 func TestAPI_limits(t *testing.T) {
 	t.Parallel()
 	t.Run("address", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.AddressPerMinute = 3 })
+		w := newWorld(t, func(o *parts) { o.Limits.AddressPerMinute = 3 })
 		for range 3 {
 			w.do("GET", "/v1/leagues", "", nil).is(200)
 		}
@@ -101,7 +36,7 @@ func TestAPI_limits(t *testing.T) {
 	})
 	t.Run("trusted proxy", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) {
+		w := newWorld(t, func(o *parts) {
 			o.Limits.AddressPerMinute, o.TrustedProxies = 1, []string{"192.0.2.1"} // where httptest comes from
 		})
 		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(200)
@@ -114,7 +49,7 @@ func TestAPI_limits(t *testing.T) {
 	// Threat A4.
 	t.Run("guessing tokens", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.AddressPerMinute = 5 })
+		w := newWorld(t, func(o *parts) { o.Limits.AddressPerMinute = 5 })
 		for i := range 5 {
 			w.do("GET", "/v1/me", fmt.Sprint("guess", i), nil).is(401)
 		}
@@ -122,7 +57,7 @@ func TestAPI_limits(t *testing.T) {
 	})
 	t.Run("token", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.TokenPerMinute = 2 })
+		w := newWorld(t, func(o *parts) { o.Limits.TokenPerMinute = 2 })
 		w.do("GET", "/v1/me", w.alice, nil).is(200)
 		w.do("GET", "/v1/me", w.alice, nil).is(200)
 		w.do("GET", "/v1/me", w.alice, nil).is(429)
@@ -130,7 +65,7 @@ func TestAPI_limits(t *testing.T) {
 	})
 	t.Run("sign-ups", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.SignUpsPerHour = 1 })
+		w := newWorld(t, func(o *parts) { o.Limits.SignUpsPerHour = 1 })
 		w.do("POST", "/v1/owners", "", object{"name": "carol"}).is(201)
 		w.do("POST", "/v1/owners", "", object{"name": "dave"}).is(429)
 	})
@@ -139,7 +74,7 @@ func TestAPI_limits(t *testing.T) {
 		t.Parallel()
 		var keys []string
 		var away atomic.Bool
-		w := newWorld(t, func(o *Options) {
+		w := newWorld(t, func(o *parts) {
 			o.Limits.SignUpsPerHour, o.Limits.AddressPerMinute = 3, 8
 			o.TakeShared = func(_ context.Context, key string, limit int, window time.Duration) (time.Duration, bool, error) {
 				if away.Load() {
@@ -169,7 +104,7 @@ func TestAPI_limits(t *testing.T) {
 	// Threat S7.
 	t.Run("endpoint checks", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.ChecksPerMinute = 2 })
+		w := newWorld(t, func(o *parts) { o.Limits.ChecksPerMinute = 2 })
 		id := w.agent(w.alice, "steady")
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(200)
 		w.do("POST", "/v1/agents/"+id+"/check", w.alice, nil).is(429)
@@ -177,7 +112,7 @@ func TestAPI_limits(t *testing.T) {
 	// Threat A4.
 	t.Run("passwords of leagues", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, func(o *Options) { o.Limits.PasswordsPerHour = DefaultLimits().PasswordsPerHour })
+		w := newWorld(t, func(o *parts) { o.Limits.PasswordsPerHour = quota.DefaultLimits().PasswordsPerHour })
 		w.league("club", object{"entry": object{"password": "sesame"}})
 		entry := "/v1/leagues/club/entries/" + w.agent(w.alice, "steady")
 		for range 60 {
@@ -188,11 +123,11 @@ func TestAPI_limits(t *testing.T) {
 	})
 	t.Run("agents of one owner", func(t *testing.T) {
 		t.Parallel()
-		if DefaultLimits().AgentsPerOwner <= 0 {
+		if quota.DefaultLimits().AgentsPerOwner <= 0 {
 			t.Error("an owner may have any number of agents")
 		}
 		const most = 101 // more than a page of a list
-		w := newWorld(t, func(o *Options) { o.Limits.AgentsPerOwner = most })
+		w := newWorld(t, func(o *parts) { o.Limits.AgentsPerOwner = most })
 		var id string
 		for i := range most {
 			id = w.agent(w.alice, fmt.Sprint("steady-", i))

@@ -153,7 +153,7 @@ func (a *API) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[str
 		if err != nil {
 			return nil, err
 		}
-		movers, err := a.Store.Movers(ctx, now.Add(-day), lobbyMovers)
+		movers, err := a.Store.Movers(ctx, now.Add(-24*time.Hour), lobbyMovers)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
@@ -13,7 +14,7 @@ import (
 // it, within the quotas of who asks and of who is asked.
 func TestAPI_challenge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Limits = Limits{ChallengesPerDay: 3, ChallengedPerDay: 2} })
+	w := newWorld(t, func(o *parts) { o.Limits = quota.Limits{ChallengesPerDay: 3, ChallengedPerDay: 2} })
 	w.league("quiz", nil)
 	w.league("closed", object{"entry": object{"password": "sesame"}})
 	mine, second := w.agent(w.alice, "Ann", "quiz"), w.agent(w.bob, "Cid", "quiz")

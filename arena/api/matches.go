@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
@@ -34,7 +35,7 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	b, now := &in.Body, a.now()
 	l, err := a.Store.League(ctx, b.League)
 	if err != nil {
-		return nil, atField("league", err)
+		return nil, arena.AtField("league", err)
 	}
 	if err := takesMatches(l); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func whyNotReady(g arena.Agent, league string, now time.Time) string {
 	switch status := g.StatusAt(now); {
 	case status == arena.AgentPaused:
 		p, _ := g.PauseAt(now)
-		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, endOf(p))
+		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, p.Ending())
 	case status != arena.AgentActive:
 		return fmt.Sprintf("agent %s is %s: its endpoint has not passed a check", g.ID, status)
 	case !g.Plays(league):
@@ -268,7 +269,7 @@ func (a *API) endMatch(ctx context.Context, in *endMatchInput, status arena.Matc
 	if in.Body != nil && in.Body.Reason != "" {
 		reason = in.Body.Reason
 	}
-	if err := checkLine("reason", reason); err != nil {
+	if err := plaintext.CheckLine("reason", reason); err != nil {
 		return nil, err
 	}
 	m, err := a.Visible.Match(ctx, in.ID)

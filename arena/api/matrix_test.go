@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/token"
 )
 
@@ -125,8 +126,8 @@ type matrixWorld struct {
 
 func newMatrixWorld(t *testing.T) *matrixWorld {
 	t.Helper()
-	w := newWorld(t, func(o *Options) {
-		o.Limits, o.Logger = Limits{}, slog.New(slog.DiscardHandler)
+	w := newWorld(t, func(o *parts) {
+		o.Limits, o.Logger = quota.Limits{}, slog.New(slog.DiscardHandler)
 		o.Rehearse = func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, nil
 		}

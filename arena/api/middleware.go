@@ -161,7 +161,7 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 		}
 		// Whoever brings no token is known by address and cookie at most, which
 		// a browser lends to the page of a stranger (threat A3).
-		if err := a.strangers.Check(c.Request); err != nil && !who.known {
+		if err := a.strangers.Check(c.Request); err != nil && !who.Known() {
 			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
 			return
 		}

@@ -6,18 +6,22 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
-// issuer stands in for the check of outside tokens: "who.is.kim" is Kim's.
-func issuer(_ context.Context, token string) (arena.Outsider, error) {
-	who := arena.Outsider{Issuer: "https://issuer.example", Subject: token, Name: " Kim\u202e\n of " + strings.Repeat("é", 60)}
+// issuer stands in for the check of OIDC tokens: "who.is.kim" is Kim's.
+type issuer struct{}
+
+func (issuer) Verify(_ context.Context, token string) (arena.Identity, error) {
+	who := arena.Identity{Issuer: "https://issuer.example", Subject: token, Name: " Kim\u202e\n of " + strings.Repeat("é", 60)}
 	switch {
 	case strings.HasPrefix(token, "admin."):
 		who.Admin = true
 	case strings.HasPrefix(token, "away."):
-		return arena.Outsider{}, arena.Errorf(arena.CodeUnavailable, "the issuer of this token cannot be asked now")
+		return arena.Identity{}, arena.Errorf(arena.CodeUnavailable, "the issuer of this token cannot be asked now")
 	case !strings.HasPrefix(token, "who."):
-		return arena.Outsider{}, arena.Errorf(arena.CodeUnauthorized, "the token is not valid")
+		return arena.Identity{}, arena.Errorf(arena.CodeUnauthorized, "the token is not valid")
 	}
 	return who, nil
 }
@@ -26,9 +30,9 @@ func issuer(_ context.Context, token string) (arena.Outsider, error) {
 // sees nothing of other owners.
 func TestAPI_outside(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Outside = issuer })
+	w := newWorld(t, func(o *parts) { o.Issuer = issuer{} })
 	kim := w.do("GET", "/v1/me", "who.is.kim", nil).is(200)
-	if kim.str("scope") != "owner" || kim.str("token_id") != "oidc:who.is.kim" || !strings.HasPrefix(kim.str("name"), "Kim of é") || len([]rune(kim.str("name"))) > maxOwnerName {
+	if kim.str("scope") != "owner" || kim.str("token_id") != "oidc:who.is.kim" || !strings.HasPrefix(kim.str("name"), "Kim of é") || len([]rune(kim.str("name"))) > account.MaxName {
 		t.Errorf("%s", kim.body)
 	}
 	if again := w.do("GET", "/v1/me", "who.is.kim", nil).is(200); again.str("owner_id") != kim.str("owner_id") {
@@ -64,8 +68,8 @@ func TestAPI_outside(t *testing.T) {
 
 func TestAPI_outside_modes(t *testing.T) {
 	t.Parallel()
-	for mode, status := range map[string]int{SignupOpen: 200, SignupInvite: 200, SignupClosed: 403} {
-		w := newWorld(t, func(o *Options) { o.Outside, o.SignupMode = issuer, mode })
+	for mode, status := range map[string]int{account.SignupOpen: 200, account.SignupInvite: 200, account.SignupClosed: 403} {
+		w := newWorld(t, func(o *parts) { o.Issuer, o.SignupMode = issuer{}, mode })
 		w.do("GET", "/v1/me", "who.is.kim", nil).is(status)
 		if _, err := w.store.AdoptOwner(t.Context(), arena.Owner{ID: "ow_old", CreatedAt: testNow}, "https://issuer.example", "who.was.here"); err != nil {
 			t.Fatal(err)
@@ -83,7 +87,7 @@ func TestAPI_outside_modes(t *testing.T) {
 func TestAPI_outside_limits(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{"bad.is.bad", "away.is.away"} {
-		w := newWorld(t, func(o *Options) { o.Outside, o.Limits = issuer, Limits{AddressPerMinute: 5} })
+		w := newWorld(t, func(o *parts) { o.Issuer, o.Limits = issuer{}, quota.Limits{AddressPerMinute: 5} })
 		statuses := map[int]int{}
 		for range 8 {
 			statuses[w.do("GET", "/v1/agents", token, nil).status]++

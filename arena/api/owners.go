@@ -2,18 +2,29 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
 )
 
-const (
-	maxTokens    = 50  // that an owner may hold at once
-	maxOwnerName = 40  // characters
-	maxEmail     = 254 // bytes (RFC 5321, section 4.5.3.1.3)
-)
+// Accounts is the service for owners and tokens.
+type Accounts interface {
+	Identify(ctx context.Context, c arena.Credentials) (arena.Caller, error)
+	SignUp(ctx context.Context, caller arena.Caller, in arena.SignUp) (o arena.Owner, secret string, err error)
+	Owner(ctx context.Context, caller arena.Caller) (arena.Owner, error)
+	Tokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error)
+	CreateToken(ctx context.Context, caller arena.Caller, name string) (t arena.Token, secret string, err error)
+	RevokeToken(ctx context.Context, caller arena.Caller, id string) error
+}
+
+// accountHandlers serve the routes of owners and tokens.
+type accountHandlers struct{ accounts Accounts }
+
+// accounts mounts one of the accountHandlers.
+func accounts[I, O any](h func(*accountHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *accountHandlers { return a.accounts }, h)
+}
 
 type signUpInput struct {
 	Body struct {
@@ -34,45 +45,12 @@ type signedUpView struct {
 	Token   string `json:"token" doc:"The owner's bearer token. It is shown once."`
 }
 
-func (a *API) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView], error) {
-	invited := callerOf(ctx).isAdmin() // an admin's token makes the owner: an invitation
-	switch {
-	case a.SignupMode == SignupClosed:
-		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
-	case a.SignupMode == SignupInvite && !invited:
-		return nil, arena.Errorf(arena.CodeForbidden, "this arena takes no sign-ups; ask its admin for a token")
-	}
-	if err := checkLine("name", in.Body.Name); err != nil {
+func (h *accountHandlers) signUp(ctx context.Context, in *signUpInput) (*output[signedUpView], error) {
+	owner, secret, err := h.accounts.SignUp(ctx, callerOf(ctx), arena.SignUp{Name: in.Body.Name, Email: in.Body.Email, Address: in.address})
+	if err != nil {
 		return nil, err
-	}
-	if !invited {
-		if err := a.limitSignUps(ctx, in.address); err != nil {
-			return nil, err
-		}
-	}
-	now := a.now()
-	owner := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Body.Name, Email: in.Body.Email, CreatedAt: now}
-	secret, token := a.newToken(owner.ID, "first", now)
-	if err := a.Store.CreateOwner(ctx, owner, token); err != nil {
-		return nil, err
-	}
-	if invited {
-		a.audit(ctx, "sign-up", &act{target: owner.ID, after: owner.Name})
 	}
 	return answer(signedUpView{OwnerID: owner.ID, Token: secret})
-}
-
-// limitSignUps holds an address to its rate.
-func (a *API) limitSignUps(ctx context.Context, address string) error {
-	return a.hold(ctx, quota{"signup", addressKey(address), a.limiters.signUp, a.Limits.SignUpsPerHour, time.Hour, "too many sign-ups from this address"})
-}
-
-func (a *API) newToken(ownerID, name string, now time.Time) (secret string, t arena.Token) {
-	secret, hash := a.NewSecret()
-	return secret, arena.Token{
-		ID: arena.NewID(arena.TokenPrefix, now), OwnerID: ownerID, Scope: arena.ScopeOwner,
-		Name: name, Hash: hash, CreatedAt: now,
-	}
 }
 
 type meView struct {
@@ -83,17 +61,13 @@ type meView struct {
 	Email   string      `json:"email,omitempty"`
 }
 
-func (a *API) getMe(ctx context.Context, _ *struct{}) (*output[meView], error) {
-	t := callerOf(ctx).token
-	me := meView{Scope: t.Scope, TokenID: t.ID}
-	if t.OwnerID != "" {
-		owner, err := a.Store.Owner(ctx, t.OwnerID)
-		if err != nil {
-			return nil, err
-		}
-		me.OwnerID, me.Name, me.Email = owner.ID, owner.Name, owner.Email
+func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView], error) {
+	caller := callerOf(ctx)
+	owner, err := h.accounts.Owner(ctx, caller)
+	if err != nil {
+		return nil, err
 	}
-	return answer(me)
+	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Name: owner.Name, Email: owner.Email})
 }
 
 type tokenView struct {
@@ -104,9 +78,9 @@ type tokenView struct {
 	Current    bool      `json:"current" doc:"It is the token of this request."`
 }
 
-func (a *API) listTokens(ctx context.Context, in *PartParams) (*output[listOf[tokenView]], error) {
-	me := callerOf(ctx).token
-	tokens, err := a.Store.Tokens(ctx, me.OwnerID)
+func (h *accountHandlers) tokens(ctx context.Context, in *PartParams) (*output[listOf[tokenView]], error) {
+	caller := callerOf(ctx)
+	tokens, err := h.accounts.Tokens(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +88,7 @@ func (a *API) listTokens(ctx context.Context, in *PartParams) (*output[listOf[to
 	for _, t := range tokens {
 		items = append(items, tokenView{
 			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt),
-			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == me.ID,
+			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == caller.TokenID,
 		})
 	}
 	return answerPart(*in, items)
@@ -132,28 +106,16 @@ type createdTokenView struct {
 	Token   string `json:"token" doc:"The bearer token. It is shown once."`
 }
 
-func (a *API) createToken(ctx context.Context, in *createTokenInput) (*output[createdTokenView], error) {
-	if err := checkLine("name", in.Body.Name); err != nil {
-		return nil, err
-	}
-	owner := callerOf(ctx).token.OwnerID
-	live, err := a.Store.Tokens(ctx, owner)
+func (h *accountHandlers) createToken(ctx context.Context, in *createTokenInput) (*output[createdTokenView], error) {
+	t, secret, err := h.accounts.CreateToken(ctx, callerOf(ctx), in.Body.Name)
 	if err != nil {
 		return nil, err
 	}
-	if len(live) >= maxTokens {
-		return nil, arena.Errorf(arena.CodeConflict, "an owner may hold %d tokens; revoke one first", maxTokens)
-	}
-	secret, t := a.newToken(owner, in.Body.Name, a.now())
-	if err := a.Store.CreateToken(ctx, t); err != nil {
-		return nil, err
-	}
-	did(ctx, t.ID, nil, t.Name)
 	return answer(createdTokenView{TokenID: t.ID, Name: t.Name, Token: secret})
 }
 
-func (a *API) revokeToken(ctx context.Context, in *IDParam) (*empty, error) {
-	return &empty{}, a.Store.RevokeToken(ctx, callerOf(ctx).token.OwnerID, in.ID)
+func (h *accountHandlers) revokeToken(ctx context.Context, in *IDParam) (*empty, error) {
+	return &empty{}, h.accounts.RevokeToken(ctx, callerOf(ctx), in.ID)
 }
 
 // IDParam is the path parameter {id}. Huma reads embedded parameters of

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 const packsPath = "/v1/packs"
@@ -47,7 +48,7 @@ func (a *API) createPack(ctx context.Context, in *createPackInput) (*output[crea
 	if name == "" {
 		return nil, arena.Invalid("name", "is required")
 	}
-	if err := checkLine("name", name); err != nil {
+	if err := plaintext.CheckLine("name", name); err != nil {
 		return nil, err
 	}
 	tasks, skipped, err := a.ParsePack(in.Format, data)

@@ -11,7 +11,6 @@ import (
 // Store is what this room asks of storage. Errors are *arena.Error; times are
 // UTC with milliseconds.
 type Store interface {
-	accountStore
 	agentStore
 	leagueStore
 	matchStore
@@ -19,24 +18,10 @@ type Store interface {
 	operationStore
 }
 
-type accountStore interface {
-	CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error
-	Owner(ctx context.Context, id string) (arena.Owner, error)
-	OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error)
-	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
-	CreateToken(ctx context.Context, t arena.Token) error
-	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
-	RevokeToken(ctx context.Context, ownerID, id string) error
-	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
-	Counts(ctx context.Context) (arena.Counts, error)
-}
-
 type agentStore interface {
-	CreateAgent(ctx context.Context, a arena.Agent) error
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
@@ -83,6 +68,7 @@ type auditStore interface {
 }
 
 type operationStore interface {
+	Counts(ctx context.Context) (arena.Counts, error)
 	Operations(ctx context.Context) (arena.Operations, error)
 	Banner(ctx context.Context) (arena.Banner, error)
 	SetBanner(ctx context.Context, b arena.Banner) error
@@ -107,11 +93,13 @@ type Votes interface {
 	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
 }
 
+// Entries decides which agents may enter a league.
+type Entries interface {
+	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error
+}
+
 // Publisher tells spectators what was committed.
 type Publisher interface {
 	// Publish sends events of one match to its topic, its league's and the lobby.
 	Publish(league string, events ...arena.Event)
-	// PublishAgent sends an event of an agent outside matches to the topics of
-	// the leagues it has entered.
-	PublishAgent(leagues []string, e arena.Event)
 }

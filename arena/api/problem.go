@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,6 +17,9 @@ import (
 )
 
 const problemType = "application/problem+json"
+
+// needsToken is the one answer to every missing or bad token (threat A4).
+const needsToken = "this needs a bearer token: Authorization: Bearer <token>"
 
 // problem is an RFC 9457 problem document. It is the body of every answer
 // that is not a success.
@@ -108,7 +112,13 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 				a.Logger.WarnContext(ctx, "request failed", "request_id", requestID(ctx), "error", err)
 			}
 			p = newProblem(status, e.Code, e.Message)
+			if status == http.StatusUnauthorized {
+				p.Detail = needsToken
+			}
 			p.Errors = e.Fields
+			if e.RetryAfter > 0 {
+				p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+			}
 			return p.withHints()
 		}
 	} else if ctx.Err() != nil {
@@ -135,8 +145,11 @@ func newProblem(status int, code arena.Code, detail string) *problem {
 
 // withHints adds the headers that tell a client what to do next.
 func (p *problem) withHints() *problem {
-	if p.Status == http.StatusServiceUnavailable {
+	switch p.Status {
+	case http.StatusServiceUnavailable:
 		p.headers.Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		p.headers.Set("WWW-Authenticate", `Bearer realm="arena"`)
 	}
 	return p
 }
@@ -207,20 +220,4 @@ func fieldError(d *huma.ErrorDetail) arena.FieldError {
 		message = "is required"
 	}
 	return arena.FieldError{Field: field, Message: message}
-}
-
-// tooMany is the answer to a caller over its rate.
-func tooMany(seconds int, what string) *problem {
-	p := newProblem(http.StatusTooManyRequests, arena.CodeRateLimited,
-		what+"; try again in "+strconv.Itoa(seconds)+" s")
-	p.headers.Set("Retry-After", strconv.Itoa(seconds))
-	return p
-}
-
-// unauthorized is the one answer to every missing or bad token (threat A4).
-func unauthorized() *problem {
-	p := newProblem(http.StatusUnauthorized, arena.CodeUnauthorized,
-		"this needs a bearer token: Authorization: Bearer <token>")
-	p.headers.Set("WWW-Authenticate", `Bearer realm="arena"`)
-	return p
 }

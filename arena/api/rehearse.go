@@ -73,7 +73,7 @@ type rehearsedAttemptView struct {
 // rehearse plays a private run of the caller's agent. Its state does not
 // matter, so that one may rehearse before the first check has passed.
 func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
-	g, err := a.ownAgent(ctx, in.ID)
+	g, err := a.Agents.Own(ctx, callerOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsa
 	if err != nil {
 		return nil, err
 	}
-	if err := a.limitRehearsals(ctx, g.OwnerID); err != nil {
+	if err := a.Quotas.Rehearsal.Take(ctx, g.OwnerID); err != nil {
 		return nil, err
 	}
 	report, err := a.Rehearse(ctx, r)
@@ -93,8 +93,8 @@ func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsa
 
 // rehearsal reads what is asked for.
 func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (arena.Rehearsal, error) {
-	if !g.RetiredAt.IsZero() {
-		return arena.Rehearsal{}, errRetired(g.ID)
+	if err := g.NotRetired(); err != nil {
+		return arena.Rehearsal{}, err
 	}
 	if g.PassedAt.IsZero() {
 		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
@@ -106,7 +106,7 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 	}
 	l, err := a.Store.League(ctx, in.Body.League)
 	if err != nil {
-		return arena.Rehearsal{}, atField("league", err)
+		return arena.Rehearsal{}, arena.AtField("league", err)
 	}
 	r := arena.Rehearsal{Agent: g, League: l, Faults: arena.Faults(), Rounds: in.Body.Rounds}
 	if in.Body.Faults != nil {
@@ -119,12 +119,6 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 		return arena.Rehearsal{}, arena.Invalid("rounds", "must be at least %d: one without a fault, and one for each fault", least)
 	}
 	return r, nil
-}
-
-// limitRehearsals holds an owner to its rate: each one makes the arena call a
-// stranger many times.
-func (a *API) limitRehearsals(ctx context.Context, ownerID string) error {
-	return a.hold(ctx, quota{"rehearsal", ownerID, a.limiters.rehearsal, a.Limits.RehearsalsPerHour, time.Hour, "too many rehearsals of this owner's agents"})
 }
 
 func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalView {

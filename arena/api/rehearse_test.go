@@ -13,7 +13,7 @@ func TestAPI_rehearse(t *testing.T) {
 	t.Parallel()
 	var asked arena.Rehearsal
 	text := "Canberra"
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Limits.RehearsalsPerHour = 3
 		o.Rehearse = func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error) {
 			asked = r
@@ -91,7 +91,7 @@ func TestAPI_rehearse_busy(t *testing.T) {
 // Threat S7: no task goes to an endpoint that has never answered as an agent.
 func TestAPI_rehearse_pending(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Rehearse = func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			t.Error("an endpoint that nobody has checked was called")
 			return arena.RehearsalReport{}, nil

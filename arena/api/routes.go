@@ -57,24 +57,24 @@ func tags() []*huma.Tag {
 func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
-		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", handle((*API).signUp), nil},
-		{get, "/v1/me", scopeOwnerOrAdmin, 200, "get-me", tagAccounts, "Who am I", handle((*API).getMe), nil},
-		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", handle((*API).listTokens), nil},
-		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", handle((*API).createToken), nil},
-		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", handle((*API).revokeToken), nil},
+		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", accounts((*accountHandlers).signUp), nil},
+		{get, "/v1/me", scopeOwnerOrAdmin, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
+		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", accounts((*accountHandlers).tokens), nil},
+		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", accounts((*accountHandlers).createToken), nil},
+		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", accounts((*accountHandlers).revokeToken), nil},
 
-		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", handle((*API).createAgent), nil},
-		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", handle((*API).listAgents), nil},
-		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", handle((*API).getAgent), nil},
-		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", handle((*API).updateAgent), nil},
-		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", handle((*API).retireAgent), nil},
-		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", handle((*API).checkAgent), nil},
-		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", handle((*API).proveKey), nil},
+		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", agents((*agentHandlers).create), nil},
+		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", agents((*agentHandlers).list), nil},
+		{get, "/v1/agents/{id}", scopePublic, 200, "get-agent", tagAgents, "One agent", agents((*agentHandlers).get), nil},
+		{patch, "/v1/agents/{id}", scopeOwnerOrAdmin, 200, "update-agent", tagAgents, "Change an agent", agents((*agentHandlers).update), nil},
+		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", agents((*agentHandlers).retire), nil},
+		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", agents((*agentHandlers).check), nil},
+		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", agents((*agentHandlers).proveKey), nil},
 		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", handle((*API).getConformance), nil},
 		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", handle((*API).getBadge), describeText("image/svg+xml")},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handle((*API).rehearse), nil},
-		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", handle((*API).pauseAgent), nil},
-		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", handle((*API).resumeAgent), nil},
+		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
+		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},
 		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", handle((*API).listAgentRatings), nil},
 		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", handle((*API).listAgentMatches), nil},
 		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handle((*API).listUptime), nil},
@@ -217,6 +217,23 @@ func handle[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*API, 
 		op := r.operation()
 		op.Middlewares = huma.Middlewares{a.guard(r)}
 		register(a, op, h)
+	}
+}
+
+// handleOn mounts a typed handler of one resource behind guard. The service
+// that it calls stores the audit entry with the change.
+func handleOn[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) {
+		handlers := of(a)
+		op := r.operation()
+		op.Middlewares = huma.Middlewares{a.guard(r)}
+		huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+			out, err := h(handlers, ctx, in)
+			if err != nil {
+				return nil, a.problemOf(ctx, err)
+			}
+			return out, nil
+		})
 	}
 }
 

@@ -80,7 +80,7 @@ func (a *API) season(ctx context.Context, slug string, no int) (s arena.Season, 
 		return s, nil, false, err
 	}
 	s, pairings, err = a.Store.Season(ctx, slug, no)
-	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).isAdmin()
+	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).IsAdmin()
 	return s, pairings, hidden, err
 }
 

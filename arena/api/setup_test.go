@@ -18,9 +18,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -60,21 +64,66 @@ func says(name string) http.Handler {
 	})
 }
 
+// parts are the options of the API and the settings of its services.
+type parts struct {
+	Options
+	Rows       rows
+	Limits     quota.Limits
+	TakeShared quota.Shared
+	SignupMode string
+	Issuer     account.Issuer
+
+	Protocols     map[string]registry.Protocol
+	CheckEndpoint func(ctx context.Context, field, raw string) (string, error)
+	CheckAgent    func(ctx context.Context, agentID string) (arena.Agent, error)
+	FullCheck     func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
+
+	NewSecret func() (secret string, hash [32]byte)
+}
+
+// rows is all that the API and its services store.
+type rows interface {
+	Store
+	account.Store
+	registry.Store
+	registry.PauseStore
+}
+
+// CheckEndpoint and Check make parts of the functions that tests set.
+type (
+	endpoints func(ctx context.Context, field, raw string) (string, error)
+	checker   func(ctx context.Context, agentID string) (arena.Agent, error)
+)
+
+func (f endpoints) CheckEndpoint(ctx context.Context, field, raw string) (string, error) {
+	return f(ctx, field, raw)
+}
+
+func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error) {
+	return f(ctx, agentID)
+}
+
 // testOptions are complete but for a store that answers.
-func testOptions(t testing.TB) Options {
+func testOptions(t testing.TB) parts {
 	t.Helper()
 	var secrets atomic.Int64
-	return Options{
-		Store: struct{ Store }{}, Visible: struct{ Visible }{}, Votes: struct{ Votes }{}, Publisher: &publisher{},
+	newSecret := func() (string, [32]byte) {
+		s := fmt.Sprintf("secret-%d", secrets.Add(1))
+		return s, sha256.Sum256([]byte(s))
+	}
+	protocols := map[string]registry.Protocol{
+		arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
+	}
+	noCheck := func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") }
+	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
+		return arena.Conformance{}, errors.New("no store")
+	}
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Options: Options{
+		Visible: struct{ Visible }{}, Votes: struct{ Votes }{}, Publisher: &publisher{},
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
-		Protocols: map[string]Protocol{
-			arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
-		},
-		Speakers:      map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
-		Viewers:       func(string) int { return 3 },
-		Wake:          func() {},
-		CheckEndpoint: checkEndpoint,
-		CheckAgent:    func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") },
+		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
+		Viewers:  func(string) int { return 3 },
+		Wake:     func() {},
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
@@ -129,24 +178,51 @@ func testOptions(t testing.TB) Options {
 		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
 		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
 		ParsePack:      parsePack,
-		FullCheck: func(context.Context, arena.Agent) (arena.Conformance, error) {
-			return arena.Conformance{}, errors.New("no store")
-		},
-		Record: signRecord,
+		Record:         signRecord,
 		Card: func(m visibility.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
-		NewSecret: func() (string, [32]byte) {
-			s := fmt.Sprintf("secret-%d", secrets.Add(1))
-			return s, sha256.Sum256([]byte(s))
-		},
-		HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
-		Ready:      func(context.Context) error { return nil },
-		Drain:      func() {},
-		Version:    "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test", SignupMode: SignupOpen,
+		Ready:   func(context.Context) error { return nil },
+		Drain:   func() {},
+		Version: "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test",
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}}
+}
+
+// build makes the services that were not given.
+func (o parts) build(t testing.TB) Options {
+	t.Helper()
+	o.Store = o.Rows
+	var err error
+	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
+		t.Fatal(err)
 	}
+	if o.Accounts, err = account.New(account.Options{
+		Store: o.Rows, NewSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
+		t.Fatal(err)
+	}
+	publisher, ok := o.Publisher.(registry.Publisher)
+	if !ok {
+		t.Fatalf("%T publishes no events of agents", o.Publisher)
+	}
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: publisher, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Agents, err = registry.New(registry.Options{
+		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
+		Entries: o.Entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return o.Options
 }
 
 // laid is a round's answers, in the order of the seats.
@@ -163,7 +239,7 @@ func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 }
 
 // useStore makes the API read and write the rows of s.
-func (o *Options) useStore(t testing.TB, s *store.Store) {
+func (o *parts) useStore(t testing.TB, s *store.Store) {
 	t.Helper()
 	reader, err := visibility.NewReader(s, o.Now)
 	if err != nil {
@@ -172,12 +248,12 @@ func (o *Options) useStore(t testing.TB, s *store.Store) {
 	if o.Votes, err = visibility.NewVotes(reader, laid); err != nil {
 		t.Fatal(err)
 	}
-	o.Store, o.Visible = s, reader
+	o.Rows, o.Visible = s, reader
 }
 
-func newAPI(t testing.TB, o Options) *API {
+func newAPI(t testing.TB, o parts) *API {
 	t.Helper()
-	a, err := New(o)
+	a, err := New(o.build(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,9 +24,9 @@ var skillMarkdown string
 func (a *API) skillPage() http.Handler {
 	page := strings.NewReplacer(
 		"{{arena}}", a.PublicURL,
-		"{{rehearsals}}", limitInWords(a.Limits.RehearsalsPerHour),
-		"{{address_limit}}", limitInWords(a.Limits.AddressPerMinute),
-		"{{token_limit}}", limitInWords(a.Limits.TokenPerMinute),
+		"{{rehearsals}}", limitInWords(a.Quotas.Limits.RehearsalsPerHour),
+		"{{address_limit}}", limitInWords(a.Quotas.Limits.AddressPerMinute),
+		"{{token_limit}}", limitInWords(a.Quotas.Limits.TokenPerMinute),
 		"{{event_rate}}", strconv.Itoa(a.Events.Rate),
 		"{{event_burst}}", strconv.Itoa(a.Events.Burst),
 		"{{event_max}}", strconv.Itoa(a.Events.Max),

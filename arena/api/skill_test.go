@@ -11,7 +11,7 @@ import (
 // What the page names is there, and what there is the page names.
 func TestAPI_skill(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) {
+	w := newWorld(t, func(o *parts) {
 		o.Limits.TokenPerMinute = 600
 		o.Events = EventLimits{Rate: 21, Burst: 41, Max: 2001}
 	})

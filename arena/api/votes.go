@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 const (
@@ -56,7 +57,7 @@ type voteInput struct {
 
 // Resolve notes who votes, as far as a browser and an address tell.
 func (in *voteInput) Resolve(ctx huma.Context) []error {
-	in.address = addressKey(clientIP(ctx))
+	in.address = quota.AddressKey(clientIP(ctx))
 	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {
 		in.cookie = c.Value
 	}
@@ -83,7 +84,7 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	if !ok || in.Body.Round != v.Match.Round {
 		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
 	}
-	if owner := callerOf(ctx).token.OwnerID; owner != "" &&
+	if owner := callerOf(ctx).OwnerID; owner != "" &&
 		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
 		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
 	}
@@ -103,7 +104,7 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	if err := a.Store.SaveVote(ctx, cast, votersPerAddress); err != nil {
 		if arena.CodeOf(err) == arena.CodeRateLimited {
 			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
-			return nil, tooMany(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
+			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
 		}
 		return nil, err
 	}

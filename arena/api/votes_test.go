@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
@@ -67,7 +68,7 @@ func (w *world) openFor(l arena.Lease, m arena.Match, window time.Duration) {
 }
 
 // newCrowdWorld has a league, and agents of carol and dora.
-func newCrowdWorld(t *testing.T, edit ...func(*Options)) (w *world, carol string, agents []string) {
+func newCrowdWorld(t *testing.T, edit ...func(*parts)) (w *world, carol string, agents []string) {
 	t.Helper()
 	w = newWorld(t, edit...)
 	w.league("poems", nil)
@@ -78,7 +79,7 @@ func newCrowdWorld(t *testing.T, edit ...func(*Options)) (w *world, carol string
 
 func TestAPI_vote(t *testing.T) {
 	t.Parallel()
-	w, carol, agents := newCrowdWorld(t, func(o *Options) { o.Limits = Limits{} })
+	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
 	lease, m := w.crowd(arena.JudgeCrowd, agents[:2]...)
 	votes, ballot := "/v1/matches/"+m.ID+"/votes", "/v1/matches/"+m.ID+"/ballot"
 	good := object{"round": 1, "better": "A"}
@@ -167,7 +168,7 @@ func TestAPI_vote(t *testing.T) {
 
 func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
-	w, _, agents := newCrowdWorld(t, func(o *Options) { o.Limits, o.SecureCookies = Limits{}, true })
+	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.SecureCookies = quota.Limits{}, true })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
 	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
@@ -282,16 +283,20 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 	}
 }
 
-// fewLengths has verdicts of many matches.
-type fewLengths struct {
-	Store
-	Visible
+// manyVerdicts has verdicts of many matches.
+type manyVerdicts struct {
+	rows
 	verdicts []arena.Verdict
-	reads    int
 }
 
-func (s *fewLengths) LeagueVerdicts(_ context.Context, _ string, limit int) ([]arena.Verdict, error) {
+func (s *manyVerdicts) LeagueVerdicts(_ context.Context, _ string, limit int) ([]arena.Verdict, error) {
 	return s.verdicts[:min(limit, len(s.verdicts))], nil
+}
+
+// fewLengths counts the matches that are read.
+type fewLengths struct {
+	Visible
+	reads int
 }
 
 func (s *fewLengths) Match(_ context.Context, id string) (visibility.Match, error) {
@@ -307,13 +312,15 @@ func (s *fewLengths) ClosedRounds(_ context.Context, m visibility.Match) ([]visi
 func TestAPI_getJudge(t *testing.T) {
 	t.Parallel()
 	few := &fewLengths{}
+	var verdicts []arena.Verdict
 	for i := range 300 {
 		for round := 1; round <= 2; round++ {
-			few.verdicts = append(few.verdicts, arena.Verdict{MatchID: fmt.Sprint("m_", i), Round: round, Ballots: []arena.Ballot{{First: "ag_1"}}})
+			verdicts = append(verdicts, arena.Verdict{MatchID: fmt.Sprint("m_", i), Round: round, Ballots: []arena.Ballot{{First: "ag_1"}}})
 		}
 	}
-	w := newWorld(t, func(o *Options) {
-		few.Store, o.Store, few.Visible, o.Visible = o.Store, few, o.Visible, few
+	w := newWorld(t, func(o *parts) {
+		few.Visible, o.Visible = o.Visible, few
+		o.Rows = &manyVerdicts{rows: o.Rows, verdicts: verdicts}
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})
 	w.league("quiz", nil)

@@ -33,9 +33,11 @@ type world struct {
 	alice  string
 	bob    string
 	aliceI string // owner ids
+
+	newSecret func() (secret string, hash [32]byte)
 }
 
-func newWorld(t *testing.T, edit ...func(*Options)) *world {
+func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	t.Helper()
 	w := &world{t: t, pub: &publisher{}}
 	w.now.Store(testNow.UnixMilli())
@@ -62,6 +64,7 @@ func newWorld(t *testing.T, edit ...func(*Options)) *world {
 	}
 	w.api = newAPI(t, o)
 
+	w.newSecret = o.NewSecret
 	secret, hash := o.NewSecret()
 	err = s.CreateToken(t.Context(), arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: arena.ScopeAdmin, Name: "admin", Hash: hash, CreatedAt: testNow,
@@ -79,7 +82,8 @@ func newWorld(t *testing.T, edit ...func(*Options)) *world {
 func (w *world) owner(name string) (token, id string) {
 	w.t.Helper()
 	id = arena.NewID(arena.OwnerPrefix, testNow)
-	secret, tok := w.api.newToken(id, "first", testNow)
+	secret, hash := w.newSecret()
+	tok := arena.Token{ID: arena.NewID(arena.TokenPrefix, testNow), OwnerID: id, Scope: arena.ScopeOwner, Name: "first", Hash: hash, CreatedAt: testNow}
 	if err := w.store.CreateOwner(w.t.Context(), arena.Owner{ID: id, Name: name, CreatedAt: testNow}, tok); err != nil {
 		w.t.Fatal(err)
 	}

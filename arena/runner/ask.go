@@ -203,19 +203,13 @@ func (a *ask) rateLimited(ctx context.Context) {
 	if a.seat.RateLimits > 1 {
 		a.answer.Outcome = arena.OutcomeTimeout
 	}
-	now := a.p.r.o.Now()
-	pause := arena.Pause{Reason: arena.PauseRateLimit, Since: now, Until: now.Add(a.p.r.o.RateLimitPause)}
-	_, _, err := a.p.r.o.Store.UpdateAgent(ctx, a.seat.AgentID, func(agent *arena.Agent) error {
-		agent.SetPause(pause)
-		return nil
-	})
+	paused, err := a.p.r.o.Pauses.PauseForRateLimit(ctx, *a.seat, a.p.r.o.Now().Add(a.p.r.o.RateLimitPause))
 	if err != nil {
 		a.p.log.Error("agent could not be paused", "agent_id", a.seat.AgentID, "error", err)
 		return
 	}
-	a.events = append(a.events, a.p.event(arena.EventAgentPaused, a.seat.AgentID, a.round.No, arena.AgentPausedBody{
-		Name: a.seat.Name, Reason: pause.Reason, Until: pause.Until.UTC().Format(arena.TimeFormat),
-	}))
+	paused.MatchID, paused.Round = a.p.m.ID, a.round.No
+	a.events = append(a.events, paused)
 }
 
 //go:noinline

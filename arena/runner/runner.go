@@ -30,7 +30,6 @@ type Store interface {
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
-	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
@@ -64,6 +63,12 @@ type Tasks interface {
 	Pick(ctx context.Context, m arena.Match, round int) (arena.Task, error)
 }
 
+// Pauses pauses agents. PauseForRateLimit returns the agent_paused event for
+// the log of the match whose round caused the pause.
+type Pauses interface {
+	PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error)
+}
+
 // Publisher tells spectators what has been committed.
 type Publisher interface {
 	Publish(league string, events ...arena.Event)
@@ -85,6 +90,7 @@ type Options struct {
 	Tasks     Tasks
 	Publisher Publisher
 	Delayed   DelayedPublisher
+	Pauses    Pauses
 	Logger    *slog.Logger
 	Now       func() time.Time // must carry a monotonic reading, as time.Now does: leases are judged by it
 	Node      string           // id of this process, unique in the cluster
@@ -139,8 +145,8 @@ type Runner struct {
 // New checks the parts and makes a Runner. It does nothing before Run.
 func New(o Options) (*Runner, error) {
 	switch {
-	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Logger == nil, o.Now == nil, o.Node == "":
-		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Logger, Now and Node are needed")
+	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
+		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
 	}
 	defaults(&o.LeaseTTL, 5*time.Second)
 	defaults(&o.Heartbeat, time.Second)

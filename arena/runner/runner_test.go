@@ -168,7 +168,7 @@ type node struct {
 func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.t.Helper()
 	o := runner.Options{
-		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Logger: b.log.With("node", name),
+		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name, LeaseTTL: leaseTime,
 	}
 	for _, c := range change {

@@ -1,19 +1,18 @@
 package server
 
 import (
-	"context"
 	"time"
 
-	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
 )
 
 // newOutside makes the check of tokens of the operator's issuer; nil when
 // none is set.
-func (s *Server) newOutside() (func(context.Context, string) (arena.Outsider, error), error) {
+func (s *Server) newOutside() (account.Issuer, error) {
 	if s.cfg.OIDCIssuer == nil {
-		return nil, nil //nolint:nilnil // nil has a meaning to the API
+		return nil, nil //nolint:nilnil // nil has a meaning to the service
 	}
 	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
 	if err != nil {
@@ -26,5 +25,5 @@ func (s *Server) newOutside() (func(context.Context, string) (arena.Outsider, er
 	if err != nil {
 		return nil, err
 	}
-	return outside.Verify, nil
+	return outside, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
@@ -43,6 +44,7 @@ type Parts struct {
 	Config Config
 	Store  *store.Store
 	Hub    *stream.Hub
+	Pauses *registry.Pauses
 	Runner *runner.Runner
 	Keys   *token.Keys
 	Client *protocol.Client
@@ -51,5 +53,5 @@ type Parts struct {
 
 // Parts returns parts of this node. They are valid until Close.
 func (s *Server) Parts() Parts {
-	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Runner: s.runner, Keys: s.keys, Client: s.client, Canary: s.canary}
+	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, Canary: s.canary}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
@@ -29,7 +29,7 @@ type driver interface {
 // protocolParts are the parts of one protocol on this node.
 type protocolParts struct {
 	driver  driver
-	rules   api.Protocol
+	rules   registry.Protocol
 	handler http.Handler // inbound requests of agents; nil: they send none
 	stop    func()       // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
 	wait    func()       // for what still runs once nothing comes in; may be nil
@@ -57,8 +57,8 @@ func (p protocols) probers() map[string]health.Prober {
 	return probers
 }
 
-func (p protocols) rules() map[string]api.Protocol {
-	rules := make(map[string]api.Protocol, len(p))
+func (p protocols) rules() map[string]registry.Protocol {
+	rules := make(map[string]registry.Protocol, len(p))
 	for name, l := range p {
 		rules[name] = l.rules
 	}
@@ -136,20 +136,20 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	}
 	s.protocols = protocols{
 		arena.ProtocolAAP:      {driver: o.aap},
-		arena.ProtocolAgora:    {driver: agoraDriver, rules: api.Protocol{Polls: true}, wait: agoraDriver.Close},
-		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: api.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
+		arena.ProtocolAgora:    {driver: agoraDriver, rules: registry.Protocol{Polls: true}, wait: agoraDriver.Close},
+		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
 		arena.ProtocolAgentProtocol: {
-			driver: s.signed.Driver(), rules: api.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, handler: s.signed, stop: s.signed.Close,
+			driver: s.signed.Driver(), rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, handler: s.signed, stop: s.signed.Close,
 		},
 	}
 	return o, nil
 }
 
 // newInbound makes the handlers of what agents of the protocols send.
-func (s *Server) newInbound(o *outbound, streams *stream.Handler) (err error) {
+func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *services) (err error) {
 	polls, err := agora.NewServer(agora.ServerOptions{
-		Store: s.store, Box: o.box, PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
-		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.api.ServeHTTP(w, r) }),
+		Store: s.store, Box: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
+		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
 	})
 	if err != nil {
 		return err

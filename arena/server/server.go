@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	mrand "math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -21,8 +20,10 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/token"
@@ -64,6 +65,7 @@ type Server struct {
 	crawler   *protocol.Client // of rehearsals
 	protocols protocols
 	signed    *agentprotocol.Server
+	pauses    *registry.Pauses
 	runner    *runner.Runner
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
@@ -139,43 +141,28 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	if err = s.newServices(); err != nil {
+	services, err := s.newServices(out)
+	if err != nil {
 		return nil, err
 	}
-	if err = s.newInbound(out, streams); err != nil {
+	if err = s.newInbound(out, streams, services); err != nil {
 		return nil, err
 	}
-	return s, s.newAPI(ctx, out, streams, rescorer)
+	return s, s.newAPI(ctx, out, streams, rescorer, services)
 }
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
 // has none at all.
-func (s *Server) ensureAdmin(ctx context.Context) error {
-	known, err := s.store.AdminTokens(ctx)
-	if err != nil {
-		return fmt.Errorf("read admin tokens: %w", err)
+func (s *Server) ensureAdmin(ctx context.Context) (err error) {
+	var created bool
+	s.adminToken, created, err = account.EnsureAdmin(ctx, account.AdminOptions{
+		Store: s.store, Secret: s.cfg.AdminToken, HashSecret: token.Hash, Now: time.Now,
+		NewSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+	})
+	if created {
+		s.newAdminToken = s.adminToken
 	}
-	secret, name := s.cfg.AdminToken, "ARENA_ADMIN_TOKEN"
-	if secret == "" {
-		if len(known) > 0 {
-			return nil
-		}
-		secret, _ = token.NewSecret(token.AdminSecretPrefix)
-		name, s.newAdminToken = "first start", secret
-	}
-	s.adminToken = secret
-	hash := token.Hash(secret)
-	for _, t := range known {
-		if t.Hash == hash {
-			return nil
-		}
-	}
-	now := time.Now().UTC()
-	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: name, Hash: hash, CreatedAt: now}
-	if err := s.store.CreateToken(ctx, t); err != nil {
-		return fmt.Errorf("store the admin token: %w", err)
-	}
-	return nil
+	return err
 }
 
 func (s *Server) listen(ctx context.Context) (err error) {
@@ -213,6 +200,9 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.hub, err = stream.NewHub(streams); err != nil {
 		return err
 	}
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
+		return err
+	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	if s.bus != nil {
@@ -230,7 +220,8 @@ func (s *Server) newStreams() (*stream.Handler, error) {
 	})
 }
 
-// newEngine makes the judges, the runner of matches and what scores them again.
+// newEngine makes the judges, the pauses of agents, the runner of matches and
+// what scores them again.
 func (s *Server) newEngine() (*runner.Rescorer, error) {
 	tasks, err := league.NewTasks(s.store)
 	if err != nil {
@@ -252,8 +243,11 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
+		return nil, err
+	}
 	if s.runner, err = runner.New(runner.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
@@ -261,27 +255,8 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 	return &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
 }
 
-// newServices makes the health checks and the scheduler of leagues.
-func (s *Server) newServices() (err error) {
-	if s.sweeper, err = health.New(health.Options{
-		Store: s.store, Probers: s.protocols.probers(), Publisher: s.hub, Canary: s.canary,
-		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
-	}); err != nil {
-		return err
-	}
-	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
-		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
-	})
-	return err
-}
-
-// HealthSpread leaves what is at the end of a sweep, slow answers and storing
-// what was found, time before the next one begins.
-func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
-
 // newAPI makes the API and the servers of the listeners.
-func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, rescorer *runner.Rescorer) error {
+func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, rescorer *runner.Rescorer, services *services) error {
 	stage, err := s.newStage(out.aap)
 	if err != nil {
 		return err
@@ -290,23 +265,11 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 	if err != nil {
 		return err
 	}
-	limits := api.DefaultLimits()
-	if s.opts.NoLimits {
-		limits = api.Limits{}
-	}
 	proxies := make([]string, len(s.cfg.TrustedProxies))
 	for i, p := range s.cfg.TrustedProxies {
 		proxies[i] = p.String()
 	}
-	var takeShared func(context.Context, string, int, time.Duration) (time.Duration, bool, error)
-	if s.bus != nil {
-		takeShared = s.bus.Take
-	}
 	cards, err := card.New()
-	if err != nil {
-		return err
-	}
-	outside, err := s.newOutside()
 	if err != nil {
 		return err
 	}
@@ -316,10 +279,9 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of),
-		Protocols: s.protocols.rules(), Speakers: s.protocols.handlers(),
+		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Accounts: services.accounts, Agents: services.agents, Entries: services.entries,
+		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(),
 		Viewers: s.hub.Viewers, Wake: s.wake,
-		CheckEndpoint: out.guard.CheckEndpoint, CheckAgent: s.sweeper.Check, FullCheck: s.fullCheck,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: rescorer.Match, RescoreLeague: rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: rescorer.Rebuild,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
@@ -329,10 +291,9 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 			return pack.Parse(format, data, pack.DefaultLimits())
 		},
 		Record: s.record, Card: cards.Draw,
-		NewSecret:  func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		HashSecret: token.Hash, Outside: outside, Ready: s.ready, Drain: s.drain,
-		Version: s.version(), Node: s.node, SignupMode: s.cfg.Signup, TrustedProxies: proxies,
-		Limits: limits, TakeShared: takeShared, Now: time.Now, Logger: s.log,
+		Ready: s.ready, Drain: s.drain,
+		Version: s.version(), Node: s.node, TrustedProxies: proxies,
+		Quotas: services.quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return err

@@ -70,24 +70,24 @@ func NewOutside(o OutsideOptions) (*Outside, error) {
 // arena.CodeUnauthorized, with one message for every reason, or
 // arena.CodeUnavailable when the token's key is not known and the issuer,
 // who might know it, cannot be asked.
-func (v *Outside) Verify(ctx context.Context, token string) (arena.Outsider, error) {
+func (v *Outside) Verify(ctx context.Context, token string) (arena.Identity, error) {
 	who, err := v.verify(ctx, token)
 	if err == nil {
 		return who, nil
 	}
 	v.o.Logger.DebugContext(ctx, "outside token refused", "reason", err)
 	if errors.Is(err, errIssuerAway) {
-		return arena.Outsider{}, &arena.Error{Code: arena.CodeUnavailable, Message: "the issuer of this token cannot be asked now", Err: err}
+		return arena.Identity{}, &arena.Error{Code: arena.CodeUnavailable, Message: "the issuer of this token cannot be asked now", Err: err}
 	}
-	return arena.Outsider{}, &arena.Error{Code: arena.CodeUnauthorized, Message: "the token is not valid", Err: err}
+	return arena.Identity{}, &arena.Error{Code: arena.CodeUnauthorized, Message: "the token is not valid", Err: err}
 }
 
-func (v *Outside) verify(ctx context.Context, token string) (arena.Outsider, error) {
+func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, error) {
 	if len(token) > maxOutsideToken {
-		return arena.Outsider{}, fmt.Errorf("longer than %d bytes", maxOutsideToken)
+		return arena.Identity{}, fmt.Errorf("longer than %d bytes", maxOutsideToken)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return !inToken(r) }) {
-		return arena.Outsider{}, errors.New("a character that no token has")
+		return arena.Identity{}, errors.New("a character that no token has")
 	}
 	parser := jwt.NewParser(
 		jwt.WithValidMethods(outsideMethods()), jwt.WithIssuer(v.o.Issuer), jwt.WithAudience(v.o.Audience), jwt.WithExpirationRequired(),
@@ -100,15 +100,15 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Outsider, err
 		}
 		return v.keyFor(ctx, t)
 	}); err != nil {
-		return arena.Outsider{}, err
+		return arena.Identity{}, err
 	}
 	switch {
 	case c.Subject == "" || len(c.Subject) > maxSubject:
-		return arena.Outsider{}, fmt.Errorf("sub has %d bytes; 1 to %d are allowed", len(c.Subject), maxSubject)
+		return arena.Identity{}, fmt.Errorf("sub has %d bytes; 1 to %d are allowed", len(c.Subject), maxSubject)
 	case c.ExpiresAt.After(v.o.Now().Add(outsideLongest)):
-		return arena.Outsider{}, errors.New("exp lies more than a year ahead")
+		return arena.Identity{}, errors.New("exp lies more than a year ahead")
 	}
-	who := arena.Outsider{
+	who := arena.Identity{
 		Issuer: c.Issuer, Subject: c.Subject, Name: cmp.Or(c.text("name"), c.text("preferred_username")),
 		Admin: v.o.AdminValue != "" && slices.Contains(c.list(v.o.AdminClaim), v.o.AdminValue),
 	}

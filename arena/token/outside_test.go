@@ -207,7 +207,7 @@ func TestOutside_Verify(t *testing.T) {
 		"fractions in times": s.sign(es, s.ec, none, claimsOf{"exp": float64(now) + 60.5, "iat": nil}),
 		"jwk is not read":    s.sign(es, s.ec, claimsOf{"jwk": claimsOf{"kty": "oct", "k": "c2VjcmV0"}}, none),
 	} {
-		if who, err := s.Verify(t.Context(), token); err != nil || who != (arena.Outsider{Issuer: s.issuer.URL, Subject: "u-1"}) {
+		if who, err := s.Verify(t.Context(), token); err != nil || who != (arena.Identity{Issuer: s.issuer.URL, Subject: "u-1"}) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 	}
@@ -275,21 +275,21 @@ func TestOutside_Verify_who(t *testing.T) {
 	s := newOutside(t)
 	for name, tc := range map[string]struct {
 		claims claimsOf
-		want   arena.Outsider
+		want   arena.Identity
 	}{
-		"named":              {claimsOf{"name": "Kim", "preferred_username": "k"}, arena.Outsider{Name: "Kim"}},
-		"user name":          {claimsOf{"preferred_username": "k"}, arena.Outsider{Name: "k"}},
-		"name is no text":    {claimsOf{"name": 3}, arena.Outsider{}},
-		"verified address":   {claimsOf{"email": "a@b.example", "email_verified": true}, arena.Outsider{Email: "a@b.example"}},
-		"unverified address": {claimsOf{"email": "a@b.example", "email_verified": "true"}, arena.Outsider{}},
-		"admin in a list":    {claimsOf{"realm": claimsOf{"roles": []string{"x", "arena-admin"}}}, arena.Outsider{Admin: true}},
-		"admin alone":        {claimsOf{"realm": claimsOf{"roles": "arena-admin"}}, arena.Outsider{Admin: true}},
-		"admin by its name":  {claimsOf{"realm.roles": []string{"arena-admin"}}, arena.Outsider{Admin: true}},
-		"the name wins":      {claimsOf{"realm.roles": "no", "realm": claimsOf{"roles": "arena-admin"}}, arena.Outsider{}},
-		"not quite":          {claimsOf{"realm": claimsOf{"roles": "arena-admin x"}}, arena.Outsider{}},
-		"another place":      {claimsOf{"roles": "arena-admin"}, arena.Outsider{}},
-		"a number in it":     {claimsOf{"realm": claimsOf{"roles": []any{1, "arena-admin"}}}, arena.Outsider{}},
-		"no object":          {claimsOf{"realm": "roles"}, arena.Outsider{}},
+		"named":              {claimsOf{"name": "Kim", "preferred_username": "k"}, arena.Identity{Name: "Kim"}},
+		"user name":          {claimsOf{"preferred_username": "k"}, arena.Identity{Name: "k"}},
+		"name is no text":    {claimsOf{"name": 3}, arena.Identity{}},
+		"verified address":   {claimsOf{"email": "a@b.example", "email_verified": true}, arena.Identity{Email: "a@b.example"}},
+		"unverified address": {claimsOf{"email": "a@b.example", "email_verified": "true"}, arena.Identity{}},
+		"admin in a list":    {claimsOf{"realm": claimsOf{"roles": []string{"x", "arena-admin"}}}, arena.Identity{Admin: true}},
+		"admin alone":        {claimsOf{"realm": claimsOf{"roles": "arena-admin"}}, arena.Identity{Admin: true}},
+		"admin by its name":  {claimsOf{"realm.roles": []string{"arena-admin"}}, arena.Identity{Admin: true}},
+		"the name wins":      {claimsOf{"realm.roles": "no", "realm": claimsOf{"roles": "arena-admin"}}, arena.Identity{}},
+		"not quite":          {claimsOf{"realm": claimsOf{"roles": "arena-admin x"}}, arena.Identity{}},
+		"another place":      {claimsOf{"roles": "arena-admin"}, arena.Identity{}},
+		"a number in it":     {claimsOf{"realm": claimsOf{"roles": []any{1, "arena-admin"}}}, arena.Identity{}},
+		"no object":          {claimsOf{"realm": "roles"}, arena.Identity{}},
 	} {
 		tc.want.Issuer, tc.want.Subject = s.issuer.URL, "u-1"
 		got, err := s.Verify(t.Context(), s.sign(jwt.SigningMethodES256, s.ec, nil, tc.claims))

@@ -34,6 +34,7 @@ func rooms() []room {
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
 		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
+		{dir: "arena/plaintext", ours: words, why: "leaf: pure; what people may enter as names and texts"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
 		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
 		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
@@ -51,6 +52,9 @@ func rooms() []room {
 		},
 
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
+		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
+		{dir: "arena/account", ours: words, why: "service: its parts are handed in"},
+		{dir: "arena/registry", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
@@ -61,8 +65,8 @@ func rooms() []room {
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
 
 		{
-			dir: "arena/api", ours: []string{"arena", "arena/visibility"}, why: "adapter: the only room that knows Gin and Huma",
-			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "golang.org/x/time/rate"},
+			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "adapter: the only room that knows Gin and Huma",
+			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2"},
 		},
 		{
 			dir: "arena/token", ours: words, why: "adapter: the arena's side of JSON web tokens",
@@ -103,7 +107,7 @@ func rooms() []room {
 		{dir: "protocol/mailbox", ours: words, why: "leaf of the protocols: waiting, across nodes"},
 		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task"}, why: "what an author's endpoint is held against; signers are handed in"},
 		{
-			dir: "protocol/agora", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, outside: []string{"github.com/goccy/go-yaml"},
+			dir: "protocol/agora", ours: []string{"arena", "arena/visibility", "protocol", "protocol/task", "protocol/mailbox"}, outside: []string{"github.com/goccy/go-yaml"},
 			why: "adapter: two-party Agora; its Protocol Documents begin with YAML",
 		},
 		{
@@ -183,7 +187,9 @@ func testLibraries() []string {
 }
 
 // leaves may be imported by every room but the words and the SDKs.
-func leaves() []string { return []string{"arena/strictjson", "arena/visibility/seal", "arena/record"} }
+func leaves() []string {
+	return []string{"arena/strictjson", "arena/visibility/seal", "arena/record", "arena/plaintext"}
+}
 
 const (
 	module    = "github.com/agora-arena/arena/"

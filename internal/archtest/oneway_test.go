@@ -71,7 +71,6 @@ func decoders() map[string]string {
 		"protocol/agentprotocol/canon.go":   strict,
 		"protocol/agentprotocol/gate.go":    strict,
 		"protocol/agentprotocol/message.go": strict,
-		"protocol/agora/call.go":            own,
 		"protocol/agora/memory.go":          own,
 		"protocol/agora/polling.go":         own,
 		"protocol/envelope/envelope.go":     "only its tokens, after arena/strictjson",

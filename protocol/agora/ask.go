@@ -3,15 +3,12 @@ package agora
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
-	"strconv"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// What the documents answer. Each reads what the API says and keeps the
-// members that the document names.
+// The answers of the documents, with the members that each document names.
 
 type standing struct {
 	Rank         int         `json:"rank"`
@@ -50,14 +47,29 @@ func (s *Server) table(ctx context.Context, c *call, league string, limit int) (
 	if !isName(league) {
 		return table{}, fault("league must be the slug of a league")
 	}
-	var from struct {
-		Items  []standing
-		Frozen bool
-	}
-	if err := s.fetch(ctx, c, http.MethodGet, "/v1/leagues/"+league+"/standings", "", nil, &from); err != nil {
+	if err := s.count(ctx, c); err != nil {
 		return table{}, err
 	}
-	return table{League: league, Frozen: from.Frozen, Standings: append([]standing{}, from.Items[:min(limit, len(from.Items))]...)}, nil
+	l, err := s.o.Reads.League(ctx, league)
+	if err != nil {
+		return table{}, faultOf(err)
+	}
+	t := table{League: league, Frozen: l.Status == arena.LeagueFrozen, Standings: []standing{}}
+	if t.Frozen {
+		return t, nil
+	}
+	lines, err := s.o.Reads.Standings(ctx, league, s.o.Now().UTC())
+	if err != nil {
+		return table{}, faultOf(err)
+	}
+	for _, line := range lines[:min(limit, len(lines))] {
+		r := line.Rating
+		t.Standings = append(t.Standings, standing{
+			Rank: line.Rank, AgentID: line.Agent.ID, Name: line.Agent.Name, Rating: number(r.Melo), RatedMatches: r.Matches,
+			Provisional: r.Provisional(), Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
+		})
+	}
+	return t, nil
 }
 
 type seat struct {
@@ -103,26 +115,19 @@ func (s *Server) matches(ctx context.Context, c *call, body []byte) (any, error)
 		}
 	}
 	if in.MatchID != "" {
-		var one match
-		err := s.fetch(ctx, c, http.MethodGet, "/v1/matches/"+in.MatchID, "", nil, &one)
+		one, err := s.visibleMatch(ctx, c, in.MatchID)
 		return matchList{[]match{one}}, err
 	}
 	return s.matchList(ctx, c, in.League, in.Status, limit)
 }
 
 func (s *Server) matchList(ctx context.Context, c *call, league, status string, limit int) (matchList, error) {
-	path, query := "/v1/matches", url.Values{"limit": {strconv.Itoa(limit)}}
-	if league != "" {
-		path = "/v1/leagues/" + league + "/matches"
-	}
-	if status != "" {
-		query.Set("status", status)
-	}
-	var from struct{ Items []match }
-	if err := s.fetch(ctx, c, http.MethodGet, path+"?"+query.Encode(), "", nil, &from); err != nil {
+	selected, err := statuses(status)
+	if err != nil {
 		return matchList{}, err
 	}
-	return matchList{append([]match{}, from.Items...)}, nil
+	found, err := s.visibleMatches(ctx, c, arena.MatchFilter{League: league, Statuses: selected}, limit)
+	return matchList{found}, err
 }
 
 type league struct {
@@ -174,24 +179,19 @@ func (s *Server) rules(ctx context.Context, c *call, body []byte) (any, error) {
 }
 
 func (s *Server) leagues(ctx context.Context, c *call) ([]league, error) {
-	var from struct {
-		Items []struct {
-			Slug, Title, Status, Format string
-			Judge                       struct{ Kind string }
-			Rated                       bool
-			Rounds                      *int
-			TimeLimitSeconds            float64 `json:"time_limit_seconds"`
-			Rules                       []string
-		}
-	}
-	if err := s.fetch(ctx, c, http.MethodGet, "/v1/leagues", "", nil, &from); err != nil {
+	if err := s.count(ctx, c); err != nil {
 		return nil, err
 	}
+	found, err := s.o.Reads.Leagues(ctx)
+	if err != nil {
+		return nil, faultOf(err)
+	}
 	leagues := []league{}
-	for _, l := range from.Items {
+	for _, l := range found {
+		in := l.Settings
 		leagues = append(leagues, league{
-			League: l.Slug, Title: l.Title, Status: l.Status, Format: l.Format, Judge: l.Judge.Kind, Rated: l.Rated,
-			Rounds: l.Rounds, TimeLimitSeconds: l.TimeLimitSeconds, Rules: l.Rules,
+			League: l.Slug, Title: l.Title, Status: string(l.Status), Format: string(in.Format), Judge: in.Judge.Kind, Rated: in.Rated,
+			Rounds: rounds(in), TimeLimitSeconds: in.TimeLimit.Seconds(), Rules: append([]string{}, in.Rules...),
 		})
 	}
 	return leagues, nil

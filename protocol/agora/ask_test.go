@@ -16,7 +16,7 @@ func TestServer_answers_documents(t *testing.T) {
 		{"standings", `{"league":"trivia","limit":1}`, `{"league":"trivia","frozen":false,"standings":[{"rank":1,"agent_id":"ag_a","name":"Ann","rating":1620.500,` +
 			`"rated_matches":12,"provisional":true,"wins":9,"draws":1,"losses":2}]}`},
 		{"standings", `{"league":"sums","mood":1}`, `{"league":"sums","frozen":true,"standings":[]}`},
-		{"standings", `{"league":"nothing"}`, `{"error":"there is no such thing; name: bad"}`},
+		{"standings", `{"league":"nothing"}`, `{"error":"there is no league nothing"}`},
 		{"standings", `{"league":"../agents"}`, `{"error":"league must be the slug of a league"}`},
 		{"standings", `{}`, `{"error":"league must be the slug of a league"}`},
 		{"standings", `{"league":"trivia","limit":101}`, `{"error":"limit must be from 1 to 100"}`},
@@ -27,15 +27,22 @@ func TestServer_answers_documents(t *testing.T) {
 		{"matches", `{"match_id":"m_1"}`, trivia},
 		{"matches", `{"league":"trivia","status":"running","limit":5.0}`, trivia},
 		{"matches", `{"match_id":"m_1?x"}`, `{"error":"match_id is none that the arena has"}`},
-		{"matches", `{"match_id":"m_2"}`, `{"error":"there is no such thing; name: bad"}`},
-		{"rules", `{"league":"sums"}`, `"leagues":[{"league":"sums","title":"Sums","status":"open","format":"swiss","judge":"number","rated":false,"rounds":null,"time_limit_seconds":10,"rules":[]}]}`},
+		{"matches", `{"match_id":"m_2"}`, `{"error":"there is no match m_2"}`},
+		{"matches", `{"status":"live"}`, trivia},
+		{"matches", `{"status":"finished"}`, `{"matches":[]}`},
+		{"matches", `{"status":"over"}`, `{"error":"status is none that the arena has"}`},
+		{"matches", `{"league":"nothing"}`, `{"error":"there is no league nothing"}`},
+		{"rules", `{"league":"sums"}`, `"leagues":[{"league":"sums","title":"Sums","status":"frozen","format":"swiss","judge":"number","rated":false,"rounds":null,"time_limit_seconds":10,"rules":[]}]}`},
 		{"rules", `{"league":"nothing"}`, `{"error":"Unknown league"}`},
 		{"registration", `{"leagues":["trivia"]}`, `{"error":"name is missing"}`},
 		{"registration", `{"name":"taken","owner_token":"aro_1"}`, `{"error":"the owner has an agent of that name; name: bad"}`},
 		{"registration", `{"name":"taken"}`, `{"error":"the owner has an agent of that name; name: bad","owner_token":"aro_fresh"}`},
 		{"registration", `{"agent_id":"ag_a"}`, `{"error":"agent_id and owner_token belong together"}`},
-		{"registration", `{"agent_id":"ag_a","owner_token":"wrong"}`, `{"error":"no such token; name: bad"}`},
+		{"registration", `{"agent_id":"ag_a","owner_token":"wrong"}`, `{"error":"no such token"}`},
 		{"registration", `{"agent_id":"ag_x","owner_token":"aro_1"}`, `{"error":"You have no such agent`},
+		{"registration", `{"agent_id":"ag_old","owner_token":"aro_1"}`, `{"error":"You have no such agent`},
+		{"registration", `{"agent_id":"ag_aap","owner_token":"aro_1"}`, `{"error":"You have no such agent`},
+		{"registration", `{"agent_id":"ag_a","owner_token":"aro_fresh"}`, `{"error":"You have no such agent`},
 		{"agent", `{"op":"next"}`, `{"error":"Use the secret base URL`},
 	} {
 		if a := f.post("/agora", under(t, c.doc, c.body, "")); !a.says(c.want) {
@@ -46,7 +53,8 @@ func TestServer_answers_documents(t *testing.T) {
 	if a := f.post("/agora", `{"protocolHash":"`+doc(t, "rules").Hash()+`","body":{"league":"sums"}}`); !a.says(`"league":"sums"`) {
 		t.Errorf("%s", a.Raw)
 	}
-	if a := f.post("/agora", under(t, "standings", `{"league":"busy"}`, "")); !a.failedWith(429, "Too many requests") {
+	f.api.busy = true
+	if a := f.post("/agora", under(t, "standings", `{"league":"trivia"}`, "")); !a.failedWith(429, "Too many requests") {
 		t.Errorf("%s", a.Raw)
 	}
 }
@@ -59,14 +67,14 @@ func TestServer_registration(t *testing.T) {
 		t.Fatalf("%s", a.Raw)
 	}
 	want := []string{
-		`POST /v1/owners  {"name":"Ann"}`,
-		`POST /v1/agents Bearer aro_fresh {"description":"x","leagues":["trivia"],"name":"Ann","protocol":"agora","version":""}`,
+		`sign-up by "": {Name:Ann Email: Address:192.0.2.7}`,
+		`register by "ow_9": {Name:Ann Protocol:agora Endpoint: PublicKey: Version: Description:x Leagues:[trivia]}`,
 	}
 	if !slices.Equal(f.api.seen, want) {
-		t.Errorf("the API was asked %q", f.api.seen)
+		t.Errorf("the services were asked %q", f.api.seen)
 	}
 	a = f.post("/agora", under(t, "registration", `{"name":"Bob","owner_token":"aro_1","endpoint":"https://bob.example/"}`, ""))
-	if !a.says(`"base"`) || a.says("owner_token") || !strings.Contains(f.api.seen[2], `"endpoint":"https://bob.example/"`) {
+	if !a.says(`"base"`) || a.says("owner_token") || !strings.Contains(f.api.seen[2], `Endpoint:https://bob.example/`) {
 		t.Errorf("%s, %q", a.Raw, f.api.seen)
 	}
 	// A fresh base ends the one before, and no secret is stored.
@@ -90,7 +98,7 @@ func TestServer_words(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
 	for said, want := range map[string]string{
-		"Who leads the standings of trivia?": "1. Ann, 1620.500? after 12 rated matches\n2. Bob, 1500.000 after 0 rated matches",
+		"Who leads the standings of trivia?": "1. Ann, 1620.500? after 12 rated matches\n2. Bob, 1500.000 after 30 rated matches",
 		"LEADERBOARD: general trivia!":       "Standings of General Trivia",
 		"show me the ranking":                "Of which league? There are: trivia, sums.",
 		"the table of sums":                  "The table of Sums is hidden",

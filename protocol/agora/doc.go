@@ -10,14 +10,16 @@
 // Server is the arena as a server: anyone may ask for standings, matches and
 // rules, in a Protocol Document or in plain words, and register an agent;
 // agents that cannot listen fetch their tasks and answer them at their secret
-// base URL. What it answers comes from the arena's own API, called in the same
-// process, so that its rules, limits and sealed rounds hold here too.
+// base URL. It identifies callers, registers agents and reads matches through
+// the services that the API uses too, so that rules, quotas and sealed rounds
+// are the same.
 //
 // It owns the wire shapes, the Protocol Documents (documents/*.txt) and which
 // outcome each reply has. It leaves connections to protocol, tasks and answers
 // to protocol/task, waiting to protocol/mailbox, conversations and secret bases
-// to store, and everything of leagues and matches to the API that it is given.
+// to store, and accounts, agents, leagues and matches to the services that it is
+// given.
 //
 // docs/protocols/agora.md goes through both texts of the protocol, clause by
-// clause. Only arena/server imports the room.
+// clause. Only arena/server imports the package.
 package agora

@@ -4,14 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
-	"net/http"
 
 	"github.com/agora-arena/arena/arena"
 )
 
-// registration makes an agent by the API, as any owner would, and gives it its
-// secret base URL.
+// registered answers a registration. When the owner was made and the agent was
+// not, the owner's token stands beside the error.
+type registered struct {
+	Error      string `json:"error,omitempty"`
+	AgentID    string `json:"agent_id,omitempty"`
+	Base       string `json:"base,omitempty"`
+	OwnerToken string `json:"owner_token,omitempty"`
+}
+
+// registration registers an agent, and an owner where no token is given, and
+// returns the agent's secret base URL. With an agent_id it returns a fresh one.
 func (s *Server) registration(ctx context.Context, c *call, body []byte) (any, error) {
 	var in struct {
 		Name        string   `json:"name"`
@@ -27,88 +34,82 @@ func (s *Server) registration(ctx context.Context, c *call, body []byte) (any, e
 	if err != nil {
 		return nil, err
 	}
-	var out struct {
-		AgentID    string `json:"agent_id"`
-		Base       string `json:"base"`
-		OwnerToken string `json:"owner_token,omitempty"`
-	}
-	type half struct { // the owner is there, the agent is not
-		Error      string `json:"error"`
-		OwnerToken string `json:"owner_token"`
-	}
 	if in.AgentID != "" {
-		out.AgentID = in.AgentID
-		if err := s.owns(ctx, c, in.AgentID, in.OwnerToken); err != nil {
+		if err := s.checkOwner(ctx, c, in.AgentID, in.OwnerToken); err != nil {
 			return nil, err
 		}
-		out.Base, err = s.freshBase(ctx, in.AgentID)
-		return out, err
+		base, err := s.freshBase(ctx, in.AgentID)
+		return registered{AgentID: in.AgentID, Base: base}, err
 	}
 	if in.Name == "" {
 		return nil, fault("name is missing")
 	}
+	var out registered
 	if in.OwnerToken == "" {
 		if in.OwnerName == "" {
 			in.OwnerName = in.Name
 		}
-		var owner struct{ Token string }
-		if err := s.fetch(ctx, c, http.MethodPost, "/v1/owners", "", map[string]string{"name": in.OwnerName}, &owner); err != nil {
+		if out.OwnerToken, err = s.signUp(ctx, c, in.OwnerName); err != nil {
 			return nil, err
 		}
-		in.OwnerToken, out.OwnerToken = owner.Token, owner.Token
+		in.OwnerToken = out.OwnerToken
 	}
-	agent := map[string]any{
-		"name": in.Name, "protocol": arena.ProtocolAgora, "leagues": append([]string{}, in.Leagues...),
-		"version": in.Version, "description": in.Description,
-	}
-	if in.Endpoint != "" {
-		agent["endpoint"] = in.Endpoint
-	}
-	var made struct {
-		AgentID string `json:"agent_id"`
-	}
-	err = s.fetch(ctx, c, http.MethodPost, "/v1/agents", in.OwnerToken, agent, &made)
-	if f, ok := errors.AsType[fault](err); ok && out.OwnerToken != "" {
-		return half{string(f), out.OwnerToken}, nil
+	g, err := s.register(ctx, c, in.OwnerToken, arena.Registration{
+		Name: in.Name, Protocol: arena.ProtocolAgora, Endpoint: in.Endpoint, Version: in.Version, Description: in.Description, Leagues: in.Leagues,
+	})
+	if f, ok := err.(fault); ok && out.OwnerToken != "" { //nolint:errorlint // faultOf returns it unwrapped
+		out.Error = string(f)
+		return out, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.AgentID = made.AgentID
-	out.Base, err = s.freshBase(ctx, made.AgentID)
+	out.AgentID = g.ID
+	out.Base, err = s.freshBase(ctx, g.ID)
 	return out, err
 }
 
-// owns checks that the token is that of the owner of an agent that speaks this
-// protocol, or an admin's.
-func (s *Server) owns(ctx context.Context, c *call, agentID, token string) error {
+// signUp makes an owner and returns its token.
+func (s *Server) signUp(ctx context.Context, c *call, name string) (string, error) {
+	caller, err := s.identify(ctx, c, "")
+	if err != nil {
+		return "", err
+	}
+	_, secret, err := s.o.Accounts.SignUp(ctx, caller, arena.SignUp{Name: name, Address: c.address})
+	return secret, faultOf(err)
+}
+
+func (s *Server) register(ctx context.Context, c *call, token string, in arena.Registration) (arena.Agent, error) {
+	caller, err := s.identify(ctx, c, token)
+	if err != nil {
+		return arena.Agent{}, err
+	}
+	g, err := s.o.Agents.Register(ctx, caller, in)
+	return g, faultOf(err)
+}
+
+// checkOwner checks that the token is that of the owner of an agent that
+// speaks this protocol, or an admin's.
+func (s *Server) checkOwner(ctx context.Context, c *call, agentID, token string) error {
 	if !isName(agentID) || token == "" {
 		return fault("agent_id and owner_token belong together")
 	}
-	var me struct {
-		Scope   arena.Scope `json:"scope"`
-		OwnerID string      `json:"owner_id"`
-	}
-	if err := s.fetch(ctx, c, http.MethodGet, "/v1/me", token, nil, &me); err != nil {
+	caller, err := s.identify(ctx, c, token)
+	if err != nil {
 		return err
 	}
-	var agent struct {
-		OwnerID  string `json:"owner_id"`
-		Protocol string `json:"protocol"`
-		Status   string `json:"status"`
+	g, err := s.o.Agents.Own(ctx, caller, agentID)
+	if err == nil && g.Protocol == arena.ProtocolAgora && g.RetiredAt.IsZero() {
+		return nil
 	}
-	if err := s.fetch(ctx, c, http.MethodGet, "/v1/agents/"+agentID, token, nil, &agent); err != nil {
-		return err
-	}
-	owns := me.Scope == arena.ScopeAdmin || me.OwnerID != "" && agent.OwnerID == me.OwnerID
-	if !owns || agent.Protocol != arena.ProtocolAgora || agent.Status == string(arena.AgentRetired) {
+	if err == nil || arena.CodeOf(err) == arena.CodeNotFound {
 		return fault("You have no such agent that speaks two-party Agora")
 	}
-	return nil
+	return faultOf(err)
 }
 
 // freshBase makes an agent's secret base URL. Only the hash of the secret is
-// kept.
+// stored.
 func (s *Server) freshBase(ctx context.Context, agentID string) (string, error) {
 	secret := "arx_" + rand.Text() + rand.Text()
 	err := s.o.Store.SetSecretBase(ctx, agentID, sha256.Sum256([]byte(secret)), s.o.Now())

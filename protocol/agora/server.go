@@ -38,10 +38,13 @@ type Events interface {
 
 // ServerOptions are the parts of a Server. All but PerAddress are needed.
 type ServerOptions struct {
-	Store  Store
-	Box    *mailbox.Box
-	API    http.Handler // the arena's own: /v1/…
-	Events Events
+	Store    Store
+	Box      *mailbox.Box
+	Accounts Accounts
+	Agents   Agents
+	Reads    Reads
+	Visible  Visible
+	Events   Events
 	// Awake is told when an agent polls that counted as away: its health may be
 	// looked at now.
 	Awake      func(ctx context.Context, agentID string)
@@ -75,7 +78,7 @@ type subject struct {
 
 // NewServer makes a Server.
 func NewServer(o ServerOptions) (*Server, error) {
-	if o.Store == nil || o.Box == nil || o.API == nil || o.Events == nil || o.Awake == nil || o.PublicURL == "" || o.Now == nil || o.Logger == nil {
+	if o.Store == nil || o.Box == nil || o.Accounts == nil || o.Agents == nil || o.Reads == nil || o.Visible == nil || o.Events == nil || o.Awake == nil || o.PublicURL == "" || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("agora server: a part is missing")
 	}
 	docs, err := readDocuments()

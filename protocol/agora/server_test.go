@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -25,7 +24,7 @@ type front struct {
 	*agora.Server
 	t      *testing.T
 	memory *memory
-	api    *fakeAPI
+	api    *services
 
 	mu     sync.Mutex
 	ahead  time.Duration
@@ -64,9 +63,9 @@ func newFront(t *testing.T) *front {
 // newFrontOn makes a front that shares its storage with others.
 func newFrontOn(t *testing.T, m *memory) *front {
 	t.Helper()
-	f := &front{t: t, memory: m, api: &fakeAPI{t: t}}
+	f := &front{t: t, memory: m, api: &services{t: t}}
 	server, err := agora.NewServer(agora.ServerOptions{
-		Store: f.memory, Box: f.memory.box(t), API: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
+		Store: f.memory, Box: f.memory.box(t), Accounts: f.api, Agents: f.api, Reads: f.api, Visible: f.api, Events: f, PublicURL: "https://arena.example", PerAddress: 3,
 		Awake: func(_ context.Context, id string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -78,69 +77,6 @@ func newFrontOn(t *testing.T, m *memory) *front {
 	f.Server = server
 	t.Cleanup(server.Close)
 	return f
-}
-
-// fakeAPI is the arena's API, as far as the server asks it.
-type fakeAPI struct {
-	t    *testing.T
-	mu   sync.Mutex
-	seen []string
-	down bool
-}
-
-func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	a.mu.Lock()
-	a.seen = append(a.seen, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+" "+string(body)))
-	down := a.down
-	a.mu.Unlock()
-	if r.RemoteAddr != "192.0.2.7:1234" {
-		a.t.Errorf("the API is asked in the name of %s", r.RemoteAddr)
-	}
-	refuse := func(status int, detail string) {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `{"detail":"`+detail+`","errors":[{"field":"name","message":"bad"}]}`)
-	}
-	const trivia = `{"match_id":"m_1","league":"trivia","status":"running","rated":true,"round":2,"total_rounds":null,"created_at":"2026-11-21T12:00:00.000Z","seq":9,
-		"seats":[{"agent_id":"ag_a","name":"Ann","owner_id":"ow_1","points":1.5},{"agent_id":"ag_b","name":"Bob","points":0.5}]}`
-	switch path := r.URL.Path; {
-	case down:
-		refuse(500, "broken")
-	case path == "/v1/leagues":
-		_, _ = io.WriteString(w, `{"items":[{"slug":"trivia","title":"General Trivia","status":"running","format":"ladder","judge":{"kind":"exact"},"rated":true,"rounds":5,"time_limit_seconds":30,"rules":["be kind"],"drift":0},
-			{"slug":"sums","title":"Sums","status":"open","format":"swiss","judge":{"kind":"number"},"rated":false,"rounds":null,"time_limit_seconds":10,"rules":[]}]}`)
-	case path == "/v1/leagues/trivia/standings":
-		_, _ = io.WriteString(w, `{"items":[{"rank":1,"agent_id":"ag_a","name":"Ann","rating":1620.500,"rated_matches":12,"provisional":true,"wins":9,"draws":1,"losses":2,"owner_id":"ow_1"},
-			{"agent_id":"ag_b","name":"Bob","rating":1500.000}],"frozen":false}`)
-	case path == "/v1/leagues/sums/standings":
-		_, _ = io.WriteString(w, `{"items":[],"frozen":true}`)
-	case path == "/v1/matches/m_1":
-		_, _ = io.WriteString(w, trivia)
-	case path == "/v1/matches", path == "/v1/leagues/trivia/matches":
-		_, _ = io.WriteString(w, `{"items":[`+trivia+`]}`)
-	case path == "/v1/owners":
-		w.WriteHeader(201)
-		_, _ = io.WriteString(w, `{"owner_id":"ow_9","token":"aro_fresh"}`)
-	case path == "/v1/me" && r.Header.Get("Authorization") == "Bearer aro_1":
-		_, _ = io.WriteString(w, `{"scope":"owner","owner_id":"ow_1"}`)
-	case path == "/v1/me":
-		refuse(401, "no such token")
-	case path == "/v1/agents":
-		if strings.Contains(string(body), `"taken"`) {
-			refuse(409, "the owner has an agent of that name")
-			return
-		}
-		w.WriteHeader(201)
-		_, _ = io.WriteString(w, `{"agent_id":"ag_9"}`)
-	case path == "/v1/agents/ag_a", path == "/v1/agents/ag_b":
-		_, _ = io.WriteString(w, `{"owner_id":"ow_1","protocol":"agora","status":"active"}`)
-	case path == "/v1/agents/ag_x":
-		_, _ = io.WriteString(w, `{"agent_id":"ag_x","owner_id":"ow_2","protocol":"agora","status":"active"}`)
-	case path == "/v1/leagues/busy/standings":
-		refuse(429, "slow down")
-	default:
-		refuse(404, "there is no such thing")
-	}
 }
 
 // answer is what came back.

@@ -109,7 +109,7 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 
 // wordsOf makes a fault, which belongs to a document, a failure of Agora's own.
 func wordsOf(err error) error {
-	if f, ok := err.(fault); ok { //nolint:errorlint // fetch gives it as it is
+	if f, ok := err.(fault); ok { //nolint:errorlint // faultOf returns it unwrapped
 		return failure(string(f))
 	}
 	return err

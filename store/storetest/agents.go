@@ -138,7 +138,7 @@ func updateAgentRace(f *fixture) {
 	ctx := f.t.Context()
 	a := f.agent("a")
 	nodes := []interface {
-		UpdateAgent(context.Context, string, func(*arena.Agent) error) (arena.Agent, arena.Agent, error)
+		UpdateAgent(context.Context, string, func(*arena.Agent) error, ...arena.AgentAudit) (arena.Agent, arena.Agent, error)
 	}{f, f.another()}
 	var wg sync.WaitGroup
 	errs := make([]error, 20)

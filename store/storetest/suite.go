@@ -46,6 +46,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"RelayKeys":                            relayKeys,
 		"OwnKeys/nodes_agree":                  ownKeys,
 		"AuditLog":                             auditLog,
+		"AuditLog/with_what_it_records":        auditedWrites,
 		"Evidence":                             evidence,
 		"Operations":                           operations,
 		"Banner":                               banner,

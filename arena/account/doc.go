@@ -1,0 +1,12 @@
+// Package account is the service for owners and tokens: it signs owners up,
+// makes and revokes their tokens, identifies callers by tokens of the arena or
+// of an OIDC issuer, and makes the first admin token.
+//
+// It owns the rules for these operations, the order in which quotas and
+// credentials are checked, and their audit entries. It leaves secrets and the
+// signatures of OIDC tokens to arena/token, the counting of quotas to
+// arena/quota, and rows to store. What a caller may do is for the service that
+// it calls.
+//
+// It imports arena and arena/plaintext. Failures are *arena.Error.
+package account

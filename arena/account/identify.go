@@ -1,0 +1,91 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
+)
+
+// oidcTokenPrefix begins the token id of a caller with an OIDC token, in the
+// audit log and where requests are counted. The subject follows it.
+const oidcTokenPrefix = "oidc:"
+
+// Identify returns the caller of a request and counts the request against its
+// token or address. Without credentials the caller is anonymous; bad ones are
+// unauthorized, for anonymous requests too, and count against the address
+// (threat A4).
+func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
+	var caller arena.Caller
+	var problem error
+	if c.Given {
+		caller, problem = s.holder(ctx, c.Secret)
+	}
+	if caller.Known() {
+		if err := s.o.Quotas.Token.Take(ctx, caller.TokenID); err != nil {
+			return arena.Caller{}, err
+		}
+	} else if err := s.o.Quotas.Address.Take(ctx, c.Address); err != nil {
+		return arena.Caller{}, err
+	}
+	if problem != nil {
+		return arena.Caller{}, problem
+	}
+	if c.Given && !caller.Known() {
+		// All nodes count guesses together.
+		if err := s.o.Quotas.Guess.Take(ctx, c.Address); err != nil {
+			return arena.Caller{}, err
+		}
+		return arena.Caller{}, arena.Errorf(arena.CodeUnauthorized, "the token is not valid")
+	}
+	return caller, nil
+}
+
+// holder returns the holder of a bearer token of the arena or else of the OIDC
+// issuer. A bad token has none.
+func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, error) {
+	t, err := s.o.Store.TokenByHash(ctx, s.o.HashSecret(secret))
+	switch {
+	case err == nil:
+		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope}, nil
+	case arena.CodeOf(err) != arena.CodeNotFound:
+		return arena.Caller{}, err
+	case s.o.Issuer == nil || strings.Count(secret, ".") != 2:
+		return arena.Caller{}, nil
+	}
+	id, err := s.o.Issuer.Verify(ctx, secret)
+	switch {
+	case arena.CodeOf(err) == arena.CodeUnauthorized:
+		return arena.Caller{}, nil
+	case err != nil:
+		return arena.Caller{}, err
+	}
+	caller := arena.Caller{TokenID: oidcTokenPrefix + id.Subject, Scope: arena.ScopeAdmin}
+	if !id.Admin {
+		caller.Scope = arena.ScopeOwner
+		if caller.OwnerID, err = s.ownerOf(ctx, id); err != nil {
+			return arena.Caller{}, err
+		}
+	}
+	return caller, nil
+}
+
+// ownerOf returns the owner that an identity is. An identity without one gets
+// one, unless the arena takes no new owners.
+func (s *Service) ownerOf(ctx context.Context, id arena.Identity) (string, error) {
+	ownerID, err := s.o.Store.OwnerOf(ctx, id.Issuer, id.Subject)
+	if arena.CodeOf(err) != arena.CodeNotFound {
+		return ownerID, err
+	}
+	if s.o.SignupMode == SignupClosed {
+		return "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
+	}
+	now := s.now()
+	o := arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: cmp.Or(plaintext.Line(id.Name, MaxName), "owner"), CreatedAt: now}
+	if len(id.Email) <= maxEmail {
+		o.Email = id.Email
+	}
+	return s.o.Store.AdoptOwner(ctx, o, id.Issuer, id.Subject)
+}

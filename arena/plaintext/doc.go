@@ -1,0 +1,6 @@
+// Package plaintext checks the short texts that owners and admins enter:
+// names, titles, versions, descriptions (threats E3 and E4). It rejects
+// characters that are invisible or change how the text around them is shown.
+//
+// It is pure and imports arena.
+package plaintext

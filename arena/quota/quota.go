@@ -1,0 +1,147 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Limits bound what one caller may ask for (rulebook, section 3). Zero
+// switches a limit off.
+type Limits struct {
+	AddressPerMinute  int // requests of one address without a good token
+	TokenPerMinute    int // requests of one token
+	SignUpsPerHour    int // new owners from one address
+	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
+	RehearsalsPerHour int // of one owner
+	PasswordsPerHour  int // of leagues, that one owner may try (threat A4)
+	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is checked for as long as it exists)
+	ChallengesPerDay  int // of one owner
+	ChallengedPerDay  int // of one opponent, by all owners
+}
+
+// DefaultLimits returns those of the rulebook.
+func DefaultLimits() Limits {
+	return Limits{
+		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
+		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
+	}
+}
+
+const day = 24 * time.Hour
+
+// Shared takes one of limit tokens of key, which return over window, and
+// counts over all nodes. Without a token it returns the time to wait for one.
+// An error means that the nodes cannot count together now.
+type Shared func(ctx context.Context, key string, limit int, window time.Duration) (wait time.Duration, ok bool, err error)
+
+// Options are the parts of a Set.
+type Options struct {
+	Limits Limits
+	Shared Shared // nil: this node is alone
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Set holds the quotas of one node. Those that count over all nodes say so.
+type Set struct {
+	Limits Limits
+
+	Address    *Quota // requests without a good token, by address
+	Token      *Quota // requests with a token, by its id
+	Guess      *Quota // bad tokens, by address, over all nodes
+	SignUp     *Quota // by address, over all nodes
+	Check      *Quota // endpoint checks, by token
+	Rehearsal  *Quota // by owner, over all nodes
+	Password   *Quota // league passwords, by owner, over all nodes
+	Challenge  *Quota // by owner, over all nodes
+	Challenged *Quota // by opponent, over all nodes
+}
+
+// New makes the quotas of a node.
+func New(o Options) (*Set, error) {
+	if o.Now == nil || o.Logger == nil {
+		return nil, errors.New("quota: the clock and the logger are needed")
+	}
+	l := o.Limits
+	local := func(most int, per time.Duration, refusal string) *Quota {
+		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal}
+	}
+	shared := func(name string, most int, per time.Duration, refusal string) *Quota {
+		return &Quota{o: o, local: newLimiter(most, per), name: name, most: most, per: per, refusal: refusal}
+	}
+	const requests = "too many requests from this address"
+	s := &Set{
+		Limits:     l,
+		Address:    local(l.AddressPerMinute, time.Minute, requests).byAddress(),
+		Token:      local(l.TokenPerMinute, time.Minute, "too many requests with this token"),
+		SignUp:     shared("signup", l.SignUpsPerHour, time.Hour, "too many sign-ups from this address").byAddress(),
+		Check:      local(l.ChecksPerMinute, time.Minute, "too many endpoint checks"),
+		Rehearsal:  shared("rehearsal", l.RehearsalsPerHour, time.Hour, "too many rehearsals of this owner's agents"),
+		Password:   shared("password", l.PasswordsPerHour, time.Hour, "too many passwords of this owner"),
+		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
+		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
+	}
+	// The quota Address has counted a bad token on this node already.
+	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
+	s.Guess.local = nil
+	return s, nil
+}
+
+// Quota is how often each caller may do one thing. It is safe for concurrent
+// use.
+type Quota struct {
+	o       Options
+	local   *limiter // nil: this node does not count
+	name    string   // of the buckets shared by all nodes, "" none
+	most    int
+	per     time.Duration
+	refusal string
+	key     func(string) string
+}
+
+func (q *Quota) byAddress() *Quota {
+	q.key = AddressKey
+	return q
+}
+
+// Take uses one of the caller's tokens. When there is none, the error has the
+// code rate_limited and the time to wait. The nodes count together after this
+// one has let the caller through; when they cannot, this node's count holds.
+func (q *Quota) Take(ctx context.Context, caller string) error {
+	if q.key != nil {
+		caller = q.key(caller)
+	}
+	wait, ok := q.local.take(caller, q.o.Now())
+	if ok {
+		wait, ok = q.takeShared(ctx, caller)
+	}
+	if !ok {
+		return Exceeded(wait, q.refusal)
+	}
+	return nil
+}
+
+func (q *Quota) takeShared(ctx context.Context, caller string) (wait int, ok bool) {
+	if q.name == "" || q.o.Shared == nil || q.most <= 0 {
+		return 0, true
+	}
+	d, ok, err := q.o.Shared(ctx, q.name+":"+caller, q.most, q.per)
+	if err != nil {
+		q.o.Logger.DebugContext(ctx, "limit was not counted over all nodes", "limit", q.name, "error", err)
+		return 0, true
+	}
+	return int(math.Ceil(d.Seconds())), ok
+}
+
+// Exceeded returns the error for a caller over its quota.
+func Exceeded(seconds int, refusal string) *arena.Error {
+	e := arena.Errorf(arena.CodeRateLimited, "%s", refusal+"; try again in "+strconv.Itoa(seconds)+" s")
+	e.RetryAfter = time.Duration(seconds) * time.Second
+	return e
+}

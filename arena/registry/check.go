@@ -1,0 +1,75 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// fullCheckCost is what a full check counts for among the checks of a token:
+// it makes some forty requests (threat S7).
+const fullCheckCost = 20
+
+// check probes an agent now.
+func (s *Service) check(ctx context.Context, id string) (arena.Agent, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return s.o.Checker.Check(ctx, id)
+}
+
+// Check probes an agent's endpoint now.
+func (s *Service) Check(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+	checked, err := s.checkFor(ctx, caller, id, 1)
+	if err != nil {
+		return arena.Agent{}, err
+	}
+	return checked, s.auditCheck(ctx, caller, id)
+}
+
+// FullCheck probes an agent's endpoint and then runs the conformance kit over
+// it. Only agents that have passed a check get the kit's tasks: an endpoint
+// that never has may be a victim (threat S7).
+func (s *Service) FullCheck(ctx context.Context, caller arena.Caller, id string) (arena.Agent, arena.Conformance, error) {
+	checked, err := s.checkFor(ctx, caller, id, fullCheckCost)
+	if err != nil {
+		return arena.Agent{}, arena.Conformance{}, err
+	}
+	if checked.PassedAt.IsZero() {
+		return arena.Agent{}, arena.Conformance{}, arena.Errorf(arena.CodeAgentNotReady,
+			"agent %s is pending: tasks are sent when its endpoint has passed a health check (%s)", id, checked.Health.Reason)
+	}
+	found, err := s.o.FullCheck(ctx, checked)
+	if err != nil {
+		return arena.Agent{}, arena.Conformance{}, err
+	}
+	return checked, found, s.auditCheck(ctx, caller, id)
+}
+
+func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, cost int) (arena.Agent, error) {
+	g, err := s.Own(ctx, caller, id)
+	if err != nil {
+		return arena.Agent{}, err
+	}
+	if err := g.NotRetired(); err != nil {
+		return arena.Agent{}, err
+	}
+	if cost > 1 && g.Protocol != arena.ProtocolAAP {
+		return arena.Agent{}, arena.Invalid("full", "the conformance kit speaks aap, and the agent %s", g.Protocol)
+	}
+	for range cost {
+		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+			return arena.Agent{}, err
+		}
+	}
+	return s.check(ctx, g.ID)
+}
+
+// auditCheck records that the caller had an agent checked. The check changed
+// what health changes at any time, so the entry has no rows to commit with.
+func (s *Service) auditCheck(ctx context.Context, caller arena.Caller, id string) error {
+	e, err := caller.Audit(s.now(), "check-agent", id, nil, nil)
+	if err != nil {
+		return err
+	}
+	return s.o.Store.Audit(context.WithoutCancel(ctx), e)
+}

@@ -1,0 +1,64 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// change stores a change of an agent's pauses with its audit entry and
+// publishes the pauses that began or ended.
+func (p *Pauses) change(ctx context.Context, id string, at time.Time, apply func(*arena.Agent) error, audit arena.AgentAudit) (arena.Agent, error) {
+	before, after, err := p.o.Store.UpdateAgent(ctx, id, func(g *arena.Agent) error {
+		if err := g.NotRetired(); err != nil {
+			return err
+		}
+		return apply(g)
+	}, audit)
+	if err != nil {
+		return arena.Agent{}, err
+	}
+	return after, p.publish(ctx, before, after, at)
+}
+
+// Pause adds the caller's pause: an owner ends an owner's pause, an admin an
+// admin's.
+func (s *Service) Pause(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+	if _, err := s.Own(ctx, caller, id); err != nil {
+		return arena.Agent{}, err
+	}
+	now, reason := s.now(), arena.PauseOwner
+	if caller.IsAdmin() {
+		reason = arena.PauseAdmin
+	}
+	return s.o.Pauses.change(ctx, id, now, func(g *arena.Agent) error {
+		if _, paused := g.PauseFor(reason); !paused {
+			g.SetPause(arena.Pause{Reason: reason, Since: now})
+		}
+		return nil
+	}, s.act(caller, now, "pause-agent", false))
+}
+
+// Resume ends the pauses that the caller may end. A pause that ends in another
+// way stays; if it is the only one, Resume returns a conflict.
+func (s *Service) Resume(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+	if _, err := s.Own(ctx, caller, id); err != nil {
+		return arena.Agent{}, err
+	}
+	now, mayEnd := s.now(), []arena.PauseReason{arena.PauseOwner}
+	if caller.IsAdmin() {
+		mayEnd = append(mayEnd, arena.PauseAdmin)
+	}
+	return s.o.Pauses.change(ctx, id, now, func(g *arena.Agent) error {
+		ended := slices.ContainsFunc(mayEnd, func(reason arena.PauseReason) bool { _, has := g.PauseFor(reason); return has })
+		if p, paused := g.PauseAt(now); paused && !ended {
+			return arena.Errorf(arena.CodeConflict, "the agent is paused (%s): %s", p.Reason, p.Ending())
+		}
+		for _, reason := range mayEnd {
+			g.LiftPause(reason)
+		}
+		return nil
+	}, s.act(caller, now, "resume-agent", false))
+}

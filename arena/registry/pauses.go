@@ -1,0 +1,135 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// PauseStore keeps the pauses of agents.
+type PauseStore interface {
+	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
+	// RecordProbes stores the results of health checks of different agents and
+	// counts the day's uptime. The results are in the order of probes.
+	RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error)
+}
+
+// Publisher sends an event of an agent outside matches to the spectators of
+// the leagues it has entered, and to the lobby.
+type Publisher interface {
+	PublishAgent(leagues []string, e arena.Event)
+}
+
+// PausesOptions are the parts of Pauses. All are needed.
+type PausesOptions struct {
+	Store     PauseStore
+	Publisher Publisher
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Pauses begins and ends the pauses of agents. Each pause that begins or ends
+// outside a match is published once it is stored.
+type Pauses struct{ o PausesOptions }
+
+// NewPauses makes Pauses.
+func NewPauses(o PausesOptions) (*Pauses, error) {
+	if o.Store == nil || o.Publisher == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("registry: a part of Pauses is missing: Store, Publisher, Now and Logger are needed")
+	}
+	return &Pauses{o: o}, nil
+}
+
+// PauseForRateLimit pauses the agent of a seat until a time, after it answered
+// 429. It does not publish: the agent_paused event that it returns belongs into
+// the log of the match whose round caused the pause, with the stored answer.
+func (p *Pauses) PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error) {
+	now := p.o.Now()
+	pause := arena.Pause{Reason: arena.PauseRateLimit, Since: now, Until: until}
+	_, _, err := p.o.Store.UpdateAgent(ctx, seat.AgentID, func(g *arena.Agent) error {
+		g.SetPause(pause)
+		return nil
+	})
+	if err != nil {
+		return arena.Event{}, fmt.Errorf("pause agent %s: %w", seat.AgentID, err)
+	}
+	return pausedEvent(arena.Agent{ID: seat.AgentID, Name: seat.Name}, pause, now)
+}
+
+// RecordChecks stores what health checks of different agents found and what
+// follows from it. The results are in the order of checks. The error of one
+// agent leaves the others alone; conflict: the agent was retired, or got
+// another endpoint or key, while it was checked.
+func (p *Pauses) RecordChecks(ctx context.Context, at time.Time, checks []arena.HealthCheck) ([]arena.Probed, error) {
+	probes := make([]arena.Probe, len(checks))
+	for i, c := range checks {
+		probes[i] = arena.Probe{AgentID: c.Agent.ID, OK: c.OK, Apply: func(g *arena.Agent) error {
+			if !g.RetiredAt.IsZero() || g.Endpoint != c.Agent.Endpoint || g.PublicKey != c.Agent.PublicKey {
+				return arena.Errorf(arena.CodeConflict, "the agent changed while it was checked: check it again")
+			}
+			c.Step(*g).Apply(g, at)
+			return nil
+		}}
+	}
+	recorded, err := p.o.Store.RecordProbes(ctx, at, probes)
+	if err != nil {
+		return nil, fmt.Errorf("record checks of %d agents: %w", len(checks), err)
+	}
+	for i := range recorded {
+		d := &recorded[i]
+		if d.Err == nil {
+			d.Err = p.publish(ctx, d.Before, d.After, at)
+		}
+		if d.Err != nil {
+			d.Err = fmt.Errorf("record check of agent %s: %w", checks[i].Agent.ID, d.Err)
+		}
+	}
+	return recorded, nil
+}
+
+// publish publishes the pauses that began or ended between before and after.
+func (p *Pauses) publish(ctx context.Context, before, after arena.Agent, at time.Time) error {
+	for _, reason := range arena.PauseReasons() {
+		pause, is := after.PauseFor(reason)
+		_, was := before.PauseFor(reason)
+		if is == was {
+			continue
+		}
+		var e arena.Event
+		var err error
+		if is {
+			e, err = pausedEvent(after, pause, at)
+			p.o.Logger.InfoContext(ctx, "agent paused", "agent_id", after.ID, "reason", reason, "failure", after.Health.Reason)
+		} else {
+			e, err = newEvent(after, at, arena.EventAgentResumed, arena.AgentResumedBody{Name: after.Name, Reason: reason})
+			p.o.Logger.InfoContext(ctx, "agent resumed", "agent_id", after.ID, "reason", reason)
+		}
+		if err != nil {
+			return err
+		}
+		p.o.Publisher.PublishAgent(after.Leagues, e)
+	}
+	return nil
+}
+
+// pausedEvent returns the agent_paused event of a pause.
+func pausedEvent(g arena.Agent, p arena.Pause, at time.Time) (arena.Event, error) {
+	body := arena.AgentPausedBody{Name: g.Name, Reason: p.Reason}
+	if !p.Until.IsZero() {
+		body.Until = p.Until.UTC().Format(arena.TimeFormat)
+	}
+	return newEvent(g, at, arena.EventAgentPaused, body)
+}
+
+func newEvent(g arena.Agent, at time.Time, t arena.EventType, body any) (arena.Event, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return arena.Event{}, fmt.Errorf("encode event %s of agent %s: %w", t, g.ID, err)
+	}
+	return arena.Event{AgentID: g.ID, At: at, Type: t, Body: data}, nil
+}

@@ -1,0 +1,21 @@
+package runner_test
+
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/registry"
+)
+
+// pauses changes the pauses of the bench's agents.
+func (b *bench) pauses() *registry.Pauses {
+	b.t.Helper()
+	p, err := registry.NewPauses(registry.PausesOptions{Store: b.store, Publisher: b, Now: time.Now, Logger: b.log})
+	b.ok(err)
+	return p
+}
+
+// PublishAgent fails the test: a pause that a match caused is in its log alone.
+func (b *bench) PublishAgent(_ []string, e arena.Event) {
+	b.t.Errorf("published outside the match: %+v", e)
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	mrand "math/rand/v2"
+	"time"
+
+	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/league"
+)
+
+// services are the operations that the API and the inbound protocol handlers
+// share.
+type services struct {
+	quotas   *quota.Set
+	accounts *account.Service
+	entries  *league.Entries
+	agents   *registry.Service
+}
+
+// newServices makes the health checks, the scheduler of leagues and the
+// services.
+func (s *Server) newServices(out *outbound) (_ *services, err error) {
+	if s.sweeper, err = health.New(health.Options{
+		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, Canary: s.canary,
+		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+	}); err != nil {
+		return nil, err
+	}
+	if s.scheduler, err = league.NewScheduler(league.Options{
+		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
+	}); err != nil {
+		return nil, err
+	}
+	counted := quota.Options{Limits: quota.DefaultLimits(), Now: time.Now, Logger: s.log}
+	if s.opts.NoLimits {
+		counted.Limits = quota.Limits{}
+	}
+	if s.bus != nil {
+		counted.Shared = s.bus.Take
+	}
+	v := &services{}
+	if v.quotas, err = quota.New(counted); err != nil {
+		return nil, err
+	}
+	issuer, err := s.newOutside()
+	if err != nil {
+		return nil, err
+	}
+	if v.accounts, err = account.New(account.Options{
+		Store: s.store, NewSecret: func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) }, HashSecret: token.Hash,
+		Issuer: issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
+	}); err != nil {
+		return nil, err
+	}
+	if v.entries, err = league.NewEntries(s.store, v.quotas.Password); err != nil {
+		return nil, err
+	}
+	v.agents, err = registry.New(registry.Options{
+		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
+		Entries: v.entries, Checks: v.quotas.Check, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+	})
+	return v, err
+}
+
+// HealthSpread leaves what is at the end of a sweep, slow answers and storing
+// what was found, time before the next one begins.
+func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
