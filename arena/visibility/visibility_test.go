@@ -265,7 +265,7 @@ func TestDelayedPublisher(t *testing.T) {
 		if diff := cmp.Diff([]int64{3, 4}, p.seqs()); diff != "" {
 			t.Errorf("before the round was visibly closed (-want +got):\n%s", diff)
 		}
-		time.Sleep(closed.Add(30 * time.Second).Sub(time.Now()))
+		time.Sleep(time.Until(closed.Add(30 * time.Second)))
 		stop() // between two ticks: it publishes what is visible by now
 		stop()
 		if diff := cmp.Diff([]int64{3, 4, 5}, p.seqs()); diff != "" {

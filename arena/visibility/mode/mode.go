@@ -38,7 +38,7 @@ func (r Rules) Seal(e arena.Event) (arena.Event, error) {
 	if !r.Sealed {
 		return e, nil
 	}
-	return seal.Event(e) //nolint:wrapcheck // it names the event
+	return seal.Event(e)
 }
 
 // PublishedAtOnce reports whether events that end with last are published when
