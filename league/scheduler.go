@@ -265,7 +265,7 @@ func (t *tick) create(ctx context.Context, l arena.League, id string, settings a
 	}
 	for i, a := range agents {
 		m.Seats = append(m.Seats, arena.Seat{
-			No: i, AgentID: a.ID, Name: a.Name, OwnerID: a.OwnerID, Protocol: a.Protocol, State: arena.SeatActive,
+			No: i, AgentID: a.ID, Name: a.Name, OwnerID: a.OwnerID, Protocol: a.Protocol, Version: a.Version, State: arena.SeatActive,
 		})
 		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: a.ID, Name: a.Name, Version: a.Version})
 	}

@@ -45,8 +45,8 @@ func TestScheduler_ladder(t *testing.T) {
 			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: ladderLeague().Settings, Seed: m.Seed,
 			CreatedAt: noon, StartsAt: noon,
 			Seats: []arena.Seat{
-				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", State: arena.SeatActive},
-				{No: 1, AgentID: "b", Name: "Agent b", OwnerID: "owner of b", Protocol: "aap", State: arena.SeatActive},
+				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
+				{No: 1, AgentID: "b", Name: "Agent b", OwnerID: "owner of b", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
 			},
 		}
 		if d := cmp.Diff(wantMatch, m); d != "" {
