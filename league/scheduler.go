@@ -30,15 +30,15 @@ const reserve = 5 * time.Minute
 // SchedulerStore holds the leagues, agents and matches.
 type SchedulerStore interface {
 	Leagues(ctx context.Context) ([]arena.League, error)
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error)
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
 	StartSeason(ctx context.Context, season arena.Season) (arena.Season, error)

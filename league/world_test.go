@@ -79,13 +79,13 @@ func (w *world) Standings(context.Context, string, time.Time) ([]arena.Standing,
 	return nil, errors.New("not asked for here")
 }
 
-func (w *world) EndMatch(context.Context, string, arena.MatchStatus, string, time.Time, arena.Event) (arena.Event, error) {
+func (w *world) EndMatch(context.Context, string, arena.MatchStatus, string, time.Time, arena.Event, ...arena.AuditEntry) (arena.Event, error) {
 	return arena.Event{}, errors.New("not asked for here")
 }
 
 func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
 
-func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
+func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
 	l := w.league(slug)
 	w.updates++
 	return *l, apply(l)
@@ -150,7 +150,7 @@ func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []ar
 	return found, nil
 }
 
-func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
 	w.matches = append(w.matches, m)
 	e.Seq = 1
 	return e, nil

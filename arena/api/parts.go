@@ -35,12 +35,12 @@ type agentStore interface {
 }
 
 type leagueStore interface {
-	CreateLeague(ctx context.Context, l arena.League) error
+	CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error
 	League(ctx context.Context, slug string) (arena.League, error)
 	Leagues(ctx context.Context) ([]arena.League, error)
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error)
-	Enter(ctx context.Context, league, agentID string, at time.Time) error
-	Withdraw(ctx context.Context, league, agentID string, at time.Time) error
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
+	Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
+	Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	Fit(ctx context.Context, league string) (arena.Fit, error)
 	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
@@ -54,7 +54,7 @@ type leagueStore interface {
 }
 
 type matchStore interface {
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
@@ -62,7 +62,7 @@ type matchStore interface {
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
 	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
 	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error

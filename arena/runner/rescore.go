@@ -20,7 +20,7 @@ type RescoreStore interface {
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	SaveRescore(ctx context.Context, r arena.Rescore) error
-	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange) (int, error)
+	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
 }
 
 // Rescorer has the answers of finished matches judged again, by the judge that

@@ -391,8 +391,8 @@ type rows struct {
 func (s *server) rows() rows { return rows{s.store, s.runner} }
 
 // CreateMatch stores a match, and plays it if it can start.
-func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
-	return r.runner.Create(ctx, m, e)
+func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	return r.runner.Create(ctx, m, e, audit...)
 }
 
 // wakeOthers tells the runners of the other nodes that a match waits.
