@@ -45,6 +45,15 @@ type Match struct {
 	Interruptions int
 }
 
+// MatchPlan is a match to create.
+type MatchPlan struct {
+	ID       string // "": the match gets a new one
+	League   string
+	Settings Settings
+	Agents   []Agent   // one seat each, in this order
+	StartsAt time.Time // zero: now
+}
+
 // Delay is how much later than they happen spectators see the events of the
 // match: 0 once it is over, and unless its visibility is delayed.
 func (m Match) Delay() time.Duration {

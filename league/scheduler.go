@@ -3,7 +3,6 @@ package league
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +36,6 @@ type SchedulerStore interface {
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
@@ -48,6 +46,11 @@ type SchedulerStore interface {
 	ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error)
 }
 
+// Matches is the service for matches.
+type Matches interface {
+	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
+}
+
 // Publisher tells spectators about committed events.
 type Publisher interface {
 	Publish(league string, events ...arena.Event)
@@ -56,10 +59,11 @@ type Publisher interface {
 // Options are the parts of a Scheduler. All but the intervals are needed.
 type Options struct {
 	Store     SchedulerStore
+	Matches   Matches
 	Publisher Publisher
-	Wake      func() // tells the runner that matches wait
+	Wake      func() // has due matches claimed
 	Now       func() time.Time
-	Rand      rand.Source // seeds of matches: must not be guessable by agents
+	Rand      rand.Source // seeds of seasons: agents must not be able to predict it
 	Logger    *slog.Logger
 	// Due reports, for a league with a schedule, whether an occurrence has come
 	// that l.NextRunAt still names, and when the next one after now is.
@@ -79,8 +83,8 @@ type Scheduler struct {
 
 // NewScheduler makes a Scheduler.
 func NewScheduler(o Options) (*Scheduler, error) {
-	if o.Store == nil || o.Publisher == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
-		return nil, errors.New("scheduler: a part is missing: Store, Publisher, Wake, Now, Rand, Logger and Due are needed")
+	if o.Store == nil || o.Matches == nil || o.Publisher == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
+		return nil, errors.New("scheduler: a part is missing: Store, Matches, Publisher, Wake, Now, Rand, Logger and Due are needed")
 	}
 	o.LadderPause = cmp.Or(o.LadderPause, defaultLadderPause)
 	o.EliminationPause = cmp.Or(o.EliminationPause, defaultEliminationPause)
@@ -254,35 +258,12 @@ func (t *tick) played(ctx context.Context, league string) (map[string]time.Time,
 	return last, nil
 }
 
-// create schedules one match that starts now.
+// create schedules a match that starts now.
 func (t *tick) create(ctx context.Context, l arena.League, id string, settings arena.Settings, agents []arena.Agent) error {
-	m := arena.Match{
-		ID: id, League: l.Slug, Status: arena.MatchScheduled,
-		Settings: settings, Seed: t.Rand.Uint64(), CreatedAt: t.now, StartsAt: t.now,
-	}
-	body := arena.MatchScheduledBody{
-		League: l.Slug, StartsAt: t.now.UTC().Format(arena.TimeFormat), Rated: settings.Rated,
-	}
-	for i, a := range agents {
-		m.Seats = append(m.Seats, arena.Seat{
-			No: i, AgentID: a.ID, Name: a.Name, OwnerID: a.OwnerID, Protocol: a.Protocol, Version: a.Version, State: arena.SeatActive,
-		})
-		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: a.ID, Name: a.Name, Version: a.Version})
-	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("write event: %w", err)
-	}
-	event, err := t.Store.CreateMatch(ctx, m, arena.Event{
-		MatchID: m.ID, At: t.now, Type: arena.EventMatchScheduled, Body: raw,
-	})
-	if err != nil {
-		return fmt.Errorf("create match %s: %w", m.ID, err)
+	if _, err := t.Matches.Schedule(ctx, arena.MatchPlan{ID: id, League: l.Slug, Settings: settings, Agents: agents}); err != nil {
+		return fmt.Errorf("create match %s: %w", id, err)
 	}
 	t.created++
-	t.Publisher.Publish(l.Slug, event)
-	t.Logger.InfoContext(ctx, "match scheduled",
-		"match_id", m.ID, "league", l.Slug, "seats", len(m.Seats), "rated", settings.Rated)
 	return nil
 }
 

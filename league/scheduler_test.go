@@ -330,6 +330,7 @@ func TestNewScheduler_needsItsParts(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*league.Options){
 		"store":     func(o *league.Options) { o.Store = nil },
+		"matches":   func(o *league.Options) { o.Matches = nil },
 		"publisher": func(o *league.Options) { o.Publisher = nil },
 		"wake":      func(o *league.Options) { o.Wake = nil },
 		"now":       func(o *league.Options) { o.Now = nil },

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/league"
 )
 
@@ -150,7 +151,7 @@ func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []ar
 	return found, nil
 }
 
-func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
+func (w *world) Create(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
 	w.matches = append(w.matches, m)
 	e.Seq = 1
 	return e, nil
@@ -253,10 +254,22 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 	return made
 }
 
+// matches is the service for matches over an engine and a publisher of a test.
+func matches(t *testing.T, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
+	t.Helper()
+	s, err := match.New(match.Options{
+		Engine: e, Publisher: p, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Publisher: w, Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, w, w, func() time.Time { return w.now }), Publisher: w, Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {

@@ -25,6 +25,7 @@ type Options struct {
 	Accounts  Accounts
 	Agents    Agents
 	Entries   Entries
+	Matches   Matches
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -115,6 +116,7 @@ func (o Options) validate() error {
 		{"Accounts", o.Accounts == nil},
 		{"Agents", o.Agents == nil},
 		{"Entries", o.Entries == nil},
+		{"Matches", o.Matches == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},

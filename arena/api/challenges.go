@@ -18,7 +18,7 @@ type challengeInput struct {
 // challenge starts an unrated match of two between an agent of the caller and
 // another one. Who is in no league, or paused, cannot be challenged.
 func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchView], error) {
-	b, now := in.Body, a.now()
+	b := in.Body
 	own, err := a.Agents.Own(ctx, callerOf(ctx), b.AgentID)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchV
 	if err != nil {
 		return nil, err
 	}
-	seats, err := a.seatsFor(ctx, l, []string{b.AgentID, b.OpponentID}, true)
+	agents, err := a.agentsFor(ctx, l, []string{b.AgentID, b.OpponentID}, true)
 	if err != nil {
 		return nil, inChallenge(err)
 	}
@@ -51,15 +51,12 @@ func (a *API) challenge(ctx context.Context, in *challengeInput) (*output[matchV
 	if err := a.limitChallenges(ctx, own.OwnerID, opponent.ID); err != nil {
 		return nil, err
 	}
-	return a.schedule(ctx, arena.Match{
-		ID: arena.NewID(arena.MatchPrefix, now), League: l.Slug, Status: arena.MatchScheduled, Settings: settings,
-		Seed: newSeed(), Seats: seats, CreatedAt: now, StartsAt: now,
-	})
+	return a.schedule(ctx, arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents})
 }
 
 // inChallenge gives seats the names that they have in a challenge.
 func inChallenge(err error) error {
-	e, ok := err.(*arena.Error) //nolint:errorlint // made by seatsFor itself
+	e, ok := err.(*arena.Error) //nolint:errorlint // made by agentsFor itself
 	if !ok {
 		return err
 	}

@@ -3,8 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,34 +45,21 @@ func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[ma
 	if err != nil {
 		return nil, err
 	}
-	seats, err := a.seatsFor(ctx, l, b.Agents, !startsAt.After(now))
+	agents, err := a.agentsFor(ctx, l, b.Agents, !startsAt.After(now))
 	if err != nil {
 		return nil, err
 	}
-	m := arena.Match{
-		ID: arena.NewID(arena.MatchPrefix, now), League: l.Slug, Status: arena.MatchScheduled, Settings: settings,
-		Seed: newSeed(), Seats: seats, CreatedAt: now, StartsAt: startsAt,
-	}
-	return a.schedule(ctx, m)
+	return a.schedule(ctx, arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt})
 }
 
-// schedule stores a match with its first event, and tells of it.
-func (a *API) schedule(ctx context.Context, m arena.Match) (*output[matchView], error) {
-	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated}
-	for _, s := range m.Seats {
-		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version})
-	}
-	scheduled, err := newEvent(m, m.CreatedAt, arena.EventMatchScheduled, body)
+// schedule creates a match and has it claimed when it is due.
+func (a *API) schedule(ctx context.Context, p arena.MatchPlan) (*output[matchView], error) {
+	m, err := a.Matches.Schedule(ctx, p)
 	if err != nil {
-		return nil, err
-	}
-	if scheduled, err = a.Store.CreateMatch(ctx, m, scheduled); err != nil {
 		return nil, err
 	}
 	did(ctx, m.ID, nil, map[string]any{"league": m.League, "seats": len(m.Seats), "rated": m.Settings.Rated})
-	a.Publisher.Publish(m.League, scheduled)
 	a.Wake()
-	m.Seq = scheduled.Seq
 	return answer(a.viewMatch(m)) // as it was created: reading it would compete with its start
 }
 
@@ -116,20 +101,20 @@ func startOf(wanted *time.Time, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// seatsFor gives one seat to each agent. Everything that is wrong is named at
-// once, by the agent's place in the request.
-func (a *API) seatsFor(ctx context.Context, l arena.League, ids []string, atOnce bool) ([]arena.Seat, error) {
+// agentsFor returns the agents of a match. All that is wrong with them is
+// listed at once, by their place in the request.
+func (a *API) agentsFor(ctx context.Context, l arena.League, ids []string, atOnce bool) ([]arena.Agent, error) {
 	if n := len(ids); n < l.Settings.MinSeats || n > l.Settings.MaxSeats {
 		return nil, arena.Invalid("agents", "league %s plays with %d to %d seats, not %d", l.Slug, l.Settings.MinSeats, l.Settings.MaxSeats, n)
 	}
-	agents, err := a.Store.AgentsByID(ctx, ids)
+	known, err := a.Store.AgentsByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	var wrong, notReady []arena.FieldError
-	seats := make([]arena.Seat, 0, len(ids))
+	agents := make([]arena.Agent, len(ids))
 	for i, id := range ids {
-		g, ok := agents[id]
+		g, ok := known[id]
 		field := fmt.Sprintf("agents[%d]", i)
 		switch {
 		case slices.Contains(ids[:i], id):
@@ -143,7 +128,7 @@ func (a *API) seatsFor(ctx context.Context, l arena.League, ids []string, atOnce
 				notReady = append(notReady, arena.FieldError{Field: field, Message: cause})
 			}
 		}
-		seats = append(seats, arena.Seat{No: i, AgentID: id, Name: g.Name, OwnerID: g.OwnerID, Protocol: g.Protocol, Version: g.Version, State: arena.SeatActive})
+		agents[i] = g
 	}
 	switch {
 	case len(wrong) > 0:
@@ -151,7 +136,7 @@ func (a *API) seatsFor(ctx context.Context, l arena.League, ids []string, atOnce
 	case len(notReady) > 0:
 		return nil, &arena.Error{Code: arena.CodeAgentNotReady, Message: "not every agent can take a seat now", Fields: notReady}
 	}
-	return seats, nil
+	return agents, nil
 }
 
 // whyNotReady says why an agent cannot take a seat now (rulebook, section 1);
@@ -167,12 +152,6 @@ func whyNotReady(g arena.Agent, league string, now time.Time) string {
 		return fmt.Sprintf("agent %s does not list %s among the capabilities of its health", g.ID, league)
 	}
 	return ""
-}
-
-func newSeed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // documented never to fail
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 func newEvent(m arena.Match, at time.Time, t arena.EventType, body any) (arena.Event, error) {

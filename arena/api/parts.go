@@ -54,7 +54,6 @@ type leagueStore interface {
 }
 
 type matchStore interface {
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
@@ -81,6 +80,11 @@ type operationStore interface {
 	SetBanner(ctx context.Context, b arena.Banner) error
 	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
 	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
+}
+
+// Matches is the service for matches.
+type Matches interface {
+	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
 }
 
 // Entries decides which agents may enter a league.

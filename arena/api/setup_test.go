@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/registry"
@@ -85,6 +87,7 @@ type rows interface {
 	account.Store
 	registry.Store
 	registry.PauseStore
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
 // CheckEndpoint and Check make parts of the functions that tests set.
@@ -220,8 +223,23 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	if o.Matches, err = match.New(match.Options{Engine: unplayed{o.Rows}, Publisher: o.Publisher, Now: o.Now, Rand: seeds{}, Logger: o.Logger}); err != nil {
+		t.Fatal(err)
+	}
 	return o.Options
 }
+
+// unplayed is an engine that only stores matches.
+type unplayed struct{ rows }
+
+func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	return u.CreateMatch(ctx, m, e, audit...)
+}
+
+// seeds is a source that is safe for concurrent use.
+type seeds struct{}
+
+func (seeds) Uint64() uint64 { return rand.Uint64() }
 
 // laid is a round's answers, in the order of the seats.
 func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {

@@ -42,6 +42,7 @@ func rooms() []room {
 		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
 		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate"}, why: "actor: its parts are handed in"},
 		{dir: "arena/account", ours: words, why: "service: its parts are handed in"},
+		{dir: "arena/match", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/registry", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/judge", ours: words, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},

@@ -23,6 +23,7 @@ import (
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/rehearsal"
@@ -73,6 +74,7 @@ type server struct {
 	hub       *stream.Hub
 	pauses    *registry.Pauses
 	runner    *runner.Runner
+	matches   *match.Service
 	sweeper   *health.Sweeper
 	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
@@ -245,8 +247,13 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
+	if s.matches, err = match.New(match.Options{
+		Engine: s.runner, Publisher: s.hub, Now: time.Now, Rand: secretSource{}, Logger: s.log,
+	}); err != nil {
+		return err
+	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: s.store, Matches: s.matches, Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
 	})
 	return err
@@ -318,7 +325,7 @@ func (s *server) joinHTTP() error {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Publisher: s.hub, Accounts: accounts, Agents: agents, Entries: entries, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.store, Publisher: s.hub, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Speakers: s.protocols.speakers(),
 		Viewers:  s.hub.Viewers, Wake: s.wake,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
@@ -379,20 +386,6 @@ func (s *server) wake() {
 		return
 	}
 	s.runner.Wake()
-}
-
-// rows are the store's, but a match that is created here and now is this
-// node's to play from its row on.
-type rows struct {
-	*store.Store
-	runner *runner.Runner
-}
-
-func (s *server) rows() rows { return rows{s.store, s.runner} }
-
-// CreateMatch stores a match, and plays it if it can start.
-func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	return r.runner.Create(ctx, m, e, audit...)
 }
 
 // wakeOthers tells the runners of the other nodes that a match waits.
