@@ -54,6 +54,22 @@ type MatchPlan struct {
 	StartsAt time.Time // zero: now
 }
 
+// MatchRequest is a match as an admin asks for it.
+type MatchRequest struct {
+	League   string
+	Agents   []string   // ids, one seat each
+	Rounds   *int       // nil: the league's
+	Rated    *bool      // nil: the league's
+	StartsAt *time.Time // nil: now
+}
+
+// ChallengeRequest is an unrated duel as an owner asks for it.
+type ChallengeRequest struct {
+	AgentID    string // of the owner
+	OpponentID string
+	League     string
+}
+
 // Delay is how much later than they happen spectators see the events of the
 // match: 0 once it is over, and unless its visibility is delayed.
 func (m Match) Delay() time.Duration {

@@ -258,7 +258,8 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 func matches(t *testing.T, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
 	s, err := match.New(match.Options{
-		Engine: e, Publisher: p, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Store: struct{ match.Store }{}, Engine: e, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
+		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

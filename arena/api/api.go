@@ -42,8 +42,6 @@ type Options struct {
 
 	// Viewers gives the number of spectators of a match.
 	Viewers func(matchID string) int
-	// Wake tells the runner that a match is due.
-	Wake func()
 
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
@@ -122,7 +120,6 @@ func (o Options) validate() error {
 		{"UI", o.UI == nil},
 		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
-		{"Wake", o.Wake == nil},
 		{"Rehearse", o.Rehearse == nil},
 		{"Defaults", o.Defaults == nil},
 		{"CheckSettings", o.CheckSettings == nil},
@@ -164,6 +161,7 @@ type API struct {
 	Options
 	accounts   *accountHandlers
 	agents     *agentHandlers
+	matches    *matchHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
@@ -189,6 +187,7 @@ func New(o Options) (*API, error) {
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}
+	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}

@@ -82,11 +82,6 @@ type operationStore interface {
 	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
 }
 
-// Matches is the service for matches.
-type Matches interface {
-	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
-}
-
 // Entries decides which agents may enter a league.
 type Entries interface {
 	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error

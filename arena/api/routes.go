@@ -107,8 +107,8 @@ func routes() []route {
 		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", handle((*API).listPacks), nil},
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", handle((*API).getPack), nil},
 
-		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", handle((*API).createMatch), nil},
-		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", handle((*API).challenge), nil},
+		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
+		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},
 		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", handle((*API).getLobby), nil},
 		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handle((*API).listMatches), nil},
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handle((*API).getMatch), nil},

@@ -68,6 +68,7 @@ func says(name string) http.Handler {
 type parts struct {
 	Options
 	Rows       rows
+	Wake       func()
 	Limits     quota.Limits
 	TakeShared quota.Shared
 	SignupMode string
@@ -119,12 +120,11 @@ func testOptions(t testing.TB) parts {
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
 		return arena.Conformance{}, errors.New("no store")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Options: Options{
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Wake: func() {}, Options: Options{
 		Publisher: &publisher{},
 		Stream:    says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
 		Viewers:  func(string) int { return 3 },
-		Wake:     func() {},
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
@@ -223,7 +223,10 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Matches, err = match.New(match.Options{Engine: unplayed{o.Rows}, Publisher: o.Publisher, Now: o.Now, Rand: seeds{}, Logger: o.Logger}); err != nil {
+	if o.Matches, err = match.New(match.Options{
+		Store: o.Rows, Engine: unplayed{o.Rows}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return o.Options

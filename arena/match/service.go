@@ -24,11 +24,29 @@ type Publisher interface {
 	Publish(league string, events ...arena.Event)
 }
 
+// Store keeps matches and what they are made of.
+type Store interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+}
+
+// Quota is how often each caller may do one thing.
+type Quota interface {
+	Take(ctx context.Context, caller string) error
+}
+
 // Options are the parts of a Service. All are needed.
 type Options struct {
+	Store     Store
 	Engine    Engine
 	Publisher Publisher
-	Now       func() time.Time
+	Wake      func() // has due matches claimed
+	// CheckSettings lists what is wrong with the settings of a match.
+	CheckSettings func(arena.Settings) []arena.FieldError
+	Challenges    Quota // by owner
+	Challenged    Quota // by opponent
+	Now           func() time.Time
 	// Rand makes the seeds of matches. Agents must not be able to predict it, and
 	// it must be safe for concurrent use.
 	Rand   rand.Source
@@ -41,7 +59,8 @@ type Service struct{ o Options }
 // New makes a Service.
 func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
-		"Engine": o.Engine == nil, "Publisher": o.Publisher == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
+		"Store": o.Store == nil, "Engine": o.Engine == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
+		"CheckSettings": o.CheckSettings == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("match: option %s is missing", name)

@@ -24,6 +24,34 @@ type fixture struct {
 	now   time.Time
 
 	events []string // published
+	wakes  int
+
+	challenges, challenged count
+}
+
+// count is a quota that counts its callers and refuses one of them.
+type count struct {
+	taken   map[string]int
+	exceeds string
+}
+
+func (c *count) Take(_ context.Context, caller string) error {
+	if caller == c.exceeds {
+		return arena.Errorf(arena.CodeRateLimited, "too many of %s", caller)
+	}
+	if c.taken == nil {
+		c.taken = map[string]int{}
+	}
+	c.taken[caller]++
+	return nil
+}
+
+// checkSettings allows up to 10 rounds.
+func checkSettings(s arena.Settings) []arena.FieldError {
+	if s.Rounds > 10 {
+		return []arena.FieldError{{Field: "rounds", Message: "must be 0 to 10"}}
+	}
+	return nil
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -72,7 +100,10 @@ func (f *fixture) published() []string {
 }
 
 func (f *fixture) options() match.Options {
-	return match.Options{Engine: f, Publisher: f, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log()}
+	return match.Options{
+		Store: f.store, Engine: f, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
+		Challenges: &f.challenges, Challenged: &f.challenged, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
+	}
 }
 
 func (f *fixture) service() *match.Service {
@@ -112,4 +143,15 @@ func (f *fixture) stored(id string) arena.Match {
 	m, err := f.store.Match(f.t.Context(), id)
 	f.ok(err)
 	return m
+}
+
+func (f *fixture) audited() []string {
+	f.t.Helper()
+	entries, _, err := f.store.AuditLog(f.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	f.ok(err)
+	var log []string
+	for _, e := range entries {
+		log = append(log, fmt.Sprint(e.Actor, " ", e.Action, " ", e.Target, " ", string(e.Before), string(e.After)))
+	}
+	return log
 }

@@ -75,6 +75,7 @@ type server struct {
 	pauses    *registry.Pauses
 	runner    *runner.Runner
 	matches   *match.Service
+	quotas    *quota.Set
 	sweeper   *health.Sweeper
 	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
@@ -247,8 +248,12 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
+	if s.quotas, err = s.newQuotas(); err != nil {
+		return err
+	}
 	if s.matches, err = match.New(match.Options{
-		Engine: s.runner, Publisher: s.hub, Now: time.Now, Rand: secretSource{}, Logger: s.log,
+		Store: s.store, Engine: s.runner, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings,
+		Challenges: s.quotas.Challenge, Challenged: s.quotas.Challenged, Now: time.Now, Rand: secretSource{}, Logger: s.log,
 	}); err != nil {
 		return err
 	}
@@ -262,6 +267,19 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 // healthSpread leaves what is at the end of a sweep, slow answers and storing
 // what was found, time before the next one begins.
 func healthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
+
+// newQuotas makes the quotas of callers, which the nodes count together if they
+// share a bus.
+func (s *server) newQuotas() (*quota.Set, error) {
+	o := quota.Options{Limits: quota.DefaultLimits(), Now: time.Now, Logger: s.log}
+	if s.opts.limits != nil {
+		o.Limits = *s.opts.limits
+	}
+	if s.bus != nil {
+		o.Shared = s.bus.Take
+	}
+	return quota.New(o)
+}
 
 // joinHTTP makes the handlers and their servers.
 func (s *server) joinHTTP() error {
@@ -278,21 +296,9 @@ func (s *server) joinHTTP() error {
 	if err != nil {
 		return err
 	}
-	limits := quota.DefaultLimits()
-	if s.opts.limits != nil {
-		limits = *s.opts.limits
-	}
 	proxies := make([]string, len(s.cfg.TrustedProxies))
 	for i, p := range s.cfg.TrustedProxies {
 		proxies[i] = p.String()
-	}
-	counted := quota.Options{Limits: limits, Now: time.Now, Logger: s.log}
-	if s.bus != nil {
-		counted.Shared = s.bus.Take
-	}
-	quotas, err := quota.New(counted)
-	if err != nil {
-		return err
 	}
 	cards, err := card.New()
 	if err != nil {
@@ -305,18 +311,18 @@ func (s *server) joinHTTP() error {
 	accounts, err := account.New(account.Options{
 		Store: s.store, NewSecret: func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) }, HashSecret: token.Hash,
 		Issuer: outside, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
-		Quotas: account.Quotas{Address: quotas.Address, Token: quotas.Token, Guess: quotas.Guess, SignUp: quotas.SignUp},
+		Quotas: account.Quotas{Address: s.quotas.Address, Token: s.quotas.Token, Guess: s.quotas.Guess, SignUp: s.quotas.SignUp},
 	})
 	if err != nil {
 		return err
 	}
-	entries, err := league.NewEntries(s.store, quotas.Password)
+	entries, err := league.NewEntries(s.store, s.quotas.Password)
 	if err != nil {
 		return err
 	}
 	agents, err := registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: s.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
-		Entries: entries, Checks: quotas.Check, AgentsPerOwner: limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Entries: entries, Checks: s.quotas.Check, AgentsPerOwner: s.quotas.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return err
@@ -327,7 +333,7 @@ func (s *server) joinHTTP() error {
 	s.api, err = api.New(api.Options{
 		Store: s.store, Publisher: s.hub, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Speakers: s.protocols.speakers(),
-		Viewers:  s.hub.Viewers, Wake: s.wake,
+		Viewers:  s.hub.Viewers,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
@@ -339,7 +345,7 @@ func (s *server) joinHTTP() error {
 		Record: s.record, Card: cards.Draw,
 		Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, TrustedProxies: proxies,
-		Quotas: quotas, Now: time.Now, Logger: s.log,
+		Quotas: s.quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
 		return err
