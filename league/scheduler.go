@@ -36,7 +36,6 @@ type SchedulerStore interface {
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
 	StartSeason(ctx context.Context, season arena.Season) (arena.Season, error)
@@ -49,22 +48,17 @@ type SchedulerStore interface {
 // Matches is the service for matches.
 type Matches interface {
 	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
-}
-
-// Publisher tells spectators about committed events.
-type Publisher interface {
-	Publish(league string, events ...arena.Event)
+	CancelUnstarted(ctx context.Context, m arena.Match, reason string) error
 }
 
 // Options are the parts of a Scheduler. All but the intervals are needed.
 type Options struct {
-	Store     SchedulerStore
-	Matches   Matches
-	Publisher Publisher
-	Wake      func() // has due matches claimed
-	Now       func() time.Time
-	Rand      rand.Source // seeds of seasons: agents must not be able to predict it
-	Logger    *slog.Logger
+	Store   SchedulerStore
+	Matches Matches
+	Wake    func() // has due matches claimed
+	Now     func() time.Time
+	Rand    rand.Source // seeds of seasons: agents must not be able to predict it
+	Logger  *slog.Logger
 	// Due reports, for a league with a schedule, whether an occurrence has come
 	// that l.NextRunAt still names, and when the next one after now is.
 	Due func(l arena.League, now time.Time) (due bool, next time.Time)
@@ -83,8 +77,8 @@ type Scheduler struct {
 
 // NewScheduler makes a Scheduler.
 func NewScheduler(o Options) (*Scheduler, error) {
-	if o.Store == nil || o.Matches == nil || o.Publisher == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
-		return nil, errors.New("scheduler: a part is missing: Store, Matches, Publisher, Wake, Now, Rand, Logger and Due are needed")
+	if o.Store == nil || o.Matches == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
+		return nil, errors.New("scheduler: a part is missing: Store, Matches, Wake, Now, Rand, Logger and Due are needed")
 	}
 	o.LadderPause = cmp.Or(o.LadderPause, defaultLadderPause)
 	o.EliminationPause = cmp.Or(o.EliminationPause, defaultEliminationPause)

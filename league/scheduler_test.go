@@ -329,14 +329,13 @@ func TestScheduler_oneLeaguesErrorStopsNoOther(t *testing.T) {
 func TestNewScheduler_needsItsParts(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*league.Options){
-		"store":     func(o *league.Options) { o.Store = nil },
-		"matches":   func(o *league.Options) { o.Matches = nil },
-		"publisher": func(o *league.Options) { o.Publisher = nil },
-		"wake":      func(o *league.Options) { o.Wake = nil },
-		"now":       func(o *league.Options) { o.Now = nil },
-		"rand":      func(o *league.Options) { o.Rand = nil },
-		"logger":    func(o *league.Options) { o.Logger = nil },
-		"due":       func(o *league.Options) { o.Due = nil },
+		"store":   func(o *league.Options) { o.Store = nil },
+		"matches": func(o *league.Options) { o.Matches = nil },
+		"wake":    func(o *league.Options) { o.Wake = nil },
+		"now":     func(o *league.Options) { o.Now = nil },
+		"rand":    func(o *league.Options) { o.Rand = nil },
+		"logger":  func(o *league.Options) { o.Logger = nil },
+		"due":     func(o *league.Options) { o.Due = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,7 @@ func (h *house) enter(i int) {
 func (h *house) tick() {
 	h.t.Helper()
 	s, err := league.NewScheduler(league.Options{
-		Store: h.store, Matches: matches(h.t, h, silence{}, h.clock), Publisher: silence{}, Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
+		Store: h.store, Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
 		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
 			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)

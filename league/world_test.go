@@ -80,10 +80,6 @@ func (w *world) Standings(context.Context, string, time.Time) ([]arena.Standing,
 	return nil, errors.New("not asked for here")
 }
 
-func (w *world) EndMatch(context.Context, string, arena.MatchStatus, string, time.Time, arena.Event, ...arena.AuditEntry) (arena.Event, error) {
-	return arena.Event{}, errors.New("not asked for here")
-}
-
 func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
 
 func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
@@ -255,22 +251,22 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 }
 
 // matches is the service for matches over an engine and a publisher of a test.
-func matches(t *testing.T, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
+func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
-	s, err := match.New(match.Options{
-		Store: struct{ match.Store }{}, Engine: e, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
+	m, err := match.New(match.Options{
+		Store: s, Engine: e, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
 		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return m
 }
 
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Matches: matches(t, w, w, func() time.Time { return w.now }), Publisher: w, Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, struct{ match.Store }{}, w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {

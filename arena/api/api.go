@@ -20,12 +20,11 @@ import (
 // Options are the parts that the API is joined to and its settings. All parts
 // are required.
 type Options struct {
-	Store     Store
-	Publisher Publisher
-	Accounts  Accounts
-	Agents    Agents
-	Entries   Entries
-	Matches   Matches
+	Store    Store
+	Accounts Accounts
+	Agents   Agents
+	Entries  Entries
+	Matches  Matches
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -110,7 +109,6 @@ func (o Options) validate() error {
 		missing bool
 	}{
 		{"Store", o.Store == nil},
-		{"Publisher", o.Publisher == nil},
 		{"Accounts", o.Accounts == nil},
 		{"Agents", o.Agents == nil},
 		{"Entries", o.Entries == nil},
@@ -187,7 +185,7 @@ func New(o Options) (*API, error) {
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}
-	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch}
+	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}

@@ -3,25 +3,25 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // Matches is the service for matches.
 type Matches interface {
 	Create(ctx context.Context, caller arena.Caller, in arena.MatchRequest) (arena.Match, error)
 	Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error)
+	Cancel(ctx context.Context, caller arena.Caller, id, reason string) error
+	Void(ctx context.Context, caller arena.Caller, id, reason string) error
 }
 
 // matchHandlers serve the routes that create and end matches.
 type matchHandlers struct {
 	matches Matches
 	view    func(m arena.Match) matchView
+	show    func(ctx context.Context, id string) (*output[matchView], error) // as spectators see it
 }
 
 // matchRoutes mounts one of the matchHandlers.
@@ -68,14 +68,6 @@ func (h *matchHandlers) created(m arena.Match, err error) (*output[matchView], e
 		return nil, err
 	}
 	return answer(h.view(m))
-}
-
-func newEvent(m arena.Match, at time.Time, t arena.EventType, body any) (arena.Event, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return arena.Event{}, fmt.Errorf("encode event %s: %w", t, err)
-	}
-	return arena.Event{MatchID: m.ID, At: at, Type: t, Body: data}, nil
 }
 
 // StatusParam is the query parameter status. Huma reads embedded parameters
@@ -151,35 +143,26 @@ type endMatchInput struct {
 	} `nameHint:"EndMatchBody"`
 }
 
-func (a *API) cancelMatch(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	return a.endMatch(ctx, in, arena.MatchCancelled, "cancelled by an admin")
+// reason returns the one given, "" if there is none.
+func (in *endMatchInput) reason() string {
+	if in.Body == nil {
+		return ""
+	}
+	return in.Body.Reason
 }
 
-func (a *API) voidMatch(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	return a.endMatch(ctx, in, arena.MatchVoid, "voided by an admin")
+func (h *matchHandlers) cancel(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
+	if err := h.matches.Cancel(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
+		return nil, err
+	}
+	return h.show(ctx, in.ID)
 }
 
-func (a *API) endMatch(ctx context.Context, in *endMatchInput, status arena.MatchStatus, reason string) (*output[matchView], error) {
-	if in.Body != nil && in.Body.Reason != "" {
-		reason = in.Body.Reason
-	}
-	if err := plaintext.CheckLine("reason", reason); err != nil {
+func (h *matchHandlers) void(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
+	if err := h.matches.Void(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
 		return nil, err
 	}
-	m, err := a.Store.Match(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	now := a.now()
-	last, err := newEvent(m, now, arena.EventMatchVoid, arena.MatchVoidBody{League: m.League, Reason: reason})
-	if err != nil {
-		return nil, err
-	}
-	if last, err = a.Store.EndMatch(ctx, m.ID, status, reason, now, last); err != nil {
-		return nil, err
-	}
-	a.Publisher.Publish(m.League, last)
-	return a.oneMatch(ctx, m.ID)
+	return h.show(ctx, in.ID)
 }
 
 type listEventsInput struct {

@@ -61,7 +61,6 @@ type matchStore interface {
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	Shown(ctx context.Context, m arena.Match) (arena.Match, error)
 	ShownAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
 	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
@@ -85,10 +84,4 @@ type operationStore interface {
 // Entries decides which agents may enter a league.
 type Entries interface {
 	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error
-}
-
-// Publisher tells spectators what was committed.
-type Publisher interface {
-	// Publish sends events of one match to its topic, its league's and the lobby.
-	Publish(league string, events ...arena.Event)
 }

@@ -67,7 +67,11 @@ func says(name string) http.Handler {
 // parts are the options of the API and the settings of its services.
 type parts struct {
 	Options
-	Rows       rows
+	Rows      rows
+	Publisher interface {
+		match.Publisher
+		registry.Publisher
+	}
 	Wake       func()
 	Limits     quota.Limits
 	TakeShared quota.Shared
@@ -88,6 +92,7 @@ type rows interface {
 	account.Store
 	registry.Store
 	registry.PauseStore
+	match.Store
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
@@ -120,9 +125,8 @@ func testOptions(t testing.TB) parts {
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
 		return arena.Conformance{}, errors.New("no store")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Wake: func() {}, Options: Options{
-		Publisher: &publisher{},
-		Stream:    says("stream"), JWKS: says("jwks"), UI: says("page"),
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Options: Options{
+		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
 		Viewers:  func(string) int { return 3 },
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
@@ -209,11 +213,7 @@ func (o parts) build(t testing.TB) Options {
 	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
 		t.Fatal(err)
 	}
-	publisher, ok := o.Publisher.(registry.Publisher)
-	if !ok {
-		t.Fatalf("%T publishes no events of agents", o.Publisher)
-	}
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: publisher, Now: o.Now, Logger: o.Logger})
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}

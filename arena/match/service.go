@@ -29,6 +29,8 @@ type Store interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	Match(ctx context.Context, id string) (arena.Match, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
 // Quota is how often each caller may do one thing.

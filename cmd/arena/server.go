@@ -258,7 +258,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.store, Matches: s.matches, Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: s.store, Matches: s.matches, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.ladderPause, EliminationPause: s.opts.eliminationPause,
 	})
 	return err
@@ -331,7 +331,7 @@ func (s *server) joinHTTP() error {
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.store, Publisher: s.hub, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Store: s.store, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Speakers: s.protocols.speakers(),
 		Viewers:  s.hub.Viewers,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
