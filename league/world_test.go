@@ -254,7 +254,7 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
 	m, err := match.New(match.Options{
-		Store: s, Engine: e, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
+		Store: s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
 		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {

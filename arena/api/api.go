@@ -53,16 +53,10 @@ type Options struct {
 	FitsJudge func(arena.JudgeSpec, arena.Task) string
 	// SeasonTable gives a running season's table as it stands.
 	SeasonTable func(arena.Season, []arena.Pairing) []arena.TableRow
-	// RescoreMatch and RescoreLeague judge finished matches again and rebuild
-	// the ratings of their league.
-	RescoreMatch  func(ctx context.Context, id string) (arena.RescoreReport, error)
-	RescoreLeague func(ctx context.Context, slug string) (arena.RescoreReport, error)
 	// Calibrate compares what an agent declared with what came of it.
 	Calibrate func([]arena.Claim) arena.Calibration
 	// VerifyRatings replays all settlements; the error says what does not fit.
 	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
-	// RebuildRatings computes a league's ratings anew from its stored answers.
-	RebuildRatings func(ctx context.Context, slug string) (settlements int, err error)
 	// Laid gives a round of a match as it was laid before its judge.
 	Laid func(m arena.Match, answers []arena.Answer, round int) arena.Judging
 	// JudgeHealth measures a judge by its verdicts, newest first.
@@ -123,10 +117,7 @@ func (o Options) validate() error {
 		{"CheckSettings", o.CheckSettings == nil},
 		{"FitsJudge", o.FitsJudge == nil},
 		{"SeasonTable", o.SeasonTable == nil},
-		{"RescoreMatch", o.RescoreMatch == nil},
-		{"RescoreLeague", o.RescoreLeague == nil},
 		{"VerifyRatings", o.VerifyRatings == nil},
-		{"RebuildRatings", o.RebuildRatings == nil},
 		{"Laid", o.Laid == nil},
 		{"JudgeHealth", o.JudgeHealth == nil},
 		{"Calibrate", o.Calibrate == nil},

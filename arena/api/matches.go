@@ -15,9 +15,12 @@ type Matches interface {
 	Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error)
 	Cancel(ctx context.Context, caller arena.Caller, id, reason string) error
 	Void(ctx context.Context, caller arena.Caller, id, reason string) error
+	Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error)
+	RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error)
+	RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (settlements int, err error)
 }
 
-// matchHandlers serve the routes that create and end matches.
+// matchHandlers serve the routes that create, end and rescore matches.
 type matchHandlers struct {
 	matches Matches
 	view    func(m arena.Match) matchView

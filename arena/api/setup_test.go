@@ -149,12 +149,6 @@ func testOptions(t testing.TB) parts {
 		SeasonTable: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
 		},
-		RescoreMatch: func(_ context.Context, id string) (arena.RescoreReport, error) {
-			return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
-		},
-		RescoreLeague: func(context.Context, string) (arena.RescoreReport, error) {
-			return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
-		},
 		Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
 			return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
 				Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
@@ -180,10 +174,9 @@ func testOptions(t testing.TB) parts {
 			}
 			return h
 		},
-		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
-		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
-		ParsePack:      parsePack,
-		Record:         signRecord,
+		VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
+		ParsePack:     parsePack,
+		Record:        signRecord,
 		Card: func(m arena.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
@@ -224,7 +217,7 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	if o.Matches, err = match.New(match.Options{
-		Store: o.Rows, Engine: unplayed{o.Rows}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Store: o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
@@ -237,6 +230,21 @@ type unplayed struct{ rows }
 
 func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	return u.CreateMatch(ctx, m, e, audit...)
+}
+
+// rescorer reports what it does not do.
+type rescorer struct{}
+
+func (rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
+}
+
+func (rescorer) League(context.Context, string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
+func (rescorer) Rebuild(context.Context, string, ...func(int) (arena.AuditEntry, error)) (int, error) {
+	return 3, nil
 }
 
 // seeds is a source that is safe for concurrent use.

@@ -31,6 +31,7 @@ type Store interface {
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+	Audit(ctx context.Context, e arena.AuditEntry) error
 }
 
 // Quota is how often each caller may do one thing.
@@ -42,6 +43,7 @@ type Quota interface {
 type Options struct {
 	Store     Store
 	Engine    Engine
+	Rescorer  Rescorer
 	Publisher Publisher
 	Wake      func() // has due matches claimed
 	// CheckSettings lists what is wrong with the settings of a match.
@@ -61,7 +63,7 @@ type Service struct{ o Options }
 // New makes a Service.
 func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
-		"Store": o.Store == nil, "Engine": o.Engine == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
+		"Store": o.Store == nil, "Engine": o.Engine == nil, "Rescorer": o.Rescorer == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
 		"CheckSettings": o.CheckSettings == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {

@@ -17,6 +17,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 		"Store": func(o *match.Options) { o.Store = nil }, "Wake": func(o *match.Options) { o.Wake = nil },
 		"CheckSettings": func(o *match.Options) { o.CheckSettings = nil }, "Challenges": func(o *match.Options) { o.Challenges = nil },
 		"Challenged": func(o *match.Options) { o.Challenged = nil },
+		"Rescorer":   func(o *match.Options) { o.Rescorer = nil },
 		"Engine":     func(o *match.Options) { o.Engine = nil }, "Publisher": func(o *match.Options) { o.Publisher = nil },
 		"Now": func(o *match.Options) { o.Now = nil }, "Rand": func(o *match.Options) { o.Rand = nil }, "Logger": func(o *match.Options) { o.Logger = nil },
 	} {

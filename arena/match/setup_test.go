@@ -26,6 +26,7 @@ type fixture struct {
 	events []string // published
 	wakes  int
 
+	rescorer               *rescorer
 	challenges, challenged count
 }
 
@@ -57,6 +58,7 @@ func checkSettings(s arena.Settings) []arena.FieldError {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: start}
+	f.rescorer = &rescorer{f: f}
 	var err error
 	f.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: f.log(), Now: f.clock})
 	f.ok(err)
@@ -101,7 +103,7 @@ func (f *fixture) published() []string {
 
 func (f *fixture) options() match.Options {
 	return match.Options{
-		Store: f.store, Engine: f, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
+		Store: f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
 		Challenges: &f.challenges, Challenged: &f.challenged, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
 	}
 }

@@ -79,7 +79,6 @@ type server struct {
 	sweeper   *health.Sweeper
 	stage     *rehearsal.Stage
 	scheduler *league.Scheduler
-	rescorer  *runner.Rescorer
 	voterKey  []byte
 	metrics   *metrics
 
@@ -232,7 +231,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 	if s.voterKey, err = s.voteSecret(ctx); err != nil {
 		return err
 	}
-	s.rescorer = &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
+	rescorer := &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}
 	if s.runner, err = runner.New(runner.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.rateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
@@ -252,7 +251,7 @@ func (s *server) joinRules(ctx context.Context) (err error) {
 		return err
 	}
 	if s.matches, err = match.New(match.Options{
-		Store: s.store, Engine: s.runner, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings,
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings,
 		Challenges: s.quotas.Challenge, Challenged: s.quotas.Challenged, Now: time.Now, Rand: secretSource{}, Logger: s.log,
 	}); err != nil {
 		return err
@@ -335,8 +334,8 @@ func (s *server) joinHTTP() error {
 		Speakers: s.protocols.speakers(),
 		Viewers:  s.hub.Viewers,
 		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
-		RescoreMatch: s.rescorer.Match, RescoreLeague: s.rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: s.rescorer.Rebuild,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		VerifyRatings: s.store.CheckRatings,
+		Laid:          runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
