@@ -1,15 +1,12 @@
-// Package league decides what is played: which tasks a league has, which
-// settings hold together, who meets whom, and when.
+// Package league decides what is played: which tasks a league has, who enters
+// it, who meets whom, and when.
 //
-// Pure parts: the check and the defaults of settings, the choice of a round's
-// task, and the pairing of the formats ladder and elimination (rulebook,
-// section 8). One actor: the Scheduler, which looks at every running league
-// and creates its matches.
+// Entries decides which agents may enter a league, Tasks which task a round
+// has, and the Scheduler looks at every running league and creates its matches
+// (rulebook, section 8).
 //
-// It leaves packs and generators to league/pack, playing to arena/runner,
+// It leaves the rules of settings to league/settings, pairings to
+// league/format, packs and generators to league/pack, matches to arena/match,
 // points and ratings to scoring, storage to store, and the clock of schedules
 // (cron) to cmd/arena, which calls Tick.
-//
-// It imports arena, scoring and league/pack; arena/api and cmd/arena meet it
-// through interfaces and functions that cmd/arena joins.
 package league

@@ -16,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -39,7 +40,7 @@ func newHouse(t *testing.T, agents int, s arena.Settings, change ...func(*arena.
 	t.Cleanup(func() { h.ok(h.store.Close()) })
 	h.ok(h.store.Migrate(t.Context()))
 	s.Generator, s.Rounds, s.TimeLimit = &arena.GeneratorSpec{Name: "arithmetic"}, 1, time.Second
-	l := arena.League{Slug: h.slug, Title: "Cup", Status: arena.LeagueRunning, Settings: league.Defaults(s), CreatedAt: h.now}
+	l := arena.League{Slug: h.slug, Title: "Cup", Status: arena.LeagueRunning, Settings: settings.Defaults(s), CreatedAt: h.now}
 	for _, c := range change {
 		c(&l)
 	}

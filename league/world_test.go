@@ -15,6 +15,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // world is the other side of a Scheduler: a store in memory, spectators, the
@@ -254,7 +255,7 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
 	m, err := match.New(match.Options{
-		Store: s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: league.CheckSettings,
+		Store: s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
 		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -288,7 +289,7 @@ func (w *world) scheduler(t *testing.T) *league.Scheduler {
 func ladderLeague(change ...func(*arena.League)) arena.League {
 	l := arena.League{
 		Slug: "ladder", Status: arena.LeagueRunning,
-		Settings: league.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),
+		Settings: settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),
 	}
 	for _, f := range change {
 		f(&l)
@@ -299,7 +300,7 @@ func ladderLeague(change ...func(*arena.League)) arena.League {
 func royale(change ...func(*arena.League)) arena.League {
 	l := arena.League{
 		Slug: "royale", Status: arena.LeagueRunning,
-		Settings: league.Defaults(arena.Settings{Format: arena.FormatElimination, PackID: "pk_1", TimeLimit: time.Second}),
+		Settings: settings.Defaults(arena.Settings{Format: arena.FormatElimination, PackID: "pk_1", TimeLimit: time.Second}),
 	}
 	for _, f := range change {
 		f(&l)

@@ -32,6 +32,7 @@ import (
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/pack"
+	leaguesettings "github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
@@ -333,7 +334,7 @@ func (s *server) joinHTTP() error {
 		Store: s.store, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
 		Speakers: s.protocols.speakers(),
 		Viewers:  s.hub.Viewers,
-		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
+		Defaults: leaguesettings.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
 		VerifyRatings: s.store.CheckRatings,
 		Laid:          runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,

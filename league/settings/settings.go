@@ -1,4 +1,4 @@
-package league
+package settings
 
 import (
 	"fmt"
@@ -92,9 +92,9 @@ func Defaults(s arena.Settings) arena.Settings {
 	return s
 }
 
-// CheckSettings says what is wrong with settings after Defaults; nil when a
+// Check says what is wrong with settings after Defaults; nil when a
 // league can be made of them. Whether the pack exists is for the caller.
-func CheckSettings(s arena.Settings) []arena.FieldError {
+func Check(s arena.Settings) []arena.FieldError {
 	c := checker{}
 	c.format(s)
 	if s.Generator == nil {
