@@ -20,8 +20,11 @@ func (t *tick) finished(ctx context.Context, s *season) error {
 			l.NextRunAt = t.nextOccurrence(*l)
 			return nil
 		}
-		l.Status, l.NextRunAt = arena.LeagueFinished, time.Time{}
-		return nil
+		l.NextRunAt = time.Time{}
+		if l.Status == arena.LeagueFinished { // by an admin, meanwhile
+			return nil
+		}
+		return apply(l, arena.FinishLeague)
 	})
 	if err != nil {
 		return fmt.Errorf("close the league: %w", err)

@@ -1,9 +1,10 @@
 // Package league decides what is played: which tasks a league has, who enters
 // it, who meets whom, and when.
 //
-// Entries decides which agents may enter a league, Tasks which task a round
-// has, and the Scheduler looks at every running league and creates its matches
-// (rulebook, section 8).
+// The Service creates and changes leagues and their entries and owns their
+// state machine and audit entries. Entries decides which agents may enter a
+// league, Tasks which task a round has, and the Scheduler looks at every running
+// league and has its matches created (rulebook, section 8).
 //
 // It leaves the rules of settings to league/settings, pairings to
 // league/format, packs and generators to league/pack, matches to arena/match,

@@ -23,7 +23,7 @@ type Options struct {
 	Store    Store
 	Accounts Accounts
 	Agents   Agents
-	Entries  Entries
+	Leagues  Leagues
 	Matches  Matches
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
@@ -44,13 +44,6 @@ type Options struct {
 
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-	// Defaults fills the members of a league's settings that were left out.
-	Defaults func(arena.Settings) arena.Settings
-	// CheckSettings lists what is wrong with settings, nil when nothing is.
-	CheckSettings func(arena.Settings) []arena.FieldError
-	// FitsJudge says why a judge could find no answer to a task right, "" when
-	// it could.
-	FitsJudge func(arena.JudgeSpec, arena.Task) string
 	// SeasonTable gives a running season's table as it stands.
 	SeasonTable func(arena.Season, []arena.Pairing) []arena.TableRow
 	// Calibrate compares what an agent declared with what came of it.
@@ -65,8 +58,6 @@ type Options struct {
 	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
 	// VoteSecret signs the names of voters' browsers; the same on all nodes.
 	VoteSecret []byte
-	// CheckSchedule refuses a text that is not a cron expression.
-	CheckSchedule func(expression string) error
 	// NextRun gives the first occurrence of a cron expression in UTC after a
 	// time; zero: there is none.
 	NextRun func(expression string, after time.Time) time.Time
@@ -105,17 +96,14 @@ func (o Options) validate() error {
 		{"Store", o.Store == nil},
 		{"Accounts", o.Accounts == nil},
 		{"Agents", o.Agents == nil},
-		{"Entries", o.Entries == nil},
 		{"Matches", o.Matches == nil},
+		{"Leagues", o.Leagues == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
 		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
 		{"Rehearse", o.Rehearse == nil},
-		{"Defaults", o.Defaults == nil},
-		{"CheckSettings", o.CheckSettings == nil},
-		{"FitsJudge", o.FitsJudge == nil},
 		{"SeasonTable", o.SeasonTable == nil},
 		{"VerifyRatings", o.VerifyRatings == nil},
 		{"Laid", o.Laid == nil},
@@ -123,7 +111,6 @@ func (o Options) validate() error {
 		{"Calibrate", o.Calibrate == nil},
 		{"Anomalies", o.Anomalies == nil},
 		{"VoteSecret", len(o.VoteSecret) == 0},
-		{"CheckSchedule", o.CheckSchedule == nil},
 		{"NextRun", o.NextRun == nil},
 		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
@@ -151,6 +138,8 @@ type API struct {
 	accounts   *accountHandlers
 	agents     *agentHandlers
 	matches    *matchHandlers
+	leagues    *leagueHandlers
+	seasons    *seasonHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
@@ -177,6 +166,8 @@ func New(o Options) (*API, error) {
 		startedAt: o.Now(),
 	}
 	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
+	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: a.matchPage, now: a.now}
+	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}

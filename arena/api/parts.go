@@ -35,12 +35,8 @@ type agentStore interface {
 }
 
 type leagueStore interface {
-	CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error
 	League(ctx context.Context, slug string) (arena.League, error)
 	Leagues(ctx context.Context) ([]arena.League, error)
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
-	Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
-	Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	Fit(ctx context.Context, league string) (arena.Fit, error)
 	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
@@ -49,7 +45,6 @@ type leagueStore interface {
 	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
 	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
-	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
 }
 
@@ -79,9 +74,4 @@ type operationStore interface {
 	SetBanner(ctx context.Context, b arena.Banner) error
 	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
 	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
-}
-
-// Entries decides which agents may enter a league.
-type Entries interface {
-	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error
 }

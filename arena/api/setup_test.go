@@ -72,8 +72,12 @@ type parts struct {
 		match.Publisher
 		registry.Publisher
 	}
-	Wake       func()
-	Limits     quota.Limits
+	Wake   func()
+	Limits quota.Limits
+
+	Defaults      func(arena.Settings) arena.Settings
+	CheckSettings func(arena.Settings) []arena.FieldError
+
 	TakeShared quota.Shared
 	SignupMode string
 	Issuer     account.Issuer
@@ -93,6 +97,7 @@ type rows interface {
 	registry.Store
 	registry.PauseStore
 	match.Store
+	league.ServiceStore
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
@@ -125,27 +130,14 @@ func testOptions(t testing.TB) parts {
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
 		return arena.Conformance{}, errors.New("no store")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Options: Options{
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
 		Viewers:  func(string) int { return 3 },
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
-		Defaults: defaults, CheckSettings: checkSettings,
-		CheckSchedule: func(s string) error {
-			if len(strings.Fields(s)) != 5 {
-				return errors.New("want five fields")
-			}
-			return nil
-		},
 		NextRun: nextRun,
-		FitsJudge: func(spec arena.JudgeSpec, task arena.Task) string {
-			if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
-				return "it has no number"
-			}
-			return ""
-		},
 		SeasonTable: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
 		},
@@ -203,7 +195,8 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
+	entries, err := league.NewEntries(o.Rows, o.Quotas.Password)
+	if err != nil {
 		t.Fatal(err)
 	}
 	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
@@ -212,7 +205,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Agents, err = registry.New(registry.Options{
 		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
-		Entries: o.Entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+		Entries: entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +215,27 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	if o.Leagues, err = league.NewService(league.ServiceOptions{
+		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
+		CheckSchedule: checkSchedule, Document: LeagueDocument, Now: o.Now,
+	}); err != nil {
+		t.Fatal(err)
+	}
 	return o.Options
+}
+
+func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
+	if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
+		return "it has no number"
+	}
+	return ""
+}
+
+func checkSchedule(s string) error {
+	if len(strings.Fields(s)) != 5 {
+		return errors.New("want five fields")
+	}
+	return nil
 }
 
 // unplayed is an engine that only stores matches.

@@ -330,14 +330,21 @@ func (s *server) joinHTTP() error {
 	if err = s.serveAgora(accounts, agents); err != nil {
 		return err
 	}
+	leagues, err := league.NewService(league.ServiceOptions{
+		Store: s.store, Entries: entries, Defaults: leaguesettings.Defaults, CheckSettings: s.checkSettings, FitsJudge: leaguesettings.FitsJudge,
+		CheckSchedule: checkSchedule, Document: api.LeagueDocument, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
-		Store: s.store, Accounts: accounts, Agents: agents, Entries: entries, Matches: s.matches, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
-		Speakers: s.protocols.speakers(),
-		Viewers:  s.hub.Viewers,
-		Defaults: leaguesettings.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
+		Store: s.store, Accounts: accounts, Agents: agents, Matches: s.matches, Leagues: leagues, Stream: s.streams, JWKS: s.keys.JWKS(), UI: web.Handler(s.preview),
+		Speakers:      s.protocols.speakers(),
+		Viewers:       s.hub.Viewers,
+		SeasonTable:   seasonTable,
 		VerifyRatings: s.store.CheckRatings,
 		Laid:          runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
+		NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
 			return pack.Parse(format, data, pack.DefaultLimits())

@@ -127,6 +127,16 @@ func Check(s arena.Settings) []arena.FieldError {
 	return c.wrong
 }
 
+// FitsJudge returns why a judge could find no answer to a task right, "" if it
+// could.
+func FitsJudge(spec arena.JudgeSpec, task arena.Task) string {
+	wrong := scoring.CheckTask(spec, task)
+	if len(wrong) == 0 {
+		return ""
+	}
+	return wrong[0].Field + " " + wrong[0].Message
+}
+
 // checker collects what is wrong.
 type checker struct{ wrong []arena.FieldError }
 
