@@ -1,7 +1,7 @@
 // Package league decides what is played: which tasks a league has, who enters
 // it, who meets whom, and when.
 //
-// The Service creates and changes leagues and their entries and owns their
+// The Service creates and changes leagues and their entries, imports packs, and owns their
 // state machine and audit entries. Entries decides which agents may enter a
 // league, Tasks which task a round has, and the Scheduler looks at every running
 // league and has its matches created (rulebook, section 8).

@@ -20,6 +20,7 @@ type ServiceStore interface {
 	Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
+	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error
 }
 
 // ServiceOptions are the parts of a Service. All are needed.
@@ -35,19 +36,22 @@ type ServiceOptions struct {
 	FitsJudge func(arena.JudgeSpec, arena.Task) string
 	// CheckSchedule rejects a text that is not a cron expression.
 	CheckSchedule func(expression string) error
+	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
+	// the error is for a file that cannot be used at all.
+	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
 	// Document returns a league as audit entries show it. It must hold no secret.
 	Document func(arena.League) any
 	Now      func() time.Time
 }
 
-// Service is the service for leagues and their entries.
+// Service is the service for leagues, their entries and packs of tasks.
 type Service struct{ o ServiceOptions }
 
 // NewService makes a Service.
 func NewService(o ServiceOptions) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
-		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "Document": o.Document == nil, "Now": o.Now == nil,
+		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ParsePack": o.ParsePack == nil, "Document": o.Document == nil, "Now": o.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("league service: option %s is missing", name)

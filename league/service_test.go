@@ -14,6 +14,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
@@ -40,6 +41,9 @@ func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptio
 				return errors.New("it never comes")
 			}
 			return nil
+		},
+		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
+			return pack.Parse(format, data, pack.DefaultLimits())
 		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
 		Now:      func() time.Time { return noon },
@@ -108,7 +112,8 @@ func TestNewService_refusesMissingParts(t *testing.T) {
 		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
 		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
 		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
-		"Document": func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
+		"ParsePack": func(o *league.ServiceOptions) { o.ParsePack = nil },
+		"Document":  func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
 	} {
 		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})
 		drop(&o)
@@ -136,7 +141,7 @@ func TestService_createAndUpdate(t *testing.T) {
 	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "words", Format: "jsonl", CreatedAt: noon}, []arena.Task{
 		{ID: "tk_1", Description: "2+2?", Answers: []string{"four"}, InputFormat: "string", OutputFormat: "string"},
 	}))
-	pack := func(id, judge string) func(*arena.League) {
+	onPack := func(id, judge string) func(*arena.League) {
 		return func(l *arena.League) {
 			l.Slug, l.Settings.Generator, l.Settings.PackID, l.Settings.Judge.Kind = "other", nil, id, judge
 		}
@@ -153,16 +158,16 @@ func TestService_createAndUpdate(t *testing.T) {
 		"rules":            {admin, func(l *arena.League) { l.Settings.Rules = []string{"be \u202e"} }, arena.CodeInvalid, "rules"},
 		"settings":         {admin, func(l *arena.League) { l.Settings.TimeLimit = 0 }, arena.CodeInvalid, "time_limit_seconds"},
 		"schedule":         {admin, func(l *arena.League) { l.Schedule = "never" }, arena.CodeInvalid, "schedule"},
-		"no such pack":     {admin, pack("pk_none", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
-		"empty pack":       {admin, pack("pk_0", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
-		"cannot be judged": {admin, pack("pk_1", arena.JudgeNumber), arena.CodeInvalid, "judge"},
+		"no such pack":     {admin, onPack("pk_none", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
+		"empty pack":       {admin, onPack("pk_0", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
+		"cannot be judged": {admin, onPack("pk_1", arena.JudgeNumber), arena.CodeInvalid, "judge"},
 	} {
 		_, err := o.service.Create(ctx, c.caller, sums(c.change))
 		if arena.CodeOf(err) != c.code || c.field != "" && !strings.Contains(err.Error(), c.field+": ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err = o.service.Create(ctx, admin, sums(pack("pk_1", arena.JudgeExact)))
+	_, err = o.service.Create(ctx, admin, sums(onPack("pk_1", arena.JudgeExact)))
 	o.ok(err)
 	for want, err := range map[arena.Code]error{
 		arena.CodeForbidden: second(o.service.Update(ctx, alice, "sums", func(*arena.League) {})),
@@ -256,4 +261,40 @@ func TestService_entries(t *testing.T) {
 	if err := o.service.Enter(ctx, alice, "sums", "ag_alice", "sesame"); arena.CodeOf(err) != arena.CodeConflict {
 		t.Errorf("a retired agent: %v", err)
 	}
+}
+
+func TestService_ImportPack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	const good, bad = `{"description":"2+2?","answer":"4","input_format":"string","output_format":"number"}`, `{"description":`
+	file := func(lines ...string) arena.PackImport {
+		return arena.PackImport{Name: "sums", Format: "jsonl", Data: []byte(strings.Join(lines, "\n"))}
+	}
+	partly := file(good, bad)
+	partly.SkipBad = true
+	p, skipped, err := o.service.ImportPack(ctx, admin, partly)
+	o.ok(err)
+	if kept, err := o.store.Pack(ctx, p.ID); err != nil || kept != p || p.Tasks != 1 || len(skipped) != 1 || skipped[0].Line != 2 {
+		t.Errorf("%+v, skipped %+v, %v", p, skipped, err)
+	}
+	unnamed, nameless, none := file(good), file(good), file(bad)
+	unnamed.Name, nameless.Name, none.SkipBad = "", "two\nlines", true
+	for name, c := range map[string]struct {
+		caller arena.Caller
+		in     arena.PackImport
+		want   arena.Code
+	}{
+		"an owner":      {alice, file(good), arena.CodeForbidden},
+		"no name":       {admin, unnamed, arena.CodeInvalid},
+		"name":          {admin, nameless, arena.CodeInvalid},
+		"a bad entry":   {admin, file(good, bad), arena.CodePackInvalid},
+		"no good entry": {admin, none, arena.CodePackInvalid},
+		"empty":         {admin, file(""), arena.CodePackInvalid},
+	} {
+		if _, _, err := o.service.ImportPack(ctx, c.caller, c.in); arena.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o.audited("admin create-pack " + p.ID + `  {"name":"sums","tasks":1}`)
 }

@@ -61,9 +61,6 @@ type Options struct {
 	// NextRun gives the first occurrence of a cron expression in UTC after a
 	// time; zero: there is none.
 	NextRun func(expression string, after time.Time) time.Time
-	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
-	// the error is for a file that cannot be used at all.
-	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
 
 	// Record makes and signs the record of a finished match from its rows.
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
@@ -112,7 +109,6 @@ func (o Options) validate() error {
 		{"Anomalies", o.Anomalies == nil},
 		{"VoteSecret", len(o.VoteSecret) == 0},
 		{"NextRun", o.NextRun == nil},
-		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
 		{"Card", o.Card == nil},
 		{"Ready", o.Ready == nil},
@@ -140,6 +136,7 @@ type API struct {
 	matches    *matchHandlers
 	leagues    *leagueHandlers
 	seasons    *seasonHandlers
+	packs      *packHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
@@ -167,6 +164,7 @@ func New(o Options) (*API, error) {
 	}
 	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
 	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: a.matchPage, now: a.now}
+	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
 	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)

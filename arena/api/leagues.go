@@ -13,13 +13,14 @@ type SlugParam struct {
 	Slug string `path:"slug" maxLength:"40"`
 }
 
-// Leagues is the service for leagues and their entries.
+// Leagues is the service for leagues, their entries and packs of tasks.
 type Leagues interface {
 	Create(ctx context.Context, caller arena.Caller, l arena.League) (arena.League, error)
 	Update(ctx context.Context, caller arena.Caller, slug string, edit func(*arena.League)) (arena.League, error)
 	Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error)
 	Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error
 	Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error
+	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error)
 }
 
 // leagueReads are the rows that leagueHandlers read.

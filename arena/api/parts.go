@@ -43,7 +43,6 @@ type leagueStore interface {
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
 	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
-	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
 }

@@ -103,9 +103,9 @@ func routes() []route {
 		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "enter-league", tagLeagues, "Enter an agent", leagueRoutes((*leagueHandlers).enter), nil},
 		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
 
-		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a task pack, all or nothing", handle((*API).createPack), describePackBody},
-		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", handle((*API).listPacks), nil},
-		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", handle((*API).getPack), nil},
+		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a task pack, all or nothing", packRoutes((*packHandlers).create), describePackBody},
+		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", packRoutes((*packHandlers).list), nil},
+		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", packRoutes((*packHandlers).get), nil},
 
 		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
 		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},

@@ -167,7 +167,6 @@ func testOptions(t testing.TB) parts {
 			return h
 		},
 		VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
-		ParsePack:     parsePack,
 		Record:        signRecord,
 		Card: func(m arena.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
@@ -217,7 +216,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		CheckSchedule: checkSchedule, Document: LeagueDocument, Now: o.Now,
+		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: LeagueDocument, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}

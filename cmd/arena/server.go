@@ -31,7 +31,6 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/pack"
 	leaguesettings "github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
@@ -332,7 +331,7 @@ func (s *server) joinHTTP() error {
 	}
 	leagues, err := league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: entries, Defaults: leaguesettings.Defaults, CheckSettings: s.checkSettings, FitsJudge: leaguesettings.FitsJudge,
-		CheckSchedule: checkSchedule, Document: api.LeagueDocument, Now: time.Now,
+		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: api.LeagueDocument, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -346,9 +345,6 @@ func (s *server) joinHTTP() error {
 		Laid:          runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: s.voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		NextRun: nextRun, Rehearse: s.stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
-		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-			return pack.Parse(format, data, pack.DefaultLimits())
-		},
 		Record: s.record, Card: cards.Draw,
 		Ready: s.ready, Drain: s.drain,
 		Version: readBuildInfo().Version, Node: s.node, TrustedProxies: proxies,

@@ -104,6 +104,9 @@ func auditedLeagues(f *fixture) {
 	f.ok(err)
 	_, err = f.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("refused"))
 	f.fails(arena.CodeConflict, err)
+	pack := arena.Pack{ID: "pk_1", Name: "p", Format: "jsonl", CreatedAt: start}
+	f.ok(f.CreatePack(ctx, pack, nil, entry("create-pack")))
+	f.equal(true, f.CreatePack(ctx, pack, nil, entry("refused")) != nil)
 	rate := func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil }
 	_, err = f.RebuildRatings(ctx, "quiz", rate, func(changed int) (arena.AuditEntry, error) {
 		e := entry("rebuild")
@@ -122,7 +125,7 @@ func auditedLeagues(f *fixture) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"cancel", "challenge", "create-league", "create-match", "enter", "rebuild0", "start " + string(was) + " running", "withdraw",
+		"cancel", "challenge", "create-league", "create-match", "create-pack", "enter", "rebuild0", "start " + string(was) + " running", "withdraw",
 	}
 	f.equal(want, got)
 }
