@@ -108,16 +108,7 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 		if after, err = oneLeague(ctx, tx, slug, ""); err != nil {
 			return err
 		}
-		for _, entry := range audit {
-			e, err := entry(before, after)
-			if err != nil {
-				return err
-			}
-			if err := insertAudit(ctx, tx, e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return auditChange(ctx, tx, before, after, audit)
 	})
 	return after, s.wrap(err, "update league %s", slug)
 }
