@@ -37,6 +37,14 @@ func (c Caller) Known() bool { return c.Scope != "" }
 // IsAdmin reports whether the caller is an admin.
 func (c Caller) IsAdmin() bool { return c.Scope == ScopeAdmin }
 
+// RequireAdmin returns an error unless the caller is an admin.
+func (c Caller) RequireAdmin() error {
+	if c.IsAdmin() {
+		return nil
+	}
+	return Errorf(CodeForbidden, "this needs the token of an admin")
+}
+
 // Owns reports whether the caller may act for the owner: it is the owner, or
 // an admin.
 func (c Caller) Owns(ownerID string) bool {

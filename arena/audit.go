@@ -44,3 +44,7 @@ func (c Caller) Audit(at time.Time, action, target string, before, after any) (A
 // AgentAudit returns the audit entry about a change of an agent, which is
 // stored with it. It may run more than once.
 type AgentAudit func(before, after Agent) (AuditEntry, error)
+
+// LeagueAudit returns the audit entry about a change of a league, which is
+// stored with it. It may run more than once.
+type LeagueAudit func(before, after League) (AuditEntry, error)

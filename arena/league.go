@@ -77,6 +77,19 @@ const (
 	LeagueFinished LeagueStatus = "finished"
 )
 
+// LeagueAction moves a league from one state to another.
+type LeagueAction string
+
+// The actions on leagues.
+const (
+	OpenLeague   LeagueAction = "open"
+	StartLeague  LeagueAction = "start"
+	PauseLeague  LeagueAction = "pause"
+	ResumeLeague LeagueAction = "resume"
+	FreezeLeague LeagueAction = "freeze"
+	FinishLeague LeagueAction = "finish"
+)
+
 // JudgeSpec names the judge of a league and its settings. Members that belong
 // to other kinds are zero.
 type JudgeSpec struct {

@@ -45,6 +45,31 @@ type Match struct {
 	Interruptions int
 }
 
+// MatchPlan is a match to create.
+type MatchPlan struct {
+	ID       string // "": the match gets a new one
+	League   string
+	Settings Settings
+	Agents   []Agent   // one seat each, in this order
+	StartsAt time.Time // zero: now
+}
+
+// MatchRequest is a match as an admin asks for it.
+type MatchRequest struct {
+	League   string
+	Agents   []string   // ids, one seat each
+	Rounds   *int       // nil: the league's
+	Rated    *bool      // nil: the league's
+	StartsAt *time.Time // nil: now
+}
+
+// ChallengeRequest is an unrated duel as an owner asks for it.
+type ChallengeRequest struct {
+	AgentID    string // of the owner
+	OpponentID string
+	League     string
+}
+
 // Lease is the right of one node to play one match. Every write made under
 // it carries the epoch; a later claim makes it worthless.
 type Lease struct {

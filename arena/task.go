@@ -54,6 +54,14 @@ type Pack struct {
 	CreatedAt time.Time
 }
 
+// PackImport is a file of tasks to import.
+type PackImport struct {
+	Name    string
+	Format  string
+	Data    []byte
+	SkipBad bool // import the good entries although others are bad
+}
+
 // SkippedLine is one entry of an imported file that could not be used.
 type SkippedLine struct {
 	Line   int    `json:"line"` // 1-based line on which the entry starts

@@ -2,7 +2,6 @@ package league
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,8 +20,11 @@ func (t *tick) finished(ctx context.Context, s *season) error {
 			l.NextRunAt = t.nextOccurrence(*l)
 			return nil
 		}
-		l.Status, l.NextRunAt = arena.LeagueFinished, time.Time{}
-		return nil
+		l.NextRunAt = time.Time{}
+		if l.Status == arena.LeagueFinished { // by an admin, meanwhile
+			return nil
+		}
+		return apply(l, arena.FinishLeague)
 	})
 	if err != nil {
 		return fmt.Errorf("close the league: %w", err)
@@ -31,7 +33,7 @@ func (t *tick) finished(ctx context.Context, s *season) error {
 }
 
 // close ends the season of a league that was finished by hand: its table
-// stands as it is, and matches that have not begun are cancelled.
+// stands as it is, and matches that have not begun are canceled.
 func (t *tick) close(ctx context.Context, slug string) error {
 	s, pairings, err := t.Store.Season(ctx, slug, 0)
 	if err != nil {
@@ -61,29 +63,10 @@ func (t *tick) close(ctx context.Context, slug string) error {
 	var failed []error
 	for _, m := range matches {
 		if m.Status == arena.MatchScheduled || m.Status == arena.MatchReady {
-			failed = append(failed, t.cancel(ctx, m))
+			failed = append(failed, t.Matches.CancelUnstarted(ctx, m, "the season was finished"))
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// cancel ends a match that has not begun.
-func (t *tick) cancel(ctx context.Context, m arena.Match) error {
-	const reason = "the season was finished"
-	body, err := json.Marshal(arena.MatchVoidBody{League: m.League, Reason: reason})
-	if err != nil {
-		return fmt.Errorf("write event: %w", err)
-	}
-	event, err := t.Store.EndMatch(ctx, m.ID, arena.MatchCancelled, reason, t.now,
-		arena.Event{MatchID: m.ID, At: t.now, Type: arena.EventMatchVoid, Body: body})
-	if arena.CodeOf(err) == arena.CodeConflict {
-		return nil // it has begun
-	}
-	if err != nil {
-		return fmt.Errorf("cancel match %s: %w", m.ID, err)
-	}
-	t.Publisher.Publish(m.League, event)
-	return nil
 }
 
 // ladderSeason begins and ends the seasons of a ladder, which know no

@@ -1,15 +1,13 @@
-// Package league decides what is played: which tasks a league has, which
-// settings hold together, who meets whom, and when.
+// Package league decides what is played: which tasks a league has, who enters
+// it, who meets whom, and when.
 //
-// Pure parts: the check and the defaults of settings, the choice of a round's
-// task, and the pairing of the formats ladder and elimination (rulebook,
-// section 8). One actor: the Scheduler, which looks at every running league
-// and creates its matches.
+// The Service creates and changes leagues and their entries, imports packs, and owns their
+// state machine and audit entries. Entries decides which agents may enter a
+// league, Tasks which task a round has, and the Scheduler looks at every running
+// league and has its matches created (rulebook, section 8).
 //
-// It leaves packs and generators to league/pack, playing to arena/runner,
+// It leaves the rules of settings to league/settings, pairings to
+// league/format, packs and generators to league/pack, matches to arena/match,
 // points and ratings to scoring, storage to store, and the clock of schedules
 // (cron) to arena/server, which calls Tick.
-//
-// It imports arena, scoring and league/pack; arena/api and arena/server meet it
-// through interfaces and functions that arena/server joins.
 package league

@@ -3,7 +3,6 @@ package league
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,15 +29,13 @@ const reserve = 5 * time.Minute
 // SchedulerStore holds the leagues, agents and matches.
 type SchedulerStore interface {
 	Leagues(ctx context.Context) ([]arena.League, error)
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error)
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
 	StartSeason(ctx context.Context, season arena.Season) (arena.Season, error)
@@ -48,19 +45,20 @@ type SchedulerStore interface {
 	ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error)
 }
 
-// Publisher tells spectators about committed events.
-type Publisher interface {
-	Publish(league string, events ...arena.Event)
+// Matches is the service for matches.
+type Matches interface {
+	Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error)
+	CancelUnstarted(ctx context.Context, m arena.Match, reason string) error
 }
 
 // Options are the parts of a Scheduler. All but the intervals are needed.
 type Options struct {
-	Store     SchedulerStore
-	Publisher Publisher
-	Wake      func() // tells the runner that matches wait
-	Now       func() time.Time
-	Rand      rand.Source // seeds of matches: must not be guessable by agents
-	Logger    *slog.Logger
+	Store   SchedulerStore
+	Matches Matches
+	Wake    func() // has due matches claimed
+	Now     func() time.Time
+	Rand    rand.Source // seeds of seasons: agents must not be able to predict it
+	Logger  *slog.Logger
 	// Due reports, for a league with a schedule, whether an occurrence has come
 	// that l.NextRunAt still names, and when the next one after now is.
 	Due func(l arena.League, now time.Time) (due bool, next time.Time)
@@ -79,8 +77,8 @@ type Scheduler struct {
 
 // NewScheduler makes a Scheduler.
 func NewScheduler(o Options) (*Scheduler, error) {
-	if o.Store == nil || o.Publisher == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
-		return nil, errors.New("scheduler: a part is missing: Store, Publisher, Wake, Now, Rand, Logger and Due are needed")
+	if o.Store == nil || o.Matches == nil || o.Wake == nil || o.Now == nil || o.Rand == nil || o.Logger == nil || o.Due == nil {
+		return nil, errors.New("scheduler: a part is missing: Store, Matches, Wake, Now, Rand, Logger and Due are needed")
 	}
 	o.LadderPause = cmp.Or(o.LadderPause, defaultLadderPause)
 	o.EliminationPause = cmp.Or(o.EliminationPause, defaultEliminationPause)
@@ -254,35 +252,12 @@ func (t *tick) played(ctx context.Context, league string) (map[string]time.Time,
 	return last, nil
 }
 
-// create schedules one match that starts now.
+// create schedules a match that starts now.
 func (t *tick) create(ctx context.Context, l arena.League, id string, settings arena.Settings, agents []arena.Agent) error {
-	m := arena.Match{
-		ID: id, League: l.Slug, Status: arena.MatchScheduled,
-		Settings: settings, Seed: t.Rand.Uint64(), CreatedAt: t.now, StartsAt: t.now,
-	}
-	body := arena.MatchScheduledBody{
-		League: l.Slug, StartsAt: t.now.UTC().Format(arena.TimeFormat), Rated: settings.Rated,
-	}
-	for i, a := range agents {
-		m.Seats = append(m.Seats, arena.Seat{
-			No: i, AgentID: a.ID, Name: a.Name, OwnerID: a.OwnerID, Protocol: a.Protocol, State: arena.SeatActive,
-		})
-		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: a.ID, Name: a.Name, Version: a.Version})
-	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("write event: %w", err)
-	}
-	event, err := t.Store.CreateMatch(ctx, m, arena.Event{
-		MatchID: m.ID, At: t.now, Type: arena.EventMatchScheduled, Body: raw,
-	})
-	if err != nil {
-		return fmt.Errorf("create match %s: %w", m.ID, err)
+	if _, err := t.Matches.Schedule(ctx, arena.MatchPlan{ID: id, League: l.Slug, Settings: settings, Agents: agents}); err != nil {
+		return fmt.Errorf("create match %s: %w", id, err)
 	}
 	t.created++
-	t.Publisher.Publish(l.Slug, event)
-	t.Logger.InfoContext(ctx, "match scheduled",
-		"match_id", m.ID, "league", l.Slug, "seats", len(m.Seats), "rated", settings.Rated)
 	return nil
 }
 

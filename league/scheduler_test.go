@@ -45,8 +45,8 @@ func TestScheduler_ladder(t *testing.T) {
 			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: ladderLeague().Settings, Seed: m.Seed,
 			CreatedAt: noon, StartsAt: noon,
 			Seats: []arena.Seat{
-				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", State: arena.SeatActive},
-				{No: 1, AgentID: "b", Name: "Agent b", OwnerID: "owner of b", Protocol: "aap", State: arena.SeatActive},
+				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
+				{No: 1, AgentID: "b", Name: "Agent b", OwnerID: "owner of b", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
 			},
 		}
 		if d := cmp.Diff(wantMatch, m); d != "" {
@@ -329,13 +329,13 @@ func TestScheduler_oneLeaguesErrorStopsNoOther(t *testing.T) {
 func TestNewScheduler_needsItsParts(t *testing.T) {
 	t.Parallel()
 	for name, take := range map[string]func(*league.Options){
-		"store":     func(o *league.Options) { o.Store = nil },
-		"publisher": func(o *league.Options) { o.Publisher = nil },
-		"wake":      func(o *league.Options) { o.Wake = nil },
-		"now":       func(o *league.Options) { o.Now = nil },
-		"rand":      func(o *league.Options) { o.Rand = nil },
-		"logger":    func(o *league.Options) { o.Logger = nil },
-		"due":       func(o *league.Options) { o.Due = nil },
+		"store":   func(o *league.Options) { o.Store = nil },
+		"matches": func(o *league.Options) { o.Matches = nil },
+		"wake":    func(o *league.Options) { o.Wake = nil },
+		"now":     func(o *league.Options) { o.Now = nil },
+		"rand":    func(o *league.Options) { o.Rand = nil },
+		"logger":  func(o *league.Options) { o.Logger = nil },
+		"due":     func(o *league.Options) { o.Due = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

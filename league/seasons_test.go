@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -32,14 +34,13 @@ type house struct {
 func newHouse(t *testing.T, agents int, s arena.Settings, change ...func(*arena.League)) *house {
 	t.Helper()
 	h := &house{t: t, slug: "cup", now: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), draw: func(string, string) bool { return false }}
-	clock := func() time.Time { return h.now }
 	var err error
-	h.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: slog.New(slog.DiscardHandler), Now: clock})
+	h.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: slog.New(slog.DiscardHandler), Now: h.clock})
 	h.ok(err)
 	t.Cleanup(func() { h.ok(h.store.Close()) })
 	h.ok(h.store.Migrate(t.Context()))
 	s.Generator, s.Rounds, s.TimeLimit = &arena.GeneratorSpec{Name: "arithmetic"}, 1, time.Second
-	l := arena.League{Slug: h.slug, Title: "Cup", Status: arena.LeagueRunning, Settings: league.Defaults(s), CreatedAt: h.now}
+	l := arena.League{Slug: h.slug, Title: "Cup", Status: arena.LeagueRunning, Settings: settings.Defaults(s), CreatedAt: h.now}
 	for _, c := range change {
 		c(&l)
 	}
@@ -76,7 +77,7 @@ func (h *house) enter(i int) {
 func (h *house) tick() {
 	h.t.Helper()
 	s, err := league.NewScheduler(league.Options{
-		Store: h.store, Publisher: silence{}, Wake: func() {}, Now: func() time.Time { return h.now }, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
+		Store: h.store, Matches: matches(h.t, h.store, h, silence{}, h.clock), Wake: func() {}, Now: h.clock, Rand: rand.NewPCG(uint64(h.now.Unix()), 1),
 		Logger: slog.New(slog.DiscardHandler),
 		Due: func(l arena.League, now time.Time) (bool, time.Time) { // every hour
 			return !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), now.Truncate(time.Hour).Add(time.Hour)
@@ -84,6 +85,13 @@ func (h *house) tick() {
 	})
 	h.ok(err)
 	h.ok(s.Tick(h.t.Context()))
+}
+
+func (h *house) clock() time.Time { return h.now }
+
+// Create stores a match that waits to be claimed.
+func (h *house) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	return h.store.CreateMatch(ctx, m, e, audit...)
 }
 
 type silence struct{}

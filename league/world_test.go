@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // world is the other side of a Scheduler: a store in memory, spectators, the
@@ -79,13 +81,9 @@ func (w *world) Standings(context.Context, string, time.Time) ([]arena.Standing,
 	return nil, errors.New("not asked for here")
 }
 
-func (w *world) EndMatch(context.Context, string, arena.MatchStatus, string, time.Time, arena.Event) (arena.Event, error) {
-	return arena.Event{}, errors.New("not asked for here")
-}
-
 func (w *world) Leagues(context.Context) ([]arena.League, error) { return slices.Clone(w.leagues), nil }
 
-func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
+func (w *world) UpdateLeague(_ context.Context, slug string, apply func(*arena.League) error, _ ...arena.LeagueAudit) (arena.League, error) {
 	l := w.league(slug)
 	w.updates++
 	return *l, apply(l)
@@ -150,7 +148,7 @@ func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []ar
 	return found, nil
 }
 
-func (w *world) CreateMatch(_ context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+func (w *world) Create(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
 	w.matches = append(w.matches, m)
 	e.Seq = 1
 	return e, nil
@@ -253,10 +251,23 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 	return made
 }
 
+// matches is the service for matches over an engine and a publisher of a test.
+func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
+	t.Helper()
+	m, err := match.New(match.Options{
+		Store: s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
+		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Publisher: w, Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, struct{ match.Store }{}, w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {
@@ -278,7 +289,7 @@ func (w *world) scheduler(t *testing.T) *league.Scheduler {
 func ladderLeague(change ...func(*arena.League)) arena.League {
 	l := arena.League{
 		Slug: "ladder", Status: arena.LeagueRunning,
-		Settings: league.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),
+		Settings: settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),
 	}
 	for _, f := range change {
 		f(&l)
@@ -289,7 +300,7 @@ func ladderLeague(change ...func(*arena.League)) arena.League {
 func royale(change ...func(*arena.League)) arena.League {
 	l := arena.League{
 		Slug: "royale", Status: arena.LeagueRunning,
-		Settings: league.Defaults(arena.Settings{Format: arena.FormatElimination, PackID: "pk_1", TimeLimit: time.Second}),
+		Settings: settings.Defaults(arena.Settings{Format: arena.FormatElimination, PackID: "pk_1", TimeLimit: time.Second}),
 	}
 	for _, f := range change {
 		f(&l)

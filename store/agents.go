@@ -227,16 +227,7 @@ func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Ag
 		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
 			return err
 		}
-		for _, entry := range audit {
-			e, err := entry(before, after)
-			if err != nil {
-				return err
-			}
-			if err := insertAudit(ctx, tx, e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return auditChange(ctx, tx, before, after, audit)
 	})
 	return before, after, s.wrap(err, "update agent %s", id)
 }

@@ -31,6 +31,20 @@ func insertAudit(ctx context.Context, tx *transaction, entries ...arena.AuditEnt
 	return nil
 }
 
+// auditChange stores the entries about a change of a row together with it.
+func auditChange[T any, A ~func(before, after T) (arena.AuditEntry, error)](ctx context.Context, tx *transaction, before, after T, audit []A) error {
+	for _, entry := range audit {
+		e, err := entry(before, after)
+		if err != nil {
+			return err
+		}
+		if err := insertAudit(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AuditLog lists the entries, newest first.
 func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error) {
 	after, err := listAudit.open(p)

@@ -28,9 +28,9 @@ func oneLeague(ctx context.Context, q querier, slug, lock string) (arena.League,
 // leagueKey sorts behind every id, so that a batch locks leagues last.
 func leagueKey(slug string) string { return "~" + slug }
 
-// CreateLeague stores a league; its drift is 0. name_taken: the slug exists.
-// invalid: its pack does not exist.
-func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
+// CreateLeague stores a league with the audit entries about it; its drift is 0.
+// name_taken: the slug exists. invalid: its pack does not exist.
+func (s *Store) CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *transaction) error {
 		settings, entry, err := leagueDocs(ctx, tx, l)
 		if err != nil {
@@ -39,10 +39,13 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
 		n, err := exec(ctx, tx, `INSERT INTO leagues (slug, title, status, settings, entry, schedule, drift, created_at,
 			next_run_at, note) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9) ON CONFLICT (slug) DO NOTHING`,
 			l.Slug, l.Title, string(l.Status), settings, entry, l.Schedule, ms(l.CreatedAt), ms(l.NextRunAt), l.Note)
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return arena.Errorf(arena.CodeNameTaken, "there is a league %q already", l.Slug)
 		}
-		return err
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create league %s", l.Slug)
 }
@@ -80,14 +83,16 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 // UpdateLeague changes a league by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: title, status, settings, entry rules,
-// schedule, next run and note. invalid: its pack does not exist.
-func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
+// schedule, next run and note. The audit entries that audit returns about the
+// change are stored with it. invalid: its pack does not exist.
+func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
 	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *transaction) error {
-		l, err := oneLeague(ctx, tx, slug, s.d.lock("l"))
+		before, err := oneLeague(ctx, tx, slug, s.d.lock("l"))
 		if err != nil {
 			return err
 		}
+		l := before
 		if err := apply(&l); err != nil {
 			return err
 		}
@@ -100,22 +105,28 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 			ms(l.NextRunAt), l.Note, slug); err != nil {
 			return err
 		}
-		after, err = oneLeague(ctx, tx, slug, "")
-		return err
+		if after, err = oneLeague(ctx, tx, slug, ""); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, before, after, audit)
 	})
 	return after, s.wrap(err, "update league %s", slug)
 }
 
-// Enter puts an agent into a league; it may have been there before. Entering
-// twice changes nothing. not_found: the league or the agent does not exist.
-func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time) error {
+// Enter puts an agent into a league, with the audit entries about it; it may
+// have been there before. Entering twice changes nothing. not_found: the league
+// or the agent does not exist.
+func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
 		if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
 			return notFound("agent", agentID)
 		} else if err != nil {
 			return err
 		}
-		return enter(ctx, tx, league, agentID, at)
+		if err := enter(ctx, tx, league, agentID, at); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "enter agent %s into league %s", agentID, league)
 }
@@ -132,15 +143,19 @@ func enter(ctx context.Context, tx *transaction, league, agentID string, at time
 	return err
 }
 
-// Withdraw takes an agent out of a league. not_found: it is not in it.
-func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time) error {
+// Withdraw takes an agent out of a league, with the audit entries about it.
+// not_found: it is not in it.
+func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
 		n, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
 			ms(at), league, agentID)
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return arena.Errorf(arena.CodeNotFound, "agent %q is not in league %q", agentID, league)
 		}
-		return err
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "withdraw agent %s from league %s", agentID, league)
 }

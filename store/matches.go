@@ -81,12 +81,12 @@ func loadMatches(ctx context.Context, q querier, query string, args ...any) ([]a
 	return matches, nil
 }
 
-// CreateMatch stores a scheduled match with its seats (No and AgentID) and
-// the first event of its log. A zero StartsAt means at once. not_found: the
-// league does not exist; invalid: an agent does not exist, is retired, or has
-// two seats.
-func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
-	e, _, err := s.create(ctx, m, e, "", 0)
+// CreateMatch stores a scheduled match with its seats (No and AgentID), the
+// first event of its log and the audit entries about it. A zero StartsAt means
+// at once. not_found: the league does not exist; invalid: an agent does not
+// exist, is retired, or has two seats.
+func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	e, _, err := s.create(ctx, m, e, "", 0, audit)
 	return e, err
 }
 
@@ -95,13 +95,13 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (
 // is zero when the match waits for a claim as any other: it starts later, one
 // of its agents has no free seat or is awaited by an older match that is due,
 // or another transaction claims at this moment.
-func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
-	return s.create(ctx, m, e, node, ttl)
+func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
+	return s.create(ctx, m, e, node, ttl, audit)
 }
 
 // create stores a match, under a lease unless node is "" or the match has to
 // wait.
-func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
+func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit []arena.AuditEntry) (arena.Event, arena.Lease, error) {
 	settings, err := jsonText(m.Settings)
 	if err != nil {
 		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
@@ -149,8 +149,10 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		if err := bulk(ctx, tx, insertSeats, "", rows); err != nil {
 			return err
 		}
-		stored, err = insertEvents(ctx, tx, m.ID, 1, e)
-		return err
+		if stored, err = insertEvents(ctx, tx, m.ID, 1, e); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	if err != nil {
 		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
@@ -347,10 +349,10 @@ func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, 
 }
 
 // EndMatch cancels a match that has not begun, or makes one void that is not
-// over, with the last event of its log. It ends the lease: the runner that
-// plays the match loses it. conflict: the match is over, or it has begun and
-// cannot be cancelled.
-func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error) {
+// over, with the last event of its log and the audit entries about it. It ends
+// the lease: the runner that plays the match loses it. conflict: the match is
+// over, or it has begun and cannot be cancelled.
+func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	if status != arena.MatchCancelled && status != arena.MatchVoid {
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}
@@ -379,8 +381,10 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		if _, err := exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
 			return err
 		}
-		stored, err = s.appendEvents(ctx, tx, id, e)
-		return err
+		if stored, err = s.appendEvents(ctx, tx, id, e); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	if err != nil {
 		return arena.Event{}, s.wrap(err, "end match %s", id)

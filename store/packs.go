@@ -27,9 +27,9 @@ type taskDoc struct {
 	Source string       `json:"source,omitempty"`
 }
 
-// CreatePack stores a pack with its tasks, numbered from 0; its count is
-// len(tasks) whatever p says.
-func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error {
+// CreatePack stores a pack with its tasks, numbered from 0, and the audit
+// entries about it; its count is len(tasks) whatever p says.
+func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error {
 	rows := make([][]any, len(tasks))
 	for i, t := range tasks {
 		body, err := jsonText(taskDoc(t))
@@ -43,7 +43,10 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 			p.ID, p.Name, p.Format, len(tasks), ms(p.CreatedAt)); err != nil {
 			return err
 		}
-		return bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows)
+		if err := bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "create pack %s", p.ID)
 }

@@ -82,10 +82,12 @@ func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 // answers, in the order of the settlements, and puts what comes out in the
 // place of changes, ratings and drift. rate computes as it does for Settle.
 // It gives the number of settlements that changed; if there are any, the
-// league's fit stands at settlement 0, so that the next refit begins anew. The whole league is one
+// league's fit stands at settlement 0, so that the next refit begins anew. The
+// audit entries that audit returns are stored with it. The whole league is one
 // transaction; other settlements wait for it.
 func (s *Store) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
+	audit ...func(changed int) (arena.AuditEntry, error),
 ) (changed int, err error) {
 	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *transaction) error {
 		changed = 0
@@ -118,7 +120,19 @@ func (s *Store) RebuildRatings(ctx context.Context, league string,
 				return err
 			}
 		}
-		return b.store(ctx, tx)
+		if err := b.store(ctx, tx); err != nil {
+			return err
+		}
+		for _, entry := range audit {
+			e, err := entry(changed)
+			if err != nil {
+				return err
+			}
+			if err := insertAudit(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return changed, s.wrap(err, "rebuild the ratings of league %s", league)
 }

@@ -21,13 +21,13 @@ import (
 // Options are the parts that the API is joined to and its settings. All parts
 // are required.
 type Options struct {
-	Store     Store
-	Visible   Visible
-	Votes     Votes
-	Publisher Publisher
-	Accounts  Accounts
-	Agents    Agents
-	Entries   Entries
+	Store    Store
+	Visible  Visible
+	Votes    Votes
+	Accounts Accounts
+	Agents   Agents
+	Leagues  Leagues
+	Matches  Matches
 
 	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
 	// limits of its own; the RemoteAddr it sees is the client's, also behind a
@@ -44,30 +44,15 @@ type Options struct {
 
 	// Viewers gives the number of spectators of a match.
 	Viewers func(matchID string) int
-	// Wake tells the runner that a match is due.
-	Wake func()
 
 	// Rehearse plays a rehearsal and reports. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-	// Defaults fills the members of a league's settings that were left out.
-	Defaults func(arena.Settings) arena.Settings
-	// CheckSettings lists what is wrong with settings, nil when nothing is.
-	CheckSettings func(arena.Settings) []arena.FieldError
-	// FitsJudge says why a judge could find no answer to a task right, "" when
-	// it could.
-	FitsJudge func(arena.JudgeSpec, arena.Task) string
 	// SeasonTable gives a running season's table as it stands.
 	SeasonTable func(arena.Season, []arena.Pairing) []arena.TableRow
-	// RescoreMatch and RescoreLeague judge finished matches again and rebuild
-	// the ratings of their league.
-	RescoreMatch  func(ctx context.Context, id string) (arena.RescoreReport, error)
-	RescoreLeague func(ctx context.Context, slug string) (arena.RescoreReport, error)
 	// Calibrate compares what an agent declared with what came of it.
 	Calibrate func([]arena.Claim) arena.Calibration
 	// VerifyRatings replays all settlements; the error says what does not fit.
 	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
-	// RebuildRatings computes a league's ratings anew from its stored answers.
-	RebuildRatings func(ctx context.Context, slug string) (settlements int, err error)
 	// Laid gives a round of a match as it was laid before its judge.
 	Laid func(m arena.Match, answers []arena.Answer, round int) arena.Judging
 	// JudgeHealth measures a judge by its verdicts, newest first.
@@ -76,14 +61,9 @@ type Options struct {
 	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
 	// VoteSecret signs the names of voters' browsers; the same on all nodes.
 	VoteSecret []byte
-	// CheckSchedule refuses a text that is not a cron expression.
-	CheckSchedule func(expression string) error
 	// NextRun gives the first occurrence of a cron expression in UTC after a
 	// time; zero: there is none.
 	NextRun func(expression string, after time.Time) time.Time
-	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
-	// the error is for a file that cannot be used at all.
-	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
 
 	// Record makes and signs the record of a finished match from its rows.
 	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
@@ -116,33 +96,24 @@ func (o Options) validate() error {
 		{"Store", o.Store == nil},
 		{"Visible", o.Visible == nil},
 		{"Votes", o.Votes == nil},
-		{"Publisher", o.Publisher == nil},
 		{"Accounts", o.Accounts == nil},
 		{"Agents", o.Agents == nil},
-		{"Entries", o.Entries == nil},
+		{"Matches", o.Matches == nil},
+		{"Leagues", o.Leagues == nil},
 		{"Stream", o.Stream == nil},
 		{"JWKS", o.JWKS == nil},
 		{"UI", o.UI == nil},
 		{"Speakers", o.Speakers == nil},
 		{"Viewers", o.Viewers == nil},
-		{"Wake", o.Wake == nil},
 		{"Rehearse", o.Rehearse == nil},
-		{"Defaults", o.Defaults == nil},
-		{"CheckSettings", o.CheckSettings == nil},
-		{"FitsJudge", o.FitsJudge == nil},
 		{"SeasonTable", o.SeasonTable == nil},
-		{"RescoreMatch", o.RescoreMatch == nil},
-		{"RescoreLeague", o.RescoreLeague == nil},
 		{"VerifyRatings", o.VerifyRatings == nil},
-		{"RebuildRatings", o.RebuildRatings == nil},
 		{"Laid", o.Laid == nil},
 		{"JudgeHealth", o.JudgeHealth == nil},
 		{"Calibrate", o.Calibrate == nil},
 		{"Anomalies", o.Anomalies == nil},
 		{"VoteSecret", len(o.VoteSecret) == 0},
-		{"CheckSchedule", o.CheckSchedule == nil},
 		{"NextRun", o.NextRun == nil},
-		{"ParsePack", o.ParsePack == nil},
 		{"Record", o.Record == nil},
 		{"Card", o.Card == nil},
 		{"Ready", o.Ready == nil},
@@ -167,6 +138,10 @@ type API struct {
 	Options
 	accounts   *accountHandlers
 	agents     *agentHandlers
+	matches    *matchHandlers
+	leagues    *leagueHandlers
+	seasons    *seasonHandlers
+	packs      *packHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
@@ -192,6 +167,10 @@ func New(o Options) (*API, error) {
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}
+	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
+	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: a.matchPage, now: a.now}
+	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
+	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}

@@ -156,6 +156,9 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s.Canary = orElse(b.Canary, s.Canary)
 }
 
+// LeagueDocument returns a league as everyone sees it, for audit entries.
+func LeagueDocument(l arena.League) any { return viewLeague(l) }
+
 // leagueView is a league as everyone sees it.
 type leagueView struct {
 	Slug             string             `json:"slug"`

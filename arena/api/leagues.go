@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // SlugParam is the path parameter {slug}. Huma reads embedded parameters of
@@ -15,8 +13,39 @@ type SlugParam struct {
 	Slug string `path:"slug" maxLength:"40"`
 }
 
-func (a *API) listLeagues(ctx context.Context, in *PartParams) (*output[listOf[leagueView]], error) {
-	leagues, err := a.Store.Leagues(ctx)
+// Leagues is the service for leagues, their entries and packs of tasks.
+type Leagues interface {
+	Create(ctx context.Context, caller arena.Caller, l arena.League) (arena.League, error)
+	Update(ctx context.Context, caller arena.Caller, slug string, edit func(*arena.League)) (arena.League, error)
+	Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error)
+	Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error
+	Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error
+	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error)
+}
+
+// leagueReads are the rows that leagueHandlers read.
+type leagueReads interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	Leagues(ctx context.Context) ([]arena.League, error)
+	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
+	Fit(ctx context.Context, league string) (arena.Fit, error)
+}
+
+// leagueHandlers serve the routes of leagues.
+type leagueHandlers struct {
+	leagues Leagues
+	rows    leagueReads
+	matches func(ctx context.Context, f arena.MatchFilter, p arena.Page) (*output[listOf[matchView]], error)
+	now     func() time.Time
+}
+
+// leagueRoutes mounts one of the leagueHandlers.
+func leagueRoutes[I, O any](h func(*leagueHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *leagueHandlers { return a.leagues }, h)
+}
+
+func (h *leagueHandlers) list(ctx context.Context, in *PartParams) (*output[listOf[leagueView]], error) {
+	leagues, err := h.rows.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +56,8 @@ func (a *API) listLeagues(ctx context.Context, in *PartParams) (*output[listOf[l
 	return answerPart(*in, items)
 }
 
-func (a *API) getLeague(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
-	l, err := a.Store.League(ctx, in.Slug)
+func (h *leagueHandlers) get(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
+	l, err := h.rows.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
@@ -37,24 +66,20 @@ func (a *API) getLeague(ctx context.Context, in *SlugParam) (*output[leagueView]
 
 type createLeagueInput struct{ Body leagueBody }
 
-func (a *API) createLeague(ctx context.Context, in *createLeagueInput) (*output[leagueView], error) {
+func (h *leagueHandlers) create(ctx context.Context, in *createLeagueInput) (*output[leagueView], error) {
 	b := &in.Body
-	l := arena.League{
-		Slug: b.Slug, Title: b.Title, Status: arena.LeagueOpen, Settings: a.Defaults(b.settings()),
-		Entry: b.Entry.rules(arena.EntryRules{}), Schedule: b.Schedule, CreatedAt: a.now(),
-	}
-	if err := a.checkLeague(ctx, l); err != nil {
-		return nil, err
-	}
-	if err := a.Store.CreateLeague(ctx, l); err != nil {
-		return nil, err
-	}
-	made, err := a.Store.League(ctx, l.Slug)
+	l, err := h.leagues.Create(ctx, callerOf(ctx), arena.League{
+		Slug: b.Slug, Title: b.Title, Settings: b.settings(), Entry: b.Entry.rules(arena.EntryRules{}), Schedule: b.Schedule,
+	})
+	return showLeague(l, err)
+}
+
+// showLeague answers with a league that an operation returned.
+func showLeague(l arena.League, err error) (*output[leagueView], error) {
 	if err != nil {
 		return nil, err
 	}
-	did(ctx, made.Slug, nil, viewLeague(made))
-	return answer(viewLeague(made))
+	return answer(viewLeague(l))
 }
 
 type updateLeagueInput struct {
@@ -62,127 +87,15 @@ type updateLeagueInput struct {
 	Body updateLeagueBody
 }
 
-func (a *API) updateLeague(ctx context.Context, in *updateLeagueInput) (*output[leagueView], error) {
-	change := func(l *arena.League) error {
-		if l.Status == arena.LeagueFinished {
-			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
-		}
-		in.Body.apply(l)
-		l.Settings = a.Defaults(l.Settings)
-		return nil
-	}
-	l, err := a.Store.League(ctx, in.Slug)
-	if err != nil {
-		return nil, err
-	}
-	before := viewLeague(l)
-	if err := change(&l); err != nil {
-		return nil, err
-	}
-	// The checks ask the store, so they stand before its transaction.
-	if err := a.checkLeague(ctx, l); err != nil {
-		return nil, err
-	}
-	l, err = a.Store.UpdateLeague(ctx, in.Slug, change)
-	if err != nil {
-		return nil, err
-	}
-	did(ctx, l.Slug, before, viewLeague(l))
-	return answer(viewLeague(l))
+func (h *leagueHandlers) update(ctx context.Context, in *updateLeagueInput) (*output[leagueView], error) {
+	return showLeague(h.leagues.Update(ctx, callerOf(ctx), in.Slug, in.Body.apply))
 }
 
-// checkLeague refuses a league that could not be played.
-func (a *API) checkLeague(ctx context.Context, l arena.League) error {
-	if err := plaintext.CheckLine("title", l.Title); err != nil {
-		return err
-	}
-	for _, rule := range l.Settings.Rules {
-		if err := plaintext.CheckText("rules", rule); err != nil {
-			return err
-		}
-	}
-	if fields := a.CheckSettings(l.Settings); len(fields) > 0 {
-		return &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: fields}
-	}
-	if l.Schedule != "" {
-		if err := a.CheckSchedule(l.Schedule); err != nil {
-			return arena.Invalid("schedule", "must be a cron expression: %v", err)
-		}
-	}
-	if l.Settings.PackID == "" {
-		return nil
-	}
-	p, err := a.Store.Pack(ctx, l.Settings.PackID)
-	if err != nil {
-		return arena.AtField("pack_id", err)
-	}
-	if p.Tasks == 0 {
-		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
-	}
-	return a.Store.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
-		if why := a.FitsJudge(l.Settings.Judge, task); why != "" {
-			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", l.Settings.Judge.Kind, n+1, p.ID, task.Description, why)
-		}
-		return nil
+// leagueAction mounts one action of the state machine.
+func leagueAction(action arena.LeagueAction) func(*API, route) {
+	return leagueRoutes(func(h *leagueHandlers, ctx context.Context, in *SlugParam) (*output[leagueView], error) {
+		return showLeague(h.leagues.Act(ctx, callerOf(ctx), in.Slug, action))
 	})
-}
-
-// The acts that move a league from state to state.
-const (
-	actionOpen   = "open"
-	actionStart  = "start"
-	actionPause  = "pause"
-	actionResume = "resume"
-	actionFreeze = "freeze"
-	actionFinish = "finish"
-)
-
-type transition struct {
-	from []arena.LeagueStatus
-	to   arena.LeagueStatus
-}
-
-// transitions is the whole state machine of a league (rulebook, section 8).
-// Nothing else changes its state.
-func transitions() map[string]transition {
-	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
-		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished
-	return map[string]transition{
-		actionOpen:   {[]arena.LeagueStatus{draft, finished}, open}, // once more, for another season
-		actionStart:  {[]arena.LeagueStatus{open}, running},
-		actionPause:  {[]arena.LeagueStatus{running, frozen}, paused},
-		actionResume: {[]arena.LeagueStatus{paused, frozen}, running},
-		actionFreeze: {[]arena.LeagueStatus{running}, frozen},
-		actionFinish: {[]arena.LeagueStatus{open, running, paused, frozen}, finished},
-	}
-}
-
-// move mounts one act of the state machine.
-func move(action string) func(*API, route) {
-	return handle(func(a *API, ctx context.Context, in *SlugParam) (*output[leagueView], error) {
-		t := transitions()[action]
-		l, err := a.Store.UpdateLeague(ctx, in.Slug, func(l *arena.League) error {
-			if !slices.Contains(t.from, l.Status) {
-				return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
-			}
-			did(ctx, l.Slug, l.Status, t.to)
-			l.Status = t.to
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		return answer(viewLeague(l))
-	})
-}
-
-// anyOf names states: "running or frozen".
-func anyOf[S ~string](states []S) string {
-	words := make([]string, len(states))
-	for i, s := range states {
-		words[i] = string(s)
-	}
-	return strings.Join(words, " or ")
 }
 
 // EntryParam is an agent in a league, in the path.
@@ -196,31 +109,12 @@ type enterInput struct {
 	Password string `header:"X-League-Password" maxLength:"128" doc:"Of leagues that ask for one."`
 }
 
-func (a *API) enterLeague(ctx context.Context, in *enterInput) (*empty, error) {
-	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.NotRetired(); err != nil {
-		return nil, err
-	}
-	if slices.Contains(g.Leagues, in.Slug) {
-		return &empty{}, nil
-	}
-	if err := a.Entries.MayEnter(ctx, in.Slug, g, in.Password); err != nil {
-		return nil, err
-	}
-	did(ctx, in.Slug, nil, g.ID)
-	return &empty{}, a.Store.Enter(ctx, in.Slug, g.ID, a.now())
+func (h *leagueHandlers) enter(ctx context.Context, in *enterInput) (*empty, error) {
+	return &empty{}, h.leagues.Enter(ctx, callerOf(ctx), in.Slug, in.AgentID, in.Password)
 }
 
-func (a *API) withdrawFromLeague(ctx context.Context, in *EntryParam) (*empty, error) {
-	g, err := a.Agents.Own(ctx, callerOf(ctx), in.AgentID)
-	if err != nil {
-		return nil, err
-	}
-	did(ctx, in.Slug, g.ID, nil)
-	return &empty{}, a.Store.Withdraw(ctx, in.Slug, g.ID, a.now())
+func (h *leagueHandlers) withdraw(ctx context.Context, in *EntryParam) (*empty, error) {
+	return &empty{}, h.leagues.Withdraw(ctx, callerOf(ctx), in.Slug, in.AgentID)
 }
 
 type standingView struct {
@@ -256,8 +150,8 @@ type standingsQuery struct {
 	PartParams
 }
 
-func (a *API) listStandings(ctx context.Context, in *standingsQuery) (*output[standingsView], error) {
-	l, err := a.Store.League(ctx, in.Slug)
+func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*output[standingsView], error) {
+	l, err := h.rows.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
@@ -265,12 +159,12 @@ func (a *API) listStandings(ctx context.Context, in *standingsQuery) (*output[st
 	if table.Frozen && !callerOf(ctx).IsAdmin() {
 		return answer(table)
 	}
-	now := a.now()
-	standings, err := a.Store.Standings(ctx, l.Slug, now)
+	now := h.now()
+	standings, err := h.rows.Standings(ctx, l.Slug, now)
 	if err != nil {
 		return nil, err
 	}
-	fits, err := a.fitsOf(ctx, l.Slug)
+	fits, err := h.fits(ctx, l.Slug)
 	if err != nil {
 		return nil, err
 	}
@@ -303,8 +197,8 @@ type fitView struct {
 }
 
 // fitsOf gives the newest refit of a league by agent.
-func (a *API) fitsOf(ctx context.Context, slug string) (map[string]*fitView, error) {
-	f, err := a.Store.Fit(ctx, slug)
+func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, error) {
+	f, err := h.rows.Fit(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
@@ -324,9 +218,9 @@ type leagueMatchesInput struct {
 	StatusParam
 }
 
-func (a *API) listLeagueMatches(ctx context.Context, in *leagueMatchesInput) (*output[listOf[matchView]], error) {
-	if _, err := a.Store.League(ctx, in.Slug); err != nil {
+func (h *leagueHandlers) listMatches(ctx context.Context, in *leagueMatchesInput) (*output[listOf[matchView]], error) {
+	if _, err := h.rows.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
-	return a.matchPage(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())
+	return h.matches(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())
 }

@@ -3,23 +3,35 @@ package api
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// furthestStart is how far ahead a match may be scheduled.
-const furthestStart = 366 * 24 * time.Hour
+// Matches is the service for matches.
+type Matches interface {
+	Create(ctx context.Context, caller arena.Caller, in arena.MatchRequest) (arena.Match, error)
+	Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error)
+	Cancel(ctx context.Context, caller arena.Caller, id, reason string) error
+	Void(ctx context.Context, caller arena.Caller, id, reason string) error
+	Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error)
+	RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error)
+	RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (settlements int, err error)
+}
 
-// clockSlack is how far in the past a start may lie and still mean now.
-const clockSlack = time.Minute
+// matchHandlers serve the routes that create, end and rescore matches.
+type matchHandlers struct {
+	matches Matches
+	view    func(m visibility.Match) matchView
+	show    func(ctx context.Context, id string) (*output[matchView], error) // as spectators see it
+}
+
+// matchRoutes mounts one of the matchHandlers.
+func matchRoutes[I, O any](h func(*matchHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *matchHandlers { return a.matches }, h)
+}
 
 type createMatchInput struct {
 	Body struct {
@@ -31,157 +43,35 @@ type createMatchInput struct {
 	} `nameHint:"CreateMatchBody"`
 }
 
-func (a *API) createMatch(ctx context.Context, in *createMatchInput) (*output[matchView], error) {
-	b, now := &in.Body, a.now()
-	l, err := a.Store.League(ctx, b.League)
-	if err != nil {
-		return nil, arena.AtField("league", err)
-	}
-	if err := takesMatches(l); err != nil {
-		return nil, err
-	}
-	settings, err := a.matchSettings(l, b.Rounds, b.Rated)
-	if err != nil {
-		return nil, err
-	}
-	startsAt, err := startOf(b.StartsAt, now)
-	if err != nil {
-		return nil, err
-	}
-	seats, err := a.seatsFor(ctx, l, b.Agents, !startsAt.After(now))
-	if err != nil {
-		return nil, err
-	}
-	m := arena.Match{
-		ID: arena.NewID(arena.MatchPrefix, now), League: l.Slug, Status: arena.MatchScheduled, Settings: settings,
-		Seed: newSeed(), Seats: seats, CreatedAt: now, StartsAt: startsAt,
-	}
-	return a.schedule(ctx, m)
+func (h *matchHandlers) create(ctx context.Context, in *createMatchInput) (*output[matchView], error) {
+	b := &in.Body
+	m, err := h.matches.Create(ctx, callerOf(ctx), arena.MatchRequest{
+		League: b.League, Agents: b.Agents, Rounds: b.Rounds, Rated: b.Rated, StartsAt: b.StartsAt,
+	})
+	return h.created(m, err)
 }
 
-// schedule stores a match with its first event, and tells of it.
-func (a *API) schedule(ctx context.Context, m arena.Match) (*output[matchView], error) {
-	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated}
-	for _, s := range m.Seats {
-		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version})
-	}
-	scheduled, err := newEvent(m, m.CreatedAt, arena.EventMatchScheduled, body)
+type challengeInput struct {
+	Body struct {
+		AgentID    string `json:"agent_id" minLength:"1" maxLength:"64" doc:"One of the caller's own."`
+		OpponentID string `json:"opponent_id" minLength:"1" maxLength:"64" doc:"Any other agent that plays in the league."`
+		League     string `json:"league" minLength:"1" maxLength:"40" doc:"Both are in it; its rules hold, but no rating moves."`
+	} `nameHint:"ChallengeBody"`
+}
+
+func (h *matchHandlers) challenge(ctx context.Context, in *challengeInput) (*output[matchView], error) {
+	b := &in.Body
+	m, err := h.matches.Challenge(ctx, callerOf(ctx), arena.ChallengeRequest{AgentID: b.AgentID, OpponentID: b.OpponentID, League: b.League})
+	return h.created(m, err)
+}
+
+// created answers with a match as it was created: reading it would compete
+// with its start.
+func (h *matchHandlers) created(m arena.Match, err error) (*output[matchView], error) {
 	if err != nil {
 		return nil, err
 	}
-	if scheduled, err = a.Store.CreateMatch(ctx, m, scheduled); err != nil {
-		return nil, err
-	}
-	did(ctx, m.ID, nil, map[string]any{"league": m.League, "seats": len(m.Seats), "rated": m.Settings.Rated})
-	a.Publisher.Publish(m.League, scheduled)
-	a.Wake()
-	m.Seq = scheduled.Seq
-	return answer(a.viewMatch(visibility.Scheduled(m))) // as it was created: reading it would compete with its start
-}
-
-// takesMatches refuses a league that is in no state to play.
-func takesMatches(l arena.League) error {
-	if !slices.Contains([]arena.LeagueStatus{arena.LeagueOpen, arena.LeagueRunning, arena.LeagueFrozen}, l.Status) {
-		return arena.Errorf(arena.CodeConflict, "league %s is %s; a match needs it to be open, running or frozen", l.Slug, l.Status)
-	}
-	return nil
-}
-
-// matchSettings are the league's with what the request changes.
-func (a *API) matchSettings(l arena.League, rounds *int, rated *bool) (arena.Settings, error) {
-	s := l.Settings
-	s.Rounds = orElse(rounds, s.Rounds)
-	if rated != nil && *rated && !s.Rated {
-		return s, arena.Invalid("rated", "league %s is not rated", l.Slug)
-	}
-	s.Rated = orElse(rated, s.Rated)
-	if fields := a.CheckSettings(s); len(fields) > 0 {
-		return s, &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: fields}
-	}
-	return s, nil
-}
-
-func startOf(wanted *time.Time, now time.Time) (time.Time, error) {
-	if wanted == nil {
-		return now, nil
-	}
-	at := wanted.UTC().Truncate(time.Millisecond)
-	switch {
-	case at.Before(now.Add(-clockSlack)):
-		return at, arena.Invalid("starts_at", "is in the past")
-	case at.After(now.Add(furthestStart)):
-		return at, arena.Invalid("starts_at", "must be within a year")
-	case at.Before(now):
-		return now, nil
-	}
-	return at, nil
-}
-
-// seatsFor gives one seat to each agent. Everything that is wrong is named at
-// once, by the agent's place in the request.
-func (a *API) seatsFor(ctx context.Context, l arena.League, ids []string, atOnce bool) ([]arena.Seat, error) {
-	if n := len(ids); n < l.Settings.MinSeats || n > l.Settings.MaxSeats {
-		return nil, arena.Invalid("agents", "league %s plays with %d to %d seats, not %d", l.Slug, l.Settings.MinSeats, l.Settings.MaxSeats, n)
-	}
-	agents, err := a.Store.AgentsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var wrong, notReady []arena.FieldError
-	seats := make([]arena.Seat, 0, len(ids))
-	for i, id := range ids {
-		g, ok := agents[id]
-		field := fmt.Sprintf("agents[%d]", i)
-		switch {
-		case slices.Contains(ids[:i], id):
-			wrong = append(wrong, arena.FieldError{Field: field, Message: "agent " + id + " has a seat already"})
-		case !ok:
-			wrong = append(wrong, arena.FieldError{Field: field, Message: "there is no agent " + id})
-		case !g.RetiredAt.IsZero():
-			wrong = append(wrong, arena.FieldError{Field: field, Message: "agent " + id + " is retired"})
-		case atOnce:
-			if cause := whyNotReady(g, l.Slug, a.now()); cause != "" {
-				notReady = append(notReady, arena.FieldError{Field: field, Message: cause})
-			}
-		}
-		seats = append(seats, arena.Seat{No: i, AgentID: id, Name: g.Name, OwnerID: g.OwnerID, Protocol: g.Protocol, Version: g.Version, State: arena.SeatActive})
-	}
-	switch {
-	case len(wrong) > 0:
-		return nil, &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: wrong}
-	case len(notReady) > 0:
-		return nil, &arena.Error{Code: arena.CodeAgentNotReady, Message: "not every agent can take a seat now", Fields: notReady}
-	}
-	return seats, nil
-}
-
-// whyNotReady says why an agent cannot take a seat now (rulebook, section 1);
-// "" when it can.
-func whyNotReady(g arena.Agent, league string, now time.Time) string {
-	switch status := g.StatusAt(now); {
-	case status == arena.AgentPaused:
-		p, _ := g.PauseAt(now)
-		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, p.Ending())
-	case status != arena.AgentActive:
-		return fmt.Sprintf("agent %s is %s: its endpoint has not passed a check", g.ID, status)
-	case !g.Plays(league):
-		return fmt.Sprintf("agent %s does not list %s among the capabilities of its health", g.ID, league)
-	}
-	return ""
-}
-
-func newSeed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // documented never to fail
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-func newEvent(m arena.Match, at time.Time, t arena.EventType, body any) (arena.Event, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return arena.Event{}, fmt.Errorf("encode event %s: %w", t, err)
-	}
-	return arena.Event{MatchID: m.ID, At: at, Type: t, Body: data}, nil
+	return answer(h.view(visibility.Scheduled(m)))
 }
 
 // StatusParam is the query parameter status. Huma reads embedded parameters
@@ -257,35 +147,26 @@ type endMatchInput struct {
 	} `nameHint:"EndMatchBody"`
 }
 
-func (a *API) cancelMatch(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	return a.endMatch(ctx, in, arena.MatchCancelled, "cancelled by an admin")
+// reason returns the one given, "" if there is none.
+func (in *endMatchInput) reason() string {
+	if in.Body == nil {
+		return ""
+	}
+	return in.Body.Reason
 }
 
-func (a *API) voidMatch(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	return a.endMatch(ctx, in, arena.MatchVoid, "voided by an admin")
+func (h *matchHandlers) cancel(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
+	if err := h.matches.Cancel(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
+		return nil, err
+	}
+	return h.show(ctx, in.ID)
 }
 
-func (a *API) endMatch(ctx context.Context, in *endMatchInput, status arena.MatchStatus, reason string) (*output[matchView], error) {
-	if in.Body != nil && in.Body.Reason != "" {
-		reason = in.Body.Reason
-	}
-	if err := plaintext.CheckLine("reason", reason); err != nil {
+func (h *matchHandlers) void(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
+	if err := h.matches.Void(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
 		return nil, err
 	}
-	m, err := a.Visible.Match(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	now := a.now()
-	last, err := newEvent(m.Row(), now, arena.EventMatchVoid, arena.MatchVoidBody{League: m.League, Reason: reason})
-	if err != nil {
-		return nil, err
-	}
-	if last, err = a.Store.EndMatch(ctx, m.ID, status, reason, now, last); err != nil {
-		return nil, err
-	}
-	a.Publisher.Publish(m.League, last)
-	return a.oneMatch(ctx, m.ID)
+	return h.show(ctx, in.ID)
 }
 
 type listEventsInput struct {

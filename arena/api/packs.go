@@ -13,15 +13,30 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 const packsPath = "/v1/packs"
 
 const formType = "multipart/form-data"
 
-// shownLines is how many bad lines of a pack are named one by one.
-const shownLines = 100
+// packReads are the rows that packHandlers read.
+type packReads interface {
+	Pack(ctx context.Context, id string) (arena.Pack, error)
+	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
+}
+
+// packHandlers serve the routes of task packs.
+type packHandlers struct {
+	packs interface {
+		ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error)
+	}
+	rows packReads
+}
+
+// packRoutes mounts one of the packHandlers.
+func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *packHandlers { return a.packs }, h)
+}
 
 type createPackInput struct {
 	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb or gsm8k."`
@@ -38,54 +53,16 @@ type createdPackView struct {
 	Skipped []arena.SkippedLine `json:"skipped" doc:"Entries that could not be used."`
 }
 
-// createPack imports all of a file or nothing; with skip_bad, all of its good
-// entries.
-func (a *API) createPack(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {
+func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {
 	data, name, err := packFile(in)
 	if err != nil {
 		return nil, err
 	}
-	if name == "" {
-		return nil, arena.Invalid("name", "is required")
-	}
-	if err := plaintext.CheckLine("name", name); err != nil {
-		return nil, err
-	}
-	tasks, skipped, err := a.ParsePack(in.Format, data)
+	p, skipped, err := h.packs.ImportPack(ctx, callerOf(ctx), arena.PackImport{Name: name, Format: in.Format, Data: data, SkipBad: in.SkipBad})
 	if err != nil {
 		return nil, err
 	}
-	if len(skipped) > 0 && (!in.SkipBad || len(tasks) == 0) {
-		return nil, badLines(len(tasks), skipped)
-	}
-	if len(tasks) == 0 {
-		return nil, arena.Errorf(arena.CodePackInvalid, "the file holds no task")
-	}
-	now := a.now()
-	for i := range tasks {
-		if tasks[i].ID == "" {
-			tasks[i].ID = arena.NewID(arena.TaskPrefix, now)
-		}
-	}
-	p := arena.Pack{ID: arena.NewID(arena.PackPrefix, now), Name: name, Format: in.Format, Tasks: len(tasks), CreatedAt: now}
-	if err := a.Store.CreatePack(ctx, p, tasks); err != nil {
-		return nil, err
-	}
-	did(ctx, p.ID, nil, map[string]any{"name": p.Name, "tasks": p.Tasks})
 	return answer(createdPackView{PackID: p.ID, Name: p.Name, Tasks: p.Tasks, Skipped: orEmpty(skipped)})
-}
-
-// badLines refuses a file for its bad entries, the first hundred by line.
-func badLines(good int, skipped []arena.SkippedLine) error {
-	others := ""
-	if good > 0 {
-		others = " (skip_bad=true imports the others)"
-	}
-	e := arena.Errorf(arena.CodePackInvalid, "%d of %d entries cannot be used; nothing was imported%s", len(skipped), good+len(skipped), others)
-	for _, s := range skipped[:min(shownLines, len(skipped))] {
-		e.Fields = append(e.Fields, arena.FieldError{Field: fmt.Sprintf("line %d", s.Line), Message: s.Reason})
-	}
-	return e
 }
 
 // packFile finds the file in the body: the body itself, or the field "file"
@@ -154,8 +131,8 @@ func viewPack(p arena.Pack) packView {
 	return packView{PackID: p.ID, Name: p.Name, Format: p.Format, Tasks: p.Tasks, CreatedAt: jsonTime(p.CreatedAt)}
 }
 
-func (a *API) getPack(ctx context.Context, in *IDParam) (*output[packView], error) {
-	p, err := a.Store.Pack(ctx, in.ID)
+func (h *packHandlers) get(ctx context.Context, in *IDParam) (*output[packView], error) {
+	p, err := h.rows.Pack(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +141,8 @@ func (a *API) getPack(ctx context.Context, in *IDParam) (*output[packView], erro
 
 type listPacksInput struct{ PageParams }
 
-func (a *API) listPacks(ctx context.Context, in *listPacksInput) (*output[listOf[packView]], error) {
-	packs, next, err := a.Store.Packs(ctx, in.page())
+func (h *packHandlers) list(ctx context.Context, in *listPacksInput) (*output[listOf[packView]], error) {
+	packs, next, err := h.rows.Packs(ctx, in.page())
 	if err != nil {
 		return nil, err
 	}

@@ -36,27 +36,19 @@ type agentStore interface {
 }
 
 type leagueStore interface {
-	CreateLeague(ctx context.Context, l arena.League) error
 	League(ctx context.Context, slug string) (arena.League, error)
 	Leagues(ctx context.Context) ([]arena.League, error)
-	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error)
-	Enter(ctx context.Context, league, agentID string, at time.Time) error
-	Withdraw(ctx context.Context, league, agentID string, at time.Time) error
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	Fit(ctx context.Context, league string) (arena.Fit, error)
 	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
 	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
-	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error
 	Pack(ctx context.Context, id string) (arena.Pack, error)
-	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
 }
 
 type matchStore interface {
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
-	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error)
 	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
 	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
 	PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error)
@@ -91,15 +83,4 @@ type Visible interface {
 type Votes interface {
 	// Open returns the vote that is open on a match; ok is false when none is.
 	Open(ctx context.Context, matchID string) (v visibility.Vote, ok bool, err error)
-}
-
-// Entries decides which agents may enter a league.
-type Entries interface {
-	MayEnter(ctx context.Context, slug string, g arena.Agent, password string) error
-}
-
-// Publisher tells spectators what was committed.
-type Publisher interface {
-	// Publish sends events of one match to its topic, its league's and the lobby.
-	Publish(league string, events ...arena.Event)
 }

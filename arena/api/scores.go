@@ -6,21 +6,19 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-func (a *API) rescoreMatch(ctx context.Context, in *IDParam) (*output[arena.RescoreReport], error) {
-	report, err := a.RescoreMatch(ctx, in.ID)
+func (h *matchHandlers) rescore(ctx context.Context, in *IDParam) (*output[arena.RescoreReport], error) {
+	report, err := h.matches.Rescore(ctx, callerOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	did(ctx, in.ID, nil, report)
 	return answer(report)
 }
 
-func (a *API) rescoreLeague(ctx context.Context, in *SlugParam) (*output[arena.RescoreReport], error) {
-	report, err := a.RescoreLeague(ctx, in.Slug)
+func (h *matchHandlers) rescoreLeague(ctx context.Context, in *SlugParam) (*output[arena.RescoreReport], error) {
+	report, err := h.matches.RescoreLeague(ctx, callerOf(ctx), in.Slug)
 	if err != nil {
 		return nil, err
 	}
-	did(ctx, in.Slug, nil, report)
 	return answer(report)
 }
 
@@ -82,12 +80,10 @@ type rebuiltView struct {
 	Settlements int    `json:"settlements" doc:"How many of them changed."`
 }
 
-func (a *API) rebuildRatings(ctx context.Context, in *rebuildInput) (*output[rebuiltView], error) {
-	n, err := a.RebuildRatings(ctx, in.Body.League)
+func (h *matchHandlers) rebuildRatings(ctx context.Context, in *rebuildInput) (*output[rebuiltView], error) {
+	n, err := h.matches.RebuildRatings(ctx, callerOf(ctx), in.Body.League)
 	if err != nil {
 		return nil, err
 	}
-	v := rebuiltView{League: in.Body.League, Settlements: n}
-	did(ctx, in.Body.League, nil, v)
-	return answer(v)
+	return answer(rebuiltView{League: in.Body.League, Settlements: n})
 }

@@ -6,6 +6,24 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
+// seasonReads are the rows that seasonHandlers read.
+type seasonReads interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
+	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
+}
+
+// seasonHandlers serve the routes of seasons.
+type seasonHandlers struct {
+	rows  seasonReads
+	table func(arena.Season, []arena.Pairing) []arena.TableRow // of a running season
+}
+
+// seasonRoutes mounts one of the seasonHandlers.
+func seasonRoutes[I, O any](h func(*seasonHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *seasonHandlers { return a.seasons }, h)
+}
+
 type seasonInput struct {
 	SlugParam
 	Season int `path:"season" minimum:"1" maximum:"1000000"`
@@ -33,11 +51,11 @@ type listSeasonsInput struct {
 	PageParams
 }
 
-func (a *API) listSeasons(ctx context.Context, in *listSeasonsInput) (*output[listOf[SeasonView]], error) {
-	if _, err := a.Store.League(ctx, in.Slug); err != nil {
+func (h *seasonHandlers) list(ctx context.Context, in *listSeasonsInput) (*output[listOf[SeasonView]], error) {
+	if _, err := h.rows.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
-	seasons, next, err := a.Store.Seasons(ctx, in.Slug, in.page())
+	seasons, next, err := h.rows.Seasons(ctx, in.Slug, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +66,8 @@ func (a *API) listSeasons(ctx context.Context, in *listSeasonsInput) (*output[li
 	return answerList(items, next)
 }
 
-func (a *API) getSeason(ctx context.Context, in *seasonInput) (*output[wholeSeasonView], error) {
-	s, pairings, hidden, err := a.season(ctx, in.Slug, in.Season)
+func (h *seasonHandlers) get(ctx context.Context, in *seasonInput) (*output[wholeSeasonView], error) {
+	s, pairings, hidden, err := h.season(ctx, in.Slug, in.Season)
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +85,19 @@ func (a *API) getSeason(ctx context.Context, in *seasonInput) (*output[wholeSeas
 	case s.Status == arena.SeasonFinished:
 		v.Table = orEmpty(s.Table)
 	default:
-		v.Table = orEmpty(a.SeasonTable(s, pairings))
+		v.Table = orEmpty(h.table(s, pairings))
 	}
 	return answer(v)
 }
 
-// season reads a season, and says whether its results are hidden from the
-// caller. Number 0 is the newest.
-func (a *API) season(ctx context.Context, slug string, no int) (s arena.Season, pairings []arena.Pairing, hidden bool, err error) {
-	l, err := a.Store.League(ctx, slug)
+// season returns a season and whether its results are hidden from the caller.
+// Number 0 is the newest.
+func (h *seasonHandlers) season(ctx context.Context, slug string, no int) (s arena.Season, pairings []arena.Pairing, hidden bool, err error) {
+	l, err := h.rows.League(ctx, slug)
 	if err != nil {
 		return s, nil, false, err
 	}
-	s, pairings, err = a.Store.Season(ctx, slug, no)
+	s, pairings, err = h.rows.Season(ctx, slug, no)
 	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).IsAdmin()
 	return s, pairings, hidden, err
 }
@@ -96,10 +114,10 @@ type leagueRoundsView struct {
 	Season     int               `json:"season" doc:"0: the league has had none yet."`
 }
 
-func (a *API) listLeagueRounds(ctx context.Context, in *roundsInputQuery) (*output[leagueRoundsView], error) {
-	s, pairings, hidden, err := a.season(ctx, in.Slug, in.Season)
+func (h *seasonHandlers) listRounds(ctx context.Context, in *roundsInputQuery) (*output[leagueRoundsView], error) {
+	s, pairings, hidden, err := h.season(ctx, in.Slug, in.Season)
 	if arena.CodeOf(err) == arena.CodeNotFound && in.Season == 0 {
-		if _, err := a.Store.League(ctx, in.Slug); err != nil {
+		if _, err := h.rows.League(ctx, in.Slug); err != nil {
 			return nil, err
 		}
 		return answer(leagueRoundsView{Items: []leagueRoundView{}})

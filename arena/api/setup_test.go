@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/registry"
@@ -67,8 +69,17 @@ func says(name string) http.Handler {
 // parts are the options of the API and the settings of its services.
 type parts struct {
 	Options
-	Rows       rows
-	Limits     quota.Limits
+	Rows      rows
+	Publisher interface {
+		match.Publisher
+		registry.Publisher
+	}
+	Wake   func()
+	Limits quota.Limits
+
+	Defaults      func(arena.Settings) arena.Settings
+	CheckSettings func(arena.Settings) []arena.FieldError
+
 	TakeShared quota.Shared
 	SignupMode string
 	Issuer     account.Issuer
@@ -87,6 +98,9 @@ type rows interface {
 	account.Store
 	registry.Store
 	registry.PauseStore
+	match.Store
+	league.ServiceStore
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
 // CheckEndpoint and Check make parts of the functions that tests set.
@@ -118,37 +132,17 @@ func testOptions(t testing.TB) parts {
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
 		return arena.Conformance{}, errors.New("no store")
 	}
-	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Options: Options{
-		Visible: struct{ Visible }{}, Votes: struct{ Votes }{}, Publisher: &publisher{},
+	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
+		Visible: struct{ Visible }{}, Votes: struct{ Votes }{},
 		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
 		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
 		Viewers:  func(string) int { return 3 },
-		Wake:     func() {},
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
-		Defaults: defaults, CheckSettings: checkSettings,
-		CheckSchedule: func(s string) error {
-			if len(strings.Fields(s)) != 5 {
-				return errors.New("want five fields")
-			}
-			return nil
-		},
 		NextRun: nextRun,
-		FitsJudge: func(spec arena.JudgeSpec, task arena.Task) string {
-			if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
-				return "it has no number"
-			}
-			return ""
-		},
 		SeasonTable: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
-		},
-		RescoreMatch: func(_ context.Context, id string) (arena.RescoreReport, error) {
-			return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
-		},
-		RescoreLeague: func(context.Context, string) (arena.RescoreReport, error) {
-			return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
 		},
 		Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
 			return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
@@ -175,10 +169,8 @@ func testOptions(t testing.TB) parts {
 			}
 			return h
 		},
-		VerifyRatings:  func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
-		RebuildRatings: func(context.Context, string) (int, error) { return 3, nil },
-		ParsePack:      parsePack,
-		Record:         signRecord,
+		VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
+		Record:        signRecord,
 		Card: func(m visibility.Match, league string) ([]byte, error) {
 			return []byte("picture of " + m.ID + " in " + league), nil
 		},
@@ -205,25 +197,75 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Entries, err = league.NewEntries(o.Rows, o.Quotas.Password); err != nil {
+	entries, err := league.NewEntries(o.Rows, o.Quotas.Password)
+	if err != nil {
 		t.Fatal(err)
 	}
-	publisher, ok := o.Publisher.(registry.Publisher)
-	if !ok {
-		t.Fatalf("%T publishes no events of agents", o.Publisher)
-	}
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: publisher, Now: o.Now, Logger: o.Logger})
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Agents, err = registry.New(registry.Options{
 		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
-		Entries: o.Entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+		Entries: entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Matches, err = match.New(match.Options{
+		Store: o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if o.Leagues, err = league.NewService(league.ServiceOptions{
+		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
+		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: LeagueDocument, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	return o.Options
 }
+
+func fitsJudge(spec arena.JudgeSpec, task arena.Task) string {
+	if spec.Kind == arena.JudgeNumber && slices.Contains(task.Answers, "not a number") {
+		return "it has no number"
+	}
+	return ""
+}
+
+func checkSchedule(s string) error {
+	if len(strings.Fields(s)) != 5 {
+		return errors.New("want five fields")
+	}
+	return nil
+}
+
+// unplayed is an engine that only stores matches.
+type unplayed struct{ rows }
+
+func (u unplayed) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	return u.CreateMatch(ctx, m, e, audit...)
+}
+
+// rescorer reports what it does not do.
+type rescorer struct{}
+
+func (rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
+}
+
+func (rescorer) League(context.Context, string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
+func (rescorer) Rebuild(context.Context, string, ...func(int) (arena.AuditEntry, error)) (int, error) {
+	return 3, nil
+}
+
+// seeds is a source that is safe for concurrent use.
+type seeds struct{}
+
+func (seeds) Uint64() uint64 { return rand.Uint64() }
 
 // laid is a round's answers, in the order of the seats.
 func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {

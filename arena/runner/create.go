@@ -8,21 +8,22 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Create stores a match with the first event of its log, and plays it here
-// when it starts at its creation and nothing holds it up: the claim is part of
-// the row, so that one commit lies between the two of the match and its first
-// task. Any other match waits to be claimed. Errors are the store's.
+// Create stores a match with the first event of its log and the audit entries
+// about it, and plays it here when it starts at its creation and nothing holds
+// it up: the claim is part of the row, so that one commit lies between the two
+// of the match and its first task. Any other match waits to be claimed. Errors
+// are the store's.
 //
 // When the answer of the storage is lost, nobody plays what it may have
 // stored before the lease has run out (threat C5).
-func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	play, done := r.expect()
 	if play == nil {
-		return r.o.Store.CreateMatch(ctx, m, e)
+		return r.o.Store.CreateMatch(ctx, m, e, audit...)
 	}
 	defer done()
 	asked := r.o.Now()
-	scheduled, lease, err := r.o.Store.CreateAndClaim(ctx, m, e, r.o.Node, r.o.LeaseTTL)
+	scheduled, lease, err := r.o.Store.CreateAndClaim(ctx, m, e, r.o.Node, r.o.LeaseTTL, audit...)
 	if err != nil || lease == (arena.Lease{}) {
 		return scheduled, err
 	}

@@ -28,13 +28,13 @@ func (k *maker) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 	return k.Store.ClaimMatches(ctx, node, ttl, limit)
 }
 
-func (k *maker) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
+func (k *maker) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	k.creates <- "plain"
-	return k.Store.CreateMatch(ctx, m, e)
+	return k.Store.CreateMatch(ctx, m, e, audit...)
 }
 
-func (k *maker) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
-	e, l, err := k.Store.CreateAndClaim(ctx, m, e, node, ttl)
+func (k *maker) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
+	e, l, err := k.Store.CreateAndClaim(ctx, m, e, node, ttl, audit...)
 	k.creates <- "claimed"
 	if k.hold != nil && err == nil {
 		<-k.hold

@@ -20,7 +20,7 @@ type RescoreStore interface {
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	SaveRescore(ctx context.Context, r arena.Rescore) error
-	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange) (int, error)
+	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
 }
 
 // Rescorer has the answers of finished matches judged again, by the judge that
@@ -66,11 +66,12 @@ func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport
 }
 
 // Rebuild replays the settled matches of a league from their stored answers
-// and gives the number of settlements that changed.
-func (r *Rescorer) Rebuild(ctx context.Context, slug string) (int, error) {
+// and returns the number of settlements that changed. The audit entries that
+// audit returns are stored with the ratings.
+func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (int, error) {
 	n, err := r.Store.RebuildRatings(ctx, slug, func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange {
 		return scoring.Rate(m.Settings, m.Seats, answers, ratings)
-	})
+	}, audit...)
 	if err != nil {
 		return n, fmt.Errorf("rebuild ratings: %w", err)
 	}

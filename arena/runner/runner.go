@@ -20,8 +20,8 @@ type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
 	NextStart(ctx context.Context) (time.Time, error)
 	NextLeaseEnd(ctx context.Context) (time.Time, error)
-	CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error)
-	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error)
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
 	// ExcuseLease takes back the interruption that a later claim counted. It is

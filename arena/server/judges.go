@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/judge"
 	"github.com/agora-arena/arena/arena/runner"
-	"github.com/agora-arena/arena/league"
+	leaguesettings "github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/scoring"
 )
@@ -69,7 +69,7 @@ func askJudge(ctx context.Context, drivers map[string]runner.Driver, q judge.Que
 
 // checkSettings refuses a league whose judge this arena does not have.
 func (s *Server) checkSettings(settings arena.Settings) []arena.FieldError {
-	wrong := league.CheckSettings(settings)
+	wrong := leaguesettings.Check(settings)
 	if settings.Judge.Kind == arena.JudgeModel && s.cfg.JudgeURL == nil {
 		wrong = append(wrong, arena.FieldError{Field: "judge.kind", Message: "this arena has no language model: ARENA_JUDGE_URL is not set"})
 	}

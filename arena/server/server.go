@@ -30,7 +30,6 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
@@ -141,14 +140,14 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	services, err := s.newServices(out)
+	services, err := s.newServices(out, rescorer)
 	if err != nil {
 		return nil, err
 	}
 	if err = s.newInbound(out, streams, services); err != nil {
 		return nil, err
 	}
-	return s, s.newAPI(ctx, out, streams, rescorer, services)
+	return s, s.newAPI(ctx, out, streams, services)
 }
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
@@ -256,7 +255,7 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 }
 
 // newAPI makes the API and the servers of the listeners.
-func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, rescorer *runner.Rescorer, services *services) error {
+func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, services *services) error {
 	stage, err := s.newStage(out.aap)
 	if err != nil {
 		return err
@@ -279,17 +278,12 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.rows(), Visible: s.visible, Votes: votes, Publisher: s.hub, Accounts: services.accounts, Agents: services.agents, Entries: services.entries,
-		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(),
-		Viewers: s.hub.Viewers, Wake: s.wake,
-		Defaults: league.Defaults, CheckSettings: s.checkSettings, FitsJudge: fitsJudge, SeasonTable: seasonTable,
-		RescoreMatch: rescorer.Match, RescoreLeague: rescorer.League, VerifyRatings: s.store.CheckRatings, RebuildRatings: rescorer.Rebuild,
+		Store: s.store, Visible: s.visible, Votes: votes, Accounts: services.accounts, Agents: services.agents, Matches: services.matches, Leagues: services.leagues,
+		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(), Viewers: s.hub.Viewers,
+		SeasonTable: seasonTable, VerifyRatings: s.store.CheckRatings,
 		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		CheckSchedule: checkSchedule, NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
+		NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
-		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-			return pack.Parse(format, data, pack.DefaultLimits())
-		},
 		Record: s.record, Card: cards.Draw,
 		Ready: s.ready, Drain: s.drain,
 		Version: s.version(), Node: s.node, TrustedProxies: proxies,
@@ -340,20 +334,6 @@ func (s *Server) wake() {
 		return
 	}
 	s.runner.Wake()
-}
-
-// rows are the store's, but a match that is created here and now is this
-// node's to play from its row on.
-type rows struct {
-	*store.Store
-	runner *runner.Runner
-}
-
-func (s *Server) rows() rows { return rows{s.store, s.runner} }
-
-// CreateMatch stores a match, and plays it if it can start.
-func (r rows) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (arena.Event, error) {
-	return r.runner.Create(ctx, m, e)
 }
 
 // wakeOthers tells the runners of the other nodes that a match waits.

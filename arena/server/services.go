@@ -5,11 +5,15 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena/account"
+	"github.com/agora-arena/arena/arena/api"
+	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // services are the operations that the API and the inbound protocol handlers
@@ -19,20 +23,16 @@ type services struct {
 	accounts *account.Service
 	entries  *league.Entries
 	agents   *registry.Service
+	matches  *match.Service
+	leagues  *league.Service
 }
 
 // newServices makes the health checks, the scheduler of leagues and the
 // services.
-func (s *Server) newServices(out *outbound) (_ *services, err error) {
+func (s *Server) newServices(out *outbound, rescorer *runner.Rescorer) (_ *services, err error) {
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, Canary: s.canary,
 		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
-	}); err != nil {
-		return nil, err
-	}
-	if s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.rows(), Publisher: s.hub, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
-		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	}); err != nil {
 		return nil, err
 	}
@@ -61,9 +61,27 @@ func (s *Server) newServices(out *outbound) (_ *services, err error) {
 	if v.entries, err = league.NewEntries(s.store, v.quotas.Password); err != nil {
 		return nil, err
 	}
-	v.agents, err = registry.New(registry.Options{
+	if v.agents, err = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
 		Entries: v.entries, Checks: v.quotas.Check, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	if v.matches, err = match.New(match.Options{
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings,
+		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: secretSource{}, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	if v.leagues, err = league.NewService(league.ServiceOptions{
+		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
+		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: api.LeagueDocument, Now: time.Now,
+	}); err != nil {
+		return nil, err
+	}
+	s.scheduler, err = league.NewScheduler(league.Options{
+		Store: s.store, Matches: v.matches, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, err
 }

@@ -54,6 +54,7 @@ func rooms() []room {
 		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
 		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
 		{dir: "arena/account", ours: words, why: "service: its parts are handed in"},
+		{dir: "arena/match", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/registry", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/runner", ours: []string{"arena", "scoring", "arena/debate", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
@@ -61,7 +62,8 @@ func rooms() []room {
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
-		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "actor: its parts are handed in"},
+		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "pure: which settings of a league hold together"},
+		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/settings"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
 
 		{

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -56,4 +58,74 @@ func auditedWrites(f *fixture) {
 	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{Find: "update-agent"}, arena.Page{Limit: 1})
 	f.ok(err)
 	f.equal(`"ant" "bee"`, string(entries[0].Before)+" "+string(entries[0].After))
+}
+
+// auditedLeagues: the same for leagues, their entries, matches and ratings.
+func auditedLeagues(f *fixture) {
+	ctx := f.t.Context()
+	entry := func(action string) arena.AuditEntry {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: action}
+	}
+	broken := errors.New("does not encode")
+	ids := f.agents("a", "b")
+	quiz := f.league("quiz")
+	f.fails(arena.CodeNameTaken, f.CreateLeague(ctx, quiz, entry("refused")))
+	quiz.Slug = "sums"
+	f.ok(f.CreateLeague(ctx, quiz, entry("create-league")))
+	open := func(l *arena.League) error { l.Status = arena.LeagueRunning; return nil }
+	was := must(f.League(ctx, "sums"))(f).Status
+	_, err := f.UpdateLeague(ctx, "sums", open, func(arena.League, arena.League) (arena.AuditEntry, error) { return entry("refused"), broken })
+	f.equal(true, errors.Is(err, broken))
+	f.equal(was, must(f.League(ctx, "sums"))(f).Status)
+	_, err = f.UpdateLeague(ctx, "sums", open, func(before, after arena.League) (arena.AuditEntry, error) {
+		return entry("start " + string(before.Status) + " " + string(after.Status)), nil
+	})
+	f.ok(err)
+	f.fails(arena.CodeNotFound, f.Enter(ctx, "none", ids[0], start, entry("refused")))
+	f.ok(f.Enter(ctx, "sums", ids[0], start, entry("enter")))
+	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "sums", ids[1], start, entry("refused")))
+	f.ok(f.Withdraw(ctx, "sums", ids[0], start, entry("withdraw")))
+
+	m := arena.Match{
+		ID: "m_1", League: "quiz", Settings: quiz.Settings, CreatedAt: start, StartsAt: start.Add(time.Hour),
+		Seats: []arena.Seat{{No: 0, AgentID: ids[0]}, {No: 1, AgentID: ids[1]}},
+	}
+	e := arena.Event{At: start, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
+	_, err = f.CreateMatch(ctx, m, e, entry("create-match"))
+	f.ok(err)
+	m.ID = "m_2"
+	_, _, err = f.CreateAndClaim(ctx, m, e, "nd_1", time.Hour, entry("challenge"))
+	f.ok(err)
+	m.ID, m.League = "m_3", "none"
+	_, err = f.CreateMatch(ctx, m, e, entry("refused"))
+	f.fails(arena.CodeNotFound, err)
+	last := arena.Event{At: start, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)}
+	_, err = f.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("cancel"))
+	f.ok(err)
+	_, err = f.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("refused"))
+	f.fails(arena.CodeConflict, err)
+	pack := arena.Pack{ID: "pk_1", Name: "p", Format: "jsonl", CreatedAt: start}
+	f.ok(f.CreatePack(ctx, pack, nil, entry("create-pack")))
+	f.equal(true, f.CreatePack(ctx, pack, nil, entry("refused")) != nil)
+	rate := func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil }
+	_, err = f.RebuildRatings(ctx, "quiz", rate, func(changed int) (arena.AuditEntry, error) {
+		e := entry("rebuild")
+		e.Target = strconv.Itoa(changed)
+		return e, nil
+	})
+	f.ok(err)
+	_, err = f.RebuildRatings(ctx, "quiz", rate, func(int) (arena.AuditEntry, error) { return entry("refused"), broken })
+	f.equal(true, errors.Is(err, broken))
+
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 100})
+	f.ok(err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Action+e.Target)
+	}
+	slices.Sort(got)
+	want := []string{
+		"cancel", "challenge", "create-league", "create-match", "create-pack", "enter", "rebuild0", "start " + string(was) + " running", "withdraw",
+	}
+	f.equal(want, got)
 }

@@ -47,6 +47,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"OwnKeys/nodes_agree":                  ownKeys,
 		"AuditLog":                             auditLog,
 		"AuditLog/with_what_it_records":        auditedWrites,
+		"AuditLog/with_changes_of_leagues":     auditedLeagues,
 		"Evidence":                             evidence,
 		"Operations":                           operations,
 		"Banner":                               banner,

@@ -1,4 +1,4 @@
-package league_test
+package settings_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 func TestDefaults(t *testing.T) {
@@ -59,11 +59,11 @@ func TestDefaults(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := league.Defaults(tt.in)
+			got := settings.Defaults(tt.in)
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
-			if d := cmp.Diff(got, league.Defaults(got)); d != "" {
+			if d := cmp.Diff(got, settings.Defaults(got)); d != "" {
 				t.Errorf("a second time changes something: %s", d)
 			}
 			if tt.in.Generator != nil && tt.in.Generator.Difficulty != 0 {
@@ -73,15 +73,15 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestCheckSettings(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	ladder := func(change func(*arena.Settings)) arena.Settings {
-		s := league.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, TimeLimit: 30 * time.Second})
+		s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, TimeLimit: 30 * time.Second})
 		change(&s)
 		return s
 	}
 	elimination := func(change func(*arena.Settings)) arena.Settings {
-		s := league.Defaults(arena.Settings{Format: "elimination", PackID: "pk_1", TimeLimit: time.Second})
+		s := settings.Defaults(arena.Settings{Format: "elimination", PackID: "pk_1", TimeLimit: time.Second})
 		change(&s)
 		return s
 	}
@@ -138,7 +138,7 @@ func TestCheckSettings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, f := range league.CheckSettings(tt.in) {
+			for _, f := range settings.Check(tt.in) {
 				got = append(got, f.Field)
 				if f.Message == "" {
 					t.Errorf("%s: no message", f.Field)
@@ -151,19 +151,19 @@ func TestCheckSettings(t *testing.T) {
 	}
 }
 
-func TestCheckSettings_saysWhatThereIs(t *testing.T) {
+func TestCheck_saysWhatThereIs(t *testing.T) {
 	t.Parallel()
-	s := league.Defaults(arena.Settings{Format: "chess", PackID: "pk_1", TimeLimit: time.Second})
+	s := settings.Defaults(arena.Settings{Format: "chess", PackID: "pk_1", TimeLimit: time.Second})
 	want := []arena.FieldError{{
 		Field: "format", Message: `"chess" is not a format; choose one of ladder, round_robin, swiss, knockout, double_elimination, arena, elimination, gauntlet`,
 	}}
-	if d := cmp.Diff(want, league.CheckSettings(s)); d != "" {
+	if d := cmp.Diff(want, settings.Check(s)); d != "" {
 		t.Error(d)
 	}
 }
 
 // Judges that are asked, and debates, restrict what goes with them.
-func TestCheckSettings_asking(t *testing.T) {
+func TestCheck_asking(t *testing.T) {
 	t.Parallel()
 	motions := func(change func(*arena.Settings)) arena.Settings {
 		s := arena.Settings{
@@ -171,7 +171,7 @@ func TestCheckSettings_asking(t *testing.T) {
 			Judge: arena.JudgeSpec{Kind: arena.JudgeModel, Criteria: "who argues better"},
 		}
 		change(&s)
-		return league.Defaults(s)
+		return settings.Defaults(s)
 	}
 	for _, tt := range []struct {
 		name  string
@@ -188,7 +188,7 @@ func TestCheckSettings_asking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			wrong := league.CheckSettings(tt.in)
+			wrong := settings.Check(tt.in)
 			if (tt.field == "") != (len(wrong) == 0) || tt.field != "" && wrong[0].Field != tt.field {
 				t.Errorf("wrong: %+v, want %q", wrong, tt.field)
 			}

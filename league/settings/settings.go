@@ -1,4 +1,4 @@
-package league
+package settings
 
 import (
 	"fmt"
@@ -92,9 +92,9 @@ func Defaults(s arena.Settings) arena.Settings {
 	return s
 }
 
-// CheckSettings says what is wrong with settings after Defaults; nil when a
+// Check says what is wrong with settings after Defaults; nil when a
 // league can be made of them. Whether the pack exists is for the caller.
-func CheckSettings(s arena.Settings) []arena.FieldError {
+func Check(s arena.Settings) []arena.FieldError {
 	c := checker{}
 	c.format(s)
 	if s.Generator == nil {
@@ -125,6 +125,16 @@ func CheckSettings(s arena.Settings) []arena.FieldError {
 	c.require(s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
 		"score_mode", "must be match or rounds, not %q", s.ScoreMode)
 	return c.wrong
+}
+
+// FitsJudge returns why a judge could find no answer to a task right, "" if it
+// could.
+func FitsJudge(spec arena.JudgeSpec, task arena.Task) string {
+	wrong := scoring.CheckTask(spec, task)
+	if len(wrong) == 0 {
+		return ""
+	}
+	return wrong[0].Field + " " + wrong[0].Message
 }
 
 // checker collects what is wrong.

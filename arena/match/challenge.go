@@ -1,0 +1,64 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Challenge starts an unrated duel between an agent of the caller and another
+// one. Both must have entered the league and be ready to play.
+func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error) {
+	own, err := s.o.Store.Agent(ctx, in.AgentID)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	if !caller.Owns(own.OwnerID) {
+		return arena.Match{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", in.AgentID)
+	}
+	l, err := s.openLeague(ctx, in.League)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	unrated := false
+	settings, err := s.settings(l, nil, &unrated)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	agents, err := s.agents(ctx, l, []string{in.AgentID, in.OpponentID}, true)
+	if err != nil {
+		return arena.Match{}, inChallenge(err)
+	}
+	for i, field := range []string{"agent_id", "opponent_id"} {
+		if g := agents[i]; !slices.Contains(g.Leagues, l.Slug) {
+			return arena.Match{}, arena.Invalid(field, "agent %s is not in league %s", g.ID, l.Slug)
+		}
+	}
+	// All owners together may not exhaust one opponent.
+	if err := s.o.Challenged.Take(ctx, in.OpponentID); err != nil {
+		return arena.Match{}, err
+	}
+	if err := s.o.Challenges.Take(ctx, own.OwnerID); err != nil {
+		return arena.Match{}, err
+	}
+	return s.request(ctx, caller, "challenge", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents})
+}
+
+// inChallenge renames the fields of a match to those of a challenge.
+func inChallenge(err error) error {
+	e, ok := errors.AsType[*arena.Error](err)
+	if !ok {
+		return err
+	}
+	names := map[string]string{"agents[0]": "agent_id", "agents[1]": "opponent_id", "agents": "league"}
+	renamed := *e
+	renamed.Fields = slices.Clone(e.Fields)
+	for i, f := range renamed.Fields {
+		if name, known := names[f.Field]; known {
+			renamed.Fields[i].Field = name
+		}
+	}
+	return &renamed
+}

@@ -1,0 +1,164 @@
+package match
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// furthestStart is how far ahead a match may be scheduled.
+const furthestStart = 366 * 24 * time.Hour
+
+// clockSlack is how far in the past a requested start may lie and still mean
+// now.
+const clockSlack = time.Minute
+
+// Create schedules a match that an admin asks for.
+func (s *Service) Create(ctx context.Context, caller arena.Caller, in arena.MatchRequest) (arena.Match, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.Match{}, err
+	}
+	l, err := s.openLeague(ctx, in.League)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	settings, err := s.settings(l, in.Rounds, in.Rated)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	now := s.now()
+	startsAt, err := checkStart(in.StartsAt, now)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	agents, err := s.agents(ctx, l, in.Agents, !startsAt.After(now))
+	if err != nil {
+		return arena.Match{}, err
+	}
+	return s.request(ctx, caller, "create-match", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt})
+}
+
+// request schedules a match that a caller asks for and has it claimed when it
+// is due.
+func (s *Service) request(ctx context.Context, caller arena.Caller, action string, p arena.MatchPlan) (arena.Match, error) {
+	m := s.newMatch(p)
+	audit, err := caller.Audit(m.CreatedAt, action, m.ID, nil, map[string]any{"league": m.League, "seats": len(m.Seats), "rated": m.Settings.Rated})
+	if err != nil {
+		return arena.Match{}, err
+	}
+	if m, err = s.schedule(ctx, m, audit); err != nil {
+		return arena.Match{}, err
+	}
+	s.o.Wake()
+	return m, nil
+}
+
+// openLeague returns a league that takes matches.
+func (s *Service) openLeague(ctx context.Context, slug string) (arena.League, error) {
+	l, err := s.o.Store.League(ctx, slug)
+	if err != nil {
+		return arena.League{}, arena.AtField("league", err)
+	}
+	switch l.Status {
+	case arena.LeagueOpen, arena.LeagueRunning, arena.LeagueFrozen:
+		return l, nil
+	case arena.LeagueDraft, arena.LeaguePaused, arena.LeagueFinished:
+	}
+	return arena.League{}, arena.Errorf(arena.CodeConflict, "league %s is %s; a match needs it to be open, running or frozen", l.Slug, l.Status)
+}
+
+// settings returns those of the league with what the request changes.
+func (s *Service) settings(l arena.League, rounds *int, rated *bool) (arena.Settings, error) {
+	settings := l.Settings
+	if rounds != nil {
+		settings.Rounds = *rounds
+	}
+	if rated != nil {
+		if *rated && !settings.Rated {
+			return settings, arena.Invalid("rated", "league %s is not rated", l.Slug)
+		}
+		settings.Rated = *rated
+	}
+	if fields := s.o.CheckSettings(settings); len(fields) > 0 {
+		return settings, refusal(arena.CodeInvalid, "the request breaks a rule", fields)
+	}
+	return settings, nil
+}
+
+// checkStart returns when a match starts that should start at a time; nil
+// means now.
+func checkStart(wanted *time.Time, now time.Time) (time.Time, error) {
+	if wanted == nil {
+		return now, nil
+	}
+	at := wanted.UTC().Truncate(time.Millisecond)
+	switch {
+	case at.Before(now.Add(-clockSlack)):
+		return at, arena.Invalid("starts_at", "is in the past")
+	case at.After(now.Add(furthestStart)):
+		return at, arena.Invalid("starts_at", "must be within a year")
+	case at.Before(now):
+		return now, nil
+	}
+	return at, nil
+}
+
+// agents returns the agents of a match in a league. The error lists all that
+// is wrong with them by their place in the request.
+func (s *Service) agents(ctx context.Context, l arena.League, ids []string, atOnce bool) ([]arena.Agent, error) {
+	if n := len(ids); n < l.Settings.MinSeats || n > l.Settings.MaxSeats {
+		return nil, arena.Invalid("agents", "league %s plays with %d to %d seats, not %d", l.Slug, l.Settings.MinSeats, l.Settings.MaxSeats, n)
+	}
+	known, err := s.o.Store.AgentsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var wrong, notReady []arena.FieldError
+	agents, now := make([]arena.Agent, len(ids)), s.now()
+	for i, id := range ids {
+		g, ok := known[id]
+		field := fmt.Sprintf("agents[%d]", i)
+		switch {
+		case slices.Contains(ids[:i], id):
+			wrong = append(wrong, arena.FieldError{Field: field, Message: "agent " + id + " has a seat already"})
+		case !ok:
+			wrong = append(wrong, arena.FieldError{Field: field, Message: "there is no agent " + id})
+		case !g.RetiredAt.IsZero():
+			wrong = append(wrong, arena.FieldError{Field: field, Message: "agent " + id + " is retired"})
+		case atOnce:
+			if cause := notReadyBecause(g, l.Slug, now); cause != "" {
+				notReady = append(notReady, arena.FieldError{Field: field, Message: cause})
+			}
+		}
+		agents[i] = g
+	}
+	switch {
+	case len(wrong) > 0:
+		return nil, refusal(arena.CodeInvalid, "the request breaks a rule", wrong)
+	case len(notReady) > 0:
+		return nil, refusal(arena.CodeAgentNotReady, "not every agent can take a seat now", notReady)
+	}
+	return agents, nil
+}
+
+// notReadyBecause returns why an agent cannot take a seat now (rulebook,
+// section 1), "" if it can.
+func notReadyBecause(g arena.Agent, league string, now time.Time) string {
+	switch status := g.StatusAt(now); {
+	case status == arena.AgentPaused:
+		p, _ := g.PauseAt(now)
+		return fmt.Sprintf("agent %s is paused (%s): %s", g.ID, p.Reason, p.Ending())
+	case status != arena.AgentActive:
+		return fmt.Sprintf("agent %s is %s: its endpoint has not passed a check", g.ID, status)
+	case !g.Plays(league):
+		return fmt.Sprintf("agent %s does not list %s among the capabilities of its health", g.ID, league)
+	}
+	return ""
+}
+
+func refusal(code arena.Code, message string, fields []arena.FieldError) error {
+	return &arena.Error{Code: code, Message: message, Fields: fields}
+}

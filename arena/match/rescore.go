@@ -1,0 +1,61 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Rescorer judges finished matches again and rebuilds the ratings of their
+// league (rulebook, section 6).
+type Rescorer interface {
+	Match(ctx context.Context, id string) (arena.RescoreReport, error)
+	League(ctx context.Context, slug string) (arena.RescoreReport, error)
+	// Rebuild replays the settlements of a league, stores the audit entry that
+	// audit returns with the ratings, and returns how many settlements changed.
+	Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (changed int, err error)
+}
+
+// Rescore judges one finished match again, for an admin.
+func (s *Service) Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error) {
+	return s.rescore(ctx, caller, "rescore-match", id, s.o.Rescorer.Match)
+}
+
+// RescoreLeague judges all finished matches of a league again, for an admin.
+func (s *Service) RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error) {
+	return s.rescore(ctx, caller, "rescore-league", slug, s.o.Rescorer.League)
+}
+
+// rescore judges matches again. Each is a transaction of its own, and so are
+// the ratings; the audit entry follows the last one and is stored for those
+// that were judged before a failure, too.
+func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, target string, run func(context.Context, string) (arena.RescoreReport, error)) (arena.RescoreReport, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.RescoreReport{}, err
+	}
+	report, err := run(ctx, target)
+	if report.Matches == 0 && err != nil {
+		return report, err
+	}
+	audit, failed := caller.Audit(s.now(), action, target, nil, report)
+	if failed == nil {
+		failed = s.o.Store.Audit(context.WithoutCancel(ctx), audit)
+	}
+	if failed != nil {
+		err = errors.Join(err, fmt.Errorf("audit %s: %w", action, failed))
+	}
+	return report, err
+}
+
+// RebuildRatings computes a league's ratings again from its stored answers, for
+// an admin, and returns how many settlements changed.
+func (s *Service) RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (int, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return 0, err
+	}
+	return s.o.Rescorer.Rebuild(ctx, slug, func(changed int) (arena.AuditEntry, error) {
+		return caller.Audit(s.now(), "rebuild-ratings", slug, nil, map[string]any{"league": slug, "settlements": changed})
+	})
+}

@@ -1,0 +1,129 @@
+package match
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Engine stores a new match with the first event of its log and the audit
+// entries about it, and plays the match on this node if it can start at once.
+type Engine interface {
+	Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+}
+
+// Publisher sends committed events of a match to its spectators, to those of
+// its league and to the lobby.
+type Publisher interface {
+	Publish(league string, events ...arena.Event)
+}
+
+// Store keeps matches and what they are made of.
+type Store interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	Match(ctx context.Context, id string) (arena.Match, error)
+	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+	Audit(ctx context.Context, e arena.AuditEntry) error
+}
+
+// Quota is how often each caller may do one thing.
+type Quota interface {
+	Take(ctx context.Context, caller string) error
+}
+
+// Options are the parts of a Service. All are needed.
+type Options struct {
+	Store     Store
+	Engine    Engine
+	Rescorer  Rescorer
+	Publisher Publisher
+	Wake      func() // has due matches claimed
+	// CheckSettings lists what is wrong with the settings of a match.
+	CheckSettings func(arena.Settings) []arena.FieldError
+	Challenges    Quota // by owner
+	Challenged    Quota // by opponent
+	Now           func() time.Time
+	// Rand makes the seeds of matches. Agents must not be able to predict it, and
+	// it must be safe for concurrent use.
+	Rand   rand.Source
+	Logger *slog.Logger
+}
+
+// Service is the service for matches.
+type Service struct{ o Options }
+
+// New makes a Service.
+func New(o Options) (*Service, error) {
+	for name, missing := range map[string]bool{
+		"Store": o.Store == nil, "Engine": o.Engine == nil, "Rescorer": o.Rescorer == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
+		"CheckSettings": o.CheckSettings == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("match: option %s is missing", name)
+		}
+	}
+	return &Service{o: o}, nil
+}
+
+// now is the clock in the form that is stored.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
+
+// Schedule stores a match and publishes it. The caller has checked that the
+// agents may play it.
+func (s *Service) Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
+	return s.schedule(ctx, s.newMatch(p))
+}
+
+// newMatch returns a match as it is created now.
+func (s *Service) newMatch(p arena.MatchPlan) arena.Match {
+	now := s.now()
+	m := arena.Match{
+		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings,
+		Seed: s.o.Rand.Uint64(), CreatedAt: now, StartsAt: p.StartsAt,
+	}
+	if m.StartsAt.Before(now) {
+		m.StartsAt = now
+	}
+	for i, g := range p.Agents {
+		m.Seats = append(m.Seats, arena.Seat{
+			No: i, AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, Protocol: g.Protocol, Version: g.Version, State: arena.SeatActive,
+		})
+	}
+	return m
+}
+
+// schedule stores and publishes a new match. The result is the match at its
+// creation, though it may have started since.
+func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.AuditEntry) (arena.Match, error) {
+	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated}
+	for _, seat := range m.Seats {
+		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: seat.AgentID, Name: seat.Name, Version: seat.Version})
+	}
+	e, err := newEvent(m.ID, m.CreatedAt, arena.EventMatchScheduled, body)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	if e, err = s.o.Engine.Create(ctx, m, e, audit...); err != nil {
+		return arena.Match{}, err
+	}
+	m.Seq = e.Seq
+	s.o.Publisher.Publish(m.League, e)
+	s.o.Logger.InfoContext(ctx, "match scheduled", "match_id", m.ID, "league", m.League, "seats", len(m.Seats), "rated", m.Settings.Rated)
+	return m, nil
+}
+
+func newEvent(matchID string, at time.Time, t arena.EventType, body any) (arena.Event, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return arena.Event{}, fmt.Errorf("encode event %s of match %s: %w", t, matchID, err)
+	}
+	return arena.Event{MatchID: matchID, At: at, Type: t, Body: data}, nil
+}

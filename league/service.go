@@ -1,0 +1,218 @@
+package league
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
+)
+
+// ServiceStore keeps leagues, their entries and what they are made of.
+type ServiceStore interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+	CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
+	Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
+	Pack(ctx context.Context, id string) (arena.Pack, error)
+	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
+	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error
+}
+
+// ServiceOptions are the parts of a Service. All are needed.
+type ServiceOptions struct {
+	Store   ServiceStore
+	Entries *Entries
+	// Defaults fills in the settings that are left out.
+	Defaults func(arena.Settings) arena.Settings
+	// CheckSettings lists what is wrong with settings after Defaults.
+	CheckSettings func(arena.Settings) []arena.FieldError
+	// FitsJudge returns why a judge could find no answer to a task right, "" if
+	// it could.
+	FitsJudge func(arena.JudgeSpec, arena.Task) string
+	// CheckSchedule rejects a text that is not a cron expression.
+	CheckSchedule func(expression string) error
+	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
+	// the error is for a file that cannot be used at all.
+	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
+	// Document returns a league as audit entries show it. It must hold no secret.
+	Document func(arena.League) any
+	Now      func() time.Time
+}
+
+// Service is the service for leagues, their entries and packs of tasks.
+type Service struct{ o ServiceOptions }
+
+// NewService makes a Service.
+func NewService(o ServiceOptions) (*Service, error) {
+	for name, missing := range map[string]bool{
+		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
+		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ParsePack": o.ParsePack == nil, "Document": o.Document == nil, "Now": o.Now == nil,
+	} {
+		if missing {
+			return nil, fmt.Errorf("league service: option %s is missing", name)
+		}
+	}
+	return &Service{o: o}, nil
+}
+
+// now is the clock in the form that is stored.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
+
+// Create stores an open league, for an admin. Settings that are left out get
+// their defaults.
+func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.League) (arena.League, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.League{}, err
+	}
+	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, s.o.Defaults(l.Settings), s.now()
+	if err := s.check(ctx, l); err != nil {
+		return arena.League{}, err
+	}
+	audit, err := caller.Audit(l.CreatedAt, "create-league", l.Slug, nil, s.o.Document(l))
+	if err != nil {
+		return arena.League{}, err
+	}
+	if err := s.o.Store.CreateLeague(ctx, l, audit); err != nil {
+		return arena.League{}, err
+	}
+	return s.o.Store.League(ctx, l.Slug)
+}
+
+// Update changes a league by edit, for an admin. edit may run more than once.
+// Matches that are scheduled keep their settings.
+func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, edit func(*arena.League)) (arena.League, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.League{}, err
+	}
+	change := func(l *arena.League) error {
+		if l.Status == arena.LeagueFinished {
+			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
+		}
+		edit(l)
+		l.Settings = s.o.Defaults(l.Settings)
+		return nil
+	}
+	l, err := s.o.Store.League(ctx, slug)
+	if err != nil {
+		return arena.League{}, err
+	}
+	if err := change(&l); err != nil {
+		return arena.League{}, err
+	}
+	// The checks read the store, so they precede its transaction.
+	if err := s.check(ctx, l); err != nil {
+		return arena.League{}, err
+	}
+	at := s.now()
+	return s.o.Store.UpdateLeague(ctx, slug, change, func(before, after arena.League) (arena.AuditEntry, error) {
+		return caller.Audit(at, "update-league", slug, s.o.Document(before), s.o.Document(after))
+	})
+}
+
+// check rejects a league that could not be played.
+func (s *Service) check(ctx context.Context, l arena.League) error {
+	if err := plaintext.CheckLine("title", l.Title); err != nil {
+		return err
+	}
+	for _, rule := range l.Settings.Rules {
+		if err := plaintext.CheckText("rules", rule); err != nil {
+			return err
+		}
+	}
+	if fields := s.o.CheckSettings(l.Settings); len(fields) > 0 {
+		return &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: fields}
+	}
+	if l.Schedule != "" {
+		if err := s.o.CheckSchedule(l.Schedule); err != nil {
+			return arena.Invalid("schedule", "must be a cron expression: %v", err)
+		}
+	}
+	if l.Settings.PackID == "" {
+		return nil
+	}
+	return s.checkPack(ctx, l.Settings)
+}
+
+// checkPack rejects a pack whose tasks the judge could not judge.
+func (s *Service) checkPack(ctx context.Context, settings arena.Settings) error {
+	p, err := s.o.Store.Pack(ctx, settings.PackID)
+	if err != nil {
+		return arena.AtField("pack_id", err)
+	}
+	if p.Tasks == 0 {
+		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
+	}
+	return s.o.Store.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
+		if why := s.o.FitsJudge(settings.Judge, task); why != "" {
+			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", settings.Judge.Kind, n+1, p.ID, task.Description, why)
+		}
+		return nil
+	})
+}
+
+// Act moves a league to another state, for an admin.
+func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.League{}, err
+	}
+	at := s.now()
+	return s.o.Store.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action) },
+		func(before, after arena.League) (arena.AuditEntry, error) {
+			return caller.Audit(at, string(action)+"-league", slug, before.Status, after.Status)
+		})
+}
+
+// Enter puts an agent of the caller into a league. Entering again changes
+// nothing.
+func (s *Service) Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error {
+	g, err := s.own(ctx, caller, agentID)
+	if err != nil {
+		return err
+	}
+	if err := g.NotRetired(); err != nil {
+		return err
+	}
+	if slices.Contains(g.Leagues, slug) {
+		return nil
+	}
+	if err := s.o.Entries.MayEnter(ctx, slug, g, password); err != nil {
+		return err
+	}
+	at := s.now()
+	audit, err := caller.Audit(at, "enter-league", slug, nil, g.ID)
+	if err != nil {
+		return err
+	}
+	return s.o.Store.Enter(ctx, slug, g.ID, at, audit)
+}
+
+// Withdraw takes an agent of the caller out of a league.
+func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error {
+	g, err := s.own(ctx, caller, agentID)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	audit, err := caller.Audit(at, "withdraw-from-league", slug, g.ID, nil)
+	if err != nil {
+		return err
+	}
+	return s.o.Store.Withdraw(ctx, slug, g.ID, at, audit)
+}
+
+// own returns an agent that the caller may act for. Another's is not found.
+func (s *Service) own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+	g, err := s.o.Store.Agent(ctx, id)
+	if err != nil {
+		return arena.Agent{}, err
+	}
+	if !caller.Owns(g.OwnerID) {
+		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
+	}
+	return g, nil
+}

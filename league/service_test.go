@@ -1,0 +1,300 @@
+package league_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/pack"
+	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/store"
+)
+
+var (
+	admin = arena.Caller{TokenID: "to_admin", Scope: arena.ScopeAdmin}
+	alice = arena.Caller{TokenID: "to_alice", OwnerID: "ow_alice", Scope: arena.ScopeOwner}
+	bob   = arena.Caller{TokenID: "to_bob", OwnerID: "ow_bob", Scope: arena.ScopeOwner}
+)
+
+// office is a service over a real store with the owners Alice and Bob and an
+// agent of each.
+type office struct {
+	t       *testing.T
+	store   *store.Store
+	service *league.Service
+}
+
+func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptions {
+	return league.ServiceOptions{
+		Store: s, Entries: e, Defaults: settings.Defaults, CheckSettings: settings.Check, FitsJudge: settings.FitsJudge,
+		CheckSchedule: func(expression string) error {
+			if expression == "never" {
+				return errors.New("it never comes")
+			}
+			return nil
+		},
+		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
+			return pack.Parse(format, data, pack.DefaultLimits())
+		},
+		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
+		Now:      func() time.Time { return noon },
+	}
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t}
+	ctx, log := t.Context(), slog.New(slog.NewTextHandler(t.Output(), nil))
+	var err error
+	o.store, err = store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: log, Now: func() time.Time { return noon }})
+	o.ok(err)
+	t.Cleanup(func() { o.ok(o.store.Close()) })
+	o.ok(o.store.Migrate(ctx))
+	for i, name := range []string{"alice", "bob"} {
+		o.ok(o.store.CreateOwner(ctx, arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: noon}, arena.Token{
+			ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: [32]byte{byte(i)}, CreatedAt: noon,
+		}))
+		o.ok(o.store.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
+	}
+	e, err := league.NewEntries(o.store, &entries{})
+	o.ok(err)
+	o.service, err = league.NewService(officeOptions(o.store, e))
+	o.ok(err)
+	return o
+}
+
+func (o *office) ok(err error) {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// audited compares the audit log with what is wanted, in any order.
+func (o *office) audited(want ...string) {
+	o.t.Helper()
+	items, _, err := o.store.AuditLog(o.t.Context(), arena.AuditFilter{}, arena.Page{Limit: 100})
+	o.ok(err)
+	var got []string
+	for _, e := range items {
+		got = append(got, fmt.Sprint(e.Actor, " ", e.Action, " ", e.Target, " ", string(e.Before), " ", string(e.After)))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		o.t.Error(d)
+	}
+}
+
+// sums is a ladder on a generator.
+func sums(change ...func(*arena.League)) arena.League {
+	l := arena.League{Slug: "sums", Title: "Sums", Settings: arena.Settings{
+		Generator: &arena.GeneratorSpec{Name: "arithmetic"}, Rounds: 3, TimeLimit: time.Second,
+	}}
+	for _, c := range change {
+		c(&l)
+	}
+	return l
+}
+
+func TestNewService_refusesMissingParts(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]func(*league.ServiceOptions){
+		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
+		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
+		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
+		"ParsePack": func(o *league.ServiceOptions) { o.ParsePack = nil },
+		"Document":  func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
+	} {
+		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})
+		drop(&o)
+		if _, err := league.NewService(o); err == nil {
+			t.Errorf("without %s: no error", name)
+		}
+	}
+}
+
+func TestService_createAndUpdate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	l, err := o.service.Create(ctx, admin, sums())
+	o.ok(err)
+	if l.Status != arena.LeagueOpen || l.Settings.MaxSeats != 2 || l.Settings.Judge.Kind != arena.JudgeNumber || !l.CreatedAt.Equal(noon) {
+		t.Errorf("created %+v", l)
+	}
+	l, err = o.service.Update(ctx, admin, "sums", func(l *arena.League) { l.Title = "More sums" })
+	o.ok(err)
+	if l.Title != "More sums" || l.Settings.Rounds != 3 {
+		t.Errorf("updated %+v", l)
+	}
+	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_0", Name: "empty", Format: "jsonl", CreatedAt: noon}, nil))
+	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "words", Format: "jsonl", CreatedAt: noon}, []arena.Task{
+		{ID: "tk_1", Description: "2+2?", Answers: []string{"four"}, InputFormat: "string", OutputFormat: "string"},
+	}))
+	onPack := func(id, judge string) func(*arena.League) {
+		return func(l *arena.League) {
+			l.Slug, l.Settings.Generator, l.Settings.PackID, l.Settings.Judge.Kind = "other", nil, id, judge
+		}
+	}
+	for name, c := range map[string]struct {
+		caller arena.Caller
+		change func(*arena.League)
+		code   arena.Code
+		field  string
+	}{
+		"an owner":         {alice, func(l *arena.League) { l.Slug = "other" }, arena.CodeForbidden, ""},
+		"slug taken":       {admin, func(*arena.League) {}, arena.CodeNameTaken, ""},
+		"title":            {admin, func(l *arena.League) { l.Title = "two\nlines" }, arena.CodeInvalid, "title"},
+		"rules":            {admin, func(l *arena.League) { l.Settings.Rules = []string{"be \u202e"} }, arena.CodeInvalid, "rules"},
+		"settings":         {admin, func(l *arena.League) { l.Settings.TimeLimit = 0 }, arena.CodeInvalid, "time_limit_seconds"},
+		"schedule":         {admin, func(l *arena.League) { l.Schedule = "never" }, arena.CodeInvalid, "schedule"},
+		"no such pack":     {admin, onPack("pk_none", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
+		"empty pack":       {admin, onPack("pk_0", arena.JudgeExact), arena.CodeInvalid, "pack_id"},
+		"cannot be judged": {admin, onPack("pk_1", arena.JudgeNumber), arena.CodeInvalid, "judge"},
+	} {
+		_, err := o.service.Create(ctx, c.caller, sums(c.change))
+		if arena.CodeOf(err) != c.code || c.field != "" && !strings.Contains(err.Error(), c.field+": ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err = o.service.Create(ctx, admin, sums(onPack("pk_1", arena.JudgeExact)))
+	o.ok(err)
+	for want, err := range map[arena.Code]error{
+		arena.CodeForbidden: second(o.service.Update(ctx, alice, "sums", func(*arena.League) {})),
+		arena.CodeNotFound:  second(o.service.Update(ctx, admin, "none", func(*arena.League) {})),
+		arena.CodeInvalid:   second(o.service.Update(ctx, admin, "sums", func(l *arena.League) { l.Settings.Rounds = -1 })),
+	} {
+		if arena.CodeOf(err) != want {
+			t.Errorf("update, want %s: %v", want, err)
+		}
+	}
+	o.audited(`admin create-league sums  "sums open Sums"`, `admin update-league sums "sums open Sums" "sums open More sums"`,
+		`admin create-league other  "other open Sums"`)
+	_, err = o.service.Act(ctx, admin, "sums", arena.FinishLeague)
+	o.ok(err)
+	if _, err := o.service.Update(ctx, admin, "sums", func(*arena.League) {}); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("update of a finished league: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Every action from every state: the table of transitions and nothing else.
+func TestService_Act(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	_, err := o.service.Create(ctx, admin, sums())
+	o.ok(err)
+	want := map[arena.LeagueStatus]map[arena.LeagueAction]arena.LeagueStatus{
+		"draft":    {"open": "open"},
+		"open":     {"start": "running", "finish": "finished"},
+		"running":  {"pause": "paused", "freeze": "frozen", "finish": "finished"},
+		"paused":   {"resume": "running", "finish": "finished"},
+		"frozen":   {"pause": "paused", "resume": "running", "finish": "finished"},
+		"finished": {"open": "open"},
+	}
+	log := []string{`admin create-league sums  "sums open Sums"`}
+	for from, acts := range want {
+		for _, action := range []arena.LeagueAction{"open", "start", "pause", "resume", "freeze", "finish", "delete"} {
+			_, err := o.store.UpdateLeague(ctx, "sums", func(l *arena.League) error { l.Status = from; return nil })
+			o.ok(err)
+			l, err := o.service.Act(ctx, admin, "sums", action)
+			switch to, allowed := acts[action]; {
+			case allowed && (err != nil || l.Status != to):
+				t.Errorf("%s %s: %v, %s, want %s", from, action, err, l.Status, to)
+			case allowed:
+				log = append(log, fmt.Sprintf(`admin %s-league sums %q %q`, action, from, to))
+			case action == "delete" && arena.CodeOf(err) != arena.CodeInvalid, action != "delete" && arena.CodeOf(err) != arena.CodeConflict:
+				t.Errorf("%s %s: %v", from, action, err)
+			}
+		}
+	}
+	o.audited(log...)
+	if _, err := o.service.Act(ctx, alice, "sums", arena.OpenLeague); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("by an owner: %v", err)
+	}
+	if _, err := o.service.Act(ctx, admin, "none", arena.OpenLeague); arena.CodeOf(err) != arena.CodeNotFound {
+		t.Errorf("of no league: %v", err)
+	}
+}
+
+func TestService_entries(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	_, err := o.service.Create(ctx, admin, sums(func(l *arena.League) { l.Entry.PasswordHash = arena.HashPassword("salt", "sesame") }))
+	o.ok(err)
+	for name, c := range map[string]struct {
+		err  error
+		want arena.Code
+	}{
+		"another's agent":   {o.service.Enter(ctx, bob, "sums", "ag_alice", "sesame"), arena.CodeNotFound},
+		"no such agent":     {o.service.Enter(ctx, alice, "sums", "ag_none", "sesame"), arena.CodeNotFound},
+		"no such league":    {o.service.Enter(ctx, alice, "none", "ag_alice", "sesame"), arena.CodeNotFound},
+		"no password":       {o.service.Enter(ctx, alice, "sums", "ag_alice", ""), arena.CodeForbidden},
+		"not in the league": {o.service.Withdraw(ctx, alice, "sums", "ag_alice"), arena.CodeNotFound},
+		"leaves another's":  {o.service.Withdraw(ctx, bob, "sums", "ag_alice"), arena.CodeNotFound},
+	} {
+		if arena.CodeOf(c.err) != c.want {
+			t.Errorf("%s: %v", name, c.err)
+		}
+	}
+	o.ok(o.service.Enter(ctx, alice, "sums", "ag_alice", "sesame"))
+	o.ok(o.service.Enter(ctx, alice, "sums", "ag_alice", "")) // is in it already
+	o.ok(o.service.Enter(ctx, admin, "sums", "ag_bob", "sesame"))
+	o.ok(o.service.Withdraw(ctx, alice, "sums", "ag_alice"))
+	o.audited(`admin create-league sums  "sums open Sums"`, `ow_alice enter-league sums  "ag_alice"`, `admin enter-league sums  "ag_bob"`,
+		`ow_alice withdraw-from-league sums "ag_alice" `)
+	_, _, err = o.store.UpdateAgent(ctx, "ag_alice", func(g *arena.Agent) error { g.RetiredAt = noon; return nil })
+	o.ok(err)
+	if err := o.service.Enter(ctx, alice, "sums", "ag_alice", "sesame"); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("a retired agent: %v", err)
+	}
+}
+
+func TestService_ImportPack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	const good, bad = `{"description":"2+2?","answer":"4","input_format":"string","output_format":"number"}`, `{"description":`
+	file := func(lines ...string) arena.PackImport {
+		return arena.PackImport{Name: "sums", Format: "jsonl", Data: []byte(strings.Join(lines, "\n"))}
+	}
+	partly := file(good, bad)
+	partly.SkipBad = true
+	p, skipped, err := o.service.ImportPack(ctx, admin, partly)
+	o.ok(err)
+	if kept, err := o.store.Pack(ctx, p.ID); err != nil || kept != p || p.Tasks != 1 || len(skipped) != 1 || skipped[0].Line != 2 {
+		t.Errorf("%+v, skipped %+v, %v", p, skipped, err)
+	}
+	unnamed, nameless, none := file(good), file(good), file(bad)
+	unnamed.Name, nameless.Name, none.SkipBad = "", "two\nlines", true
+	for name, c := range map[string]struct {
+		caller arena.Caller
+		in     arena.PackImport
+		want   arena.Code
+	}{
+		"an owner":      {alice, file(good), arena.CodeForbidden},
+		"no name":       {admin, unnamed, arena.CodeInvalid},
+		"name":          {admin, nameless, arena.CodeInvalid},
+		"a bad entry":   {admin, file(good, bad), arena.CodePackInvalid},
+		"no good entry": {admin, none, arena.CodePackInvalid},
+		"empty":         {admin, file(""), arena.CodePackInvalid},
+	} {
+		if _, _, err := o.service.ImportPack(ctx, c.caller, c.in); arena.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o.audited("admin create-pack " + p.ID + `  {"name":"sums","tasks":1}`)
+}

@@ -1,0 +1,51 @@
+package league
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// transition is one move of the state machine.
+type transition struct {
+	from []arena.LeagueStatus
+	to   arena.LeagueStatus
+}
+
+// transitions is the whole state machine of a league (rulebook, section 8).
+func transitions() map[arena.LeagueAction]transition {
+	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
+		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished
+	return map[arena.LeagueAction]transition{
+		arena.OpenLeague:   {[]arena.LeagueStatus{draft, finished}, open}, // once more, for another season
+		arena.StartLeague:  {[]arena.LeagueStatus{open}, running},
+		arena.PauseLeague:  {[]arena.LeagueStatus{running, frozen}, paused},
+		arena.ResumeLeague: {[]arena.LeagueStatus{paused, frozen}, running},
+		arena.FreezeLeague: {[]arena.LeagueStatus{running}, frozen},
+		arena.FinishLeague: {[]arena.LeagueStatus{open, running, paused, frozen}, finished},
+	}
+}
+
+// apply moves a league to the state that follows from an action. Nothing else
+// changes the state of a league once it is created.
+func apply(l *arena.League, action arena.LeagueAction) error {
+	t, known := transitions()[action]
+	switch {
+	case !known:
+		return arena.Errorf(arena.CodeInvalid, "%q is not an action of leagues", action)
+	case !slices.Contains(t.from, l.Status):
+		return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
+	}
+	l.Status = t.to
+	return nil
+}
+
+// anyOf lists states: "running or frozen".
+func anyOf(states []arena.LeagueStatus) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " or ")
+}
