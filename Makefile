@@ -13,10 +13,6 @@ MODULES := . sdk/go cmd/chaos
 # Whatever is compiled without the race detector is compiled in one way, that of a release: each way has compiled
 # copies of its own of all libraries in the build cache, and from nothing one takes minutes.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
-# A test that fails runs once more: a machine that stalls for seconds must not refuse a change. What fails twice, races, or fails
-# beside three others is broken. RERUNS=0 shows what a stall breaks.
-RERUNS ?= 1
-GOTESTSUM := $(CURDIR)/bin/gotestsum --format standard-quiet --rerun-fails=$(RERUNS) --rerun-fails-max-failures=3 --rerun-fails-abort-on-data-race --packages ./...
 GOLANGCI := $(PLAIN) go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
@@ -70,18 +66,9 @@ test: test-deps test-sdk test-go test-web ## Everything; as root on Debian it in
 test-deps:
 	@scripts/install-test-deps.sh
 
-# SQLite, translated from C, has its memory from an allocator of its own,
-# where the race detector does not look: to watch it proves nothing and is most
-# of what tests with a database cost. Goja is an interpreter that one goroutine
-# runs to its end. What calls them is watched.
-RACE_NOT := -gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false
-
 .PHONY: test-go
-# Vet is for make lint, which knows more of it.
-test-go: ## The Go tests, with the race detector
-	GOBIN=$(CURDIR)/bin $(PLAIN) go install gotest.tools/gotestsum@v1.13.0
-	for module in $(MODULES); do \
-		(cd $$module && CGO_ENABLED=1 $(GOTESTSUM) -- $(TAGS) -race $(RACE_NOT) -vet=off -timeout 10m) || exit; done
+test-go: ## The Go tests, with the race detector where goroutines meet
+	scripts/test-go.sh $(MODULES)
 	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./internal/archtest | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk
@@ -114,7 +101,7 @@ test-pages: web/node_modules/.package-lock.json ## The types and the unit tests 
 
 .PHONY: test-browser
 test-browser: build ## The pages in headless Chromium, against the real binary
-	RERUNS=$(RERUNS) scripts/browser-test.sh
+	scripts/browser-test.sh
 
 .PHONY: bench-page
 bench-page: build ## What the page of a match of 128 seats with 1,000 events a second costs a browser (TRACE=FILE, PROFILE=1: where it goes)

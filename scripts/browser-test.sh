@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the browser tests in headless Chromium against bin/arena with its UI.
-# With SCREENS_DIR set, the tests save screenshots of the pages there.
+# Runs the browser tests, all files or those named, in headless Chromium against
+# bin/arena with its UI. With SCREENS_DIR set, the tests save screenshots there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,5 +16,4 @@ find_chromium() {
 make --no-print-directory build
 CHROMIUM=${CHROMIUM:-$(find_chromium)}
 export CHROMIUM
-# Two files at a time: much of a test is waiting for a match.
-exec scripts/with-demo.sh node --test --test-concurrency=2 web/tests/browser/*.mjs
+exec scripts/with-demo.sh node web/tests/browser/kit/run.mjs "$@"

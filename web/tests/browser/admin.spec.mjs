@@ -1,8 +1,9 @@
 // Runs an arena by its admin console, in headless Chromium:
 //
-//   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/admin.spec.mjs
+//   scripts/browser-test.sh admin.spec.mjs
 import assert from 'node:assert/strict';
-import { ADMIN, api, id, look, open, pair, PATIENCE, SCREENS, send, test, until } from './kit/kit.mjs';
+import { test } from 'node:test';
+import { ADMIN, api, id, look, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);

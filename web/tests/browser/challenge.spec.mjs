@@ -1,8 +1,9 @@
 // Challenges from the owner's console, in headless Chromium:
 //
-//   ARENA_URL=… ARENA_ADMIN_TOKEN=… node --test tests/browser/challenge.spec.mjs
+//   scripts/browser-test.sh challenge.spec.mjs
 import assert from 'node:assert/strict';
-import { api, id, open, pair, PATIENCE, send, test } from './kit/kit.mjs';
+import { test } from 'node:test';
+import { api, id, open, pair, PATIENCE, send } from './kit/kit.mjs';
 
 test('an owner challenges an agent of its league to an unrated match and watches it', { timeout: PATIENCE }, async (t) => {
   const slug = `spar-${Date.now().toString(36)}`;

@@ -1,8 +1,9 @@
 // Walks through the owner's console of a running arena, in headless Chromium:
 //
-//   ARENA_URL=… ARENA_ADMIN_TOKEN=… [SCREENS_DIR=…] node --test tests/browser/console.spec.mjs
+//   scripts/browser-test.sh console.spec.mjs
 import assert from 'node:assert/strict';
-import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, register, SCREENS, send, test } from './kit/kit.mjs';
+import { test } from 'node:test';
+import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, register, SCREENS, send } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);

@@ -1,11 +1,12 @@
 // The pages for everyone: axe in both themes, the keyboard alone, less motion,
 // nothing that jumps. In headless Chromium, against a running arena:
 //
-//   ARENA_URL=… ARENA_ADMIN_TOKEN=… node --test tests/browser/everyone.spec.mjs
+//   scripts/browser-test.sh everyone.spec.mjs
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { ADMIN, api, id, open, PATIENCE, send, test, until } from './kit/kit.mjs';
+import { test } from 'node:test';
+import { ADMIN, api, id, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const GRAVE = ['serious', 'critical'];

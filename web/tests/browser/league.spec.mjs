@@ -1,14 +1,15 @@
 // The pages of leagues that are played in seasons, and a debate, as a
 // spectator meets them:
 //
-//   ARENA_URL=http://127.0.0.1:8080 ARENA_ADMIN_TOKEN=… node --test tests/browser/league.spec.mjs
+//   scripts/browser-test.sh league.spec.mjs
 //
 // The arena must have a Swiss league and a debating one that play. With the
 // admin's token a season that waits for its hour begins at once.
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, id, look, open, PATIENCE, send, test, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
 

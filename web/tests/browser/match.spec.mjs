@@ -1,11 +1,12 @@
 // Watches a running arena as a spectator does, in headless Chromium:
 //
-//   ARENA_URL=http://127.0.0.1:8080 [SCREENS_DIR=…] node --test tests/browser/match.spec.mjs
+//   scripts/browser-test.sh match.spec.mjs
 //
 // The arena must be playing: duels, and a match of nine seats or more. With
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
-import { ADMIN, api, fake, heldDuel, id, look, open, PATIENCE, register, send, test, until } from './kit/kit.mjs';
+import { test } from 'node:test';
+import { ADMIN, api, fake, heldDuel, id, look, open, PATIENCE, register, send, until } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 

@@ -1,12 +1,13 @@
 // Winds matches of a running arena through time, in headless Chromium, and
 // looks at what stands beside them: files, frames, agents' pages.
 //
-//   ARENA_URL=http://127.0.0.1:8080 [SCREENS_DIR=…] node --test tests/browser/replay.spec.mjs
+//   scripts/browser-test.sh replay.spec.mjs
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, heldDuel, id, look, open, ORIGIN, PATIENCE, test, until } from './kit/kit.mjs';
+import { api, heldDuel, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { after, before, test as once } from 'node:test';
+import { after, before } from 'node:test';
 import { chromium } from 'playwright-core';
 
 export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
@@ -13,37 +13,13 @@ export const PATIENCE = 180_000; // a whole match
 const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
 const THEMES = ['dark', 'light'];
 
-if (!ORIGIN) throw new Error('ARENA_URL is not set');
+if (!ORIGIN || !process.env.BROWSER_ENDPOINT) throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
 if (SCREENS) mkdirSync(SCREENS, { recursive: true });
 
+// run.mjs starts one browser for all files; each test has a context of its own in it.
 let browser;
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-  });
-});
+before(async () => (browser = await chromium.connect(process.env.BROWSER_ENDPOINT)));
 after(() => browser?.close());
-
-/** A test that runs once more when it fails, as often as RERUNS says, and tells: a machine that stalls for seconds must not refuse a change. */
-export function test(name, ...rest) {
-  const run = rest.pop();
-  const { timeout, ...options } = rest[0] ?? {};
-  let left = Number(process.env.RERUNS ?? 1);
-  return once(name, { ...options, ...(timeout && { timeout: (left + 1) * timeout }) }, async (t) => {
-    for (; ; left--) {
-      const ends = [];
-      try {
-        return await run({ after: (end) => ends.push(end), diagnostic: (text) => t.diagnostic(text) });
-      } catch (failure) {
-        if (left <= 0) throw failure;
-        t.diagnostic(`failed, and runs once more: ${failure.message}`);
-      } finally {
-        for (const end of ends.reverse()) await end();
-      }
-    }
-  });
-}
 
 /** Asks as anybody, or with a token, for what must be given. */
 export async function api(path, { token, body, ...init } = {}) {

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs the Go tests of the modules in the folders given: with the race detector
+# where a package starts goroutines or shares memory between them, without it
+# elsewhere. ARENA_TEST_REQUIRE names what must not be skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# SQLite, translated from C, allocates outside Go's heap, where the race detector
+# does not look; goja runs in one goroutine. Watching them finds nothing and is
+# most of what tests with a database cost.
+unwatched=(-gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false)
+concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
+common=(-tags nomsgpack -vet=off -timeout 10m)
+
+for module in "$@"; do
+  raced=() plain=()
+  while IFS=: read -r path dir files; do
+    read -ra names <<<"$files"
+    if [ ${#names[@]} -gt 0 ] && (cd "$dir" && grep -qE "$concurrent" "${names[@]}"); then
+      raced+=("$path")
+    else
+      plain+=("$path")
+    fi
+  done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep .)
+  (
+    cd "$module"
+    if [ ${#plain[@]} -gt 0 ]; then CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}"; fi
+    if [ ${#raced[@]} -gt 0 ]; then CGO_ENABLED=1 go test -race "${unwatched[@]}" "${common[@]}" "${raced[@]}"; fi
+  )
+done

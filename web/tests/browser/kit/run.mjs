@@ -1,0 +1,25 @@
+// Runs the browser tests, all files or those named, in one Chromium. Two files
+// run at a time: much of a test is waiting for a match.
+import { readdirSync } from 'node:fs';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const folder = fileURLToPath(new URL('..', import.meta.url));
+const named = process.argv.slice(2);
+const files = readdirSync(folder).filter((name) => name.endsWith('.spec.mjs') && (named.length === 0 || named.includes(name)));
+if (files.length === 0) throw new Error(`there are no tests named ${named.join(', ')} in ${folder}`);
+
+const server = await chromium.launchServer({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+process.env.BROWSER_ENDPOINT = server.wsEndpoint();
+
+const results = run({ files: files.map((name) => folder + name), concurrency: 2 });
+results.on('test:fail', (failed) => {
+  if (failed.todo === undefined || failed.todo === false) process.exitCode = 1;
+});
+results.compose(new spec()).pipe(process.stdout);
+results.once('end', () => server.close());
