@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Where a match's log is: the values of matches.log_state.
@@ -44,8 +45,8 @@ func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit i
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	ids, err := all(ctx, s.reader, scanText, `SELECT m.id FROM matches m WHERE m.log_state = $1 AND m.finished_at > 0
-		AND m.finished_at < $2 ORDER BY m.finished_at, m.id LIMIT $3`, logInRows, ms(olderThan), limit)
+	ids, err := db.All(ctx, s.reader, db.ScanText, `SELECT m.id FROM matches m WHERE m.log_state = $1 AND m.finished_at > 0
+		AND m.finished_at < $2 ORDER BY m.finished_at, m.id LIMIT $3`, logInRows, db.Millis(olderThan), limit)
 	if err != nil {
 		return 0, s.wrap(err, "find matches to archive")
 	}
@@ -75,12 +76,12 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 	}
 	rows := make([][]any, len(parts))
 	for i, p := range parts {
-		rows[i] = []any{id, p.first, p.last, p.last - p.first + 1, p.bytes, ms(s.now()), p.data}
+		rows[i] = []any{id, p.first, p.last, p.last - p.first + 1, p.bytes, db.Millis(s.now()), p.data}
 	}
-	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		packed = false
-		seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
-			AND m.status IN ('finished', 'void', 'cancelled')`+s.d.lock("m"), id, logInRows)
+		seq, err := db.One(ctx, tx, db.ScanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
+			AND m.status IN ('finished', 'void', 'cancelled')`+s.d.Lock("m"), id, logInRows)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // another node was faster
 		}
@@ -90,11 +91,11 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 		if seq != last {
 			return fmt.Errorf("its log ends at %d and should at %d", last, seq)
 		}
-		if err := bulk(ctx, tx, `INSERT INTO event_archives (match_id, first_seq, last_seq, count, bytes, archived_at, data)`,
+		if err := db.Bulk(ctx, tx, `INSERT INTO event_archives (match_id, first_seq, last_seq, count, bytes, archived_at, data)`,
 			"", rows); err != nil {
 			return err
 		}
-		deleted, err := exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
+		deleted, err := db.Exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 			return fmt.Errorf("its log has %d rows for %d events", deleted, last)
 		}
 		packed = true
-		_, err = exec(ctx, tx, `UPDATE matches SET log_state = $1 WHERE id = $2`, logPacked, id)
+		_, err = db.Exec(ctx, tx, `UPDATE matches SET log_state = $1 WHERE id = $2`, logPacked, id)
 		return err
 	})
 	return packed && err == nil, err
@@ -147,7 +148,7 @@ const eventFormat = 1
 func packEvent(b []byte, e arena.Event) []byte {
 	b = append(b, eventFormat)
 	b = binary.AppendVarint(b, int64(e.Round))
-	b = binary.AppendVarint(b, ms(e.At))
+	b = binary.AppendVarint(b, db.Millis(e.At))
 	for _, text := range [][]byte{[]byte(e.AgentID), []byte(e.Type), e.Body} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
@@ -192,7 +193,7 @@ func unpackEvents(matchID string, p part, b []byte) ([]arena.Event, error) {
 			return nil, errPacked
 		}
 		b = b[1:]
-		e := arena.Event{MatchID: matchID, Seq: seq, Round: int(number()), At: fromMS(number()), AgentID: word(), Type: arena.EventType(word())}
+		e := arena.Event{MatchID: matchID, Seq: seq, Round: int(number()), At: db.FromMillis(number()), AgentID: word(), Type: arena.EventType(word())}
 		if body := text(); len(body) > 0 {
 			e.Body = body
 		}
@@ -209,7 +210,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 	var events []arena.Event
 	for len(events) < limit {
 		// The rows decide, not the cache: the log may have been dropped.
-		p, err := one(ctx, s.reader, func(r scanner) (p part, err error) {
+		p, err := db.One(ctx, s.reader, func(r db.Row) (p part, err error) {
 			return p, r.Scan(&p.first, &p.last, &p.bytes)
 		}, `SELECT first_seq, last_seq, bytes FROM event_archives WHERE match_id = $1 AND last_seq > $2 ORDER BY first_seq LIMIT 1`,
 			matchID, since)
@@ -236,7 +237,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 
 // unpack reads and decodes one row of event_archives.
 func (s *Store) unpack(ctx context.Context, matchID string, p part) ([]arena.Event, error) {
-	data, err := one(ctx, s.reader, func(r scanner) (b []byte, err error) {
+	data, err := db.One(ctx, s.reader, func(r db.Row) (b []byte, err error) {
 		return b, r.Scan(&b)
 	}, `SELECT data FROM event_archives WHERE match_id = $1 AND first_seq = $2`, matchID, p.first)
 	if err != nil {
@@ -256,25 +257,25 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n 
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *db.Tx) error {
 		n = 0
-		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
-			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.lockFree(), logInRows, logPacked, ms(before), limit)
+		ids, err := db.All(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
+			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.LockFree(), logInRows, logPacked, db.Millis(before), limit)
 		if err != nil {
 			return err
 		}
-		for some := range slices.Chunk(ids, maxIDs) {
-			var of, byID clauses
-			in(&of, "match_id", some)
-			in(&byID, "id", some)
-			if _, err := exec(ctx, tx, `DELETE FROM event_archives`+of.where(), of.args...); err != nil {
+		for some := range slices.Chunk(ids, db.MaxIDs) {
+			var of, byID db.Clauses
+			db.In(&of, "match_id", some)
+			db.In(&byID, "id", some)
+			if _, err := db.Exec(ctx, tx, `DELETE FROM event_archives`+of.Where(), of.Args...); err != nil {
 				return err
 			}
-			if _, err := exec(ctx, tx, `DELETE FROM events`+of.where(), of.args...); err != nil {
+			if _, err := db.Exec(ctx, tx, `DELETE FROM events`+of.Where(), of.Args...); err != nil {
 				return err
 			}
-			where := byID.where()
-			if _, err := exec(ctx, tx, `UPDATE matches SET log_state = `+byID.arg(logDropped)+where, byID.args...); err != nil {
+			where := byID.Where()
+			if _, err := db.Exec(ctx, tx, `UPDATE matches SET log_state = `+byID.Arg(logDropped)+where, byID.Args...); err != nil {
 				return err
 			}
 		}
@@ -293,11 +294,11 @@ func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int)
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	err = s.writeAlone(ctx, "drop deliveries", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "drop deliveries", func(ctx context.Context, tx *db.Tx) error {
 		// Ids sort by time, so no index on the time itself, which every answer
 		// would pay for, is needed to find the oldest.
-		dropped, err := exec(ctx, tx, `DELETE FROM deliveries WHERE sent_at < $1
-			AND id IN (SELECT d.id FROM deliveries d ORDER BY d.id LIMIT $2)`, ms(before), limit)
+		dropped, err := db.Exec(ctx, tx, `DELETE FROM deliveries WHERE sent_at < $1
+			AND id IN (SELECT d.id FROM deliveries d ORDER BY d.id LIMIT $2)`, db.Millis(before), limit)
 		n = int(dropped)
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Audit appends an entry to the audit log. Entries never change.
@@ -12,10 +13,10 @@ func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
 	if e.ID == "" {
 		e.ID = arena.NewID(arena.AuditPrefix, e.At)
 	}
-	err := s.write(ctx, e.ID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO audit (id, at, actor, token, action, target, before, after)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, e.ID, ms(e.At), e.Actor, e.Token, e.Action, e.Target,
-			storable(string(e.Before)), storable(string(e.After)))
+	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO audit (id, at, actor, token, action, target, before, after)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, e.ID, db.Millis(e.At), e.Actor, e.Token, e.Action, e.Target,
+			db.Storable(string(e.Before)), db.Storable(string(e.After)))
 		return err
 	})
 	return s.wrap(err, "audit %s", e.Action)
@@ -27,19 +28,19 @@ func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page)
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	if f.Find != "" {
-		c.and("(actor = ? OR action = ? OR target = ?)", f.Find, f.Find, f.Find)
+		c.And("(actor = ? OR action = ? OR target = ?)", f.Find, f.Find, f.Find)
 	}
 	if after != "" {
-		c.and("id < ?", after)
+		c.And("id < ?", after)
 	}
-	items, err := all(ctx, s.reader, func(r scanner) (e arena.AuditEntry, err error) {
+	items, err := db.All(ctx, s.reader, func(r db.Row) (e arena.AuditEntry, err error) {
 		var before, after string
-		err = r.Scan(&e.ID, timeInto{&e.At}, &e.Actor, &e.Token, &e.Action, &e.Target, &before, &after)
+		err = r.Scan(&e.ID, db.Time(&e.At), &e.Actor, &e.Token, &e.Action, &e.Target, &before, &after)
 		e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
 		return e, err
-	}, `SELECT id, at, actor, token, action, target, before, after FROM audit`+c.where()+` ORDER BY id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	}, `SELECT id, at, actor, token, action, target, before, after FROM audit`+c.Where()+` ORDER BY id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list the audit log")
 	}

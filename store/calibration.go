@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // AgentClaims gives what an agent declared with its newest limit judged
@@ -20,13 +21,13 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 		league string
 	}
 	query, args := claimQuery(agentID, league, limit)
-	found, err := all(ctx, s.reader, func(r scanner) (c claim, err error) {
+	found, err := db.All(ctx, s.reader, func(r db.Row) (c claim, err error) {
 		var points arena.Points
 		var said struct { // the rest of the reply, which may be long, is not kept
 			Confidence *float64 `json:"confidence"`
 			Tokens     *int64   `json:"tokens"`
 		}
-		err = r.Scan(&points, jsonInto{&said}, &c.league)
+		err = r.Scan(&points, db.JSON(&said), &c.league)
 		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}
 		return c, err
 	}, query, args...)

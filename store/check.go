@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // CheckRatings replays all settlements in order and compares what they give
@@ -18,7 +19,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 	checks := map[string]*arena.RatingsReport{}
 	var checked []arena.RatingsReport
 	for after := int64(0); ; {
-		page, err := s.Settlements(ctx, "", after, maxIDs)
+		page, err := s.Settlements(ctx, "", after, db.MaxIDs)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 			break
 		}
 	}
-	rows, err := all(ctx, s.reader, scanRating, ratingRows+` ORDER BY league, agent_id`)
+	rows, err := db.All(ctx, s.reader, scanRating, ratingRows+` ORDER BY league, agent_id`)
 	if err != nil {
 		return nil, s.wrap(err, "check ratings")
 	}
@@ -92,10 +93,10 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 // CheckIntegrity asks SQLite whether its file is whole. PostgreSQL checks each
 // page as it reads it, and has no such question.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
-	if s.d.rowLocks {
+	if s.d.RowLocks {
 		return nil
 	}
-	found, err := all(ctx, s.reader, scanText, "PRAGMA integrity_check")
+	found, err := db.All(ctx, s.reader, db.ScanText, "PRAGMA integrity_check")
 	if err != nil {
 		return s.wrap(err, "check integrity")
 	}

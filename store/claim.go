@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // claimLock is the key of claims, and the name of their lock in the cluster.
@@ -23,7 +24,7 @@ const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent
 // may have played very many.
 func (s *Store) freeToPlay() string {
 	return `CASE WHEN a.max_concurrent > (SELECT count(*) FROM seats p WHERE p.agent_id = a.id AND p.playing = 1)
-		AND NOT EXISTS (SELECT 1 FROM matches w CROSS JOIN seats ws WHERE w.status IN ('scheduled', 'ready') AND w.starts_at <= ` + s.d.clock + `
+		AND NOT EXISTS (SELECT 1 FROM matches w CROSS JOIN seats ws WHERE w.status IN ('scheduled', 'ready') AND w.starts_at <= ` + s.d.Clock + `
 		AND ws.match_id = w.id AND ws.agent_id = a.id) THEN 1 ELSE 0 END`
 }
 
@@ -44,9 +45,9 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 	var ended []endedLease
 	// One claim at a time in the cluster: two nodes that count an agent's
 	// seats side by side would both find one free.
-	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *db.Tx) error {
 		claimed = nil
-		if err := s.d.oneInCluster(ctx, tx, claimLock); err != nil {
+		if err := s.d.LockInCluster(ctx, tx, claimLock); err != nil {
 			return err
 		}
 		var err error
@@ -61,8 +62,8 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 			ids = append(ids, l.match)
 		}
 		for len(ids) < limit {
-			id, err := one(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
-				AND m.starts_at <= `+s.d.clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.lockFree())
+			id, err := db.One(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
+				AND m.starts_at <= `+s.d.Clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.LockFree())
 			if errors.Is(err, sql.ErrNoRows) {
 				if err := s.markReady(ctx, tx); err != nil {
 					return err
@@ -80,10 +81,10 @@ func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration
 		if len(ids) == 0 {
 			return nil
 		}
-		for part := range slices.Chunk(ids, maxIDs) {
-			var c clauses
-			in(&c, "m.id", part)
-			matches, err := loadMatches(ctx, tx, c.where(), c.args...)
+		for part := range slices.Chunk(ids, db.MaxIDs) {
+			var c db.Clauses
+			db.In(&c, "m.id", part)
+			matches, err := loadMatches(ctx, tx, c.Where(), c.Args...)
 			if err != nil {
 				return err
 			}
@@ -112,58 +113,58 @@ type endedLease struct {
 
 // endedLeases locks the matches that may be taken over, the longest overdue
 // first.
-func (s *Store) endedLeases(ctx context.Context, tx *transaction, limit int) ([]endedLease, error) {
-	return all(ctx, tx, func(r scanner) (l endedLease, err error) {
+func (s *Store) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedLease, error) {
+	return db.All(ctx, tx, func(r db.Row) (l endedLease, err error) {
 		return l, r.Scan(&l.match, &l.node, &l.epoch, &l.until, &l.overdue)
-	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
-		AND m.lease_until <= `+s.d.clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.lockFree(), limit)
+	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.Clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
+		AND m.lease_until <= `+s.d.Clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.LockFree(), limit)
 }
 
 // anyDue tells whether a running match has lost its node, or a match that is
 // due waits.
 func (s *Store) anyDue(ctx context.Context) (bool, error) {
-	found, err := all(ctx, s.reader, scanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.clock+`)
-		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.clock+`)`, 1) // with a value to bind: see markReady
+	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.Clock+`)
+		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.Clock+`)`, 1) // with a value to bind: see markReady
 	return len(found) > 0, err
 }
 
-func (s *Store) claim(ctx context.Context, tx *transaction, id, node string, ttl time.Duration) error {
+func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
 	// A lease that ended by itself is an interruption: its node crashed, froze,
 	// or tells otherwise later (ExcuseLease). One that was given back is none,
 	// nor is one that its own node claims again.
-	if _, err := exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
+	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
 		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 THEN 1 ELSE 0 END,
-		lease_until = `+s.d.clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.clock+` ELSE started_at END
+		lease_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END
 		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
+	_, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
 	return err
 }
 
 // markReady notes that due matches wait for their agents.
-func (s *Store) markReady(ctx context.Context, tx *transaction) error {
+func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
 	// With a value to bind, or the driver of PostgreSQL would not prepare it.
-	_, err := exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
-		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.clock+`
-		AND `+blocked+s.d.lockFree()+`)`, string(arena.MatchReady))
+	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
+		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.Clock+`
+		AND `+blocked+s.d.LockFree()+`)`, string(arena.MatchReady))
 	return err
 }
 
 // NextStart gives the earliest start that is still to come, the zero time
 // when there is none.
 func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
-	at, err := one(ctx, s.reader, scanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
-		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.clock)
-	return fromMS(at), s.wrap(err, "read next start")
+	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
+		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.Clock)
+	return db.FromMillis(at), s.wrap(err, "read next start")
 }
 
 // NextLeaseEnd gives the earliest time, by the database's clock, at which a
 // lease runs out that holds now; the zero time when there is none.
 func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
-	at, err := one(ctx, s.reader, scanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
-		WHERE m.status = 'running' AND m.lease_until > `+s.d.clock)
-	return fromMS(at), s.wrap(err, "read next end of a lease")
+	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
+		WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock)
+	return db.FromMillis(at), s.wrap(err, "read next end of a lease")
 }
 
 // RenewLeases gives the leases that node holds on these matches ttl from now
@@ -173,17 +174,17 @@ func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
 	// Alone, and its rows in the order of their ids: it locks many.
 	ids := slices.Sorted(slices.Values(matchIDs))
-	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *db.Tx) error {
 		held = nil
-		for part := range slices.Chunk(ids, maxIDs) {
-			c := clauses{args: []any{ttl.Milliseconds(), node}}
-			in(&c, "m.id", part)
-			renewed, err := all(ctx, tx, func(r scanner) (arena.Lease, error) {
+		for part := range slices.Chunk(ids, db.MaxIDs) {
+			c := db.Clauses{Args: []any{ttl.Milliseconds(), node}}
+			db.In(&c, "m.id", part)
+			renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
 				l := arena.Lease{Node: node}
 				return l, r.Scan(&l.MatchID, &l.Epoch)
-			}, `UPDATE matches SET lease_until = `+s.d.clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.where()+`
-				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.lock("m")+`)
-				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.args...)
+			}, `UPDATE matches SET lease_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
+				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
+				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
 			if err != nil {
 				return err
 			}
@@ -196,11 +197,11 @@ func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string,
 
 // ReleaseLease gives a match back: any node may claim it at once.
 func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `UPDATE matches SET lease_until = 0, node = '' WHERE id = $1`, l.MatchID)
+		_, err := db.Exec(ctx, tx, `UPDATE matches SET lease_until = 0, node = '' WHERE id = $1`, l.MatchID)
 		return err
 	})
 	return s.wrap(err, "release match %s", l.MatchID)
@@ -211,8 +212,8 @@ func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 // counted is taken back. A second call for a lease could take back another
 // one's, so a call whose outcome is unknown must not be repeated.
 func (s *Store) ExcuseLease(ctx context.Context, l arena.Lease) error {
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
 			AND status = 'running' AND interruptions > 0`, l.MatchID, l.Epoch, l.Node)
 		return err
 	})
@@ -228,11 +229,11 @@ type fenced struct {
 
 // fence locks a match's row for a runner. lease_lost: the match is not
 // running, or a later claim has a higher epoch (threat C2).
-func (s *Store) fence(ctx context.Context, tx *transaction, l arena.Lease) (fenced, error) {
-	f, err := one(ctx, tx, func(r scanner) (f fenced, err error) {
+func (s *Store) fence(ctx context.Context, tx *db.Tx, l arena.Lease) (fenced, error) {
+	f, err := db.One(ctx, tx, func(r db.Row) (f fenced, err error) {
 		return f, r.Scan(&f.league, &f.round, &f.roundOpen)
 	}, `SELECT m.league, m.round, m.round_open FROM matches m WHERE m.id = $1 AND m.epoch = $2 AND m.status = 'running'`+
-		s.d.lock("m"), l.MatchID, l.Epoch)
+		s.d.Lock("m"), l.MatchID, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = leaseLost(l)
 	}

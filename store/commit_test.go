@@ -359,7 +359,7 @@ func TestCommitter_Deadlock(t *testing.T) {
 	errs := make([]error, 2)
 	for i, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		wg.Go(func() {
-			errs[i] = s.WriteInLane(t.Context(), i, func(ctx context.Context, tx *store.Tx) error {
+			errs[i] = s.WriteInShard(t.Context(), i, func(ctx context.Context, tx *store.Tx) error {
 				runs[i]++
 				for n, name := range order {
 					if _, err := tx.ExecContext(ctx, "UPDATE counters SET value = value + 1 WHERE name = $1", name); err != nil {

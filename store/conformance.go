@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // keptVersions is of how many versions of an agent the full check is kept.
@@ -18,18 +19,18 @@ const keptVersions = 20
 // same version, and forgets those of long ago. not_found: there is no such
 // agent.
 func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error {
-	err := s.write(ctx, c.AgentID, func(ctx context.Context, tx *transaction) error {
-		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.lock("a")); err != nil {
+	err := s.write(ctx, c.AgentID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.Lock("a")); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `INSERT INTO conformance (agent_id, version, checked_at, passed, must_pass, must_total, should_pass,
+		if _, err := db.Exec(ctx, tx, `INSERT INTO conformance (agent_id, version, checked_at, passed, must_pass, must_total, should_pass,
 			should_total, report) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (agent_id, version) DO UPDATE SET
 			checked_at = excluded.checked_at, passed = excluded.passed, must_pass = excluded.must_pass, must_total = excluded.must_total,
 			should_pass = excluded.should_pass, should_total = excluded.should_total, report = excluded.report`,
-			c.AgentID, c.Version, ms(c.CheckedAt), flag(c.Passed), c.MustPass, c.MustTotal, c.ShouldPass, c.ShouldTotal, string(c.Report)); err != nil {
+			c.AgentID, c.Version, db.Millis(c.CheckedAt), db.Flag(c.Passed), c.MustPass, c.MustTotal, c.ShouldPass, c.ShouldTotal, string(c.Report)); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
+		_, err := db.Exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
 			(SELECT k.version FROM conformance k WHERE k.agent_id = $1 ORDER BY k.checked_at DESC, k.version DESC LIMIT $2)`, c.AgentID, keptVersions)
 		return err
 	})
@@ -42,16 +43,16 @@ const conformanceRows = `SELECT agent_id, version, checked_at, passed, must_pass
 const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent_id = c.agent_id AND
 	(n.checked_at > c.checked_at OR n.checked_at = c.checked_at AND n.version > c.version))`
 
-func scanConformance(r scanner, more ...any) (c arena.Conformance, err error) {
+func scanConformance(r db.Row, more ...any) (c arena.Conformance, err error) {
 	return c, r.Scan(append([]any{
-		&c.AgentID, &c.Version, timeInto{&c.CheckedAt}, &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
+		&c.AgentID, &c.Version, db.Time(&c.CheckedAt), &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
 	}, more...)...)
 }
 
 // Conformance gives an agent's last full check with its report. not_found:
 // there was none.
 func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
-	c, err := one(ctx, s.reader, func(r scanner) (arena.Conformance, error) {
+	c, err := db.One(ctx, s.reader, func(r db.Row) (arena.Conformance, error) {
 		var report string
 		c, err := scanConformance(r, &report)
 		c.Report = json.RawMessage(report)
@@ -67,12 +68,12 @@ func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conforma
 // report. Agents without any are left out.
 func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error) {
 	found := make(map[string]arena.Conformance, len(ids))
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		in(&c, "agent_id", part)
-		c.and(latestConformance)
-		rows, err := all(ctx, s.reader, func(r scanner) (arena.Conformance, error) { return scanConformance(r) },
-			conformanceRows+` FROM conformance c`+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "agent_id", part)
+		c.And(latestConformance)
+		rows, err := db.All(ctx, s.reader, func(r db.Row) (arena.Conformance, error) { return scanConformance(r) },
+			conformanceRows+` FROM conformance c`+c.Where(), c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read conformance of %d agents", len(ids))
 		}
@@ -87,10 +88,10 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 // last full check, which was before a time. It is well, takes seats, and holds
 // none. ok is false when there is none.
 func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
-	a, err = one(ctx, s.reader, scanAgent, agentRows+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
+	a, err = db.One(ctx, s.reader, scanAgent, agentRows+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
 		WHERE a.retired_at = 0 AND a.passed_at > 0 AND a.health_ok = 1 AND a.paused_until <= $1 AND c.version <> a.version
 		AND c.checked_at <= $2 AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
-		ORDER BY c.checked_at, a.id LIMIT 1`, ms(now), ms(before))
+		ORDER BY c.checked_at, a.id LIMIT 1`, db.Millis(now), db.Millis(before))
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, false, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // conversationKept is how long a conversation that is over is known as such.
@@ -15,20 +16,20 @@ const conversationKept = 24 * time.Hour
 // OpenConversation stores a conversation. rate_limited: its address has
 // perAddress open ones.
 func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
-	err := s.write(ctx, "conversations "+c.Address, func(ctx context.Context, tx *transaction) error {
-		open, err := one(ctx, tx, scanInt, `SELECT count(*) FROM conversations WHERE address = $1 AND expires_at > $2`, c.Address, ms(c.CreatedAt))
+	err := s.write(ctx, "conversations "+c.Address, func(ctx context.Context, tx *db.Tx) error {
+		open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE address = $1 AND expires_at > $2`, c.Address, db.Millis(c.CreatedAt))
 		if err != nil {
 			return err
 		}
 		if open >= int64(perAddress) {
 			return arena.Errorf(arena.CodeRateLimited, "this address has %d open conversations", perAddress)
 		}
-		if _, err := exec(ctx, tx, `INSERT INTO conversations (key, agent_id, address, document, state, created_at, expires_at)`+values(1, 7),
-			c.Key[:], c.AgentID, c.Address, c.Document, c.State, ms(c.CreatedAt), ms(c.ExpiresAt)); err != nil {
+		if _, err := db.Exec(ctx, tx, `INSERT INTO conversations (key, agent_id, address, document, state, created_at, expires_at)`+db.Values(1, 7),
+			c.Key[:], c.AgentID, c.Address, c.Document, c.State, db.Millis(c.CreatedAt), db.Millis(c.ExpiresAt)); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
-			WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT 16)`, ms(c.CreatedAt.Add(-conversationKept)))
+		_, err = db.Exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
+			WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT 16)`, db.Millis(c.CreatedAt.Add(-conversationKept)))
 		return err
 	})
 	return s.wrap(err, "open a conversation")
@@ -36,10 +37,10 @@ func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perA
 
 const conversationRows = `SELECT c.key, c.agent_id, c.address, c.document, c.state, c.created_at, c.expires_at FROM conversations c WHERE c.key = $1`
 
-func oneConversation(ctx context.Context, q querier, key [32]byte, lock string) (arena.Conversation, error) {
-	c, err := one(ctx, q, func(r scanner) (c arena.Conversation, err error) {
+func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock string) (arena.Conversation, error) {
+	c, err := db.One(ctx, q, func(r db.Row) (c arena.Conversation, err error) {
 		var k []byte
-		err = r.Scan(&k, &c.AgentID, &c.Address, &c.Document, &c.State, timeInto{&c.CreatedAt}, timeInto{&c.ExpiresAt})
+		err = r.Scan(&k, &c.AgentID, &c.Address, &c.Document, &c.State, db.Time(&c.CreatedAt), db.Time(&c.ExpiresAt))
 		copy(c.Key[:], k)
 		return c, err
 	}, conversationRows+lock, key[:])
@@ -58,12 +59,12 @@ func (s *Store) Conversation(ctx context.Context, key [32]byte) (arena.Conversat
 // UpdateConversation changes state and expiry of a conversation by apply,
 // which runs inside the transaction, perhaps more than once.
 func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func(*arena.Conversation)) (c arena.Conversation, err error) {
-	err = s.write(ctx, "conversation "+string(key[:]), func(ctx context.Context, tx *transaction) error {
-		if c, err = oneConversation(ctx, tx, key, s.d.lock("c")); err != nil {
+	err = s.write(ctx, "conversation "+string(key[:]), func(ctx context.Context, tx *db.Tx) error {
+		if c, err = oneConversation(ctx, tx, key, s.d.Lock("c")); err != nil {
 			return err
 		}
 		apply(&c)
-		_, err := exec(ctx, tx, `UPDATE conversations SET state = $1, expires_at = $2 WHERE key = $3`, c.State, ms(c.ExpiresAt), key[:])
+		_, err := db.Exec(ctx, tx, `UPDATE conversations SET state = $1, expires_at = $2 WHERE key = $3`, c.State, db.Millis(c.ExpiresAt), key[:])
 		return err
 	})
 	return c, s.wrap(err, "update a conversation")
@@ -72,9 +73,9 @@ func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func
 // SetSecretBase gives an agent a secret base URL, by the SHA-256 of its
 // secret. The one before ends.
 func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte, at time.Time) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO secret_bases (agent_id, hash, created_at, alive_until, max_concurrent) VALUES ($1, $2, $3, 0, 1)
-			ON CONFLICT (agent_id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at`, agentID, hash[:], ms(at))
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO secret_bases (agent_id, hash, created_at, alive_until, max_concurrent) VALUES ($1, $2, $3, 0, 1)
+			ON CONFLICT (agent_id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at`, agentID, hash[:], db.Millis(at))
 		return err
 	})
 	return s.wrap(err, "set the secret base of agent %s", agentID)
@@ -83,7 +84,7 @@ func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte
 // AgentOfBase gives the agent whose secret base has the SHA-256 hash.
 // not_found: there is none, or the agent is retired.
 func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string, err error) {
-	agentID, err = one(ctx, s.reader, scanText, `SELECT b.agent_id FROM secret_bases b JOIN agents a ON a.id = b.agent_id
+	agentID, err = db.One(ctx, s.reader, db.ScanText, `SELECT b.agent_id FROM secret_bases b JOIN agents a ON a.id = b.agent_id
 		WHERE b.hash = $1 AND a.retired_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no such secret base")
@@ -95,9 +96,9 @@ func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string,
 // many matches it plays at once. An earlier time than the one noted changes
 // nothing but the number.
 func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, maxConcurrent int) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `UPDATE secret_bases SET alive_until = CASE WHEN alive_until < $1 THEN $1 ELSE alive_until END,
-			max_concurrent = $2 WHERE agent_id = $3`, ms(until), maxConcurrent, agentID)
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE secret_bases SET alive_until = CASE WHEN alive_until < $1 THEN $1 ELSE alive_until END,
+			max_concurrent = $2 WHERE agent_id = $3`, db.Millis(until), maxConcurrent, agentID)
 		return err
 	})
 	return s.wrap(err, "note that agent %s polls", agentID)
@@ -106,8 +107,8 @@ func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, 
 // AliveUntil gives until when a polling agent counts as present, and how many
 // matches it plays at once; zero when it has never polled.
 func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
-	_, err = one(ctx, s.reader, func(r scanner) (struct{}, error) {
-		return struct{}{}, r.Scan(timeInto{&until}, &maxConcurrent)
+	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) {
+		return struct{}{}, r.Scan(db.Time(&until), &maxConcurrent)
 	}, `SELECT alive_until, max_concurrent FROM secret_bases WHERE agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Dodges gives what agents dodged in their newest arena.DodgeMatches matches
@@ -12,10 +13,10 @@ import (
 // is "". A 429 before the agent's first counted round of the match is none.
 func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error) {
 	var found []arena.Dodge
-	for part := range slices.Chunk(agentIDs, maxIDs) {
+	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		query, args := dodgeQuery(league, part)
-		dodges, err := all(ctx, s.reader, func(r scanner) (d arena.Dodge, err error) {
-			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, timeInto{&d.At})
+		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
+			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.Time(&d.At))
 		}, query, args...)
 		if err != nil {
 			return nil, s.wrap(err, "read dodges of %d agents", len(agentIDs))
@@ -30,18 +31,18 @@ func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([
 // alone. A 429 without an attempt is a round
 // that fell into the pause.
 func dodgeQuery(league string, agentIDs []string) (string, []any) {
-	var c clauses
-	in(&c, "a.agent_id", agentIDs)
-	c.and("a.outcome IN ('unavailable', 'rate_limited')")
-	c.and("a.attempts > 0")
+	var c db.Clauses
+	db.In(&c, "a.agent_id", agentIDs)
+	c.And("a.outcome IN ('unavailable', 'rate_limited')")
+	c.And("a.attempts > 0")
 	if league != "" {
-		c.and("m.league = ?", league)
+		c.And("m.league = ?", league)
 	}
-	c.and(`(a.outcome = 'unavailable' OR EXISTS (SELECT 1 FROM answers b WHERE b.match_id = a.match_id
+	c.And(`(a.outcome = 'unavailable' OR EXISTS (SELECT 1 FROM answers b WHERE b.match_id = a.match_id
 		AND b.agent_id = a.agent_id AND b.round < a.round AND b.outcome NOT IN ('unavailable', 'rate_limited', 'void')))`)
-	c.and(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
+	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
 		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.DodgeMatches)
 	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at FROM answers a
 		JOIN matches m ON m.id = a.match_id JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` +
-		c.where() + ` ORDER BY r.opened_at, a.match_id, a.round`, c.args
+		c.Where() + ` ORDER BY r.opened_at, a.match_id, a.round`, c.Args
 }

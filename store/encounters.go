@@ -5,19 +5,20 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // addEncounters counts a match that is finished for every pair of its agents,
 // as its seats stand; it runs once, in the transaction that ends the match.
-func addEncounters(ctx context.Context, tx *transaction, matchID string) error {
-	_, err := exec(ctx, tx, encounters("1"), matchID)
+func addEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, encounters("1"), matchID)
 	return err
 }
 
 // takeEncounters takes back what addEncounters did, while the seats stand as
 // they did then.
-func takeEncounters(ctx context.Context, tx *transaction, matchID string) error {
-	_, err := exec(ctx, tx, encounters("-1"), matchID)
+func takeEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, encounters("-1"), matchID)
 	return err
 }
 
@@ -38,7 +39,7 @@ func encounters(times string) string {
 // finished match, rated or not, and neither left: the better place wins. Most
 // matches first.
 func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
-	records, err := all(ctx, s.reader, func(r scanner) (o arena.OpponentRecord, err error) {
+	records, err := db.All(ctx, s.reader, func(r db.Row) (o arena.OpponentRecord, err error) {
 		err = r.Scan(&o.AgentID, &o.Name, &o.Wins, &o.Draws, &o.Losses)
 		o.Matches = o.Wins + o.Draws + o.Losses
 		return o, err

@@ -7,17 +7,18 @@ import (
 	"errors"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // appendEvents gives events the next numbers of a match's log and stores
 // them. The caller has locked the match's row or made it, so the numbers
 // commit with everything else or not at all. What comes back may be shown:
 // it has no hidden part.
-func (s *Store) appendEvents(ctx context.Context, tx *transaction, matchID string, events ...arena.Event) ([]arena.Event, error) {
+func (s *Store) appendEvents(ctx context.Context, tx *db.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	last, err := one(ctx, tx, scanInt, `UPDATE matches SET seq = seq + $1 WHERE id = $2 RETURNING seq`, len(events), matchID)
+	last, err := db.One(ctx, tx, db.ScanInt, `UPDATE matches SET seq = seq + $1 WHERE id = $2 RETURNING seq`, len(events), matchID)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +29,13 @@ const insertEventRows = `INSERT INTO events (match_id, seq, round, agent_id, at,
 
 // insertEvents stores the events of a match whose last one has number last,
 // and gives them without their hidden parts.
-func insertEvents(ctx context.Context, tx *transaction, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
+func insertEvents(ctx context.Context, tx *db.Tx, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
 	stored := numbered(matchID, last, events)
 	rows := make([][]any, len(events))
 	for i, e := range events {
 		rows[i] = eventArgs(stored[i], e.Hidden)
 	}
-	return stored, bulk(ctx, tx, insertEventRows, "", rows)
+	return stored, db.Bulk(ctx, tx, insertEventRows, "", rows)
 }
 
 // numbered gives the events of a match, whose last one has number last, as
@@ -42,14 +43,14 @@ func insertEvents(ctx context.Context, tx *transaction, matchID string, last int
 func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 	stored := make([]arena.Event, len(events))
 	for i, e := range events {
-		e.MatchID, e.Seq, e.At, e.Hidden = matchID, last-int64(len(events)-1-i), fromMS(ms(e.At)), nil
+		e.MatchID, e.Seq, e.At, e.Hidden = matchID, last-int64(len(events)-1-i), db.FromMillis(db.Millis(e.At)), nil
 		stored[i] = e
 	}
 	return stored
 }
 
 func eventArgs(e arena.Event, hidden json.RawMessage) []any {
-	return []any{e.MatchID, e.Seq, e.Round, e.AgentID, ms(e.At), string(e.Type), string(e.Body), string(hidden)}
+	return []any{e.MatchID, e.Seq, e.Round, e.AgentID, db.Millis(e.At), string(e.Type), string(e.Body), string(hidden)}
 }
 
 // raw gives stored JSON as it came in; none for the empty text.
@@ -76,14 +77,14 @@ func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, li
 
 // rowsAfter is EventsAfter for a log that is not packed.
 func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
-	return all(ctx, s.reader, scanEvent, eventRows+` AND seq > $2 ORDER BY seq LIMIT $3`, matchID, since, limit)
+	return db.All(ctx, s.reader, scanEvent, eventRows+` AND seq > $2 ORDER BY seq LIMIT $3`, matchID, since, limit)
 }
 
 const eventRows = `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1`
 
-func scanEvent(r scanner) (e arena.Event, err error) {
+func scanEvent(r db.Row) (e arena.Event, err error) {
 	var body string
-	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
+	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, db.Time(&e.At), &e.Type, &body)
 	e.Body = raw(body)
 	return e, err
 }
@@ -93,13 +94,13 @@ func scanEvent(r scanner) (e arena.Event, err error) {
 // the agent's seat does not play any more (threat E5).
 func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
-	err := s.write(ctx, matchID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
 		// The lock comes first, alone: only a later statement is sure to see
 		// the seat as it is after whoever held the row before.
-		round, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
-			AND m.round_open = 1`+s.d.lock("m"), matchID)
+		round, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
+			AND m.round_open = 1`+s.d.Lock("m"), matchID)
 		if err == nil {
-			_, err = one(ctx, tx, scanInt, `SELECT 1 FROM seats WHERE match_id = $1 AND agent_id = $2 AND playing = 1`,
+			_, err = db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM seats WHERE match_id = $1 AND agent_id = $2 AND playing = 1`,
 				matchID, agentID)
 		}
 		if errors.Is(err, sql.ErrNoRows) {

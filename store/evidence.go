@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Evidence gives what the report on anomalies looks at: the newest matches of
@@ -16,15 +17,15 @@ func (s *Store) Evidence(ctx context.Context, league string, limit int) (arena.E
 		return e, err
 	}
 	// All queries see the same matches.
-	err := s.view(ctx, func(q querier) error {
-		ids, err := all(ctx, q, scanText, `SELECT id FROM matches WHERE league = $1 AND status = $2 ORDER BY id DESC LIMIT $3`,
+	err := s.view(ctx, func(q db.Querier) error {
+		ids, err := db.All(ctx, q, db.ScanText, `SELECT id FROM matches WHERE league = $1 AND status = $2 ORDER BY id DESC LIMIT $3`,
 			league, string(arena.MatchFinished), limit)
 		if err != nil {
 			return err
 		}
 		e.Matches = len(ids)
 		slices.Reverse(ids)
-		for part := range slices.Chunk(ids, maxIDs) {
+		for part := range slices.Chunk(ids, db.MaxIDs) {
 			if err := readEvidence(ctx, q, part, &e); err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ func (s *Store) Evidence(ctx context.Context, league string, limit int) (arena.E
 }
 
 // readEvidence adds the answers and duels of some matches, oldest first.
-func readEvidence(ctx context.Context, q querier, ids []string, e *arena.Evidence) error {
+func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evidence) error {
 	type roundKey struct {
 		match string
 		no    int
@@ -45,49 +46,49 @@ func readEvidence(ctx context.Context, q querier, ids []string, e *arena.Evidenc
 		options []string
 		at      time.Time
 	}
-	var c clauses
-	in(&c, "match_id", ids)
+	var c db.Clauses
+	db.In(&c, "match_id", ids)
 	rounds := map[roundKey]asked{}
-	_, err := all(ctx, q, func(r scanner) (none struct{}, err error) {
+	_, err := db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
 		var key roundKey
 		var a asked
 		var task struct { // the rest of it is not looked at
 			Options []string `json:"options"`
 		}
-		err = r.Scan(&key.match, &key.no, &a.source, jsonInto{&task}, timeInto{&a.at})
+		err = r.Scan(&key.match, &key.no, &a.source, db.JSON(&task), db.Time(&a.at))
 		a.options = task.Options
 		rounds[key] = a
 		return none, err
-	}, `SELECT match_id, no, source, task, opened_at FROM rounds`+c.where(), c.args...)
+	}, `SELECT match_id, no, source, task, opened_at FROM rounds`+c.Where(), c.Args...)
 	if err != nil {
 		return err
 	}
-	var d clauses
-	in(&d, "a.match_id", ids)
-	d.and("a.outcome = ?", string(arena.OutcomeAnswered))
-	d.and("a.judged = 1")
-	answers, err := all(ctx, q, func(r scanner) (g arena.GivenAnswer, err error) {
+	var d db.Clauses
+	db.In(&d, "a.match_id", ids)
+	d.And("a.outcome = ?", string(arena.OutcomeAnswered))
+	d.And("a.judged = 1")
+	answers, err := db.All(ctx, q, func(r db.Row) (g arena.GivenAnswer, err error) {
 		var said struct {
 			Answer string `json:"answer"`
 		}
-		err = r.Scan(&g.MatchID, &g.Round, &g.AgentID, &g.OwnerID, &g.Points, jsonInto{&said})
+		err = r.Scan(&g.MatchID, &g.Round, &g.AgentID, &g.OwnerID, &g.Points, db.JSON(&said))
 		a := rounds[roundKey{g.MatchID, g.Round}]
 		g.Text, g.Source, g.Options, g.AskedAt = said.Answer, a.source, a.options, a.at
 		return g, err
 	}, `SELECT a.match_id, a.round, a.agent_id, s.owner_id, a.points, a.body FROM answers a
-		JOIN seats s ON s.match_id = a.match_id AND s.agent_id = a.agent_id`+d.where()+` ORDER BY a.match_id, a.round, a.agent_id`, d.args...)
+		JOIN seats s ON s.match_id = a.match_id AND s.agent_id = a.agent_id`+d.Where()+` ORDER BY a.match_id, a.round, a.agent_id`, d.Args...)
 	if err != nil {
 		return err
 	}
 	e.Answers = append(e.Answers, answers...)
 
-	var f clauses
-	in(&f, "t.match_id", ids)
-	f.and("(SELECT count(*) FROM rating_changes n WHERE n.settlement = t.seq) = 2")
-	_, err = all(ctx, q, func(r scanner) (none struct{}, err error) {
+	var f db.Clauses
+	db.In(&f, "t.match_id", ids)
+	f.And("(SELECT count(*) FROM rating_changes n WHERE n.settlement = t.seq) = 2")
+	_, err = db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
 		var t arena.RatedResult
 		var seat arena.RatedSeat
-		if err = r.Scan(&t.Seq, &t.MatchID, timeInto{&t.At}, &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+		if err = r.Scan(&t.Seq, &t.MatchID, db.Time(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
 			return none, err
 		}
 		if n := len(e.Duels); n == 0 || e.Duels[n-1].Seq != t.Seq {
@@ -98,6 +99,6 @@ func readEvidence(ctx context.Context, q querier, ids []string, e *arena.Evidenc
 		return none, nil
 	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place FROM settlements t
 		JOIN rating_changes c ON c.settlement = t.seq
-		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id`+f.where()+` ORDER BY t.seq, c.no`, f.args...)
+		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id`+f.Where()+` ORDER BY t.seq, c.no`, f.Args...)
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Fill says how much Store.Fill makes.
@@ -30,7 +32,7 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 	}
 	const step = 5000    // matches
 	var indexes []string // that are made at the end
-	err := s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) (err error) {
+	err := s.writeAlone(ctx, "fill", func(ctx context.Context, tx *db.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, `CREATE TABLE bench_agents (n BIGINT NOT NULL PRIMARY KEY, id TEXT NOT NULL)`); err != nil {
 			return err
 		}
@@ -41,10 +43,10 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 		for i, id := range f.Agents {
 			rows[i] = []any{i, id}
 		}
-		return bulk(ctx, tx, `INSERT INTO bench_agents (n, id)`, "", rows)
+		return db.Bulk(ctx, tx, `INSERT INTO bench_agents (n, id)`, "", rows)
 	})
 	for from := 0; err == nil && from < f.Matches; from += step {
-		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error {
+		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *db.Tx) error {
 			if err := s.unchecked(ctx, tx); err != nil {
 				return err
 			}
@@ -53,7 +55,7 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 		progress(min(from+step, f.Matches), f.Matches)
 	}
 	if err == nil {
-		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *transaction) error { return f.close(ctx, tx) })
+		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *db.Tx) error { return f.close(ctx, tx) })
 	}
 	if err == nil {
 		err = s.finishFill(ctx, indexes)
@@ -68,12 +70,12 @@ const droppable = `SELECT i.indexname, i.indexdef FROM pg_indexes i WHERE i.sche
 
 // dropIndexes drops indexes that take less time to make at once than row by
 // row, and gives the statements that make them. On SQLite that is no gain.
-func (s *Store) dropIndexes(ctx context.Context, tx *transaction) (again []string, err error) {
-	if !s.d.rowLocks {
+func (s *Store) dropIndexes(ctx context.Context, tx *db.Tx) (again []string, err error) {
+	if !s.d.RowLocks {
 		return nil, nil
 	}
 	type index struct{ name, definition string }
-	found, err := all(ctx, tx, func(r scanner) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, droppable)
+	found, err := db.All(ctx, tx, func(r db.Row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, droppable)
 	for _, i := range found {
 		if _, err := tx.ExecContext(ctx, "DROP INDEX "+i.name); err != nil {
 			return nil, err
@@ -85,8 +87,8 @@ func (s *Store) dropIndexes(ctx context.Context, tx *transaction) (again []strin
 
 // unchecked lets PostgreSQL insert rows without looking up what they refer to,
 // when the role may ask for that: it is most of the work.
-func (s *Store) unchecked(ctx context.Context, tx *transaction) error {
-	if !s.d.rowLocks {
+func (s *Store) unchecked(ctx context.Context, tx *db.Tx) error {
+	if !s.d.RowLocks {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `SELECT set_config('session_replication_role', 'replica', true) FROM pg_roles WHERE rolname = current_user AND rolsuper`)
@@ -96,7 +98,7 @@ func (s *Store) unchecked(ctx context.Context, tx *transaction) error {
 // finishFill makes the indexes and counts the rows, as in an arena that has
 // lived long.
 func (s *Store) finishFill(ctx context.Context, indexes []string) error {
-	if !s.d.rowLocks {
+	if !s.d.RowLocks {
 		_, err := s.writer.ExecContext(ctx, "ANALYZE")
 		return err
 	}
@@ -115,13 +117,13 @@ func (s *Store) finishFill(ctx context.Context, indexes []string) error {
 }
 
 // matches stores the matches numbered from one to before another.
-func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error {
+func (f Fill) matches(ctx context.Context, tx *db.Tx, from, to int) error {
 	n := len(f.Agents)
 	// Of match i: its id, when it began, and its two agents.
 	series := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT CAST(%d AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d),
 		m(i, id, at, a, b) AS (SELECT n.i, 'm_' || substr(CAST(10000000000 + n.i AS TEXT), 2), %d + n.i * 1000, x.id, y.id FROM n
 			JOIN bench_agents x ON x.n = n.i %% %d JOIN bench_agents y ON y.n = (n.i + 1 + n.i / %d %% %d) %% %d) `,
-		from, to, ms(f.From), n, n, n-1, n)
+		from, to, db.Millis(f.From), n, n, n-1, n)
 	side := `CROSS JOIN (SELECT CAST(0 AS BIGINT) AS no UNION ALL SELECT 1) t`
 	agent := `CASE t.no WHEN 0 THEN m.a ELSE m.b END`
 	league := "'" + strings.ReplaceAll(f.League, "'", "''") + "'"
@@ -156,17 +158,17 @@ func (f Fill) matches(ctx context.Context, tx *transaction, from, to int) error 
 }
 
 // close stores what the matches left behind, as if each rating had just moved.
-func (f Fill) close(ctx context.Context, tx *transaction) error {
-	end := ms(f.From) + int64(f.Matches)*1000
-	if _, err := exec(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
+func (f Fill) close(ctx context.Context, tx *db.Tx) error {
+	end := db.Millis(f.From) + int64(f.Matches)*1000
+	if _, err := db.Exec(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent, last_rated_at)
 		SELECT CAST($1 AS TEXT), id, 1400000 + n * 200, CAST($2 AS BIGINT), 1700000, 0, 10, 0, 10, 20, CAST($4 AS TEXT), CAST($3 AS BIGINT) FROM bench_agents`,
 		f.League, 2*f.Matches/len(f.Agents), end, "["+strings.Repeat("1500000,", recentRatings-1)+"1508000]"); err != nil {
 		return err
 	}
-	if _, err := exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, f.Matches); err != nil {
+	if _, err := db.Exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, f.Matches); err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `DROP TABLE bench_agents`)
+	_, err := db.Exec(ctx, tx, `DROP TABLE bench_agents`)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // moversLooked is how many of the newest settlements Movers looks at, however
@@ -17,14 +18,14 @@ func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	movers, err := all(ctx, s.reader, func(r scanner) (m arena.Mover, err error) {
+	movers, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Mover, err error) {
 		var recent []int64 // arena.Melo encodes as Elo
-		err = r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, jsonInto{&recent}, &m.Change, &m.Matches)
+		err = r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, db.JSON(&recent), &m.Change, &m.Matches)
 		for _, v := range recent {
 			m.Recent = append(m.Recent, arena.Melo(v))
 		}
 		return m, err
-	}, moversQuery, ms(since), moversLooked, limit)
+	}, moversQuery, db.Millis(since), moversLooked, limit)
 	return movers, s.wrap(err, "read movers")
 }
 
@@ -41,7 +42,7 @@ const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.recent, t.change, 
 // LastSeasons gives the newest finished season of each league that has one, by
 // the league's slug, without entrants.
 func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
-	seasons, err := all(ctx, s.reader, scanSeason, lastSeasons)
+	seasons, err := db.All(ctx, s.reader, scanSeason, lastSeasons)
 	if err != nil {
 		return nil, s.wrap(err, "read last seasons")
 	}

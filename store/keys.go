@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-func signingKeys(ctx context.Context, q querier) ([]arena.SigningKey, error) {
-	return all(ctx, q, func(r scanner) (k arena.SigningKey, err error) {
+func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) {
+	return db.All(ctx, q, func(r db.Row) (k arena.SigningKey, err error) {
 		return k, r.Scan(&k.KID, &k.Alg, &k.Private,
-			timeInto{&k.CreatedAt}, timeInto{&k.SignsFrom}, timeInto{&k.ExpiresAt})
+			db.Time(&k.CreatedAt), db.Time(&k.SignsFrom), db.Time(&k.ExpiresAt))
 	}, `SELECT kid, alg, private, created_at, signs_from, expires_at FROM signing_keys ORDER BY created_at, kid`)
 }
 
-func insertKey(ctx context.Context, tx *transaction, k arena.SigningKey) error {
-	_, err := exec(ctx, tx, `INSERT INTO signing_keys (kid, alg, private, created_at, signs_from, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`, k.KID, k.Alg, k.Private, ms(k.CreatedAt), ms(k.SignsFrom), ms(k.ExpiresAt))
+func insertKey(ctx context.Context, tx *db.Tx, k arena.SigningKey) error {
+	_, err := db.Exec(ctx, tx, `INSERT INTO signing_keys (kid, alg, private, created_at, signs_from, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, k.KID, k.Alg, k.Private, db.Millis(k.CreatedAt), db.Millis(k.SignsFrom), db.Millis(k.ExpiresAt))
 	return err
 }
 
@@ -34,12 +35,12 @@ const keysLock = "signing_keys"
 
 // AddSigningKey stores k and sets when others expire, by kid.
 func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error {
-	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *transaction) error {
-		if err := s.d.oneInCluster(ctx, tx, keysLock); err != nil {
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.d.LockInCluster(ctx, tx, keysLock); err != nil {
 			return err
 		}
 		for _, kid := range slices.Sorted(maps.Keys(retire)) {
-			n, err := exec(ctx, tx, `UPDATE signing_keys SET expires_at = $1 WHERE kid = $2`, ms(retire[kid]), kid)
+			n, err := db.Exec(ctx, tx, `UPDATE signing_keys SET expires_at = $1 WHERE kid = $2`, db.Millis(retire[kid]), kid)
 			if err != nil {
 				return err
 			}
@@ -56,8 +57,8 @@ func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire ma
 // gives all keys: nodes that start together agree on one.
 func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
 	var keys []arena.SigningKey
-	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *transaction) error {
-		err := s.d.oneInCluster(ctx, tx, keysLock)
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
+		err := s.d.LockInCluster(ctx, tx, keysLock)
 		if err != nil {
 			return err
 		}

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 const leagueRows = `SELECT l.slug, l.title, l.status, l.settings, l.entry, l.schedule, l.drift, l.created_at, l.next_run_at, l.note,
 	(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0) FROM leagues l`
 
-func scanLeague(r scanner) (l arena.League, err error) {
-	return l, r.Scan(&l.Slug, &l.Title, &l.Status, jsonInto{&l.Settings}, jsonInto{&l.Entry}, &l.Schedule, &l.Drift,
-		timeInto{&l.CreatedAt}, timeInto{&l.NextRunAt}, &l.Note, &l.Agents)
+func scanLeague(r db.Row) (l arena.League, err error) {
+	return l, r.Scan(&l.Slug, &l.Title, &l.Status, db.JSON(&l.Settings), db.JSON(&l.Entry), &l.Schedule, &l.Drift,
+		db.Time(&l.CreatedAt), db.Time(&l.NextRunAt), &l.Note, &l.Agents)
 }
 
-func oneLeague(ctx context.Context, q querier, slug, lock string) (arena.League, error) {
-	l, err := one(ctx, q, scanLeague, leagueRows+` WHERE l.slug = $1`+lock, slug)
+func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {
+	l, err := db.One(ctx, q, scanLeague, leagueRows+` WHERE l.slug = $1`+lock, slug)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("league", slug)
 	}
@@ -31,14 +32,14 @@ func leagueKey(slug string) string { return "~" + slug }
 // CreateLeague stores a league; its drift is 0. name_taken: the slug exists.
 // invalid: its pack does not exist.
 func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
-	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *db.Tx) error {
 		settings, entry, err := leagueDocs(ctx, tx, l)
 		if err != nil {
 			return err
 		}
-		n, err := exec(ctx, tx, `INSERT INTO leagues (slug, title, status, settings, entry, schedule, drift, created_at,
+		n, err := db.Exec(ctx, tx, `INSERT INTO leagues (slug, title, status, settings, entry, schedule, drift, created_at,
 			next_run_at, note) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9) ON CONFLICT (slug) DO NOTHING`,
-			l.Slug, l.Title, string(l.Status), settings, entry, l.Schedule, ms(l.CreatedAt), ms(l.NextRunAt), l.Note)
+			l.Slug, l.Title, string(l.Status), settings, entry, l.Schedule, db.Millis(l.CreatedAt), db.Millis(l.NextRunAt), l.Note)
 		if err == nil && n == 0 {
 			return arena.Errorf(arena.CodeNameTaken, "there is a league %q already", l.Slug)
 		}
@@ -48,9 +49,9 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
 }
 
 // leagueDocs gives the stored forms of a league's settings and entry rules.
-func leagueDocs(ctx context.Context, tx *transaction, l arena.League) (settings, entry string, err error) {
+func leagueDocs(ctx context.Context, tx *db.Tx, l arena.League) (settings, entry string, err error) {
 	if id := l.Settings.PackID; id != "" {
-		_, err := one(ctx, tx, scanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
+		_, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return "", "", arena.Invalid("pack_id", "there is no pack %q", id)
 		}
@@ -58,10 +59,10 @@ func leagueDocs(ctx context.Context, tx *transaction, l arena.League) (settings,
 			return "", "", err
 		}
 	}
-	if settings, err = jsonText(l.Settings); err != nil {
+	if settings, err = db.JSONText(l.Settings); err != nil {
 		return "", "", err
 	}
-	entry, err = jsonText(l.Entry)
+	entry, err = db.JSONText(l.Entry)
 	return settings, entry, err
 }
 
@@ -73,7 +74,7 @@ func (s *Store) League(ctx context.Context, slug string) (arena.League, error) {
 
 // Leagues gives all leagues, oldest first.
 func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
-	ls, err := all(ctx, s.reader, scanLeague, leagueRows+` ORDER BY l.created_at, l.slug`)
+	ls, err := db.All(ctx, s.reader, scanLeague, leagueRows+` ORDER BY l.created_at, l.slug`)
 	return ls, s.wrap(err, "read leagues")
 }
 
@@ -83,8 +84,8 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 // schedule, next run and note. invalid: its pack does not exist.
 func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error) (arena.League, error) {
 	var after arena.League
-	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *transaction) error {
-		l, err := oneLeague(ctx, tx, slug, s.d.lock("l"))
+	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
+		l, err := oneLeague(ctx, tx, slug, s.d.Lock("l"))
 		if err != nil {
 			return err
 		}
@@ -95,9 +96,9 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 		if err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE leagues SET title = $1, status = $2, settings = $3, entry = $4, schedule = $5,
+		if _, err := db.Exec(ctx, tx, `UPDATE leagues SET title = $1, status = $2, settings = $3, entry = $4, schedule = $5,
 			next_run_at = $6, note = $7 WHERE slug = $8`, l.Title, string(l.Status), settings, entry, l.Schedule,
-			ms(l.NextRunAt), l.Note, slug); err != nil {
+			db.Millis(l.NextRunAt), l.Note, slug); err != nil {
 			return err
 		}
 		after, err = oneLeague(ctx, tx, slug, "")
@@ -109,8 +110,8 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 // Enter puts an agent into a league; it may have been there before. Entering
 // twice changes nothing. not_found: the league or the agent does not exist.
 func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
 			return notFound("agent", agentID)
 		} else if err != nil {
 			return err
@@ -120,23 +121,23 @@ func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time)
 	return s.wrap(err, "enter agent %s into league %s", agentID, league)
 }
 
-func enter(ctx context.Context, tx *transaction, league, agentID string, at time.Time) error {
-	if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM leagues WHERE slug = $1`, league); errors.Is(err, sql.ErrNoRows) {
+func enter(ctx context.Context, tx *db.Tx, league, agentID string, at time.Time) error {
+	if _, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM leagues WHERE slug = $1`, league); errors.Is(err, sql.ErrNoRows) {
 		return notFound("league", league)
 	} else if err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `INSERT INTO entries (league, agent_id, entered_at, withdrawn_at) VALUES ($1, $2, $3, 0)
+	_, err := db.Exec(ctx, tx, `INSERT INTO entries (league, agent_id, entered_at, withdrawn_at) VALUES ($1, $2, $3, 0)
 		ON CONFLICT (league, agent_id) DO UPDATE SET entered_at = excluded.entered_at, withdrawn_at = 0
-		WHERE entries.withdrawn_at <> 0`, league, agentID, ms(at))
+		WHERE entries.withdrawn_at <> 0`, league, agentID, db.Millis(at))
 	return err
 }
 
 // Withdraw takes an agent out of a league. not_found: it is not in it.
 func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
-			ms(at), league, agentID)
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
+			db.Millis(at), league, agentID)
 		if err == nil && n == 0 {
 			return arena.Errorf(arena.CodeNotFound, "agent %q is not in league %q", agentID, league)
 		}

@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // PutMail stores a message for a box until its expiry and gives the number
 // that it got there. The same message again is the message that is there;
 // conflict: another one has its id.
 func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (stored arena.Mail, err error) {
-	err = s.writeAlone(ctx, "mail", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "mail", func(ctx context.Context, tx *db.Tx) error {
 		stored = m
-		there, err := one(ctx, tx, scanMail, mailRows+` WHERE box = $1 AND id = $2`, m.Box, m.ID)
+		there, err := db.One(ctx, tx, scanMail, mailRows+` WHERE box = $1 AND id = $2`, m.Box, m.ID)
 		switch {
 		case err == nil && bytes.Equal(there.Body, m.Body):
 			stored = there
@@ -28,12 +29,12 @@ func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (s
 		}
 		// The one counter keeps numbers in the order of commits: a reader that
 		// has seen one has missed none before it.
-		if stored.N, err = one(ctx, tx, scanInt, `INSERT INTO counters (name, value) VALUES ('mail', 1)
+		if stored.N, err = db.One(ctx, tx, db.ScanInt, `INSERT INTO counters (name, value) VALUES ('mail', 1)
 			ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`); err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `INSERT INTO mail (box, n, id, body, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			m.Box, stored.N, m.ID, m.Body, ms(m.CreatedAt), ms(expires))
+		_, err = db.Exec(ctx, tx, `INSERT INTO mail (box, n, id, body, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			m.Box, stored.N, m.ID, m.Body, db.Millis(m.CreatedAt), db.Millis(expires))
 		return err
 	})
 	return stored, s.wrap(err, "put mail for %s", m.Box)
@@ -41,22 +42,22 @@ func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (s
 
 const mailRows = `SELECT box, n, id, body, created_at FROM mail`
 
-func scanMail(r scanner) (m arena.Mail, err error) {
-	return m, r.Scan(&m.Box, &m.N, &m.ID, &m.Body, timeInto{&m.CreatedAt})
+func scanMail(r db.Row) (m arena.Mail, err error) {
+	return m, r.Scan(&m.Box, &m.N, &m.ID, &m.Body, db.Time(&m.CreatedAt))
 }
 
 // Mail gives at most limit messages of a box that came after number after and
 // have not expired at now, in order.
 func (s *Store) Mail(ctx context.Context, box string, after int64, limit int, now time.Time) ([]arena.Mail, error) {
-	mail, err := all(ctx, s.reader, scanMail, mailRows+` WHERE box = $1 AND n > $2 AND expires_at > $3 ORDER BY n LIMIT $4`,
-		box, after, ms(now), limit)
+	mail, err := db.All(ctx, s.reader, scanMail, mailRows+` WHERE box = $1 AND n > $2 AND expires_at > $3 ORDER BY n LIMIT $4`,
+		box, after, db.Millis(now), limit)
 	return mail, s.wrap(err, "read mail for %s", box)
 }
 
 // DropMail removes a box's messages up to number upTo.
 func (s *Store) DropMail(ctx context.Context, box string, upTo int64) error {
-	err := s.write(ctx, box, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `DELETE FROM mail WHERE box = $1 AND n <= $2`, box, upTo)
+	err := s.write(ctx, box, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `DELETE FROM mail WHERE box = $1 AND n <= $2`, box, upTo)
 		return err
 	})
 	return s.wrap(err, "drop mail for %s", box)
@@ -65,14 +66,14 @@ func (s *Store) DropMail(ctx context.Context, box string, upTo int64) error {
 // Once notes that id was seen in scope and says whether it was the first time
 // since its note's expiry. conflict: it was seen with another digest.
 func (s *Store) Once(ctx context.Context, scope, id string, digest [32]byte, now, expires time.Time) (first bool, err error) {
-	err = s.write(ctx, scope+" "+id, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `INSERT INTO seen (scope, id, digest, expires_at) VALUES ($1, $2, $3, $4)
+	err = s.write(ctx, scope+" "+id, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `INSERT INTO seen (scope, id, digest, expires_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
-			WHERE seen.expires_at <= $5`, scope, id, digest[:], ms(expires), ms(now))
+			WHERE seen.expires_at <= $5`, scope, id, digest[:], db.Millis(expires), db.Millis(now))
 		if first = n > 0; err != nil || first {
 			return err
 		}
-		was, err := one(ctx, tx, func(r scanner) (b []byte, err error) { return b, r.Scan(&b) },
+		was, err := db.One(ctx, tx, func(r db.Row) (b []byte, err error) { return b, r.Scan(&b) },
 			`SELECT digest FROM seen WHERE scope = $1 AND id = $2`, scope, id)
 		if err == nil && !bytes.Equal(was, digest[:]) {
 			err = arena.Errorf(arena.CodeConflict, "the id %q was used for another message", id)
@@ -88,13 +89,13 @@ func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	err = s.writeAlone(ctx, "drop expired", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "drop expired", func(ctx context.Context, tx *db.Tx) error {
 		n = 0
 		for _, statement := range []string{
 			`DELETE FROM mail WHERE (box, n) IN (SELECT x.box, x.n FROM mail x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
 			`DELETE FROM seen WHERE (scope, id) IN (SELECT x.scope, x.id FROM seen x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
 		} {
-			dropped, err := exec(ctx, tx, statement, ms(before), limit)
+			dropped, err := db.Exec(ctx, tx, statement, db.Millis(before), limit)
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n
 // AgentByKey gives the agent of a protocol, not retired, whose owner proved to
 // hold the key. not_found: there is none.
 func (s *Store) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
-	a, err := one(ctx, s.reader, scanAgent,
+	a, err := db.One(ctx, s.reader, scanAgent,
 		agentRows+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "no agent has proved to hold this key")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // matchRows reads matches. A log that was dropped (logDropped) has no last
@@ -17,10 +18,10 @@ import (
 const matchRows = `SELECT m.id, m.league, m.status, m.settings, m.seed, m.round, m.round_open, m.created_at, m.starts_at,
 	m.started_at, m.finished_at, m.void_reason, CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END, m.node, m.epoch, m.interruptions FROM matches m`
 
-func scanMatch(r scanner) (m arena.Match, err error) {
+func scanMatch(r db.Row) (m arena.Match, err error) {
 	var seed int64
-	err = r.Scan(&m.ID, &m.League, &m.Status, jsonInto{&m.Settings}, &seed, &m.Round, &m.RoundOpen, timeInto{&m.CreatedAt},
-		timeInto{&m.StartsAt}, timeInto{&m.StartedAt}, timeInto{&m.FinishedAt}, &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
+	err = r.Scan(&m.ID, &m.League, &m.Status, db.JSON(&m.Settings), &seed, &m.Round, &m.RoundOpen, db.Time(&m.CreatedAt),
+		db.Time(&m.StartsAt), db.Time(&m.StartedAt), db.Time(&m.FinishedAt), &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
 		&m.Interruptions)
 	m.Seed = uint64(seed) //nolint:gosec // the same 64 bits
 	m.Lease.MatchID = m.ID
@@ -42,7 +43,7 @@ type seatRow struct {
 	arena.Seat
 }
 
-func scanSeat(r scanner) (row seatRow, err error) {
+func scanSeat(r db.Row) (row seatRow, err error) {
 	s := &row.Seat
 	var delta sql.NullInt64
 	err = r.Scan(&row.matchID, &s.No, &s.AgentID, &s.State, &s.OutRound, &s.Points, &s.Place, &s.Outcome, &s.RateLimits,
@@ -55,21 +56,21 @@ func scanSeat(r scanner) (row seatRow, err error) {
 
 // loadMatches reads matches with their seats, all seats in one statement per
 // maxIDs matches.
-func loadMatches(ctx context.Context, q querier, query string, args ...any) ([]arena.Match, error) {
-	matches, err := all(ctx, q, scanMatch, matchRows+query, args...)
+func loadMatches(ctx context.Context, q db.Querier, query string, args ...any) ([]arena.Match, error) {
+	matches, err := db.All(ctx, q, scanMatch, matchRows+query, args...)
 	if err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(matches, maxIDs) {
+	for part := range slices.Chunk(matches, db.MaxIDs) {
 		index := make(map[string]*arena.Match, len(part))
 		ids := make([]string, len(part))
 		for i := range part {
 			ids[i] = part[i].ID
 			index[ids[i]] = &part[i]
 		}
-		var c clauses
-		in(&c, "s.match_id", ids)
-		seats, err := all(ctx, q, scanSeat, seatRows+c.where()+` ORDER BY s.match_id, s.no`, c.args...)
+		var c db.Clauses
+		db.In(&c, "s.match_id", ids)
+		seats, err := db.All(ctx, q, scanSeat, seatRows+c.Where()+` ORDER BY s.match_id, s.no`, c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +103,7 @@ func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event
 // create stores a match, under a lease unless node is "" or the match has to
 // wait.
 func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
-	settings, err := jsonText(m.Settings)
+	settings, err := db.JSONText(m.Settings)
 	if err != nil {
 		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
@@ -111,12 +112,12 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	}
 	var stored []arena.Event
 	var lease arena.Lease
-	err = s.write(ctx, m.ID, func(ctx context.Context, tx *transaction) error {
+	err = s.write(ctx, m.ID, func(ctx context.Context, tx *db.Tx) error {
 		lease = arena.Lease{}
 		claims := false
 		if node != "" && !m.StartsAt.After(m.CreatedAt) {
 			var err error
-			if claims, err = s.d.tryOneInCluster(ctx, tx, claimLock); err != nil {
+			if claims, err = s.d.TryLockInCluster(ctx, tx, claimLock); err != nil {
 				return err
 			}
 		}
@@ -127,16 +128,16 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		status, p, until, startedAt := arena.MatchScheduled, notStarted, "0", "0"
 		if free {
 			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
-			status, p, until, startedAt = arena.MatchRunning, seated, s.d.clock+" + $11", s.d.clock
+			status, p, until, startedAt = arena.MatchRunning, seated, s.d.Clock+" + $11", s.d.Clock
 		}
-		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt), lease.Node, lease.Epoch, m.Settings.Visibility.Delay().Milliseconds()} //nolint:gosec // the same 64 bits
+		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), db.Millis(m.CreatedAt), db.Millis(m.StartsAt), lease.Node, lease.Epoch, m.Settings.Visibility.Delay().Milliseconds()} //nolint:gosec // the same 64 bits
 		if free {
 			args = append(args, ttl.Milliseconds())
 		}
-		_, err = exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
+		_, err = db.Exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
 			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at, delay)
 			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`, $10)`, args...)
-		if s.d.is(err, faultReference) { // its one foreign key
+		if s.d.Is(err, db.FaultReference) { // its one foreign key
 			return notFound("league", m.League)
 		}
 		if err != nil {
@@ -146,7 +147,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		for i, seat := range m.Seats {
 			rows[i] = seatArgs(m.ID, arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}, p)
 		}
-		if err := bulk(ctx, tx, insertSeats, "", rows); err != nil {
+		if err := db.Bulk(ctx, tx, insertSeats, "", rows); err != nil {
 			return err
 		}
 		stored, err = insertEvents(ctx, tx, m.ID, 1, e)
@@ -161,7 +162,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 // checkSeats refuses seats that cannot be given, and tells, when it is asked,
 // whether every agent can take its seat at once. The latter holds only under
 // the lock of claims.
-func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, askFree bool) (free bool, err error) {
+func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
 	for i, seat := range seats {
@@ -180,11 +181,11 @@ func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, a
 		isFree = s.freeToPlay()
 	}
 	known := make(map[string]bool, len(seats))
-	for part := range slices.Chunk(ids, maxIDs) {
-		c := clauses{conditions: []string{"a.retired_at = 0"}}
-		in(&c, "a.id", part)
-		found, err := all(ctx, q, func(r scanner) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
-			`SELECT a.id, `+isFree+` FROM agents a`+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		c := db.Clauses{Conditions: []string{"a.retired_at = 0"}}
+		db.In(&c, "a.id", part)
+		found, err := db.All(ctx, q, func(r db.Row) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
+			`SELECT a.id, `+isFree+` FROM agents a`+c.Where(), c.Args...)
 		if err != nil {
 			return false, err
 		}
@@ -222,19 +223,19 @@ func seatArgs(matchID string, s arena.Seat, p phase) []any {
 	return []any{
 		matchID, s.No, s.AgentID, string(s.State), s.OutRound, int64(s.Points), s.Place, string(s.Outcome), s.RateLimits,
 		int64(s.Before), delta, s.Name, s.OwnerID, s.Protocol, s.Endpoint, s.PublicKey, s.Version,
-		flag(p >= inPlay), flag((p == seated || p == inPlay) && s.State == arena.SeatActive),
+		db.Flag(p >= inPlay), db.Flag((p == seated || p == inPlay) && s.State == arena.SeatActive),
 	}
 }
 
 // heldSeats gives the agents of a match by seat, and whether the seats are
 // pinned.
-func heldSeats(ctx context.Context, tx *transaction, matchID string) (agents map[int]string, pinned bool, err error) {
+func heldSeats(ctx context.Context, tx *db.Tx, matchID string) (agents map[int]string, pinned bool, err error) {
 	type seat struct {
 		no      int
 		agentID string
 		pinned  bool
 	}
-	held, err := all(ctx, tx, func(r scanner) (s seat, err error) { return s, r.Scan(&s.no, &s.agentID, &s.pinned) },
+	held, err := db.All(ctx, tx, func(r db.Row) (s seat, err error) { return s, r.Scan(&s.no, &s.agentID, &s.pinned) },
 		`SELECT no, agent_id, pinned FROM seats WHERE match_id = $1`, matchID)
 	agents = make(map[int]string, len(held))
 	for _, h := range held {
@@ -246,7 +247,7 @@ func heldSeats(ctx context.Context, tx *transaction, matchID string) (agents map
 
 // writeSeats stores how the pinned seats of a match stand. A seat that the
 // match does not have is refused.
-func writeSeats(ctx context.Context, tx *transaction, matchID string, seats []arena.Seat, p phase) error {
+func writeSeats(ctx context.Context, tx *db.Tx, matchID string, seats []arena.Seat, p phase) error {
 	agents, _, err := heldSeats(ctx, tx, matchID)
 	if err != nil {
 		return err
@@ -256,12 +257,12 @@ func writeSeats(ctx context.Context, tx *transaction, matchID string, seats []ar
 
 // pinSeats stores what the seats of a match, whose agents are given, are from
 // now on: name, endpoint, key and version.
-func pinSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat) error {
+func pinSeats(ctx context.Context, tx *db.Tx, matchID string, agents map[int]string, seats []arena.Seat) error {
 	return putSeats(ctx, tx, matchID, agents, seats, inPlay, `, name = excluded.name, owner_id = excluded.owner_id, protocol = excluded.protocol,
 		endpoint = excluded.endpoint, public_key = excluded.public_key, version = excluded.version, pinned = 1`)
 }
 
-func putSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat, p phase, pin string) error {
+func putSeats(ctx context.Context, tx *db.Tx, matchID string, agents map[int]string, seats []arena.Seat, p phase, pin string) error {
 	rows := make([][]any, len(seats))
 	for i, seat := range seats {
 		if agents[seat.No] != seat.AgentID {
@@ -269,7 +270,7 @@ func putSeats(ctx context.Context, tx *transaction, matchID string, agents map[i
 		}
 		rows[i] = seatArgs(matchID, seat, p)
 	}
-	return bulk(ctx, tx, insertSeats, ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
+	return db.Bulk(ctx, tx, insertSeats, ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
 		points = excluded.points, place = excluded.place, outcome = excluded.outcome, rate_limits = excluded.rate_limits,
 		rating_before = excluded.rating_before, rating_delta = excluded.rating_delta, playing = excluded.playing`+pin, rows)
 }
@@ -277,7 +278,7 @@ func putSeats(ctx context.Context, tx *transaction, matchID string, agents map[i
 // Match gives one match with its seats, both as they were at one moment.
 func (s *Store) Match(ctx context.Context, id string) (arena.Match, error) {
 	var m arena.Match
-	err := s.view(ctx, func(q querier) error {
+	err := s.view(ctx, func(q db.Querier) error {
 		found, err := loadMatches(ctx, q, ` WHERE m.id = $1`, id)
 		if err == nil && len(found) == 0 {
 			return notFound("match", id)
@@ -296,31 +297,31 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	order := "m.id"
 	if f.League != "" {
-		c.and("m.league = ?", f.League)
+		c.And("m.league = ?", f.League)
 	}
 	if f.AgentID != "" {
-		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.arg(f.AgentID)
+		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.Arg(f.AgentID)
 		if f.League == "" && len(f.Statuses) == 0 { // the page's matches, and not all that it has played
 			if after != "" {
-				of += ` AND x.match_id < ` + c.arg(after)
+				of += ` AND x.match_id < ` + c.Arg(after)
 			}
-			of += ` ORDER BY x.match_id DESC LIMIT ` + c.arg(p.Limit+1)
+			of += ` ORDER BY x.match_id DESC LIMIT ` + c.Arg(p.Limit+1)
 		}
-		c.conditions = append(c.conditions, "m.id IN ("+of+")")
+		c.Conditions = append(c.Conditions, "m.id IN ("+of+")")
 		order = "m.id || ''" // no index has it, or SQLite would walk back through all matches until the page is full
 	}
 	if len(f.Statuses) > 0 {
-		in(&c, "m.status", f.Statuses)
+		db.In(&c, "m.status", f.Statuses)
 	}
 	if after != "" {
-		c.and("m.id < ?", after)
+		c.And("m.id < ?", after)
 	}
 	var items []arena.Match
-	err = s.view(ctx, func(q querier) (err error) {
-		items, err = loadMatches(ctx, q, c.where()+` ORDER BY `+order+` DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	err = s.view(ctx, func(q db.Querier) (err error) {
+		items, err = loadMatches(ctx, q, c.Where()+` ORDER BY `+order+` DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 		return err
 	})
 	if err != nil {
@@ -334,7 +335,7 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 // first to start first.
 func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, error) {
 	var matches []arena.Match
-	err := s.view(ctx, func(q querier) (err error) {
+	err := s.view(ctx, func(q db.Querier) (err error) {
 		matches, err = loadMatches(ctx, q, ` WHERE m.league = $1 AND m.status IN ('scheduled', 'ready', 'running')`, league)
 		return err
 	})
@@ -356,8 +357,8 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 	}
 	var stored []arena.Event
 	// Alone: see endMatch.
-	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
-		now, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), id)
+	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		now, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", id)
 		}
@@ -370,13 +371,13 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		case was == arena.MatchRunning && status == arena.MatchCancelled:
 			return arena.Errorf(arena.CodeConflict, "the match is running and can only be made void")
 		}
-		if _, err := exec(ctx, tx, `UPDATE matches SET epoch = epoch + 1 WHERE id = $1`, id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE matches SET epoch = epoch + 1 WHERE id = $1`, id); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, id, status, reason, at); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
 			return err
 		}
 		stored, err = s.appendEvents(ctx, tx, id, e)
@@ -390,9 +391,9 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 
 // endMatch is the one place where a match comes to an end. Its transaction is
 // alone, since addOutcomes is in it.
-func endMatch(ctx context.Context, tx *transaction, id string, status arena.MatchStatus, reason string, at time.Time) error {
-	if _, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
-		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, ms(at), id); err != nil {
+func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason string, at time.Time) error {
+	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
+		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, db.Millis(at), id); err != nil {
 		return err
 	}
 	return addOutcomes(ctx, tx, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // addOutcomes counts how a match's rounds ended for each of its agents; it
@@ -11,8 +12,8 @@ import (
 // are from then on, but for their points. The order keeps two transactions of
 // the same agents from waiting for each other, so that no second match may end
 // in the same transaction.
-func addOutcomes(ctx context.Context, tx *transaction, matchID string) error {
-	_, err := exec(ctx, tx, `INSERT INTO outcomes (agent_id, outcome, rounds)
+func addOutcomes(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, `INSERT INTO outcomes (agent_id, outcome, rounds)
 		SELECT a.agent_id, a.outcome, count(*) FROM answers a WHERE a.match_id = $1 GROUP BY a.agent_id, a.outcome ORDER BY a.agent_id, a.outcome
 		ON CONFLICT (agent_id, outcome) DO UPDATE SET rounds = outcomes.rounds + excluded.rounds`, matchID)
 	return err
@@ -25,7 +26,7 @@ func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]i
 		outcome arena.Outcome
 		rounds  int
 	}
-	causes, err := all(ctx, s.reader, func(r scanner) (c cause, err error) {
+	causes, err := db.All(ctx, s.reader, func(r db.Row) (c cause, err error) {
 		return c, r.Scan(&c.outcome, &c.rounds)
 	}, `SELECT outcome, rounds FROM outcomes WHERE agent_id = $1`, id)
 	rounds := make(map[arena.Outcome]int, len(causes))

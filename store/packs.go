@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // taskDoc is a task as it is stored. Its members must be those of arena.Task,
@@ -32,31 +33,31 @@ type taskDoc struct {
 func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error {
 	rows := make([][]any, len(tasks))
 	for i, t := range tasks {
-		body, err := jsonText(taskDoc(t))
+		body, err := db.JSONText(taskDoc(t))
 		if err != nil {
 			return s.wrap(err, "create pack %s: task %d", p.ID, i)
 		}
 		rows[i] = []any{p.ID, i, body}
 	}
-	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *transaction) error {
-		if _, err := exec(ctx, tx, `INSERT INTO packs (id, name, format, tasks, created_at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, p.Name, p.Format, len(tasks), ms(p.CreatedAt)); err != nil {
+	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := db.Exec(ctx, tx, `INSERT INTO packs (id, name, format, tasks, created_at) VALUES ($1, $2, $3, $4, $5)`,
+			p.ID, p.Name, p.Format, len(tasks), db.Millis(p.CreatedAt)); err != nil {
 			return err
 		}
-		return bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows)
+		return db.Bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows)
 	})
 	return s.wrap(err, "create pack %s", p.ID)
 }
 
 const packRows = `SELECT id, name, format, tasks, created_at FROM packs`
 
-func scanPack(r scanner) (p arena.Pack, err error) {
-	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, timeInto{&p.CreatedAt})
+func scanPack(r db.Row) (p arena.Pack, err error) {
+	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, db.Time(&p.CreatedAt))
 }
 
 // Pack gives one pack.
 func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
-	p, err := one(ctx, s.reader, scanPack, packRows+` WHERE id = $1`, id)
+	p, err := db.One(ctx, s.reader, scanPack, packRows+` WHERE id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("pack", id)
 	}
@@ -69,11 +70,11 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	if after != "" {
-		c.and("id < ?", after)
+		c.And("id < ?", after)
 	}
-	items, err := all(ctx, s.reader, scanPack, packRows+c.where()+` ORDER BY id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	items, err := db.All(ctx, s.reader, scanPack, packRows+c.Where()+` ORDER BY id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list packs")
 	}
@@ -83,8 +84,8 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 
 // Task gives task n of a pack, 0 <= n < Pack.Tasks, else not_found.
 func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
-	t, err := one(ctx, s.reader, func(r scanner) (t taskDoc, err error) {
-		return t, r.Scan(jsonInto{&t})
+	t, err := db.One(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
+		return t, r.Scan(db.JSON(&t))
 	}, `SELECT body FROM tasks WHERE pack_id = $1 AND n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
@@ -97,8 +98,8 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
 	const page = 512
 	for from := 0; ; from += page {
-		tasks, err := all(ctx, s.reader, func(r scanner) (t taskDoc, err error) {
-			return t, r.Scan(jsonInto{&t})
+		tasks, err := db.All(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
+			return t, r.Scan(db.JSON(&t))
 		}, `SELECT body FROM tasks WHERE pack_id = $1 AND n >= $2 AND n < $3 ORDER BY n`, packID, from, from+page)
 		if err != nil {
 			return s.wrap(err, "read tasks of pack %s", packID)
@@ -126,25 +127,25 @@ const (
 // had lately, in this match and before, with the time when each was last put.
 func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
 	seen := map[string]time.Time{}
-	read := func(r scanner) (at time.Time, err error) {
+	read := func(r db.Row) (at time.Time, err error) {
 		var source string
-		err = r.Scan(&source, timeInto{&at})
+		err = r.Scan(&source, db.Time(&at))
 		if at.After(seen[source]) {
 			seen[source] = at
 		}
 		return at, err
 	}
 	const rows = `SELECT r.source, r.opened_at FROM rounds r WHERE r.source <> '' AND r.match_id `
-	err := s.view(ctx, func(q querier) error {
-		if _, err := all(ctx, q, read, rows+`= $1`, m.ID); err != nil {
+	err := s.view(ctx, func(q db.Querier) error {
+		if _, err := db.All(ctx, q, read, rows+`= $1`, m.ID); err != nil {
 			return err
 		}
 		if len(m.Seats) > recentAgents {
-			_, err := all(ctx, q, read, rows+`IN (SELECT o.id FROM matches o WHERE o.league = $1 ORDER BY o.id DESC LIMIT $2)`, m.League, recentLeagueMatches)
+			_, err := db.All(ctx, q, read, rows+`IN (SELECT o.id FROM matches o WHERE o.league = $1 ORDER BY o.id DESC LIMIT $2)`, m.League, recentLeagueMatches)
 			return err
 		}
 		for _, seat := range m.Seats {
-			if _, err := all(ctx, q, read, rows+`IN (SELECT o.match_id FROM seats o WHERE o.agent_id = $1 ORDER BY o.match_id DESC LIMIT $2)`,
+			if _, err := db.All(ctx, q, read, rows+`IN (SELECT o.match_id FROM seats o WHERE o.agent_id = $1 ORDER BY o.match_id DESC LIMIT $2)`,
 				seat.AgentID, recentMatches); err != nil {
 				return err
 			}

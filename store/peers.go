@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 const peerRows = `SELECT p.agent_id, p.key_name, p.capabilities, p.hello_at, p.way, p.epoch, p.seen_at FROM peers p`
 
-func scanPeer(r scanner) (p arena.Peer, err error) {
-	return p, r.Scan(&p.AgentID, &p.KeyName, jsonInto{&p.Capabilities}, timeInto{&p.HelloAt}, &p.Way, &p.Epoch, timeInto{&p.SeenAt})
+func scanPeer(r db.Row) (p arena.Peer, err error) {
+	return p, r.Scan(&p.AgentID, &p.KeyName, db.JSON(&p.Capabilities), db.Time(&p.HelloAt), &p.Way, &p.Epoch, db.Time(&p.SeenAt))
 }
 
 // Peer gives what is known of an agent as a peer. not_found: nothing.
 func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
-	p, err := one(ctx, s.reader, scanPeer, peerRows+` WHERE p.agent_id = $1`, agentID)
+	p, err := db.One(ctx, s.reader, scanPeer, peerRows+` WHERE p.agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("peer", agentID)
 	}
@@ -27,7 +28,7 @@ func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 // AgentByKeyName gives the agent, not retired, whose owner proved to hold the
 // key of that name. not_found: there is none.
 func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
-	a, err := one(ctx, s.reader, scanAgent, agentRows+
+	a, err := db.One(ctx, s.reader, scanAgent, agentRows+
 		` JOIN peers p ON p.agent_id = a.id WHERE p.key_name = $1 AND a.key_proved_at > 0 AND a.retired_at = 0`, name)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "no agent has a key of this name")
@@ -42,22 +43,22 @@ func (s *Store) NamePeer(ctx context.Context, agentID, keyName string) error {
 
 // GreetPeer notes the capabilities of an agent's hello.
 func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error {
-	list, err := jsonText(capabilities)
+	list, err := db.JSONText(capabilities)
 	if err != nil {
 		return s.wrap(err, "note hello of %s", agentID)
 	}
-	return s.changePeer(ctx, agentID, `capabilities = $2, hello_at = $3`, list, ms(at))
+	return s.changePeer(ctx, agentID, `capabilities = $2, hello_at = $3`, list, db.Millis(at))
 }
 
 // ConnectPeer notes a connection of the agent, which ends all before it, and
 // gives its epoch.
 func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error) {
-	err = s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
+	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if err := addPeer(ctx, tx, agentID); err != nil {
 			return err
 		}
-		epoch, err = one(ctx, tx, scanInt, `UPDATE peers SET way = $1, epoch = epoch + 1, seen_at = $2 WHERE agent_id = $3 RETURNING epoch`,
-			way, ms(at), agentID)
+		epoch, err = db.One(ctx, tx, db.ScanInt, `UPDATE peers SET way = $1, epoch = epoch + 1, seen_at = $2 WHERE agent_id = $3 RETURNING epoch`,
+			way, db.Millis(at), agentID)
 		return err
 	})
 	return epoch, s.wrap(err, "connect peer %s", agentID)
@@ -66,8 +67,8 @@ func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Ti
 // SeePeer notes a sign of life of a connection, or with the zero time its end.
 // newest says whether there is no later connection.
 func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
-	err = s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `UPDATE peers SET seen_at = $1 WHERE agent_id = $2 AND epoch = $3`, ms(at), agentID, epoch)
+	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE peers SET seen_at = $1 WHERE agent_id = $2 AND epoch = $3`, db.Millis(at), agentID, epoch)
 		newest = n > 0
 		return err
 	})
@@ -75,18 +76,18 @@ func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at tim
 }
 
 func (s *Store) changePeer(ctx context.Context, agentID, set string, args ...any) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if err := addPeer(ctx, tx, agentID); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `UPDATE peers SET `+set+` WHERE agent_id = $1`, append([]any{agentID}, args...)...)
+		_, err := db.Exec(ctx, tx, `UPDATE peers SET `+set+` WHERE agent_id = $1`, append([]any{agentID}, args...)...)
 		return err
 	})
 	return s.wrap(err, "change peer %s", agentID)
 }
 
-func addPeer(ctx context.Context, tx *transaction, agentID string) error {
-	_, err := exec(ctx, tx, `INSERT INTO peers (agent_id, key_name, capabilities, hello_at, way, epoch, seen_at)
+func addPeer(ctx context.Context, tx *db.Tx, agentID string) error {
+	_, err := db.Exec(ctx, tx, `INSERT INTO peers (agent_id, key_name, capabilities, hello_at, way, epoch, seen_at)
 		VALUES ($1, '', '[]', 0, '', 0, 0) ON CONFLICT (agent_id) DO NOTHING`, agentID)
 	return err
 }

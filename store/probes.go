@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // RecordProbes stores what health checks of different agents found, and counts
@@ -14,10 +15,10 @@ import (
 // alone. What comes back stands in the order of probes.
 func (s *Store) RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	recorded := make([]arena.Probed, 0, len(probes))
-	for part := range slices.Chunk(probes, maxIDs) {
+	for part := range slices.Chunk(probes, db.MaxIDs) {
 		var done []arena.Probed
 		// Alone: it locks many rows.
-		err := s.writeAlone(ctx, "probes", func(ctx context.Context, tx *transaction) (err error) {
+		err := s.writeAlone(ctx, "probes", func(ctx context.Context, tx *db.Tx) (err error) {
 			done, err = s.recordProbes(ctx, tx, at, part)
 			return err
 		})
@@ -29,7 +30,7 @@ func (s *Store) RecordProbes(ctx context.Context, at time.Time, probes []arena.P
 	return recorded, nil
 }
 
-func (s *Store) recordProbes(ctx context.Context, tx *transaction, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
+func (s *Store) recordProbes(ctx context.Context, tx *db.Tx, at time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	before, err := s.probed(ctx, tx, probes)
 	if err != nil {
 		return nil, err
@@ -53,27 +54,27 @@ func (s *Store) recordProbes(ctx context.Context, tx *transaction, at time.Time,
 			return nil, err
 		}
 		agents = append(agents, slices.Concat([]any{p.AgentID}, columns[6:9], columns[10:20]))
-		days = append(days, []any{p.AgentID, day(at), flag(p.OK), flag(!p.OK)})
+		days = append(days, []any{p.AgentID, day(at), db.Flag(p.OK), db.Flag(!p.OK)})
 	}
-	if _, err := update(ctx, tx, `UPDATE agents SET pauses = v.column2, paused_until = v.column3, passed_at = v.column4, health_ok = v.column5,
+	if _, err := db.Update(ctx, tx, `UPDATE agents SET pauses = v.column2, paused_until = v.column3, passed_at = v.column4, health_ok = v.column5,
 		checked_at = v.column6, latency_ns = v.column7, health_reason = v.column8, health_detail = v.column9, capabilities = v.column10,
 		declared_latency_ns = v.column11, max_concurrent = v.column12, failures = v.column13, successes = v.column14`, `agents.id = v.column1`,
 		"TEXT,TEXT,BIGINT,BIGINT,BIGINT,BIGINT,BIGINT,TEXT,TEXT,TEXT,BIGINT,BIGINT,BIGINT,BIGINT", agents); err != nil {
 		return nil, err
 	}
-	return done, bulk(ctx, tx, `INSERT INTO uptime (agent_id, day, ok, failed)`,
+	return done, db.Bulk(ctx, tx, `INSERT INTO uptime (agent_id, day, ok, failed)`,
 		`ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`, days)
 }
 
 // probed locks the agents and gives them by id.
-func (s *Store) probed(ctx context.Context, tx *transaction, probes []arena.Probe) (map[string]arena.Agent, error) {
+func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (map[string]arena.Agent, error) {
 	ids := make([]string, len(probes))
 	for i, p := range probes {
 		ids[i] = p.AgentID
 	}
-	var c clauses
-	in(&c, "a.id", ids)
-	agents, err := all(ctx, tx, scanAgent, agentRows+c.where()+` ORDER BY a.id`+s.d.lock("a"), c.args...)
+	var c db.Clauses
+	db.In(&c, "a.id", ids)
+	agents, err := db.All(ctx, tx, scanAgent, agentRows+c.Where()+` ORDER BY a.id`+s.d.Lock("a"), c.Args...)
 	found := make(map[string]arena.Agent, len(agents))
 	for _, a := range agents {
 		found[a.ID] = a
@@ -86,7 +87,7 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // Uptime gives an agent's health checks by UTC day, oldest first, from the
 // day of since on. Days without checks are left out.
 func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
-	days, err := all(ctx, s.reader, func(r scanner) (d arena.UptimeDay, err error) {
+	days, err := db.All(ctx, s.reader, func(r db.Row) (d arena.UptimeDay, err error) {
 		return d, r.Scan(&d.Day, &d.OK, &d.Failed)
 	}, `SELECT day, ok, failed FROM uptime WHERE agent_id = $1 AND day >= $2 ORDER BY day`, id, day(since))
 	return days, s.wrap(err, "read uptime of agent %s", id)

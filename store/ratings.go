@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // recentRatings is how many ratings a standing shows.
@@ -26,9 +27,9 @@ type ratingRow struct {
 const ratingRows = `SELECT league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent,
 	last_rated_at FROM ratings`
 
-func scanRating(r scanner) (row ratingRow, err error) {
+func scanRating(r db.Row) (row ratingRow, err error) {
 	err = r.Scan(&row.League, &row.AgentID, &row.Melo, &row.Matches, &row.Peak, &row.NewVersion, &row.Wins, &row.Draws,
-		&row.Losses, &row.opponents, recentInto{&row.recent}, timeInto{&row.LastRatedAt})
+		&row.Losses, &row.opponents, recentInto{&row.recent}, db.Time(&row.LastRatedAt))
 	return row, err
 }
 
@@ -80,10 +81,10 @@ func byRating(a, b *arena.Standing) int {
 // rated, by league. Agents without any are left out.
 func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error) {
 	found := make(map[string][]arena.Rating, len(ids))
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		in(&c, "agent_id", part)
-		rows, err := all(ctx, s.reader, scanRating, ratingRows+c.where()+` ORDER BY league`, c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "agent_id", part)
+		rows, err := db.All(ctx, s.reader, scanRating, ratingRows+c.Where()+` ORDER BY league`, c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read ratings of %d agents", len(ids))
 		}
@@ -104,8 +105,8 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	points, err := all(ctx, s.reader, func(r scanner) (p arena.RatingPoint, err error) {
-		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
+	points, err := db.All(ctx, s.reader, func(r db.Row) (p arena.RatingPoint, err error) {
+		return p, r.Scan(&p.MatchID, db.Time(&p.At), &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
 	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version, CASE WHEN c.delta < 0 AND t.place = 1 AND NOT EXISTS (
 			SELECT 1 FROM seats o WHERE o.match_id = s.match_id AND o.place = 1 AND o.agent_id <> c.agent_id)
 		THEN (SELECT count(*) FROM answers a WHERE a.match_id = s.match_id AND a.outcome IN `+countedOutcomes+` AND NOT EXISTS (
@@ -124,17 +125,17 @@ func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, 
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	var c clauses
-	c.and("seq > ?", afterSeq)
+	var c db.Clauses
+	c.And("seq > ?", afterSeq)
 	if league != "" {
-		c.and("league = ?", league)
+		c.And("league = ?", league)
 	}
-	chosen := ` FROM settlements` + c.where() + ` ORDER BY seq LIMIT ` + c.arg(limit)
+	chosen := ` FROM settlements` + c.Where() + ` ORDER BY seq LIMIT ` + c.Arg(limit)
 	var settlements []arena.Settlement
-	err := s.view(ctx, func(q querier) (err error) {
-		settlements, err = all(ctx, q, func(r scanner) (t arena.Settlement, err error) {
-			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, timeInto{&t.At}, &t.Drift)
-		}, `SELECT seq, match_id, league, at, drift`+chosen, c.args...)
+	err := s.view(ctx, func(q db.Querier) (err error) {
+		settlements, err = db.All(ctx, q, func(r db.Row) (t arena.Settlement, err error) {
+			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, db.Time(&t.At), &t.Drift)
+		}, `SELECT seq, match_id, league, at, drift`+chosen, c.Args...)
 		if err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, 
 		for i := range settlements {
 			index[settlements[i].Seq] = &settlements[i]
 		}
-		_, err = all(ctx, q, func(r scanner) (none struct{}, err error) {
+		_, err = db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
 			var seq int64
 			var ch arena.RatingChange
 			err = r.Scan(&seq, &ch.AgentID, &ch.Before, &ch.After, &ch.Delta, &ch.K, &ch.Score, &ch.Matches)
@@ -151,7 +152,7 @@ func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, 
 			}
 			return none, err
 		}, `SELECT settlement, agent_id, melo_before, melo_after, delta, k, score, matches FROM rating_changes
-			WHERE settlement IN (SELECT seq`+chosen+`) ORDER BY settlement, no`, c.args...)
+			WHERE settlement IN (SELECT seq`+chosen+`) ORDER BY settlement, no`, c.Args...)
 		return err
 	})
 	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
@@ -168,8 +169,8 @@ type settlementSource struct {
 // gives no changes. The settlements' counter is locked first: settlements
 // happen one after the other in the whole cluster, each on the ratings that
 // the one before it left.
-func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
-	seq, err := one(ctx, tx, scanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.lock("c"))
+func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
+	seq, err := db.One(ctx, tx, db.ScanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.Lock("c"))
 	if err != nil {
 		return nil, err
 	}
@@ -212,18 +213,18 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		}
 	}
 
-	total, err := one(ctx, tx, scanInt, `UPDATE leagues SET drift = drift + $1 WHERE slug = $2 RETURNING drift`, int64(drift), m.league)
+	total, err := db.One(ctx, tx, db.ScanInt, `UPDATE leagues SET drift = drift + $1 WHERE slug = $2 RETURNING drift`, int64(drift), m.league)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
+	if _, err := db.Exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
 		return nil, err
 	}
-	if _, err := exec(ctx, tx, `INSERT INTO settlements (seq, match_id, league, at, drift) VALUES ($1, $2, $3, $4, $5)`,
-		seq, m.matchID, m.league, ms(m.at), total); err != nil {
+	if _, err := db.Exec(ctx, tx, `INSERT INTO settlements (seq, match_id, league, at, drift) VALUES ($1, $2, $3, $4, $5)`,
+		seq, m.matchID, m.league, db.Millis(m.at), total); err != nil {
 		return nil, err
 	}
-	if err := bulk(ctx, tx, `INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k,
+	if err := db.Bulk(ctx, tx, `INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k,
 		score, matches)`, "", changeArgs); err != nil {
 		return nil, err
 	}
@@ -235,15 +236,15 @@ func ratingArgs(league string, r *ratingRow) ([]any, error) {
 	for i, v := range r.recent {
 		recent[i] = int64(v)
 	}
-	text, err := jsonText(recent)
+	text, err := db.JSONText(recent)
 	return []any{
 		league, r.AgentID, int64(r.Melo), r.Matches, int64(r.Peak), r.NewVersion, r.Wins, r.Draws,
-		r.Losses, r.opponents, text, ms(r.LastRatedAt),
+		r.Losses, r.opponents, text, db.Millis(r.LastRatedAt),
 	}, err
 }
 
-func upsertRatings(ctx context.Context, tx *transaction, rows [][]any) error {
-	return bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
+func upsertRatings(ctx context.Context, tx *db.Tx, rows [][]any) error {
+	return db.Bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
 		opponents, recent, last_rated_at)`, `ON CONFLICT (league, agent_id) DO UPDATE SET melo = excluded.melo,
 		matches = excluded.matches, peak = excluded.peak, new_version = excluded.new_version, wins = excluded.wins,
 		draws = excluded.draws, losses = excluded.losses, opponents = excluded.opponents, recent = excluded.recent,
@@ -252,18 +253,18 @@ func upsertRatings(ctx context.Context, tx *transaction, rows [][]any) error {
 
 // ratingsOf gives the ratings of a match's agents, new ones for those who
 // have none.
-func (s *Store) ratingsOf(ctx context.Context, tx *transaction, m settlementSource) (map[string]*ratingRow, error) {
+func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (map[string]*ratingRow, error) {
 	found := make(map[string]*ratingRow, len(m.seats))
 	ids := make([]string, len(m.seats))
 	for i, seat := range m.seats {
 		ids[i] = seat.AgentID
 		found[seat.AgentID] = &ratingRow{Rating: arena.NewRating(m.league, seat.AgentID)}
 	}
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		c.and("league = ?", m.league)
-		in(&c, "agent_id", part)
-		rows, err := all(ctx, tx, scanRating, ratingRows+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		c.And("league = ?", m.league)
+		db.In(&c, "agent_id", part)
+		rows, err := db.All(ctx, tx, scanRating, ratingRows+c.Where(), c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +278,7 @@ func (s *Store) ratingsOf(ctx context.Context, tx *transaction, m settlementSour
 // meet notes who met whom and counts, by agent, the opponents that it had not
 // met in a rated match of the league before. Agents of one owner are not
 // rated against each other and so do not meet (rulebook, section 7).
-func meet(ctx context.Context, tx *transaction, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
+func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
 	var pairs [][]any
 	for i, a := range changes {
 		for _, b := range changes[i+1:] {
@@ -288,14 +289,14 @@ func meet(ctx context.Context, tx *transaction, league string, changes []arena.R
 		}
 	}
 	met := make(map[string]int, len(changes))
-	for part := range chunks(pairs) {
-		_, err := all(ctx, tx, func(r scanner) (none struct{}, err error) {
+	for part := range db.Chunks(pairs) {
+		_, err := db.All(ctx, tx, func(r db.Row) (none struct{}, err error) {
 			var a, b string
 			err = r.Scan(&a, &b)
 			met[a]++
 			met[b]++
 			return none, err
-		}, `INSERT INTO met (league, a, b)`+values(len(part), 3)+`ON CONFLICT DO NOTHING RETURNING a, b`, slices.Concat(part...)...)
+		}, `INSERT INTO met (league, a, b)`+db.Values(len(part), 3)+`ON CONFLICT DO NOTHING RETURNING a, b`, slices.Concat(part...)...)
 		if err != nil {
 			return nil, err
 		}

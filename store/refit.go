@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // RatedResults gives the settled matches of a league in the order of their
@@ -16,10 +17,10 @@ func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64,
 		return nil, err
 	}
 	var results []arena.RatedResult
-	_, err := all(ctx, s.reader, func(r scanner) (none struct{}, err error) {
+	_, err := db.All(ctx, s.reader, func(r db.Row) (none struct{}, err error) {
 		var t arena.RatedResult
 		var seat arena.RatedSeat
-		if err = r.Scan(&t.Seq, &t.MatchID, timeInto{&t.At}, &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+		if err = r.Scan(&t.Seq, &t.MatchID, db.Time(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
 			return none, err
 		}
 		if n := len(results); n == 0 || results[n-1].Seq != t.Seq {
@@ -37,14 +38,14 @@ func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64,
 
 // SaveFit stores the newest refit of a league.
 func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
-	lines, err := jsonText(f.Lines)
+	lines, err := db.JSONText(f.Lines)
 	if err != nil {
 		return s.wrap(err, "save the fit of league %s", f.League)
 	}
-	err = s.write(ctx, leagueKey(f.League), func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines) VALUES ($1, $2, $3, $4)
+	err = s.write(ctx, leagueKey(f.League), func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (league) DO UPDATE SET settlement = excluded.settlement, at = excluded.at, lines = excluded.lines`,
-			f.League, f.Settlement, ms(f.At), lines)
+			f.League, f.Settlement, db.Millis(f.At), lines)
 		return err
 	})
 	return s.wrap(err, "save the fit of league %s", f.League)
@@ -56,18 +57,18 @@ func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
 func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 	known, _ := s.fits.Load(league)
 	was, ok := known.(arena.Fit)
-	settlement, at := was.Settlement, ms(was.At)
+	settlement, at := was.Settlement, db.Millis(was.At)
 	if !ok {
 		settlement = -1 // no fit has it
 	}
-	f, err := one(ctx, s.reader, func(r scanner) (arena.Fit, error) {
+	f, err := db.One(ctx, s.reader, func(r db.Row) (arena.Fit, error) {
 		f := arena.Fit{League: league}
 		var lines sql.NullString
-		if err := r.Scan(&f.Settlement, timeInto{&f.At}, &lines); err != nil || !lines.Valid {
+		if err := r.Scan(&f.Settlement, db.Time(&f.At), &lines); err != nil || !lines.Valid {
 			f.Lines = was.Lines
 			return f, err
 		}
-		return f, jsonInto{&f.Lines}.Scan(lines.String)
+		return f, db.JSON(&f.Lines).Scan(lines.String)
 	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END FROM fits WHERE league = $3`, settlement, at, league)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Fit{League: league}, nil
@@ -87,20 +88,20 @@ func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 func (s *Store) RebuildRatings(ctx context.Context, league string,
 	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
 ) (changed int, err error) {
-	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *db.Tx) error {
 		changed = 0
-		if _, err := oneLeague(ctx, tx, league, s.d.lock("l")); err != nil {
+		if _, err := oneLeague(ctx, tx, league, s.d.Lock("l")); err != nil {
 			return err
 		}
 		// No settlement comes between.
-		if _, err := one(ctx, tx, scanInt, `SELECT c.value FROM counters c WHERE c.name = 'settlements'`+s.d.lock("c")); err != nil {
+		if _, err := db.One(ctx, tx, db.ScanInt, `SELECT c.value FROM counters c WHERE c.name = 'settlements'`+s.d.Lock("c")); err != nil {
 			return err
 		}
 		b := &rebuild{league: league, rate: rate, rows: map[string]*ratingRow{}}
 		if err := b.kept(ctx, tx); err != nil {
 			return err
 		}
-		seqs, err := all(ctx, tx, scanInt, `SELECT seq FROM settlements WHERE league = $1 ORDER BY seq`, league)
+		seqs, err := db.All(ctx, tx, db.ScanInt, `SELECT seq FROM settlements WHERE league = $1 ORDER BY seq`, league)
 		if err != nil {
 			return err
 		}
@@ -114,7 +115,7 @@ func (s *Store) RebuildRatings(ctx context.Context, league string,
 			}
 		}
 		if changed > 0 { // the fit rests on results that stand no more
-			if _, err := exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
+			if _, err := db.Exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
 				return err
 			}
 		}
@@ -134,22 +135,22 @@ type rebuild struct {
 
 // kept starts all ratings anew. What does not come from results stays:
 // opponents are who met whom, and new versions were declared.
-func (b *rebuild) kept(ctx context.Context, tx *transaction) (err error) {
-	b.stored, err = all(ctx, tx, scanRating, ratingRows+` WHERE league = $1`, b.league)
+func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
+	b.stored, err = db.All(ctx, tx, scanRating, ratingRows+` WHERE league = $1`, b.league)
 	for _, r := range b.stored {
 		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents}
 	}
 	return err
 }
 
-func (b *rebuild) settlement(ctx context.Context, tx *transaction, seq int64) (moved bool, err error) {
-	t, err := one(ctx, tx, func(r scanner) (t arena.Settlement, err error) {
-		return t, r.Scan(&t.MatchID, timeInto{&t.At})
+func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved bool, err error) {
+	t, err := db.One(ctx, tx, func(r db.Row) (t arena.Settlement, err error) {
+		return t, r.Scan(&t.MatchID, db.Time(&t.At))
 	}, `SELECT match_id, at FROM settlements WHERE seq = $1`, seq)
 	if err != nil {
 		return false, err
 	}
-	before, err := all(ctx, tx, func(r scanner) (c arena.RatingChange, err error) {
+	before, err := db.All(ctx, tx, func(r db.Row) (c arena.RatingChange, err error) {
 		return c, r.Scan(&c.AgentID, &c.Before, &c.After, &c.K, &c.Score, &c.Matches)
 	}, `SELECT agent_id, melo_before, melo_after, k, score, matches FROM rating_changes WHERE settlement = $1 ORDER BY no`, seq)
 	if err != nil {
@@ -159,7 +160,7 @@ func (b *rebuild) settlement(ctx context.Context, tx *transaction, seq int64) (m
 	if err != nil {
 		return false, err
 	}
-	answers, err := all(ctx, tx, scanAnswer(t.MatchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, t.MatchID)
+	answers, err := db.All(ctx, tx, scanAnswer(t.MatchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, t.MatchID)
 	if err != nil {
 		return false, err
 	}
@@ -194,21 +195,21 @@ func (b *rebuild) settlement(ctx context.Context, tx *transaction, seq int64) (m
 			continue
 		}
 		moved = true
-		if _, err := exec(ctx, tx, `UPDATE rating_changes SET melo_before = $1, melo_after = $2, delta = $3, k = $4, score = $5
+		if _, err := db.Exec(ctx, tx, `UPDATE rating_changes SET melo_before = $1, melo_after = $2, delta = $3, k = $4, score = $5
 			WHERE settlement = $6 AND no = $7`, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), seq, i); err != nil {
 			return false, err
 		}
-		if _, err := exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
+		if _, err := db.Exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
 			int64(c.Before), int64(c.Delta), t.MatchID, c.AgentID); err != nil {
 			return false, err
 		}
 	}
-	_, err = exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
+	_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
 	return moved, err
 }
 
 // store writes the ratings and the drift that came out.
-func (b *rebuild) store(ctx context.Context, tx *transaction) error {
+func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
 	args := make([][]any, len(b.stored))
 	for i, was := range b.stored {
 		r := b.rows[was.AgentID]
@@ -221,6 +222,6 @@ func (b *rebuild) store(ctx context.Context, tx *transaction) error {
 	if err := upsertRatings(ctx, tx, args); err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `UPDATE leagues SET drift = $1 WHERE slug = $2`, int64(b.drift), b.league)
+	_, err := db.Exec(ctx, tx, `UPDATE leagues SET drift = $1 WHERE slug = $2`, int64(b.drift), b.league)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // AgentResults counts the closed rounds of an agent's newest matches, at most
@@ -16,7 +17,7 @@ func (s *Store) AgentResults(ctx context.Context, agentID string, matches int) (
 		return nil, err
 	}
 	query, args := resultQuery(agentID, matches)
-	counts, err := all(ctx, s.reader, func(r scanner) (c arena.ResultCount, err error) {
+	counts, err := db.All(ctx, s.reader, func(r db.Row) (c arena.ResultCount, err error) {
 		var ns int64
 		err = r.Scan(&c.Result, &c.Rounds, &ns)
 		c.Mean = time.Duration(ns)

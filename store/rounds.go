@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // The most that is kept of an attempt.
@@ -34,12 +35,12 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 	var task string
 	if first != nil {
 		var err error
-		if task, err = jsonText(taskDoc(first.Task)); err != nil {
+		if task, err = db.JSONText(taskDoc(first.Task)); err != nil {
 			return nil, s.wrap(err, "start match %s", l.MatchID)
 		}
 	}
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
@@ -54,17 +55,17 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 		no := 0
 		if first != nil {
 			no = first.No
-			seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1`, l.MatchID)
+			seq, err := db.One(ctx, tx, db.ScanInt, `SELECT m.seq FROM matches m WHERE m.id = $1`, l.MatchID)
 			if err != nil {
 				return err
 			}
-			if err := bulk(ctx, tx, insertRounds, "", [][]any{roundArgs(l.MatchID, *first, task, seq)}); err != nil {
+			if err := db.Bulk(ctx, tx, insertRounds, "", [][]any{roundArgs(l.MatchID, *first, task, seq)}); err != nil {
 				return err
 			}
 		}
 		// One statement for what is three elsewhere: the first task waits for it.
-		last, err := one(ctx, tx, scanInt, `UPDATE matches SET started_at = $1, round = $2, round_open = $3, seq = seq + $4
-			WHERE id = $5 RETURNING seq`, ms(at), no, flag(first != nil), len(events), l.MatchID)
+		last, err := db.One(ctx, tx, db.ScanInt, `UPDATE matches SET started_at = $1, round = $2, round_open = $3, seq = seq + $4
+			WHERE id = $5 RETURNING seq`, db.Millis(at), no, db.Flag(first != nil), len(events), l.MatchID)
 		if err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ const insertRounds = `INSERT INTO rounds (match_id, no, task, opened_at, closed_
 // roundArgs is the row of a round that opens when the log has reached number
 // seq. What is sealed in it has a higher one.
 func roundArgs(matchID string, r arena.Round, task string, seq int64) []any {
-	return []any{matchID, r.No, task, ms(r.OpenedAt), 0, 0, seq, r.Task.Source}
+	return []any{matchID, r.No, task, db.Millis(r.OpenedAt), 0, 0, seq, r.Task.Source}
 }
 
 // OpenRound opens round r.No: the one after the last, or the open one once
@@ -87,7 +88,7 @@ func roundArgs(matchID string, r arena.Round, task string, seq int64) []any {
 // stays. A second call for the same interruption changes nothing and returns
 // no events. conflict: any other number, or a round is still open.
 func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
-	task, err := jsonText(taskDoc(r.Task))
+	task, err := db.JSONText(taskDoc(r.Task))
 	if err != nil {
 		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 	}
@@ -125,15 +126,15 @@ const insertAnswers = `INSERT INTO answers (match_id, round, agent_id, outcome, 
 func answerArgs(a arena.Answer) ([]any, error) {
 	var body sql.NullString
 	if a.Body != nil {
-		text, err := jsonText(answerDoc(*a.Body))
+		text, err := db.JSONText(answerDoc(*a.Body))
 		if err != nil {
 			return nil, err
 		}
 		body = sql.NullString{String: text, Valid: true}
 	}
 	return []any{
-		a.MatchID, a.Round, a.AgentID, string(a.Outcome), storable(a.Reason), body, int64(a.Elapsed), a.Attempts, ms(a.ArrivedAt),
-		int64(a.Points), flag(a.Judged),
+		a.MatchID, a.Round, a.AgentID, string(a.Outcome), db.Storable(a.Reason), body, int64(a.Elapsed), a.Attempts, db.Millis(a.ArrivedAt),
+		int64(a.Points), db.Flag(a.Judged),
 	}, nil
 }
 
@@ -143,7 +144,7 @@ const insertDeliveries = `INSERT INTO deliveries (id, match_id, league, agent_id
 func deliveryArgs(matchID, league string, d arena.Delivery) []any {
 	return []any{
 		cmp.Or(d.ID, arena.NewID(arena.DeliveryPrefix, d.SentAt)), matchID, league, d.AgentID, d.Round, d.TaskID, d.Attempt, d.Status,
-		string(d.Outcome), storable(d.Reason), storable(d.Detail), ms(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
+		string(d.Outcome), db.Storable(d.Reason), db.Storable(d.Detail), db.Millis(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
 		d.Response[:min(len(d.Response), keptResponse)],
 	}
 }
@@ -176,10 +177,10 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 
 // Rounds gives a match's rounds in order.
 func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, error) {
-	rounds, err := all(ctx, s.reader, func(r scanner) (arena.Round, error) {
+	rounds, err := db.All(ctx, s.reader, func(r db.Row) (arena.Round, error) {
 		var t taskDoc
 		round := arena.Round{MatchID: matchID}
-		err := r.Scan(&round.No, jsonInto{&t}, timeInto{&round.OpenedAt}, timeInto{&round.ClosedAt}, &round.Interruptions)
+		err := r.Scan(&round.No, db.JSON(&t), db.Time(&round.OpenedAt), db.Time(&round.ClosedAt), &round.Interruptions)
 		round.Task = arena.Task(t)
 		return round, err
 	}, `SELECT no, task, opened_at, closed_at, interruptions FROM rounds WHERE match_id = $1 ORDER BY no`, matchID)
@@ -188,17 +189,17 @@ func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, erro
 
 // Answers gives a match's answers, by round and agent.
 func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
-	answers, err := all(ctx, s.reader, scanAnswer(matchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
+	answers, err := db.All(ctx, s.reader, scanAnswer(matchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
 	return answers, s.wrap(err, "read answers of match %s", matchID)
 }
 
 const answerRows = `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, arrived_at, points, judged FROM answers`
 
-func scanAnswer(matchID string) func(scanner) (arena.Answer, error) {
-	return func(r scanner) (arena.Answer, error) {
+func scanAnswer(matchID string) func(db.Row) (arena.Answer, error) {
+	return func(r db.Row) (arena.Answer, error) {
 		a := arena.Answer{MatchID: matchID}
 		var body *answerDoc
-		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, timeInto{&a.ArrivedAt}, &a.Points, &a.Judged)
+		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, db.JSON(&body), &a.Elapsed, &a.Attempts, db.Time(&a.ArrivedAt), &a.Points, &a.Judged)
 		a.Body = (*arena.AnswerBody)(body)
 		return a, err
 	}

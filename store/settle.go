@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
@@ -19,10 +20,10 @@ import (
 func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,
 	rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error),
 ) ([]arena.Event, error) {
-	at = fromMS(ms(at))
+	at = db.FromMillis(db.Millis(at))
 	var stored []arena.Event
 	// Alone: it holds the settlements' counter until it commits.
-	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		settled, err := s.endedAs(ctx, tx, l, arena.MatchFinished)
 		if err != nil || settled {
@@ -60,8 +61,8 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 
 // endedAs locks the match's row and reports whether this lease, the current
 // one, has ended the match this way.
-func (s *Store) endedAs(ctx context.Context, tx *transaction, l arena.Lease, end arena.MatchStatus) (bool, error) {
-	status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.lock("m"),
+func (s *Store) endedAs(ctx context.Context, tx *db.Tx, l arena.Lease, end arena.MatchStatus) (bool, error) {
+	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.Lock("m"),
 		l.MatchID, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, leaseLost(l)
@@ -89,7 +90,7 @@ func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
 func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	// Alone: see endMatch.
-	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		if over, err := s.endedAs(ctx, tx, l, arena.MatchVoid); err != nil || over {
 			return err

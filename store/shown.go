@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Shown gives a match that was just read as spectators see it now: as it is,
@@ -17,7 +18,7 @@ func (s *Store) Shown(ctx context.Context, m arena.Match) (arena.Match, error) {
 	if err != nil {
 		return m, s.wrap(err, "read what is shown of match %s", m.ID)
 	}
-	events, err := all(ctx, s.reader, scanEvent, eventRows+` AND seq <= $2 AND type IN ($3, $4, $5) ORDER BY seq`, m.ID, last,
+	events, err := db.All(ctx, s.reader, scanEvent, eventRows+` AND seq <= $2 AND type IN ($3, $4, $5) ORDER BY seq`, m.ID, last,
 		string(arena.EventAgentLeft), string(arena.EventRoundStarted), string(arena.EventRoundClosed))
 	if err != nil {
 		return m, s.wrap(err, "read what is shown of match %s", m.ID)
@@ -53,6 +54,6 @@ func (s *Store) lastShown(ctx context.Context, m arena.Match) (int64, error) {
 		open = m.Round
 	}
 	// What was appended since m was read is younger than any delay.
-	return one(ctx, s.reader, scanInt, `SELECT COALESCE(min(seq) - 1, $2) FROM events WHERE match_id = $1 AND seq > 1
-		AND (at > $3 OR round = $4 AND type <> $5)`, m.ID, m.Seq, ms(s.now().Add(-m.Delay())), open, string(arena.EventRoundStarted))
+	return db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(seq) - 1, $2) FROM events WHERE match_id = $1 AND seq > 1
+		AND (at > $3 OR round = $4 AND type <> $5)`, m.ID, m.Seq, db.Millis(s.now().Add(-m.Delay())), open, string(arena.EventRoundStarted))
 }

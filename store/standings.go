@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // standingRows reads a league's table: every agent that is in it or was ever
@@ -17,15 +18,15 @@ const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.paus
 	JOIN agents a ON a.id = t.agent_id JOIN owners o ON o.id = a.owner_id
 	LEFT JOIN ratings r ON r.league = $1 AND r.agent_id = a.id`
 
-func scanStanding(league string) func(scanner) (*arena.Standing, error) {
-	return func(r scanner) (*arena.Standing, error) {
+func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
+	return func(r db.Row) (*arena.Standing, error) {
 		s := &arena.Standing{Rating: arena.NewRating(league, "")}
 		a, g := &s.Agent, &s.Rating
 		var last int64
-		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
+		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.Time(&a.PassedAt), db.Time(&a.RetiredAt),
 			orAsIs[arena.Melo]{&g.Melo}, orAsIs[int]{&g.Matches}, orAsIs[arena.Melo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
 			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
-		g.AgentID, g.LastRatedAt = a.ID, fromMS(last)
+		g.AgentID, g.LastRatedAt = a.ID, db.FromMillis(last)
 		return s, err
 	}
 }
@@ -48,11 +49,11 @@ func (i orAsIs[T]) Scan(src any) error {
 // version, pauses, and when it passed and retired.
 func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
 	var found []*arena.Standing
-	err := s.view(ctx, func(q querier) (err error) {
+	err := s.view(ctx, func(q db.Querier) (err error) {
 		if _, err := oneLeague(ctx, q, league, ""); err != nil {
 			return err
 		}
-		found, err = all(ctx, q, scanStanding(league), standingRows, league)
+		found, err = db.All(ctx, q, scanStanding(league), standingRows, league)
 		return err
 	})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/internal/writer"
 )
 
 // step is one write of a runner to an open match. Steps that wait for the
@@ -42,7 +44,7 @@ type openMatch struct {
 
 // step queues a step and gives the events that it stored.
 func (s *Store) step(ctx context.Context, st *step) ([]arena.Event, error) {
-	err := s.commit.do(ctx, &operation{key: st.lease.MatchID, step: st, run: func(ctx context.Context, tx *transaction) error {
+	err := s.commit.Do(ctx, writer.Write[*step]{Key: st.lease.MatchID, Combined: st, Run: func(ctx context.Context, tx *db.Tx) error {
 		if err := s.run(ctx, tx, []*step{st}); err != nil {
 			return err
 		}
@@ -51,9 +53,9 @@ func (s *Store) step(ctx context.Context, st *step) ([]arena.Event, error) {
 	return st.stored, err
 }
 
-// alone says that no other step of its match may run together with it. Answers
-// and announcements may: none needs what another one did.
-func (st *step) alone() bool {
+// Exclusive reports whether no other step of the match may run together with
+// this one. Answers and announcements may: none needs what another one did.
+func (st *step) Exclusive() bool {
 	switch st.plan.(type) {
 	case *openPlan, *closePlan:
 		return true
@@ -61,20 +63,16 @@ func (st *step) alone() bool {
 	return false
 }
 
-// fits says whether the step may run together with steps of these matches,
-// each of which has one that is alone or not.
-func (st *step) fits(matches map[string]bool) bool {
-	alone, known := matches[st.lease.MatchID]
-	return !known || !alone && !st.alone()
-}
+// Outcome returns the step's own error.
+func (st *step) Outcome() error { return st.err }
 
 // run does the steps in one transaction. An error undoes all; a step that is
 // refused has its own.
-func (s *Store) run(ctx context.Context, tx *transaction, steps []*step) error {
+func (s *Store) run(ctx context.Context, tx *db.Tx, steps []*step) error {
 	if err := s.lockMatches(ctx, tx, steps); err != nil {
 		return err
 	}
-	for _, write := range []func(context.Context, *transaction, []*step) error{s.openRounds, s.saveAnswers, s.closeRounds, writeLogs} {
+	for _, write := range []func(context.Context, *db.Tx, []*step) error{s.openRounds, s.saveAnswers, s.closeRounds, writeLogs} {
 		if err := write(ctx, tx, steps); err != nil {
 			return err
 		}
@@ -84,7 +82,7 @@ func (s *Store) run(ctx context.Context, tx *transaction, steps []*step) error {
 
 // lockMatches locks the rows of all matches, in the order of their ids, and
 // checks each step against its own (threat C2).
-func (s *Store) lockMatches(ctx context.Context, tx *transaction, steps []*step) error {
+func (s *Store) lockMatches(ctx context.Context, tx *db.Tx, steps []*step) error {
 	matches := make(map[string]*openMatch, len(steps))
 	var ids []string
 	for _, st := range steps {
@@ -93,13 +91,13 @@ func (s *Store) lockMatches(ctx context.Context, tx *transaction, steps []*step)
 			ids = append(ids, st.lease.MatchID)
 		}
 	}
-	var c clauses
-	in(&c, "m.id", ids) // a batch of the committer has no more
-	rows, err := all(ctx, tx, func(r scanner) (*openMatch, error) {
+	var c db.Clauses
+	db.In(&c, "m.id", ids) // a batch of the committer has no more
+	rows, err := db.All(ctx, tx, func(r db.Row) (*openMatch, error) {
 		m := &openMatch{}
 		return m, r.Scan(&m.id, &m.league, &m.epoch, &m.seq, &m.running, &m.round, &m.roundOpen)
-	}, `SELECT m.id, m.league, m.epoch, m.seq, m.status = 'running', m.round, m.round_open FROM matches m`+c.where()+
-		` ORDER BY m.id`+s.d.lock("m"), c.args...)
+	}, `SELECT m.id, m.league, m.epoch, m.seq, m.status = 'running', m.round, m.round_open FROM matches m`+c.Where()+
+		` ORDER BY m.id`+s.d.Lock("m"), c.Args...)
 	if err != nil {
 		return err
 	}
@@ -145,11 +143,11 @@ func (p *openPlan) check(st *step) {
 	}
 }
 
-func (s *Store) openRounds(ctx context.Context, tx *transaction, steps []*step) error {
+func (s *Store) openRounds(ctx context.Context, tx *db.Tx, steps []*step) error {
 	var rows [][]any
 	for st, p := range planned[*openPlan](steps) {
 		if p.again {
-			n, err := exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1
+			n, err := db.Exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1
 				WHERE match_id = $1 AND no = $2 AND interruptions < $3`, st.lease.MatchID, p.round.No, p.round.Interruptions)
 			if err != nil {
 				return err
@@ -160,7 +158,7 @@ func (s *Store) openRounds(ctx context.Context, tx *transaction, steps []*step) 
 		st.match.round, st.match.roundOpen = p.round.No, true
 		rows = append(rows, roundArgs(st.lease.MatchID, p.round, p.task, st.match.seq))
 	}
-	return bulk(ctx, tx, insertRounds, "", rows)
+	return db.Bulk(ctx, tx, insertRounds, "", rows)
 }
 
 // answerPlan stores what came of a seat's round.
@@ -172,16 +170,16 @@ type answerPlan struct {
 
 func (p *answerPlan) check(st *step) { st.inOpenRound() }
 
-func (s *Store) saveAnswers(ctx context.Context, tx *transaction, steps []*step) error {
+func (s *Store) saveAnswers(ctx context.Context, tx *db.Tx, steps []*step) error {
 	type seat struct{ matchID, agentID string }
 	var rows [][]any
 	for _, p := range planned[*answerPlan](steps) {
 		rows = append(rows, p.answer)
 	}
 	inserted := make(map[seat]bool, len(rows))
-	for part := range chunks(rows) {
-		fresh, err := all(ctx, tx, func(r scanner) (x seat, err error) { return x, r.Scan(&x.matchID, &x.agentID) },
-			insertAnswers+tx.h.list(listText{rows: len(part), columns: len(part[0])})+`ON CONFLICT DO NOTHING RETURNING match_id, agent_id`, slices.Concat(part...)...)
+	for part := range db.Chunks(rows) {
+		fresh, err := db.All(ctx, tx, func(r db.Row) (x seat, err error) { return x, r.Scan(&x.matchID, &x.agentID) },
+			insertAnswers+tx.List(len(part), len(part[0]), "")+`ON CONFLICT DO NOTHING RETURNING match_id, agent_id`, slices.Concat(part...)...)
 		if err != nil {
 			return err
 		}
@@ -201,7 +199,7 @@ func (s *Store) saveAnswers(ctx context.Context, tx *transaction, steps []*step)
 			deliveries = append(deliveries, deliveryArgs(st.lease.MatchID, st.match.league, d))
 		}
 	}
-	return bulk(ctx, tx, insertDeliveries, "", deliveries)
+	return db.Bulk(ctx, tx, insertDeliveries, "", deliveries)
 }
 
 // closePlan closes the open round.
@@ -222,8 +220,8 @@ func (p *closePlan) check(st *step) {
 	}
 }
 
-func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step) error {
-	now := ms(s.now())
+func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, steps []*step) error {
+	now := db.Millis(s.now())
 	var answers, verdicts, seats, rounds, out [][]any
 	for st, p := range planned[*closePlan](steps) {
 		answers = append(answers, p.answers...)
@@ -245,10 +243,10 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 	if err := judge(ctx, tx, answers); err != nil {
 		return err
 	}
-	if err := bulk(ctx, tx, insertVerdicts, "", verdicts); err != nil {
+	if err := db.Bulk(ctx, tx, insertVerdicts, "", verdicts); err != nil {
 		return err
 	}
-	n, err := update(ctx, tx, `UPDATE seats SET state = v.column4, out_round = v.column5, points = v.column6, place = v.column7,
+	n, err := db.Update(ctx, tx, `UPDATE seats SET state = v.column4, out_round = v.column5, points = v.column6, place = v.column7,
 		outcome = v.column8, rate_limits = v.column9`, `seats.match_id = v.column1 AND seats.no = v.column2 AND seats.agent_id = v.column3`,
 		"TEXT,BIGINT,TEXT,TEXT,BIGINT,BIGINT,BIGINT,TEXT,BIGINT", seats)
 	if err == nil && n != int64(len(seats)) {
@@ -258,11 +256,11 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 		return err
 	}
 	// The plus keeps SQLite from walking through all seats that play.
-	if _, err := update(ctx, tx, `UPDATE seats SET playing = 0`, `seats.match_id = v.column1 AND seats.no = v.column2 AND +seats.playing = 1`,
+	if _, err := db.Update(ctx, tx, `UPDATE seats SET playing = 0`, `seats.match_id = v.column1 AND seats.no = v.column2 AND +seats.playing = 1`,
 		"TEXT,BIGINT", out); err != nil {
 		return err
 	}
-	if _, err := update(ctx, tx, `UPDATE rounds SET closed_at = v.column3`, `rounds.match_id = v.column1 AND rounds.no = v.column2`,
+	if _, err := db.Update(ctx, tx, `UPDATE rounds SET closed_at = v.column3`, `rounds.match_id = v.column1 AND rounds.no = v.column2`,
 		"TEXT,BIGINT,BIGINT", rounds); err != nil {
 		return err
 	}
@@ -281,7 +279,7 @@ func (s *Store) closeRounds(ctx context.Context, tx *transaction, steps []*step)
 // judge stores what answers are worth: what came back stays as it was stored.
 // Their outcomes change only in a round that is void, so most rows keep
 // everything that an index is made of. An answer that is not stored comes as a whole.
-func judge(ctx context.Context, tx *transaction, answers [][]any) error {
+func judge(ctx context.Context, tx *db.Tx, answers [][]any) error {
 	worth := make([][]any, len(answers))
 	for i, a := range answers {
 		worth[i] = []any{a[0], a[1], a[2], a[3], a[4], a[9], a[10]} // see insertAnswers
@@ -290,34 +288,34 @@ func judge(ctx context.Context, tx *transaction, answers [][]any) error {
 		key   = `answers.match_id = v.column1 AND answers.round = v.column2 AND answers.agent_id = v.column3`
 		types = "TEXT,BIGINT,TEXT,TEXT,TEXT,BIGINT,BIGINT"
 	)
-	n, err := update(ctx, tx, `UPDATE answers SET points = v.column6, judged = v.column7`,
+	n, err := db.Update(ctx, tx, `UPDATE answers SET points = v.column6, judged = v.column7`,
 		key+` AND answers.outcome = v.column4 AND answers.reason = v.column5`, types, worth)
 	if err != nil || n == int64(len(answers)) {
 		return err
 	}
-	n, err = update(ctx, tx, `UPDATE answers SET outcome = v.column4, reason = v.column5, points = v.column6, judged = v.column7`, key, types, worth)
+	n, err = db.Update(ctx, tx, `UPDATE answers SET outcome = v.column4, reason = v.column5, points = v.column6, judged = v.column7`, key, types, worth)
 	if err != nil || n == int64(len(answers)) {
 		return err
 	}
-	return bulk(ctx, tx, insertAnswers, `ON CONFLICT DO NOTHING`, answers)
+	return db.Bulk(ctx, tx, insertAnswers, `ON CONFLICT DO NOTHING`, answers)
 }
 
 // hiddenEvents gives the events of rounds that have a hidden part, with it, by
 // match. A round is a row that begins with match and number.
-func hiddenEvents(ctx context.Context, tx *transaction, rounds [][]any) (map[string][]arena.Event, error) {
+func hiddenEvents(ctx context.Context, tx *db.Tx, rounds [][]any) (map[string][]arena.Event, error) {
 	hidden := make(map[string][]arena.Event, len(rounds))
-	for part := range chunks(rounds) {
+	for part := range db.Chunks(rounds) {
 		args := make([]any, 0, 2*len(part))
 		for _, r := range part {
 			args = append(args, r[:2]...)
 		}
-		if _, err := all(ctx, tx, func(r scanner) (e arena.Event, err error) {
+		if _, err := db.All(ctx, tx, func(r db.Row) (e arena.Event, err error) {
 			var text string
 			err = r.Scan(&e.MatchID, &e.Round, &e.Seq, &e.AgentID, &e.Type, &text)
 			e.Hidden = raw(text)
 			hidden[e.MatchID] = append(hidden[e.MatchID], e)
 			return e, err
-		}, `SELECT e.match_id, e.round, e.seq, e.agent_id, e.type, e.hidden FROM (`+tx.h.list(listText{len(part), 2, "TEXT,BIGINT"})+`) v
+		}, `SELECT e.match_id, e.round, e.seq, e.agent_id, e.type, e.hidden FROM (`+tx.List(len(part), 2, "TEXT,BIGINT")+`) v
 			CROSS JOIN rounds r CROSS JOIN events e WHERE r.match_id = v.column1 AND r.no = v.column2 AND e.match_id = r.match_id
 			AND e.seq > r.opened_seq AND e.round = r.no AND e.hidden <> '' ORDER BY e.match_id, e.seq`, args...); err != nil {
 			return nil, err
@@ -328,7 +326,7 @@ func hiddenEvents(ctx context.Context, tx *transaction, rounds [][]any) (map[str
 
 // writeLogs appends the events of the steps, and stores how their matches
 // stand.
-func writeLogs(ctx context.Context, tx *transaction, steps []*step) error {
+func writeLogs(ctx context.Context, tx *db.Tx, steps []*step) error {
 	var events, matches [][]any
 	written := make(map[*openMatch]bool, len(steps))
 	for _, st := range steps {
@@ -344,13 +342,13 @@ func writeLogs(ctx context.Context, tx *transaction, steps []*step) error {
 		written[m] = true
 	}
 	for m := range written {
-		matches = append(matches, []any{m.id, m.seq, m.round, flag(m.roundOpen)})
+		matches = append(matches, []any{m.id, m.seq, m.round, db.Flag(m.roundOpen)})
 	}
-	if _, err := update(ctx, tx, `UPDATE matches SET seq = v.column2, round = v.column3, round_open = v.column4`, `matches.id = v.column1`,
+	if _, err := db.Update(ctx, tx, `UPDATE matches SET seq = v.column2, round = v.column3, round_open = v.column4`, `matches.id = v.column1`,
 		"TEXT,BIGINT,BIGINT,BIGINT", matches); err != nil {
 		return err
 	}
-	return bulk(ctx, tx, insertEventRows, "", events)
+	return db.Bulk(ctx, tx, insertEventRows, "", events)
 }
 
 // planned gives the steps of one kind that are to be done.

@@ -6,34 +6,35 @@ import (
 	"errors"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 const verdictRows = `SELECT v.match_id, v.round, v.judge, v.version, v.seats, v.ballots, v.at FROM verdicts v`
 
-func scanVerdict(r scanner) (v arena.Verdict, err error) {
-	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, jsonInto{&v.Seats}, jsonInto{&v.Ballots}, timeInto{&v.At})
+func scanVerdict(r db.Row) (v arena.Verdict, err error) {
+	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, db.JSON(&v.Seats), db.JSON(&v.Ballots), db.Time(&v.At))
 }
 
 const insertVerdicts = `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)`
 
 // verdictArgs is the row of a round's verdict number no, from 1 on.
 func verdictArgs(matchID string, no int64, v arena.Verdict) ([]any, error) {
-	seats, err := jsonText(v.Seats)
+	seats, err := db.JSONText(v.Seats)
 	if err != nil {
 		return nil, err
 	}
 	ballots := ""
 	if len(v.Ballots) > 0 {
-		if ballots, err = jsonText(v.Ballots); err != nil {
+		if ballots, err = db.JSONText(v.Ballots); err != nil {
 			return nil, err
 		}
 	}
-	return []any{matchID, v.Round, no, v.Judge, v.Version, seats, storable(ballots), ms(v.At)}, nil
+	return []any{matchID, v.Round, no, v.Judge, v.Version, seats, db.Storable(ballots), db.Millis(v.At)}, nil
 }
 
 // insertVerdict stores a verdict behind those that the round has.
-func insertVerdict(ctx context.Context, tx *transaction, matchID string, v arena.Verdict) error {
-	last, err := one(ctx, tx, scanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
+func insertVerdict(ctx context.Context, tx *db.Tx, matchID string, v arena.Verdict) error {
+	last, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
 	if err != nil {
 		return err
 	}
@@ -41,13 +42,13 @@ func insertVerdict(ctx context.Context, tx *transaction, matchID string, v arena
 	if err != nil {
 		return err
 	}
-	return bulk(ctx, tx, insertVerdicts, "", [][]any{row})
+	return db.Bulk(ctx, tx, insertVerdicts, "", [][]any{row})
 }
 
 // Verdicts gives the verdicts of a match's rounds, by round, oldest first:
 // the last one of a round is the one that counts.
 func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
-	verdicts, err := all(ctx, s.reader, scanVerdict, verdictRows+` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
+	verdicts, err := db.All(ctx, s.reader, scanVerdict, verdictRows+` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
 
@@ -57,7 +58,7 @@ func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	verdicts, err := all(ctx, s.reader, scanVerdict, verdictRows+` JOIN matches m ON m.id = v.match_id
+	verdicts, err := db.All(ctx, s.reader, scanVerdict, verdictRows+` JOIN matches m ON m.id = v.match_id
 		WHERE m.league = $1 AND v.no = 1 AND v.ballots <> '' ORDER BY m.id DESC, v.round LIMIT $2`, league, limit)
 	return verdicts, s.wrap(err, "read verdicts of league %s", league)
 }
@@ -66,8 +67,8 @@ func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([
 // voter counts. conflict: the round is not open. rate_limited: perAddress
 // other voters have voted from its address.
 func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) error {
-	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *transaction) error {
-		_, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
+	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
 			v.MatchID, v.Round)
 		if errors.Is(err, sql.ErrNoRows) {
 			return arena.Errorf(arena.CodeConflict, "the vote on round %d of match %q is over", v.Round, v.MatchID)
@@ -75,7 +76,7 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if err != nil {
 			return err
 		}
-		others, err := one(ctx, tx, scanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND address = $3
+		others, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND address = $3
 			AND voter <> $4`, v.MatchID, v.Round, v.Address[:], v.Voter[:])
 		if err != nil {
 			return err
@@ -83,10 +84,10 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if int(others) >= perAddress {
 			return arena.Errorf(arena.CodeRateLimited, "%d browsers have voted from your address, the limit is %d", others, perAddress)
 		}
-		_, err = exec(ctx, tx, `INSERT INTO votes (match_id, round, voter, address, choice, other, at)
+		_, err = db.Exec(ctx, tx, `INSERT INTO votes (match_id, round, voter, address, choice, other, at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (match_id, round, voter) DO UPDATE SET address = excluded.address,
 			choice = excluded.choice, other = excluded.other, at = excluded.at`,
-			v.MatchID, v.Round, v.Voter[:], v.Address[:], v.Choice, v.Other, ms(v.At))
+			v.MatchID, v.Round, v.Voter[:], v.Address[:], v.Choice, v.Other, db.Millis(v.At))
 		return err
 	})
 	return s.wrap(err, "save a vote on match %s", v.MatchID)
@@ -94,10 +95,10 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 
 // Votes gives the votes on a round.
 func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
-	votes, err := all(ctx, s.reader, func(r scanner) (arena.Vote, error) {
+	votes, err := db.All(ctx, s.reader, func(r db.Row) (arena.Vote, error) {
 		v := arena.Vote{MatchID: matchID, Round: round}
 		var voter, address []byte
-		err := r.Scan(&voter, &address, &v.Choice, &v.Other, timeInto{&v.At})
+		err := r.Scan(&voter, &address, &v.Choice, &v.Other, db.Time(&v.At))
 		copy(v.Voter[:], voter)
 		copy(v.Address[:], address)
 		return v, err
@@ -110,8 +111,8 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 // the match is not finished.
 func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 	// Alone: another batch may hold encounters of the same agents.
-	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *transaction) error {
-		status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), r.MatchID)
+	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), r.MatchID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", r.MatchID)
 		}
@@ -127,7 +128,7 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			}
 		}
 		for _, a := range r.Answers {
-			if _, err := exec(ctx, tx, `UPDATE answers SET points = $1 WHERE match_id = $2 AND round = $3 AND agent_id = $4`,
+			if _, err := db.Exec(ctx, tx, `UPDATE answers SET points = $1 WHERE match_id = $2 AND round = $3 AND agent_id = $4`,
 				int64(a.Points), r.MatchID, a.Round, a.AgentID); err != nil {
 				return err
 			}
@@ -136,7 +137,7 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			return err
 		}
 		for _, seat := range r.Seats {
-			if _, err := exec(ctx, tx, `UPDATE seats SET points = $1, place = $2 WHERE match_id = $3 AND no = $4`,
+			if _, err := db.Exec(ctx, tx, `UPDATE seats SET points = $1, place = $2 WHERE match_id = $3 AND no = $4`,
 				int64(seat.Points), seat.Place, r.MatchID, seat.No); err != nil {
 				return err
 			}

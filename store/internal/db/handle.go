@@ -1,8 +1,10 @@
-package store
+package db
 
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,10 +15,10 @@ import (
 // goes beyond runs without being prepared.
 const maxStatements = 1_000
 
-// handle is a set of connections. Where the driver does not do it by itself,
+// Handle is a set of connections. Where the driver does not do it by itself,
 // it prepares each text once per connection: for the small statements of an
 // answer, SQLite takes longer to compile the text than to run it.
-type handle struct {
+type Handle struct {
 	*sql.DB
 	prepare bool
 
@@ -33,17 +35,23 @@ type listText struct {
 	types         string
 }
 
-// list gives a text as values and typed make it, once.
-func (h *handle) list(key listText) string {
+// list returns the text of Values with the types of typed, built once.
+func (h *Handle) list(key listText) string {
 	if text, ok := h.lists.Load(key); ok {
 		return text.(string)
 	}
-	text := values(key.rows, key.columns)
+	text := Values(key.rows, key.columns)
 	if key.types != "" {
 		text = typed(text, strings.Split(key.types, ","))
 	}
 	h.lists.Store(key, text)
 	return text
+}
+
+// List returns the VALUES list of so many rows; types is "" or the columns'
+// types, separated by commas.
+func (t *Tx) List(rows, columns int, types string) string {
+	return t.h.list(listText{rows: rows, columns: columns, types: types})
 }
 
 // statement is a prepared text.
@@ -52,12 +60,12 @@ type statement struct {
 	order []int // see positional
 }
 
-func newHandle(db *sql.DB, d dialect) *handle {
-	return &handle{DB: db, prepare: d.compiles, known: make(map[string]statement)}
+func newHandle(db *sql.DB, d Dialect) *Handle {
+	return &Handle{DB: db, prepare: d.compiles, known: make(map[string]statement)}
 }
 
 // QueryContext runs a query on any connection.
-func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (h *Handle) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if !h.prepare {
 		return h.DB.QueryContext(ctx, query, args...)
 	}
@@ -73,14 +81,21 @@ func (h *handle) QueryContext(ctx context.Context, query string, args ...any) (*
 }
 
 // lookup gives a text's statement when it is prepared already.
-func (h *handle) lookup(query string) (st statement, ok bool) {
+func (h *Handle) lookup(query string) (st statement, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	st, ok = h.known[query]
 	return st, ok
 }
 
-func (h *handle) full() bool {
+// Texts returns the texts that the handle keeps prepared.
+func (h *Handle) Texts() []string {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return slices.Collect(maps.Keys(h.known))
+}
+
+func (h *Handle) full() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return len(h.known) >= maxStatements
@@ -89,7 +104,7 @@ func (h *handle) full() bool {
 // statement gives a text's statement and prepares it at the first call. It
 // takes a connection, so a transaction, which may hold the only one, must not
 // call it. The zero statement: there are too many already.
-func (h *handle) statement(ctx context.Context, query string) (statement, error) {
+func (h *Handle) statement(ctx context.Context, query string) (statement, error) {
 	if st, ok := h.lookup(query); ok || h.full() {
 		return st, nil
 	}
@@ -110,39 +125,42 @@ func (h *handle) statement(ctx context.Context, query string) (statement, error)
 	return st, nil
 }
 
-// begin starts a transaction.
-func (h *handle) begin(ctx context.Context, o *sql.TxOptions) (*transaction, error) {
+// Begin starts a transaction.
+func (h *Handle) Begin(ctx context.Context, o *sql.TxOptions) (*Tx, error) {
 	tx, err := h.BeginTx(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &transaction{Tx: tx, h: h, bound: make(map[string]statement)}, nil
+	return &Tx{Tx: tx, h: h, bound: make(map[string]statement)}, nil
 }
 
-// transaction runs statements of its handle on one connection. A text that
+// Tx runs statements of its handle on one connection. A text that
 // it meets first is prepared when the connection is free again.
-type transaction struct {
+type Tx struct {
 	*sql.Tx
-	h     *handle
+	h     *Handle
 	bound map[string]statement // to this transaction
 	fresh []string
 
-	writes int // statements that may have written
+	writes int
 }
 
+// Writes returns the number of statements so far that may have written.
+func (t *Tx) Writes() int { return t.writes }
+
 // Commit ends the transaction.
-func (t *transaction) Commit() error {
+func (t *Tx) Commit() error {
 	defer t.learn()
 	return t.Tx.Commit()
 }
 
 // Rollback ends the transaction and undoes it; after Commit it does nothing.
-func (t *transaction) Rollback() error {
+func (t *Tx) Rollback() error {
 	defer t.learn()
 	return t.Tx.Rollback()
 }
 
-func (t *transaction) learn() {
+func (t *Tx) learn() {
 	for _, query := range t.fresh {
 		// What cannot be prepared has failed before, in the transaction.
 		_, _ = t.h.statement(context.Background(), query)
@@ -151,7 +169,7 @@ func (t *transaction) learn() {
 }
 
 // QueryContext runs a query in the transaction.
-func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if !strings.HasPrefix(query, "SELECT ") {
 		t.writes++
 	}
@@ -166,7 +184,7 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 }
 
 // ExecContext runs a statement in the transaction.
-func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.writes++
 	if !t.h.prepare {
 		return t.Tx.ExecContext(ctx, query, args...)
@@ -179,7 +197,7 @@ func (t *transaction) ExecContext(ctx context.Context, query string, args ...any
 }
 
 // bind gives a text's statement for this transaction, if it is prepared.
-func (t *transaction) bind(ctx context.Context, query string) (statement, bool) {
+func (t *Tx) bind(ctx context.Context, query string) (statement, bool) {
 	if st, ok := t.bound[query]; ok {
 		return st, true
 	}
