@@ -26,7 +26,7 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) e
 // Owner gives one owner.
 func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 	o, err := db.One(ctx, s.reader, func(r db.Row) (o arena.Owner, err error) {
-		return o, r.Scan(&o.ID, &o.Name, &o.Email, db.Time(&o.CreatedAt))
+		return o, r.Scan(&o.ID, &o.Name, &o.Email, db.IntoTime(&o.CreatedAt))
 	}, `SELECT id, name, email, created_at FROM owners WHERE id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("owner", id)
@@ -85,7 +85,7 @@ const tokenColumns = `SELECT id, COALESCE(owner_id, ''), scope, name, hash, crea
 func scanToken(r db.Row) (t arena.Token, err error) {
 	var hash []byte
 	err = r.Scan(&t.ID, &t.OwnerID, &t.Scope, &t.Name, &hash,
-		db.Time(&t.CreatedAt), db.Time(&t.LastUsedAt), db.Time(&t.RevokedAt))
+		db.IntoTime(&t.CreatedAt), db.IntoTime(&t.LastUsedAt), db.IntoTime(&t.RevokedAt))
 	if err == nil && copy(t.Hash[:], hash) != len(t.Hash) {
 		err = fmt.Errorf("token %s: hash of %d bytes", t.ID, len(hash))
 	}

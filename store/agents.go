@@ -26,9 +26,9 @@ func scanAgent(r db.Row) (a arena.Agent, err error) {
 	var leagues sql.NullString
 	h := &a.Health
 	err = r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.PublicKey, &a.Version,
-		&a.Description, pausesInto{&a.Pauses}, db.Time(&a.CreatedAt), db.Time(&a.PassedAt), db.Time(&a.RetiredAt),
-		&h.OK, db.Time(&h.CheckedAt), &h.Latency, &h.Reason, &h.Detail, db.JSON(&h.Capabilities),
-		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, db.Time(&a.KeyProvedAt), &leagues, &a.Running)
+		&a.Description, pausesInto{&a.Pauses}, db.IntoTime(&a.CreatedAt), db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
+		&h.OK, db.IntoTime(&h.CheckedAt), &h.Latency, &h.Reason, &h.Detail, db.IntoJSON(&h.Capabilities),
+		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, db.IntoTime(&a.KeyProvedAt), &leagues, &a.Running)
 	if leagues.Valid { // slugs hold no comma
 		a.Leagues = strings.Split(leagues.String, ",")
 	}
@@ -65,7 +65,7 @@ func (i pausesInto) Scan(src any) error {
 		return nil
 	}
 	var docs []pauseDoc
-	if err := (db.JSON(&docs)).Scan(src); err != nil {
+	if err := (db.IntoJSON(&docs)).Scan(src); err != nil {
 		return err
 	}
 	*i.pauses = nil
@@ -297,7 +297,7 @@ func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.
 	items, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Delivery, err error) {
 		var answer *answerDoc
 		err = r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
-			&d.Outcome, &d.Reason, &d.Detail, db.Time(&d.SentAt), &d.Elapsed, &d.Request, &d.Response, db.JSON(&answer), db.Time(&d.AnsweredAt))
+			&d.Outcome, &d.Reason, &d.Detail, db.IntoTime(&d.SentAt), &d.Elapsed, &d.Request, &d.Response, db.IntoJSON(&answer), db.IntoTime(&d.AnsweredAt))
 		d.Answer = (*arena.AnswerBody)(answer)
 		return d, err
 	}, `SELECT d.id, d.match_id, d.league, d.agent_id, d.round, d.task_id, d.attempt, d.status, d.outcome, d.reason, d.detail, d.sent_at,

@@ -37,7 +37,7 @@ func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page)
 	}
 	items, err := db.All(ctx, s.reader, func(r db.Row) (e arena.AuditEntry, err error) {
 		var before, after string
-		err = r.Scan(&e.ID, db.Time(&e.At), &e.Actor, &e.Token, &e.Action, &e.Target, &before, &after)
+		err = r.Scan(&e.ID, db.IntoTime(&e.At), &e.Actor, &e.Token, &e.Action, &e.Target, &before, &after)
 		e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
 		return e, err
 	}, `SELECT id, at, actor, token, action, target, before, after FROM audit`+c.Where()+` ORDER BY id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)

@@ -27,7 +27,7 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 			Confidence *float64 `json:"confidence"`
 			Tokens     *int64   `json:"tokens"`
 		}
-		err = r.Scan(&points, db.JSON(&said), &c.league)
+		err = r.Scan(&points, db.IntoJSON(&said), &c.league)
 		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}
 		return c, err
 	}, query, args...)

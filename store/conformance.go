@@ -45,7 +45,7 @@ const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent
 
 func scanConformance(r db.Row, more ...any) (c arena.Conformance, err error) {
 	return c, r.Scan(append([]any{
-		&c.AgentID, &c.Version, db.Time(&c.CheckedAt), &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
+		&c.AgentID, &c.Version, db.IntoTime(&c.CheckedAt), &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
 	}, more...)...)
 }
 

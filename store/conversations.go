@@ -40,7 +40,7 @@ const conversationRows = `SELECT c.key, c.agent_id, c.address, c.document, c.sta
 func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock string) (arena.Conversation, error) {
 	c, err := db.One(ctx, q, func(r db.Row) (c arena.Conversation, err error) {
 		var k []byte
-		err = r.Scan(&k, &c.AgentID, &c.Address, &c.Document, &c.State, db.Time(&c.CreatedAt), db.Time(&c.ExpiresAt))
+		err = r.Scan(&k, &c.AgentID, &c.Address, &c.Document, &c.State, db.IntoTime(&c.CreatedAt), db.IntoTime(&c.ExpiresAt))
 		copy(c.Key[:], k)
 		return c, err
 	}, conversationRows+lock, key[:])
@@ -108,7 +108,7 @@ func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, 
 // matches it plays at once; zero when it has never polled.
 func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
 	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) {
-		return struct{}{}, r.Scan(db.Time(&until), &maxConcurrent)
+		return struct{}{}, r.Scan(db.IntoTime(&until), &maxConcurrent)
 	}, `SELECT alive_until, max_concurrent FROM secret_bases WHERE agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

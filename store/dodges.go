@@ -16,7 +16,7 @@ func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		query, args := dodgeQuery(league, part)
 		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
-			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.Time(&d.At))
+			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At))
 		}, query, args...)
 		if err != nil {
 			return nil, s.wrap(err, "read dodges of %d agents", len(agentIDs))

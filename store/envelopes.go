@@ -20,8 +20,8 @@ const envelopeRows = `SELECT no, seq, id, sender, recipient, type, thread, reque
 
 func scanEnvelope(r db.Row) (e arena.Envelope, err error) {
 	var digest []byte
-	err = r.Scan(&e.No, &e.Seq, &e.ID, &e.Sender, &e.Recipient, &e.Type, &e.Thread, &e.RequestID, db.Time(&e.At),
-		db.Time(&e.ReceivedAt), db.Time(&e.ExpiresAt), &digest, &e.Body, &e.MatchID, &e.Round, &e.AgentID)
+	err = r.Scan(&e.No, &e.Seq, &e.ID, &e.Sender, &e.Recipient, &e.Type, &e.Thread, &e.RequestID, db.IntoTime(&e.At),
+		db.IntoTime(&e.ReceivedAt), db.IntoTime(&e.ExpiresAt), &digest, &e.Body, &e.MatchID, &e.Round, &e.AgentID)
 	copy(e.Digest[:], digest)
 	return e, err
 }
@@ -200,7 +200,7 @@ func (s *Store) LastEnvelope(ctx context.Context) (int64, error) {
 
 // EnvelopeTime gives the latest ts of a sender's envelopes to a recipient.
 func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
-	at, err := db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.Time(&at)) },
+	at, err := db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 		`SELECT coalesce(max(ts), 0) FROM envelopes WHERE recipient = $1 AND sender = $2`, recipient, sender)
 	return at, s.wrap(err, "read the time of the last envelope")
 }

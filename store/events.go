@@ -84,7 +84,7 @@ const eventRows = `SELECT match_id, seq, round, agent_id, at, type, body FROM ev
 
 func scanEvent(r db.Row) (e arena.Event, err error) {
 	var body string
-	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, db.Time(&e.At), &e.Type, &body)
+	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, db.IntoTime(&e.At), &e.Type, &body)
 	e.Body = raw(body)
 	return e, err
 }

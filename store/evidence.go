@@ -55,7 +55,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 		var task struct { // the rest of it is not looked at
 			Options []string `json:"options"`
 		}
-		err = r.Scan(&key.match, &key.no, &a.source, db.JSON(&task), db.Time(&a.at))
+		err = r.Scan(&key.match, &key.no, &a.source, db.IntoJSON(&task), db.IntoTime(&a.at))
 		a.options = task.Options
 		rounds[key] = a
 		return none, err
@@ -71,7 +71,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 		var said struct {
 			Answer string `json:"answer"`
 		}
-		err = r.Scan(&g.MatchID, &g.Round, &g.AgentID, &g.OwnerID, &g.Points, db.JSON(&said))
+		err = r.Scan(&g.MatchID, &g.Round, &g.AgentID, &g.OwnerID, &g.Points, db.IntoJSON(&said))
 		a := rounds[roundKey{g.MatchID, g.Round}]
 		g.Text, g.Source, g.Options, g.AskedAt = said.Answer, a.source, a.options, a.at
 		return g, err
@@ -88,7 +88,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 	_, err = db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
 		var t arena.RatedResult
 		var seat arena.RatedSeat
-		if err = r.Scan(&t.Seq, &t.MatchID, db.Time(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
 			return none, err
 		}
 		if n := len(e.Duels); n == 0 || e.Duels[n-1].Seq != t.Seq {

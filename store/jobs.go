@@ -36,7 +36,7 @@ func (s *Store) ClaimTick(ctx context.Context, job string, tick time.Time) (bool
 // not cancelled or void, oldest first. At is when the match starts.
 func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error) {
 	meetings, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Meeting, err error) {
-		return m, r.Scan(&m.A, &m.B, db.Time(&m.At))
+		return m, r.Scan(&m.A, &m.B, db.IntoTime(&m.At))
 	}, `SELECT a.agent_id, b.agent_id, m.starts_at FROM matches m
 		JOIN seats a ON a.match_id = m.id AND a.no = 0 JOIN seats b ON b.match_id = m.id AND b.no = 1
 		WHERE m.league = $1 AND m.starts_at >= $2 AND m.status NOT IN ('cancelled', 'void')

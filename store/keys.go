@@ -13,7 +13,7 @@ import (
 func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) {
 	return db.All(ctx, q, func(r db.Row) (k arena.SigningKey, err error) {
 		return k, r.Scan(&k.KID, &k.Alg, &k.Private,
-			db.Time(&k.CreatedAt), db.Time(&k.SignsFrom), db.Time(&k.ExpiresAt))
+			db.IntoTime(&k.CreatedAt), db.IntoTime(&k.SignsFrom), db.IntoTime(&k.ExpiresAt))
 	}, `SELECT kid, alg, private, created_at, signs_from, expires_at FROM signing_keys ORDER BY created_at, kid`)
 }
 

@@ -14,8 +14,8 @@ const leagueRows = `SELECT l.slug, l.title, l.status, l.settings, l.entry, l.sch
 	(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0) FROM leagues l`
 
 func scanLeague(r db.Row) (l arena.League, err error) {
-	return l, r.Scan(&l.Slug, &l.Title, &l.Status, db.JSON(&l.Settings), db.JSON(&l.Entry), &l.Schedule, &l.Drift,
-		db.Time(&l.CreatedAt), db.Time(&l.NextRunAt), &l.Note, &l.Agents)
+	return l, r.Scan(&l.Slug, &l.Title, &l.Status, db.IntoJSON(&l.Settings), db.IntoJSON(&l.Entry), &l.Schedule, &l.Drift,
+		db.IntoTime(&l.CreatedAt), db.IntoTime(&l.NextRunAt), &l.Note, &l.Agents)
 }
 
 func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {

@@ -43,7 +43,7 @@ func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (s
 const mailRows = `SELECT box, n, id, body, created_at FROM mail`
 
 func scanMail(r db.Row) (m arena.Mail, err error) {
-	return m, r.Scan(&m.Box, &m.N, &m.ID, &m.Body, db.Time(&m.CreatedAt))
+	return m, r.Scan(&m.Box, &m.N, &m.ID, &m.Body, db.IntoTime(&m.CreatedAt))
 }
 
 // Mail gives at most limit messages of a box that came after number after and

@@ -20,8 +20,8 @@ const matchRows = `SELECT m.id, m.league, m.status, m.settings, m.seed, m.round,
 
 func scanMatch(r db.Row) (m arena.Match, err error) {
 	var seed int64
-	err = r.Scan(&m.ID, &m.League, &m.Status, db.JSON(&m.Settings), &seed, &m.Round, &m.RoundOpen, db.Time(&m.CreatedAt),
-		db.Time(&m.StartsAt), db.Time(&m.StartedAt), db.Time(&m.FinishedAt), &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
+	err = r.Scan(&m.ID, &m.League, &m.Status, db.IntoJSON(&m.Settings), &seed, &m.Round, &m.RoundOpen, db.IntoTime(&m.CreatedAt),
+		db.IntoTime(&m.StartsAt), db.IntoTime(&m.StartedAt), db.IntoTime(&m.FinishedAt), &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
 		&m.Interruptions)
 	m.Seed = uint64(seed) //nolint:gosec // the same 64 bits
 	m.Lease.MatchID = m.ID

@@ -43,7 +43,7 @@ func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
 			return err
 		}
 		o.Queue, err = db.One(ctx, q, func(r db.Row) (u arena.Queue, err error) {
-			return u, r.Scan(&u.Due, &u.Later, db.Time(&u.Oldest))
+			return u, r.Scan(&u.Due, &u.Later, db.IntoTime(&u.Oldest))
 		}, `SELECT count(CASE WHEN starts_at <= `+s.d.Clock+` THEN 1 END), count(CASE WHEN starts_at > `+s.d.Clock+` THEN 1 END),
 			COALESCE(min(CASE WHEN starts_at <= `+s.d.Clock+` THEN starts_at END), 0) FROM matches WHERE status IN ('scheduled', 'ready')`)
 		if err != nil {
@@ -65,15 +65,15 @@ const openRounds = `SELECT m.id, m.league, m.node, m.settings, m.interruptions, 
 	CROSS JOIN rounds r WHERE r.match_id = m.id AND r.no = m.round AND m.status = 'running' AND m.round_open = 1 ORDER BY r.opened_at, m.id LIMIT $1`
 
 func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {
-	return o, r.Scan(&o.MatchID, &o.League, &o.Node, db.JSON(&o.Settings), &o.Interruptions, &o.Round, db.Time(&o.OpenedAt))
+	return o, r.Scan(&o.MatchID, &o.League, &o.Node, db.IntoJSON(&o.Settings), &o.Interruptions, &o.Round, db.IntoTime(&o.OpenedAt))
 }
 
 // nodes gives the nodes that gave a sign of life lately and those that play a
 // match, by id. Who holds a lease that has not run out is alive.
 func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 	return db.All(ctx, q, func(r db.Row) (n arena.Node, err error) {
-		return n, r.Scan(&n.ID, &n.Version, db.Time(&n.StartedAt), db.Time(&n.SeenAt), &n.Alive, &n.Draining, &n.LastError,
-			db.Time(&n.LastErrorAt), &n.Matches)
+		return n, r.Scan(&n.ID, &n.Version, db.IntoTime(&n.StartedAt), db.IntoTime(&n.SeenAt), &n.Alive, &n.Draining, &n.LastError,
+			db.IntoTime(&n.LastErrorAt), &n.Matches)
 	}, `SELECT k.node, COALESCE(n.version, ''), COALESCE(n.started_at, 0), COALESCE(n.seen_at, 0),
 		CASE WHEN n.seen_at > `+s.d.Clock+` - $1 OR k.until > `+s.d.Clock+` THEN 1 ELSE 0 END, COALESCE(n.draining, 0), COALESCE(n.last_error, ''),
 		COALESCE(n.last_error_at, 0), k.matches
@@ -86,7 +86,7 @@ func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 // Banner gives the text that every page shows; the zero value is none.
 func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
 	b, err := db.One(ctx, s.reader, func(r db.Row) (b arena.Banner, err error) {
-		return b, r.Scan(&b.Text, db.Time(&b.Since))
+		return b, r.Scan(&b.Text, db.IntoTime(&b.Since))
 	}, `SELECT text, since FROM banner WHERE one = 1`)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Banner{}, nil

@@ -52,7 +52,7 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 const packRows = `SELECT id, name, format, tasks, created_at FROM packs`
 
 func scanPack(r db.Row) (p arena.Pack, err error) {
-	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, db.Time(&p.CreatedAt))
+	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, db.IntoTime(&p.CreatedAt))
 }
 
 // Pack gives one pack.
@@ -85,7 +85,7 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 // Task gives task n of a pack, 0 <= n < Pack.Tasks, else not_found.
 func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
 	t, err := db.One(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
-		return t, r.Scan(db.JSON(&t))
+		return t, r.Scan(db.IntoJSON(&t))
 	}, `SELECT body FROM tasks WHERE pack_id = $1 AND n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
@@ -99,7 +99,7 @@ func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, t
 	const page = 512
 	for from := 0; ; from += page {
 		tasks, err := db.All(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
-			return t, r.Scan(db.JSON(&t))
+			return t, r.Scan(db.IntoJSON(&t))
 		}, `SELECT body FROM tasks WHERE pack_id = $1 AND n >= $2 AND n < $3 ORDER BY n`, packID, from, from+page)
 		if err != nil {
 			return s.wrap(err, "read tasks of pack %s", packID)
@@ -129,7 +129,7 @@ func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time
 	seen := map[string]time.Time{}
 	read := func(r db.Row) (at time.Time, err error) {
 		var source string
-		err = r.Scan(&source, db.Time(&at))
+		err = r.Scan(&source, db.IntoTime(&at))
 		if at.After(seen[source]) {
 			seen[source] = at
 		}

@@ -13,7 +13,7 @@ import (
 const peerRows = `SELECT p.agent_id, p.key_name, p.capabilities, p.hello_at, p.way, p.epoch, p.seen_at FROM peers p`
 
 func scanPeer(r db.Row) (p arena.Peer, err error) {
-	return p, r.Scan(&p.AgentID, &p.KeyName, db.JSON(&p.Capabilities), db.Time(&p.HelloAt), &p.Way, &p.Epoch, db.Time(&p.SeenAt))
+	return p, r.Scan(&p.AgentID, &p.KeyName, db.IntoJSON(&p.Capabilities), db.IntoTime(&p.HelloAt), &p.Way, &p.Epoch, db.IntoTime(&p.SeenAt))
 }
 
 // Peer gives what is known of an agent as a peer. not_found: nothing.

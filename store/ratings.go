@@ -29,7 +29,7 @@ const ratingRows = `SELECT league, agent_id, melo, matches, peak, new_version, w
 
 func scanRating(r db.Row) (row ratingRow, err error) {
 	err = r.Scan(&row.League, &row.AgentID, &row.Melo, &row.Matches, &row.Peak, &row.NewVersion, &row.Wins, &row.Draws,
-		&row.Losses, &row.opponents, recentInto{&row.recent}, db.Time(&row.LastRatedAt))
+		&row.Losses, &row.opponents, recentInto{&row.recent}, db.IntoTime(&row.LastRatedAt))
 	return row, err
 }
 
@@ -106,7 +106,7 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 		return nil, err
 	}
 	points, err := db.All(ctx, s.reader, func(r db.Row) (p arena.RatingPoint, err error) {
-		return p, r.Scan(&p.MatchID, db.Time(&p.At), &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
+		return p, r.Scan(&p.MatchID, db.IntoTime(&p.At), &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
 	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version, CASE WHEN c.delta < 0 AND t.place = 1 AND NOT EXISTS (
 			SELECT 1 FROM seats o WHERE o.match_id = s.match_id AND o.place = 1 AND o.agent_id <> c.agent_id)
 		THEN (SELECT count(*) FROM answers a WHERE a.match_id = s.match_id AND a.outcome IN `+countedOutcomes+` AND NOT EXISTS (
@@ -134,7 +134,7 @@ func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, 
 	var settlements []arena.Settlement
 	err := s.view(ctx, func(q db.Querier) (err error) {
 		settlements, err = db.All(ctx, q, func(r db.Row) (t arena.Settlement, err error) {
-			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, db.Time(&t.At), &t.Drift)
+			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, db.IntoTime(&t.At), &t.Drift)
 		}, `SELECT seq, match_id, league, at, drift`+chosen, c.Args...)
 		if err != nil {
 			return err

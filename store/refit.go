@@ -20,7 +20,7 @@ func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64,
 	_, err := db.All(ctx, s.reader, func(r db.Row) (none struct{}, err error) {
 		var t arena.RatedResult
 		var seat arena.RatedSeat
-		if err = r.Scan(&t.Seq, &t.MatchID, db.Time(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
 			return none, err
 		}
 		if n := len(results); n == 0 || results[n-1].Seq != t.Seq {
@@ -64,11 +64,11 @@ func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 	f, err := db.One(ctx, s.reader, func(r db.Row) (arena.Fit, error) {
 		f := arena.Fit{League: league}
 		var lines sql.NullString
-		if err := r.Scan(&f.Settlement, db.Time(&f.At), &lines); err != nil || !lines.Valid {
+		if err := r.Scan(&f.Settlement, db.IntoTime(&f.At), &lines); err != nil || !lines.Valid {
 			f.Lines = was.Lines
 			return f, err
 		}
-		return f, db.JSON(&f.Lines).Scan(lines.String)
+		return f, db.IntoJSON(&f.Lines).Scan(lines.String)
 	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END FROM fits WHERE league = $3`, settlement, at, league)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Fit{League: league}, nil
@@ -145,7 +145,7 @@ func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 
 func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved bool, err error) {
 	t, err := db.One(ctx, tx, func(r db.Row) (t arena.Settlement, err error) {
-		return t, r.Scan(&t.MatchID, db.Time(&t.At))
+		return t, r.Scan(&t.MatchID, db.IntoTime(&t.At))
 	}, `SELECT match_id, at FROM settlements WHERE seq = $1`, seq)
 	if err != nil {
 		return false, err

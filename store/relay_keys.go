@@ -12,7 +12,7 @@ const relayKeyRows = `SELECT k.key, k.polled_at, k.manifest, k.manifest_at,
 	(SELECT coalesce(max(e.received_at), 0) FROM envelopes e WHERE e.sender = k.key) FROM relay_keys k`
 
 func scanRelayKey(r db.Row) (k arena.RelayKey, err error) {
-	err = r.Scan(&k.Key, db.Time(&k.PolledAt), &k.Manifest, db.Time(&k.ManifestAt), db.Time(&k.PostedAt))
+	err = r.Scan(&k.Key, db.IntoTime(&k.PolledAt), &k.Manifest, db.IntoTime(&k.ManifestAt), db.IntoTime(&k.PostedAt))
 	if len(k.Manifest) == 0 {
 		k.Manifest = nil
 	}
@@ -27,7 +27,7 @@ func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error
 	case err == nil && len(ks) == 1:
 		k = ks[0]
 	case err == nil: // it may have posted and never asked
-		k.PostedAt, err = db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.Time(&at)) },
+		k.PostedAt, err = db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 			`SELECT coalesce(max(received_at), 0) FROM envelopes WHERE sender = $1`, key)
 	}
 	return k, s.wrap(err, "read relay key")

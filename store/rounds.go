@@ -180,7 +180,7 @@ func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, erro
 	rounds, err := db.All(ctx, s.reader, func(r db.Row) (arena.Round, error) {
 		var t taskDoc
 		round := arena.Round{MatchID: matchID}
-		err := r.Scan(&round.No, db.JSON(&t), db.Time(&round.OpenedAt), db.Time(&round.ClosedAt), &round.Interruptions)
+		err := r.Scan(&round.No, db.IntoJSON(&t), db.IntoTime(&round.OpenedAt), db.IntoTime(&round.ClosedAt), &round.Interruptions)
 		round.Task = arena.Task(t)
 		return round, err
 	}, `SELECT no, task, opened_at, closed_at, interruptions FROM rounds WHERE match_id = $1 ORDER BY no`, matchID)
@@ -199,7 +199,7 @@ func scanAnswer(matchID string) func(db.Row) (arena.Answer, error) {
 	return func(r db.Row) (arena.Answer, error) {
 		a := arena.Answer{MatchID: matchID}
 		var body *answerDoc
-		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, db.JSON(&body), &a.Elapsed, &a.Attempts, db.Time(&a.ArrivedAt), &a.Points, &a.Judged)
+		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, db.IntoJSON(&body), &a.Elapsed, &a.Attempts, db.IntoTime(&a.ArrivedAt), &a.Points, &a.Judged)
 		a.Body = (*arena.AnswerBody)(body)
 		return a, err
 	}

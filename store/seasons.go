@@ -16,8 +16,8 @@ const seasonRows = `SELECT s.id, s.league, s.no, s.status, s.format, s.options, 
 
 func scanSeason(r db.Row) (s arena.Season, err error) {
 	var seed int64
-	err = r.Scan(&s.ID, &s.League, &s.No, &s.Status, &s.Format, db.JSON(&s.Options), &seed, &s.Version,
-		db.Time(&s.StartedAt), db.Time(&s.EndsAt), db.Time(&s.FinishedAt), db.JSON(&s.Table))
+	err = r.Scan(&s.ID, &s.League, &s.No, &s.Status, &s.Format, db.IntoJSON(&s.Options), &seed, &s.Version,
+		db.IntoTime(&s.StartedAt), db.IntoTime(&s.EndsAt), db.IntoTime(&s.FinishedAt), db.IntoJSON(&s.Table))
 	s.Seed = uint64(seed) //nolint:gosec // the same 64 bits
 	return s, err
 }
@@ -26,8 +26,8 @@ const pairingRows = `SELECT p.season_id, p.round, p.slot, p.game, p.bracket, p.a
 	p.created_at, p.decided_at FROM pairings p`
 
 func scanPairing(r db.Row) (p arena.Pairing, err error) {
-	return p, r.Scan(&p.SeasonID, &p.Round, &p.Slot, &p.Game, &p.Bracket, db.JSON(&p.Agents), &p.Result, db.JSON(&p.Scores),
-		&p.MatchID, db.Time(&p.CreatedAt), db.Time(&p.DecidedAt))
+	return p, r.Scan(&p.SeasonID, &p.Round, &p.Slot, &p.Game, &p.Bracket, db.IntoJSON(&p.Agents), &p.Result, db.IntoJSON(&p.Scores),
+		&p.MatchID, db.IntoTime(&p.CreatedAt), db.IntoTime(&p.DecidedAt))
 }
 
 // StartSeason stores a new season of a league with its entrants and gives it
@@ -228,7 +228,7 @@ func (s *Store) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.Sea
 	const day = 24 * 60 * 60 * 1000
 	days, err := db.All(ctx, s.reader, func(r db.Row) (d arena.SeasonDay, err error) {
 		var running int
-		if err := r.Scan(&d.League, &d.Day, &d.First, &d.Last, db.Time(&d.StartedAt), db.Time(&d.FinishedAt), db.Time(&d.EndsAt), &running); err != nil {
+		if err := r.Scan(&d.League, &d.Day, &d.First, &d.Last, db.IntoTime(&d.StartedAt), db.IntoTime(&d.FinishedAt), db.IntoTime(&d.EndsAt), &running); err != nil {
 			return d, err
 		}
 		if running > 0 {

@@ -23,7 +23,7 @@ func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
 		s := &arena.Standing{Rating: arena.NewRating(league, "")}
 		a, g := &s.Agent, &s.Rating
 		var last int64
-		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.Time(&a.PassedAt), db.Time(&a.RetiredAt),
+		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
 			orAsIs[arena.Melo]{&g.Melo}, orAsIs[int]{&g.Matches}, orAsIs[arena.Melo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
 			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
 		g.AgentID, g.LastRatedAt = a.ID, db.FromMillis(last)

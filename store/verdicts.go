@@ -12,7 +12,7 @@ import (
 const verdictRows = `SELECT v.match_id, v.round, v.judge, v.version, v.seats, v.ballots, v.at FROM verdicts v`
 
 func scanVerdict(r db.Row) (v arena.Verdict, err error) {
-	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, db.JSON(&v.Seats), db.JSON(&v.Ballots), db.Time(&v.At))
+	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, db.IntoJSON(&v.Seats), db.IntoJSON(&v.Ballots), db.IntoTime(&v.At))
 }
 
 const insertVerdicts = `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)`
@@ -98,7 +98,7 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 	votes, err := db.All(ctx, s.reader, func(r db.Row) (arena.Vote, error) {
 		v := arena.Vote{MatchID: matchID, Round: round}
 		var voter, address []byte
-		err := r.Scan(&voter, &address, &v.Choice, &v.Other, db.Time(&v.At))
+		err := r.Scan(&voter, &address, &v.Choice, &v.Other, db.IntoTime(&v.At))
 		copy(v.Voter[:], voter)
 		copy(v.Address[:], address)
 		return v, err

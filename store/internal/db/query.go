@@ -61,7 +61,7 @@ func Exec(ctx context.Context, q Querier, query string, args ...any) (int64, err
 
 // arities are the lengths of the lists in statements, longest first. With any
 // length, each text would be compiled for a single use.
-var arities = []int{256, 64, 16, 4, 2, 1}
+var arities = [...]int{256, 64, 16, 4, 2, 1}
 
 // MaxIDs is the most ids that one statement can name.
 const MaxIDs = 256

@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -30,8 +31,8 @@ func FromMillis(v int64) time.Time {
 // NoEnd is the stored form of a time that has no end.
 const NoEnd = math.MaxInt64
 
-// Time returns the destination that scans unix milliseconds into t.
-func Time(t *time.Time) sql.Scanner { return timeInto{t} }
+// IntoTime returns the destination that scans unix milliseconds into t.
+func IntoTime(t *time.Time) sql.Scanner { return timeInto{t} }
 
 type timeInto struct{ t *time.Time }
 
@@ -58,9 +59,9 @@ func JSONText(v any) (string, error) {
 	return string(b), err
 }
 
-// JSON returns the destination that scans a text column that holds JSON into v,
+// IntoJSON returns the destination that scans a text column that holds JSON into v,
 // which must be a pointer. NULL and the empty text leave v as it is.
-func JSON(v any) sql.Scanner { return jsonInto{v} }
+func IntoJSON(v any) sql.Scanner { return jsonInto{v} }
 
 type jsonInto struct{ v any }
 
@@ -77,6 +78,36 @@ func (i jsonInto) Scan(src any) error {
 		return fmt.Errorf("scan json: got %T", src)
 	}
 }
+
+// bitsInto scans a signed number into 64 unsigned bits.
+type bitsInto struct{ bits *uint64 }
+
+func (i bitsInto) Scan(src any) error {
+	v, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("scan bits: got %T", src)
+	}
+	*i.bits = uint64(v) //nolint:gosec // the same 64 bits
+	return nil
+}
+
+// digestInto scans bytes into a SHA-256.
+type digestInto struct{ digest *[32]byte }
+
+func (i digestInto) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok || copy(i.digest[:], b) != len(b) || len(b) != len(i.digest) {
+		return fmt.Errorf("scan digest: got %T of %d bytes", src, len(b))
+	}
+	return nil
+}
+
+// Encode returns v as a value that is encoded as JSON when it is stored.
+func Encode(v any) driver.Valuer { return encoded{v} }
+
+type encoded struct{ v any }
+
+func (e encoded) Value() (driver.Value, error) { return JSONText(e.v) }
 
 // ScanInt reads a row of one number.
 func ScanInt(r Row) (n int64, err error) { return n, r.Scan(&n) }
