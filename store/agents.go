@@ -294,16 +294,7 @@ func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.
 	if after != "" {
 		c.And("d.id < ?", after)
 	}
-	items, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Delivery, err error) {
-		var answer *answerDoc
-		err = r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
-			&d.Outcome, &d.Reason, &d.Detail, db.IntoTime(&d.SentAt), &d.Elapsed, &d.Request, &d.Response, db.IntoJSON(&answer), db.IntoTime(&d.AnsweredAt))
-		d.Answer = (*arena.AnswerBody)(answer)
-		return d, err
-	}, `SELECT d.id, d.match_id, d.league, d.agent_id, d.round, d.task_id, d.attempt, d.status, d.outcome, d.reason, d.detail, d.sent_at,
-		d.elapsed_ns, d.request, d.response, a.body, coalesce(a.arrived_at, 0)
-		FROM deliveries d LEFT JOIN answers a ON d.outcome = 'answered' AND a.match_id = d.match_id AND a.round = d.round AND a.agent_id = d.agent_id`+
-		c.Where()+` ORDER BY d.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	items, err := deliveryTable.All(ctx, s.reader, deliveredAnswers+c.Where()+` ORDER BY d.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list deliveries")
 	}

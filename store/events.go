@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
@@ -25,17 +27,35 @@ func (s *Store) appendEvents(ctx context.Context, tx *db.Tx, matchID string, eve
 	return insertEvents(ctx, tx, matchID, last, events...)
 }
 
-const insertEventRows = `INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden)`
+// eventTable does not read the hidden part: see hiddenEventTable.
+var eventTable = db.NewTable("events", "e",
+	db.Text("match_id", func(e *arena.Event) *string { return &e.MatchID }),
+	db.Int("seq", func(e *arena.Event) *int64 { return &e.Seq }),
+	db.Int("round", func(e *arena.Event) *int { return &e.Round }),
+	db.Text("agent_id", func(e *arena.Event) *string { return &e.AgentID }),
+	db.Time("at", func(e *arena.Event) *time.Time { return &e.At }),
+	db.Text("type", func(e *arena.Event) *arena.EventType { return &e.Type }),
+	db.RawJSON("body", func(e *arena.Event) *json.RawMessage { return &e.Body }),
+	db.Written("hidden", db.TypeText, func(e *arena.Event) any { return string(e.Hidden) }),
+)
 
-// insertEvents stores the events of a match whose last one has number last,
-// and gives them without their hidden parts.
+var insertEventRows = db.NewInsert(eventTable, "")
+
+// insertEvents stores the events of a match, the last of which has number last,
+// and returns them without their hidden parts.
 func insertEvents(ctx context.Context, tx *db.Tx, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
 	stored := numbered(matchID, last, events)
-	rows := make([][]any, len(events))
-	for i, e := range events {
-		rows[i] = eventArgs(stored[i], e.Hidden)
+	rows := slices.Clone(stored)
+	addHidden(rows, events)
+	_, err := insertEventRows.Exec(ctx, tx, rows...)
+	return stored, err
+}
+
+// addHidden adds the hidden parts of events to their rows.
+func addHidden(rows, events []arena.Event) {
+	for i := range rows {
+		rows[i].Hidden = events[i].Hidden
 	}
-	return stored, db.Bulk(ctx, tx, insertEventRows, "", rows)
 }
 
 // numbered gives the events of a match, whose last one has number last, as
@@ -47,18 +67,6 @@ func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 		stored[i] = e
 	}
 	return stored
-}
-
-func eventArgs(e arena.Event, hidden json.RawMessage) []any {
-	return []any{e.MatchID, e.Seq, e.Round, e.AgentID, db.Millis(e.At), string(e.Type), string(e.Body), string(hidden)}
-}
-
-// raw gives stored JSON as it came in; none for the empty text.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
 }
 
 // EventsAfter gives a match's events after number since, at most limit, in
@@ -77,16 +85,7 @@ func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, li
 
 // rowsAfter is EventsAfter for a log that is not packed.
 func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
-	return db.All(ctx, s.reader, scanEvent, eventRows+` AND seq > $2 ORDER BY seq LIMIT $3`, matchID, since, limit)
-}
-
-const eventRows = `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1`
-
-func scanEvent(r db.Row) (e arena.Event, err error) {
-	var body string
-	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, db.IntoTime(&e.At), &e.Type, &body)
-	e.Body = raw(body)
-	return e, err
+	return eventTable.All(ctx, s.reader, ` WHERE e.match_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`, matchID, since, limit)
 }
 
 // AppendEvents appends what an agent reported to its match's log, under the

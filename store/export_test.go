@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -97,10 +99,15 @@ func ClaimQuery(agentID, league string, limit int) (string, []any) {
 }
 
 // Texts gives the queries that readers keep prepared.
-func (s *Store) Texts() []string { return s.reader.Texts() }
+func (s *Store) Texts() []string {
+	return slices.DeleteFunc(s.reader.Texts(), func(text string) bool { return strings.HasPrefix(text, "EXPLAIN ") })
+}
 
-// WriterTexts gives the statements that the writer keeps prepared.
-func (s *Store) WriterTexts() []string { return s.writer.Texts() }
+// MatchWriteTexts returns the statements of match writes that look rows up.
+func MatchWriteTexts() []string {
+	return slices.Concat(updateMatches.Texts(), judgeAnswers.Texts(), rejudgeAnswers.Texts(), updateStandings.Texts(), freeSeats.Texts(),
+		pinSeats.Texts(), endSeats.Texts(), closeRounds.Texts(), selectHidden.Texts())
+}
 
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }
@@ -108,7 +115,7 @@ func ResultQuery(agentID string, matches int) (string, []any) { return resultQue
 // MoversQuery, OpenRounds and LastSeasonsQuery are the texts of three queries.
 const (
 	MoversQuery      = moversQuery
-	OpenRounds       = openRounds
+	OpenRounds       = openRoundsQuery
 	LastSeasonsQuery = lastSeasons
 )
 

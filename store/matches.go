@@ -13,53 +13,125 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// matchRows reads matches. A log that was dropped (logDropped) has no last
-// event.
-const matchRows = `SELECT m.id, m.league, m.status, m.settings, m.seed, m.round, m.round_open, m.created_at, m.starts_at,
-	m.started_at, m.finished_at, m.void_reason, CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END, m.node, m.epoch, m.interruptions FROM matches m`
+// matchRow is a row of matches.
+type matchRow struct {
+	arena.Match
 
-func scanMatch(r db.Row) (m arena.Match, err error) {
-	var seed int64
-	err = r.Scan(&m.ID, &m.League, &m.Status, db.IntoJSON(&m.Settings), &seed, &m.Round, &m.RoundOpen, db.IntoTime(&m.CreatedAt),
-		db.IntoTime(&m.StartsAt), db.IntoTime(&m.StartedAt), db.IntoTime(&m.FinishedAt), &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
-		&m.Interruptions)
-	m.Seed = uint64(seed) //nolint:gosec // the same 64 bits
-	m.Lease.MatchID = m.ID
-	return m, err
+	settings string        // Match.Settings, encoded before the write is queued
+	ttl      time.Duration // of the lease that a new match gets
 }
 
-// seatRows reads seats. Until a match starts a seat shows its agent as it is
-// now, from then on as it was pinned.
-const seatRows = `SELECT s.match_id, s.no, s.agent_id, s.state, s.out_round, s.points, s.place, s.outcome, s.rate_limits,
-	s.rating_before, s.rating_delta,
-	CASE s.pinned WHEN 1 THEN s.name ELSE a.name END, CASE s.pinned WHEN 1 THEN s.owner_id ELSE a.owner_id END,
-	CASE s.pinned WHEN 1 THEN s.protocol ELSE a.protocol END, CASE s.pinned WHEN 1 THEN s.endpoint ELSE a.endpoint END,
-	CASE s.pinned WHEN 1 THEN s.public_key ELSE a.public_key END, CASE s.pinned WHEN 1 THEN s.version ELSE a.version END
-	FROM seats s JOIN agents a ON a.id = s.agent_id`
+// matchTable reads no last event of a log that was dropped (logDropped).
+var matchTable = db.NewTable("matches", "m",
+	db.Text("id", func(m *matchRow) *string { return &m.ID }),
+	db.Text("league", func(m *matchRow) *string { return &m.League }),
+	db.Text("status", func(m *matchRow) *arena.MatchStatus { return &m.Status }),
+	db.JSON("settings", func(m *matchRow) *arena.Settings { return &m.Settings }).With(func(m *matchRow) any { return m.settings }),
+	db.Bits("seed", func(m *matchRow) *uint64 { return &m.Seed }),
+	db.Int("round", func(m *matchRow) *int { return &m.Round }),
+	db.Bool("round_open", func(m *matchRow) *bool { return &m.RoundOpen }),
+	db.Time("created_at", func(m *matchRow) *time.Time { return &m.CreatedAt }),
+	db.Time("starts_at", func(m *matchRow) *time.Time { return &m.StartsAt }),
+	db.Time("started_at", func(m *matchRow) *time.Time { return &m.StartedAt }),
+	db.Time("finished_at", func(m *matchRow) *time.Time { return &m.FinishedAt }),
+	db.Text("void_reason", func(m *matchRow) *string { return &m.VoidReason }),
+	db.Int("seq", func(m *matchRow) *int64 { return &m.Seq }).As(`CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END`),
+	db.Text("node", func(m *matchRow) *string { return &m.Lease.Node }),
+	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
+	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
+	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
+	db.Written("delay", db.TypeInt, func(m *matchRow) any { return m.Settings.Visibility.Delay().Milliseconds() }),
+)
 
-// seatRow is a seat with the match that it belongs to.
+var insertMatches = db.NewInsert(matchTable, "")
+
+// newInsertClaimed returns the statement that stores matches under a lease.
+func newInsertClaimed(d db.Dialect) *db.Statement[matchRow] {
+	return db.NewInsertWith(matchTable, map[string]string{"lease_until": d.Clock + " + ?", "started_at": d.Clock}, "")
+}
+
+// seatRow is a row of seats.
 type seatRow struct {
-	matchID string
 	arena.Seat
+
+	matchID string
+	pinned  bool // the seat shows its agent as it was when the match started
+	playing bool // it is active, and the match is running
 }
 
-func scanSeat(r db.Row) (row seatRow, err error) {
-	s := &row.Seat
-	var delta sql.NullInt64
-	err = r.Scan(&row.matchID, &s.No, &s.AgentID, &s.State, &s.OutRound, &s.Points, &s.Place, &s.Outcome, &s.RateLimits,
-		&s.Before, &delta, &s.Name, &s.OwnerID, &s.Protocol, &s.Endpoint, &s.PublicKey, &s.Version)
-	if delta.Valid {
-		s.Delta = new(arena.Melo(delta.Int64))
+// seatTable joins agents: see seatAgents.
+var seatTable = db.NewTable("seats", "s",
+	db.Text("match_id", func(s *seatRow) *string { return &s.matchID }),
+	db.Int("no", func(s *seatRow) *int { return &s.No }),
+	db.Text("agent_id", func(s *seatRow) *string { return &s.AgentID }),
+	db.Text("state", func(s *seatRow) *arena.SeatState { return &s.State }),
+	db.Int("out_round", func(s *seatRow) *int { return &s.OutRound }),
+	db.Int("points", func(s *seatRow) *arena.Points { return &s.Points }),
+	db.Int("place", func(s *seatRow) *int { return &s.Place }),
+	db.Text("outcome", func(s *seatRow) *arena.Outcome { return &s.Outcome }),
+	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
+	db.Int("rating_before", func(s *seatRow) *arena.Melo { return &s.Before }),
+	db.NullInt("rating_delta", func(s *seatRow) **arena.Melo { return &s.Delta }),
+	db.Bool("pinned", func(s *seatRow) *bool { return &s.pinned }),
+	db.Bool("playing", func(s *seatRow) *bool { return &s.playing }),
+	pinned("name", func(s *seatRow) *string { return &s.Name }),
+	pinned("owner_id", func(s *seatRow) *string { return &s.OwnerID }),
+	pinned("protocol", func(s *seatRow) *string { return &s.Protocol }),
+	pinned("endpoint", func(s *seatRow) *string { return &s.Endpoint }),
+	pinned("public_key", func(s *seatRow) *string { return &s.PublicKey }),
+	pinned("version", func(s *seatRow) *string { return &s.Version }),
+)
+
+// pinned is a column that shows the agent as it is now until its match starts,
+// and as it was then from that time on.
+func pinned(name string, field func(*seatRow) *string) db.Column[seatRow] {
+	return db.Text(name, field).As(`CASE s.pinned WHEN 1 THEN s.` + name + ` ELSE a.` + name + ` END`)
+}
+
+// seatAgents joins the agents to seatTable.
+const seatAgents = ` JOIN agents a ON a.id = s.agent_id`
+
+var (
+	insertSeats = db.NewInsert(seatTable, "")
+	// updateStandings stores how seats stand when a round closes.
+	updateStandings = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits"})
+	// endSeats stores how seats stand when their match is over.
+	endSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing"})
+	// pinSeats stores how seats stand when their match starts, with their agents
+	// as they are now.
+	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{
+			"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing",
+			"pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
+		})
+	// freeSeats marks seats as not playing. The plus keeps SQLite from reading
+	// all playing seats.
+	freeSeats = db.NewUpdate(seatTable, []string{"match_id", "no"}, []string{"playing"}, "+seats.playing = 1")
+)
+
+// updateSeats runs an update of seats of a match. It fails when one of them is
+// not the match's.
+func updateSeats(ctx context.Context, tx *db.Tx, update *db.Statement[seatRow], rows ...seatRow) error {
+	n, err := update.Exec(ctx, tx, rows...)
+	if err == nil && n != int64(len(rows)) {
+		err = fmt.Errorf("%d of %d seats are not those of their matches", int64(len(rows))-n, len(rows))
 	}
-	return row, err
+	return err
 }
 
 // loadMatches reads matches with their seats, all seats in one statement per
-// maxIDs matches.
-func loadMatches(ctx context.Context, q db.Querier, query string, args ...any) ([]arena.Match, error) {
-	matches, err := db.All(ctx, q, scanMatch, matchRows+query, args...)
+// MaxIDs matches.
+func loadMatches(ctx context.Context, q db.Querier, rest string, args ...any) ([]arena.Match, error) {
+	rows, err := matchTable.All(ctx, q, rest, args...)
 	if err != nil {
 		return nil, err
+	}
+	matches := make([]arena.Match, len(rows))
+	for i, r := range rows {
+		matches[i] = r.Match
+		matches[i].Lease.MatchID = r.ID
 	}
 	for part := range slices.Chunk(matches, db.MaxIDs) {
 		index := make(map[string]*arena.Match, len(part))
@@ -70,7 +142,7 @@ func loadMatches(ctx context.Context, q db.Querier, query string, args ...any) (
 		}
 		var c db.Clauses
 		db.In(&c, "s.match_id", ids)
-		seats, err := db.All(ctx, q, scanSeat, seatRows+c.Where()+` ORDER BY s.match_id, s.no`, c.Args...)
+		seats, err := seatTable.All(ctx, q, seatAgents+c.Where()+` ORDER BY s.match_id, s.no`, c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -103,12 +175,16 @@ func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event
 // create stores a match, under a lease unless node is "" or the match has to
 // wait.
 func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
-	settings, err := db.JSONText(m.Settings)
-	if err != nil {
-		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
-	}
 	if m.StartsAt.IsZero() {
 		m.StartsAt = m.CreatedAt
+	}
+	row := matchRow{Match: arena.Match{
+		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed,
+		CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
+	}}
+	var err error
+	if row.settings, err = db.JSONText(m.Settings); err != nil {
+		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
 	var stored []arena.Event
 	var lease arena.Lease
@@ -125,29 +201,25 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		if err != nil {
 			return err
 		}
-		status, p, until, startedAt := arena.MatchScheduled, notStarted, "0", "0"
+		row := row
+		insert := insertMatches
 		if free {
 			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
-			status, p, until, startedAt = arena.MatchRunning, seated, s.d.Clock+" + $11", s.d.Clock
+			row.Status, row.Lease, row.ttl = arena.MatchRunning, lease, ttl
+			insert = s.insertClaimed
 		}
-		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), db.Millis(m.CreatedAt), db.Millis(m.StartsAt), lease.Node, lease.Epoch, m.Settings.Visibility.Delay().Milliseconds()} //nolint:gosec // the same 64 bits
-		if free {
-			args = append(args, ttl.Milliseconds())
-		}
-		_, err = db.Exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
-			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at, delay)
-			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`, $10)`, args...)
+		_, err = insert.Exec(ctx, tx, row)
 		if s.d.Is(err, db.FaultReference) { // its one foreign key
 			return notFound("league", m.League)
 		}
 		if err != nil {
 			return err
 		}
-		rows := make([][]any, len(m.Seats))
+		seats := make([]seatRow, len(m.Seats))
 		for i, seat := range m.Seats {
-			rows[i] = seatArgs(m.ID, arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}, p)
+			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}}
 		}
-		if err := db.Bulk(ctx, tx, insertSeats, "", rows); err != nil {
+		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
 			return err
 		}
 		stored, err = insertEvents(ctx, tx, m.ID, 1, e)
@@ -200,79 +272,6 @@ func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat
 		}
 	}
 	return free, nil
-}
-
-const insertSeats = `INSERT INTO seats (match_id, no, agent_id, state, out_round, points, place, outcome, rate_limits,
-	rating_before, rating_delta, name, owner_id, protocol, endpoint, public_key, version, pinned, playing)`
-
-// phase is where a match stands when its seats are written.
-type phase int
-
-const (
-	notStarted phase = iota // seats show their agents, none is playing
-	seated                  // claimed: the same, but they are playing
-	inPlay                  // pinned, and active seats are playing
-	ended                   // none is playing any more
-)
-
-func seatArgs(matchID string, s arena.Seat, p phase) []any {
-	var delta sql.NullInt64
-	if s.Delta != nil {
-		delta = sql.NullInt64{Int64: int64(*s.Delta), Valid: true}
-	}
-	return []any{
-		matchID, s.No, s.AgentID, string(s.State), s.OutRound, int64(s.Points), s.Place, string(s.Outcome), s.RateLimits,
-		int64(s.Before), delta, s.Name, s.OwnerID, s.Protocol, s.Endpoint, s.PublicKey, s.Version,
-		db.Flag(p >= inPlay), db.Flag((p == seated || p == inPlay) && s.State == arena.SeatActive),
-	}
-}
-
-// heldSeats gives the agents of a match by seat, and whether the seats are
-// pinned.
-func heldSeats(ctx context.Context, tx *db.Tx, matchID string) (agents map[int]string, pinned bool, err error) {
-	type seat struct {
-		no      int
-		agentID string
-		pinned  bool
-	}
-	held, err := db.All(ctx, tx, func(r db.Row) (s seat, err error) { return s, r.Scan(&s.no, &s.agentID, &s.pinned) },
-		`SELECT no, agent_id, pinned FROM seats WHERE match_id = $1`, matchID)
-	agents = make(map[int]string, len(held))
-	for _, h := range held {
-		agents[h.no] = h.agentID
-		pinned = pinned || h.pinned
-	}
-	return agents, pinned, err
-}
-
-// writeSeats stores how the pinned seats of a match stand. A seat that the
-// match does not have is refused.
-func writeSeats(ctx context.Context, tx *db.Tx, matchID string, seats []arena.Seat, p phase) error {
-	agents, _, err := heldSeats(ctx, tx, matchID)
-	if err != nil {
-		return err
-	}
-	return putSeats(ctx, tx, matchID, agents, seats, p, "")
-}
-
-// pinSeats stores what the seats of a match, whose agents are given, are from
-// now on: name, endpoint, key and version.
-func pinSeats(ctx context.Context, tx *db.Tx, matchID string, agents map[int]string, seats []arena.Seat) error {
-	return putSeats(ctx, tx, matchID, agents, seats, inPlay, `, name = excluded.name, owner_id = excluded.owner_id, protocol = excluded.protocol,
-		endpoint = excluded.endpoint, public_key = excluded.public_key, version = excluded.version, pinned = 1`)
-}
-
-func putSeats(ctx context.Context, tx *db.Tx, matchID string, agents map[int]string, seats []arena.Seat, p phase, pin string) error {
-	rows := make([][]any, len(seats))
-	for i, seat := range seats {
-		if agents[seat.No] != seat.AgentID {
-			return fmt.Errorf("seat %d of match %s is not agent %q's", seat.No, matchID, seat.AgentID)
-		}
-		rows[i] = seatArgs(matchID, seat, p)
-	}
-	return db.Bulk(ctx, tx, insertSeats, ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
-		points = excluded.points, place = excluded.place, outcome = excluded.outcome, rate_limits = excluded.rate_limits,
-		rating_before = excluded.rating_before, rating_delta = excluded.rating_delta, playing = excluded.playing`+pin, rows)
 }
 
 // Match gives one match with its seats, both as they were at one moment.

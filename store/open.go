@@ -38,7 +38,9 @@ type Store struct {
 	d      db.Dialect
 	reader *db.Handle // several connections that cannot write
 	writer *db.Handle // the writer pool's
-	commit *writer.Pool[*step]
+	commit *writer.Pool[*matchWrite]
+
+	insertClaimed *db.Statement[matchRow]
 
 	packer   *zstd.Encoder // of logs
 	unpacker *zstd.Decoder
@@ -72,7 +74,8 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	s.db, s.d, s.reader, s.writer = opened, opened.Dialect, opened.Reader, opened.Writer
-	s.commit, err = writer.New(writer.Options[*step]{Handle: s.writer, Dialect: s.d, RunCombined: s.run})
+	s.insertClaimed = newInsertClaimed(s.d)
+	s.commit, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites})
 	return s, err
 }
 
@@ -166,13 +169,13 @@ func (s *Store) CommitStats() CommitStats {
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
 func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.commit.Do(ctx, writer.Write[*step]{Key: key, Run: run})
+	return s.commit.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run})
 }
 
 // writeAlone is write for operations that hold a lock of the whole cluster or
 // take long.
 func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.commit.Do(ctx, writer.Write[*step]{Key: key, Run: run, Alone: true})
+	return s.commit.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: true})
 }
 
 // view runs read inside one transaction whose statements see one state.

@@ -49,7 +49,7 @@ func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
 		if err != nil {
 			return err
 		}
-		if o.Open, err = db.All(ctx, q, scanOpenRound, openRounds, openLooked); err != nil {
+		if o.Open, err = db.All(ctx, q, scanOpenRound, openRoundsQuery, openLooked); err != nil {
 			return err
 		}
 		o.Slow, err = db.All(ctx, q, func(r db.Row) (a arena.Agent, err error) {
@@ -61,7 +61,7 @@ func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
 	return o, s.wrap(err, "read operations")
 }
 
-const openRounds = `SELECT m.id, m.league, m.node, m.settings, m.interruptions, r.no, r.opened_at FROM matches m
+const openRoundsQuery = `SELECT m.id, m.league, m.node, m.settings, m.interruptions, r.no, r.opened_at FROM matches m
 	CROSS JOIN rounds r WHERE r.match_id = m.id AND r.no = m.round AND m.status = 'running' AND m.round_open = 1 ORDER BY r.opened_at, m.id LIMIT $1`
 
 func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {

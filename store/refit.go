@@ -160,7 +160,7 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 	if err != nil {
 		return false, err
 	}
-	answers, err := db.All(ctx, tx, scanAnswer(t.MatchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, t.MatchID)
+	answers, err := answersOf(ctx, tx, t.MatchID)
 	if err != nil {
 		return false, err
 	}

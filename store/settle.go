@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -40,7 +39,7 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 				return err
 			}
 		}
-		if err := writeSeats(ctx, tx, l.MatchID, rated(r.Seats, changes), ended); err != nil {
+		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, r.Seats, changes)...); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
@@ -70,18 +69,20 @@ func (s *Store) endedAs(ctx context.Context, tx *db.Tx, l arena.Lease, end arena
 	return arena.MatchStatus(status) == end, err
 }
 
-// rated gives the seats with what the changes did to them.
-func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
-	seats = slices.Clone(seats)
-	for i := range seats {
-		seats[i].Before, seats[i].Delta = 0, nil
+// ratedRows returns the rows of the seats of a match that is over, with their
+// rating changes.
+func ratedRows(matchID string, seats []arena.Seat, changes []arena.RatingChange) []seatRow {
+	rows := make([]seatRow, len(seats))
+	for i, seat := range seats {
+		seat.Before, seat.Delta = 0, nil
 		for _, c := range changes {
-			if c.AgentID == seats[i].AgentID {
-				seats[i].Before, seats[i].Delta = c.Before, &c.Delta
+			if c.AgentID == seat.AgentID {
+				seat.Before, seat.Delta = c.Before, &c.Delta
 			}
 		}
+		rows[i] = seatRow{matchID: matchID, Seat: seat}
 	}
-	return seats
+	return rows
 }
 
 // VoidMatch ends a running match that does not count, with the last event of
@@ -98,7 +99,7 @@ func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, sea
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		if err := writeSeats(ctx, tx, l.MatchID, rated(seats, nil), ended); err != nil {
+		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, seats, nil)...); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at); err != nil {

@@ -18,7 +18,7 @@ func (s *Store) Shown(ctx context.Context, m arena.Match) (arena.Match, error) {
 	if err != nil {
 		return m, s.wrap(err, "read what is shown of match %s", m.ID)
 	}
-	events, err := db.All(ctx, s.reader, scanEvent, eventRows+` AND seq <= $2 AND type IN ($3, $4, $5) ORDER BY seq`, m.ID, last,
+	events, err := eventTable.All(ctx, s.reader, ` WHERE e.match_id = $1 AND e.seq <= $2 AND e.type IN ($3, $4, $5) ORDER BY e.seq`, m.ID, last,
 		string(arena.EventAgentLeft), string(arena.EventRoundStarted), string(arena.EventRoundClosed))
 	if err != nil {
 		return m, s.wrap(err, "read what is shown of match %s", m.ID)

@@ -4,51 +4,60 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const verdictRows = `SELECT v.match_id, v.round, v.judge, v.version, v.seats, v.ballots, v.at FROM verdicts v`
+// verdictRow is a row of verdicts.
+type verdictRow struct {
+	arena.Verdict
 
-func scanVerdict(r db.Row) (v arena.Verdict, err error) {
-	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, db.IntoJSON(&v.Seats), db.IntoJSON(&v.Ballots), db.IntoTime(&v.At))
+	no int64 // 1: as the round closed; more: later ones
 }
 
-const insertVerdicts = `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)`
-
-// verdictArgs is the row of a round's verdict number no, from 1 on.
-func verdictArgs(matchID string, no int64, v arena.Verdict) ([]any, error) {
-	seats, err := db.JSONText(v.Seats)
-	if err != nil {
-		return nil, err
-	}
-	ballots := ""
-	if len(v.Ballots) > 0 {
-		if ballots, err = db.JSONText(v.Ballots); err != nil {
-			return nil, err
+var verdictTable = db.NewTable("verdicts", "v",
+	db.Text("match_id", func(v *verdictRow) *string { return &v.MatchID }),
+	db.Int("round", func(v *verdictRow) *int { return &v.Round }),
+	db.Int("no", func(v *verdictRow) *int64 { return &v.no }),
+	db.Text("judge", func(v *verdictRow) *string { return &v.Judge }),
+	db.Text("version", func(v *verdictRow) *string { return &v.Version }),
+	db.JSON("seats", func(v *verdictRow) *[]arena.SeatVerdict { return &v.Seats }),
+	db.JSON("ballots", func(v *verdictRow) *[]arena.Ballot { return &v.Ballots }).With(func(v *verdictRow) any {
+		if len(v.Ballots) == 0 {
+			return ""
 		}
-	}
-	return []any{matchID, v.Round, no, v.Judge, v.Version, seats, db.Storable(ballots), db.Millis(v.At)}, nil
-}
+		return db.Encode(v.Ballots)
+	}),
+	db.Time("at", func(v *verdictRow) *time.Time { return &v.At }),
+)
 
-// insertVerdict stores a verdict behind those that the round has.
+var insertVerdicts = db.NewInsert(verdictTable, "")
+
+// insertVerdict stores a verdict after those that the round has.
 func insertVerdict(ctx context.Context, tx *db.Tx, matchID string, v arena.Verdict) error {
 	last, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
 	if err != nil {
 		return err
 	}
-	row, err := verdictArgs(matchID, last+1, v)
-	if err != nil {
-		return err
+	v.MatchID = matchID
+	_, err = insertVerdicts.Exec(ctx, tx, verdictRow{Verdict: v, no: last + 1})
+	return err
+}
+
+func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (verdicts []arena.Verdict, err error) {
+	rows, err := verdictTable.All(ctx, q, rest, args...)
+	for _, v := range rows {
+		verdicts = append(verdicts, v.Verdict)
 	}
-	return db.Bulk(ctx, tx, insertVerdicts, "", [][]any{row})
+	return verdicts, err
 }
 
 // Verdicts gives the verdicts of a match's rounds, by round, oldest first:
 // the last one of a round is the one that counts.
 func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
-	verdicts, err := db.All(ctx, s.reader, scanVerdict, verdictRows+` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
+	verdicts, err := readVerdicts(ctx, s.reader, ` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
 
@@ -58,10 +67,22 @@ func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	verdicts, err := db.All(ctx, s.reader, scanVerdict, verdictRows+` JOIN matches m ON m.id = v.match_id
+	verdicts, err := readVerdicts(ctx, s.reader, ` JOIN matches m ON m.id = v.match_id
 		WHERE m.league = $1 AND v.no = 1 AND v.ballots <> '' ORDER BY m.id DESC, v.round LIMIT $2`, league, limit)
 	return verdicts, s.wrap(err, "read verdicts of league %s", league)
 }
+
+var voteTable = db.NewTable("votes", "v",
+	db.Text("match_id", func(v *arena.Vote) *string { return &v.MatchID }),
+	db.Int("round", func(v *arena.Vote) *int { return &v.Round }),
+	db.Digest("voter", func(v *arena.Vote) *[32]byte { return &v.Voter }),
+	db.Digest("address", func(v *arena.Vote) *[32]byte { return &v.Address }),
+	db.Text("choice", func(v *arena.Vote) *string { return &v.Choice }),
+	db.Text("other", func(v *arena.Vote) *string { return &v.Other }),
+	db.Time("at", func(v *arena.Vote) *time.Time { return &v.At }),
+)
+
+var saveVotes = db.NewUpsert(voteTable, []string{"match_id", "round", "voter"})
 
 // SaveVote counts a spectator's vote in an open round; the last one of a
 // voter counts. conflict: the round is not open. rate_limited: perAddress
@@ -84,10 +105,7 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if int(others) >= perAddress {
 			return arena.Errorf(arena.CodeRateLimited, "%d browsers have voted from your address, the limit is %d", others, perAddress)
 		}
-		_, err = db.Exec(ctx, tx, `INSERT INTO votes (match_id, round, voter, address, choice, other, at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (match_id, round, voter) DO UPDATE SET address = excluded.address,
-			choice = excluded.choice, other = excluded.other, at = excluded.at`,
-			v.MatchID, v.Round, v.Voter[:], v.Address[:], v.Choice, v.Other, db.Millis(v.At))
+		_, err = saveVotes.Exec(ctx, tx, v)
 		return err
 	})
 	return s.wrap(err, "save a vote on match %s", v.MatchID)
@@ -95,14 +113,7 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 
 // Votes gives the votes on a round.
 func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
-	votes, err := db.All(ctx, s.reader, func(r db.Row) (arena.Vote, error) {
-		v := arena.Vote{MatchID: matchID, Round: round}
-		var voter, address []byte
-		err := r.Scan(&voter, &address, &v.Choice, &v.Other, db.IntoTime(&v.At))
-		copy(v.Voter[:], voter)
-		copy(v.Address[:], address)
-		return v, err
-	}, `SELECT voter, address, choice, other, at FROM votes WHERE match_id = $1 AND round = $2 ORDER BY at, voter`, matchID, round)
+	votes, err := voteTable.All(ctx, s.reader, ` WHERE v.match_id = $1 AND v.round = $2 ORDER BY v.at, v.voter`, matchID, round)
 	return votes, s.wrap(err, "read votes on match %s", matchID)
 }
 

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,8 +71,8 @@ func NewUpdate[R any](t *Table[R], key, set []string, conditions ...string) *Sta
 		value := func(i int) string { return "$" + strconv.Itoa(i+1) }
 		from := ""
 		if rows > 1 {
-			value = func(i int) string { return "v." + s.columns[i].Name }
-			from = " FROM " + namedValues(s.columns, rows) + " v"
+			value = listColumn
+			from = " FROM " + list(s.columns, rows)
 		}
 		var where, assignments []string
 		for i, c := range s.columns {
@@ -88,13 +89,14 @@ func NewUpdate[R any](t *Table[R], key, set []string, conditions ...string) *Sta
 }
 
 // NewQuery returns the query of the table's columns for many given rows at
-// once. rest joins the table to the given rows, which are named v and have the
-// columns of key.
+// once. rest joins the table to the given rows, whose key columns it names as
+// v.column.
 func NewQuery[R any](t *Table[R], key []string, rest string) *Statement[R] {
 	s := &Statement[R]{columns: t.written(key...), returning: t.read}
-	s.build = func(rows int) string {
-		return "SELECT " + t.exprs + " FROM " + namedValues(s.columns, rows) + " v " + rest
+	for i, c := range s.columns {
+		rest = regexp.MustCompile(`\bv\.`+c.Name+`\b`).ReplaceAllString(rest, listColumn(i))
 	}
+	s.build = func(rows int) string { return "SELECT " + t.exprs + " FROM " + list(s.columns, rows) + " " + rest }
 	return s
 }
 
@@ -117,6 +119,15 @@ func (s *Statement[R]) text(arity int) string {
 	text := s.build(arities[arity])
 	s.texts[arity].Store(&text)
 	return text
+}
+
+// Texts returns the texts of all lengths.
+func (s *Statement[R]) Texts() []string {
+	texts := make([]string, len(arities))
+	for i := range arities {
+		texts[i] = s.text(i)
+	}
+	return texts
 }
 
 // Exec runs the statement for rows and returns the number of rows it changed.
@@ -162,21 +173,22 @@ func namesOf[R any](columns []Column[R]) []string {
 	return names
 }
 
-// namedValues returns a subquery of so many rows with the columns' names. It
-// casts the first row: PostgreSQL would take values that belong to no column
-// for text.
-func namedValues[R any](columns []Column[R], rows int) string {
-	first, names, marks := make([]string, len(columns)), make([]string, len(columns)), make([]string, len(columns))
+// list returns the list v of so many given rows. It casts the first row:
+// PostgreSQL would take values that belong to no column for text.
+func list[R any](columns []Column[R], rows int) string {
+	first, marks := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		if c.Type == TypeBytes {
 			panic("column " + c.Name + " has no type for a list")
 		}
 		first[i], marks[i] = "CAST(? AS "+string(c.Type)+")", "?"
-		names[i] = "column" + strconv.Itoa(i+1) + " AS " + c.Name // as both engines name the columns of VALUES
 	}
-	list := "(" + strings.Join(first, ", ") + ")" + strings.Repeat(", ("+strings.Join(marks, ", ")+")", rows-1)
-	return "(SELECT " + strings.Join(names, ", ") + " FROM (VALUES " + numbered(list, 1) + ") x)"
+	text := "(" + strings.Join(first, ", ") + ")" + strings.Repeat(", ("+strings.Join(marks, ", ")+")", rows-1)
+	return "(VALUES " + numbered(text, 1) + ") v"
 }
+
+// listColumn returns the name that both engines give a column of the list v.
+func listColumn(i int) string { return "v.column" + strconv.Itoa(i+1) }
 
 // numbered repeats the text of a row with each ? numbered: $1, $2 …
 func numbered(row string, rows int) string {

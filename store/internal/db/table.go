@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,6 +133,40 @@ func Digest[R any](name string, field func(*R) *[32]byte) Column[R] {
 	}
 }
 
+// NullText is a column of a text field whose empty text is stored as NULL.
+func NullText[R any](name string, field func(*R) *string) Column[R] {
+	return Column[R]{
+		Name: name, Type: TypeText,
+		Value: func(r *R) any { text := *field(r); return sql.NullString{String: text, Valid: text != ""} },
+		Into:  func(r *R) any { return nullTextInto{field(r)} },
+	}
+}
+
+// NullInt is a column of a pointer to a number. Nil is stored as NULL.
+func NullInt[R any, F ~int | ~int64](name string, field func(*R) **F) Column[R] {
+	return Column[R]{
+		Name: name, Type: TypeInt,
+		Value: func(r *R) any {
+			n := *field(r)
+			if n == nil {
+				return nil
+			}
+			return int64(*n)
+		},
+		Into: func(r *R) any { return field(r) },
+	}
+}
+
+// RawJSON is a text column of a field that is encoded already. Nil is stored as
+// the empty text.
+func RawJSON[R any](name string, field func(*R) *json.RawMessage) Column[R] {
+	return Column[R]{
+		Name: name, Type: TypeText,
+		Value: func(r *R) any { return string(*field(r)) },
+		Into:  func(r *R) any { return rawInto{field(r)} },
+	}
+}
+
 // JSON is a text column that holds a field as JSON.
 func JSON[R, F any](name string, field func(*R) *F) Column[R] {
 	return Column[R]{
@@ -149,6 +184,12 @@ func Written[R any](name string, typ Type, value func(*R) any) Column[R] {
 // Computed is an expression that is read and never written.
 func Computed[R any](expr string, into func(*R) any) Column[R] {
 	return Column[R]{Expr: expr, Into: into}
+}
+
+// With returns the column, written as another value.
+func (c Column[R]) With(value func(*R) any) Column[R] {
+	c.Value = value
+	return c
 }
 
 // As returns the column, read by an expression.

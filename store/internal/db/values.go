@@ -102,6 +102,31 @@ func (i digestInto) Scan(src any) error {
 	return nil
 }
 
+// nullTextInto scans a text, and NULL as the empty one.
+type nullTextInto struct{ text *string }
+
+func (i nullTextInto) Scan(src any) error {
+	var text sql.NullString
+	err := text.Scan(src)
+	*i.text = text.String
+	return err
+}
+
+// rawInto scans a text that holds JSON as it is; nil for the empty text.
+type rawInto struct{ raw *json.RawMessage }
+
+func (i rawInto) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("scan json: got %T", src)
+	}
+	*i.raw = nil
+	if text != "" {
+		*i.raw = json.RawMessage(text)
+	}
+	return nil
+}
+
 // Encode returns v as a value that is encoded as JSON when it is stored.
 func Encode(v any) driver.Valuer { return encoded{v} }
 
