@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,27 +13,71 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// agentRows reads agents with all that belongs to them, in one statement:
-// owner's name, leagues entered, seats held in running matches.
-const agentRows = `SELECT a.id, a.owner_id, o.name, a.name, a.protocol, a.endpoint, a.public_key, a.version, a.description,
-	a.pauses, a.created_at, a.passed_at, a.retired_at, a.health_ok, a.checked_at, a.latency_ns, a.health_reason,
-	a.health_detail, a.capabilities, a.declared_latency_ns, a.max_concurrent, a.failures, a.successes, a.key_proved_at,
-	(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
-		WHERE e.agent_id = a.id AND e.withdrawn_at = 0),
-	(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
-	FROM agents a JOIN owners o ON o.id = a.owner_id`
+// agentTable joins the owners: see agentOwner. Reads include all that belongs to
+// an agent: the owner's name, the leagues entered, the seats in running matches.
+var agentTable = db.NewTable("agents", "a",
+	db.Text("id", func(a *arena.Agent) *string { return &a.ID }),
+	db.Text("owner_id", func(a *arena.Agent) *string { return &a.OwnerID }),
+	db.Computed("o.name", func(a *arena.Agent) any { return &a.OwnerName }),
+	db.Text("name", func(a *arena.Agent) *string { return &a.Name }),
+	db.Written("name_key", db.TypeText, func(a *arena.Agent) any { return foldCase(a.Name) }),
+	db.Text("protocol", func(a *arena.Agent) *string { return &a.Protocol }),
+	db.Text("endpoint", func(a *arena.Agent) *string { return &a.Endpoint }),
+	db.Text("public_key", func(a *arena.Agent) *string { return &a.PublicKey }),
+	db.Text("version", func(a *arena.Agent) *string { return &a.Version }),
+	db.Text("description", func(a *arena.Agent) *string { return &a.Description }),
+	db.Column[arena.Agent]{
+		Name: "pauses", Type: db.TypeText,
+		Value: func(a *arena.Agent) any { return pausesValue(a.Pauses) },
+		Into:  func(a *arena.Agent) any { return pausesInto{&a.Pauses} },
+	},
+	db.Written("paused_until", db.TypeInt, func(a *arena.Agent) any { return pausedUntil(a.Pauses) }),
+	db.Time("created_at", func(a *arena.Agent) *time.Time { return &a.CreatedAt }),
+	db.Time("passed_at", func(a *arena.Agent) *time.Time { return &a.PassedAt }),
+	db.Time("retired_at", func(a *arena.Agent) *time.Time { return &a.RetiredAt }),
+	db.Bool("health_ok", func(a *arena.Agent) *bool { return &a.Health.OK }),
+	db.Time("checked_at", func(a *arena.Agent) *time.Time { return &a.Health.CheckedAt }),
+	db.Int("latency_ns", func(a *arena.Agent) *time.Duration { return &a.Health.Latency }),
+	db.Untrusted("health_reason", func(a *arena.Agent) *string { return &a.Health.Reason }),
+	db.Untrusted("health_detail", func(a *arena.Agent) *string { return &a.Health.Detail }),
+	db.JSON("capabilities", func(a *arena.Agent) *[]string { return &a.Health.Capabilities }),
+	db.Int("declared_latency_ns", func(a *arena.Agent) *time.Duration { return &a.Health.DeclaredLatency }),
+	db.Int("max_concurrent", func(a *arena.Agent) *int { return &a.Health.MaxConcurrent }).
+		With(func(a *arena.Agent) any { return int64(max(1, a.Health.MaxConcurrent)) }),
+	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
+	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
+	db.Time("key_proved_at", func(a *arena.Agent) *time.Time { return &a.KeyProvedAt }),
+	db.Computed(`(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
+		WHERE e.agent_id = a.id AND e.withdrawn_at = 0)`, func(a *arena.Agent) any { return slugsInto{&a.Leagues} }),
+	db.Computed(`(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)`, func(a *arena.Agent) any { return &a.Running }),
+)
 
-func scanAgent(r db.Row) (a arena.Agent, err error) {
-	var leagues sql.NullString
-	h := &a.Health
-	err = r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.PublicKey, &a.Version,
-		&a.Description, pausesInto{&a.Pauses}, db.IntoTime(&a.CreatedAt), db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
-		&h.OK, db.IntoTime(&h.CheckedAt), &h.Latency, &h.Reason, &h.Detail, db.IntoJSON(&h.Capabilities),
-		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, db.IntoTime(&a.KeyProvedAt), &leagues, &a.Running)
-	if leagues.Valid { // slugs hold no comma
-		a.Leagues = strings.Split(leagues.String, ",")
+// agentOwner joins the owners to agentTable.
+const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
+
+var (
+	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
+	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
+		"name", "name_key", "endpoint", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
+		"max_concurrent", "failures", "successes", "key_proved_at",
+	})
+	updateProbed = db.NewUpdate(agentTable, []string{"id"}, []string{
+		"pauses", "paused_until", "passed_at", "health_ok", "checked_at", "latency_ns", "health_reason", "health_detail",
+		"capabilities", "declared_latency_ns", "max_concurrent", "failures", "successes",
+	})
+)
+
+// slugsInto scans slugs, which hold no comma, that are separated by commas.
+type slugsInto struct{ slugs *[]string }
+
+func (i slugsInto) Scan(src any) error {
+	if text, ok := src.(string); ok {
+		*i.slugs = strings.Split(text, ",")
+	} else if src != nil {
+		return fmt.Errorf("scan slugs: got %T", src)
 	}
-	return a, err
+	return nil
 }
 
 // pauseDoc is a pause as it is stored.
@@ -42,18 +87,24 @@ type pauseDoc struct {
 	Until  int64             `json:"until"` // unix ms, 0: until it is lifted
 }
 
-// pausesText gives the stored form of pauses and when the last one ends.
-func pausesText(pauses []arena.Pause) (text string, until int64, err error) {
+// pausesValue returns the stored form of pauses.
+func pausesValue(pauses []arena.Pause) any {
 	docs := make([]pauseDoc, len(pauses))
 	for i, p := range pauses {
 		docs[i] = pauseDoc{Reason: p.Reason, Since: db.Millis(p.Since), Until: db.Millis(p.Until)}
-		if p.Until.IsZero() {
-			until = db.NoEnd
-		}
-		until = max(until, docs[i].Until)
 	}
-	text, err = db.JSONText(docs)
-	return text, until, err
+	return db.Encode(docs)
+}
+
+// pausedUntil returns the stored form of the end of the last pause.
+func pausedUntil(pauses []arena.Pause) (until int64) {
+	for _, p := range pauses {
+		if p.Until.IsZero() {
+			return db.NoEnd
+		}
+		until = max(until, db.Millis(p.Until))
+	}
+	return until
 }
 
 // pausesInto scans the stored form of pauses.
@@ -84,15 +135,7 @@ func foldCase(name string) string { return strings.ToLower(strings.ToUpper(name)
 // retired. not_found: the owner or a league does not exist.
 func (s *Store) CreateAgent(ctx context.Context, a arena.Agent) error {
 	err := s.write(ctx, a.ID, func(ctx context.Context, tx *db.Tx) error {
-		columns, err := agentColumns(a)
-		if err != nil {
-			return err
-		}
-		n, err := db.Exec(ctx, tx, `INSERT INTO agents (name, name_key, endpoint, public_key, version, description, pauses,
-			paused_until, passed_at, retired_at, health_ok, checked_at, latency_ns, health_reason, health_detail, capabilities,
-			declared_latency_ns, max_concurrent, failures, successes, key_proved_at, id, owner_id, protocol, created_at)`+db.Values(1, 25)+
-			`ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING`,
-			append(columns, a.ID, a.OwnerID, a.Protocol, db.Millis(a.CreatedAt))...)
+		n, err := insertAgents.Exec(ctx, tx, a)
 		if err != nil {
 			return err
 		}
@@ -113,25 +156,6 @@ func agentNameTaken(name string) error {
 	return arena.Errorf(arena.CodeNameTaken, "the owner has an agent named %q already", name)
 }
 
-// agentColumns gives what an update of an agent may change, in the order of
-// its statement.
-func agentColumns(a arena.Agent) ([]any, error) {
-	pauses, until, err := pausesText(a.Pauses)
-	if err != nil {
-		return nil, err
-	}
-	capabilities, err := db.JSONText(a.Health.Capabilities)
-	if err != nil {
-		return nil, err
-	}
-	h := a.Health
-	return []any{
-		a.Name, foldCase(a.Name), a.Endpoint, a.PublicKey, a.Version, a.Description, pauses, until, db.Millis(a.PassedAt),
-		db.Millis(a.RetiredAt), db.Flag(h.OK), db.Millis(h.CheckedAt), int64(h.Latency), db.Storable(h.Reason), db.Storable(h.Detail), capabilities,
-		int64(h.DeclaredLatency), max(1, h.MaxConcurrent), h.Failures, h.Successes, db.Millis(a.KeyProvedAt),
-	}, nil
-}
-
 // Agent gives one agent.
 func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
 	a, err := oneAgent(ctx, s.reader, id, "")
@@ -139,7 +163,7 @@ func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
 }
 
 func oneAgent(ctx context.Context, q db.Querier, id, lock string) (arena.Agent, error) {
-	a, err := db.One(ctx, q, scanAgent, agentRows+` WHERE a.id = $1`+lock, id)
+	a, err := agentTable.One(ctx, q, agentOwner+` WHERE a.id = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("agent", id)
 	}
@@ -152,7 +176,7 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
 		db.In(&c, "a.id", part)
-		agents, err := db.All(ctx, s.reader, scanAgent, agentRows+c.Where(), c.Args...)
+		agents, err := agentTable.All(ctx, s.reader, agentOwner+c.Where(), c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read %d agents", len(ids))
 		}
@@ -204,8 +228,7 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 	if after != "" {
 		c.And("a.id < ?", after)
 	}
-	items, err = db.All(ctx, s.reader, scanAgent,
-		agentRows+c.Where()+` ORDER BY a.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	items, err = agentTable.All(ctx, s.reader, agentOwner+c.Where()+` ORDER BY a.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list agents")
 	}
@@ -215,7 +238,7 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 
 // DueForProbe gives every agent that is not retired, by id.
 func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
-	agents, err := db.All(ctx, s.reader, scanAgent, agentRows+` WHERE a.retired_at = 0 ORDER BY a.id`)
+	agents, err := agentTable.All(ctx, s.reader, agentOwner+` WHERE a.retired_at = 0 ORDER BY a.id`)
 	return agents, s.wrap(err, "read agents to probe")
 }
 
@@ -244,14 +267,8 @@ func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fun
 	if err := apply(&changed); err != nil {
 		return before, after, err
 	}
-	columns, err := agentColumns(changed)
-	if err != nil {
-		return before, after, err
-	}
-	_, err = db.Exec(ctx, tx, `UPDATE agents SET name = $1, name_key = $2, endpoint = $3, public_key = $4, version = $5,
-		description = $6, pauses = $7, paused_until = $8, passed_at = $9, retired_at = $10, health_ok = $11, checked_at = $12,
-		latency_ns = $13, health_reason = $14, health_detail = $15, capabilities = $16, declared_latency_ns = $17,
-		max_concurrent = $18, failures = $19, successes = $20, key_proved_at = $21 WHERE id = $22`, append(columns, id)...)
+	changed.ID = id
+	_, err = updateAgents.Exec(ctx, tx, changed)
 	if s.d.Is(err, db.FaultUnique) { // an update can break two unique constraints
 		if err = agentNameTaken(changed.Name); changed.Name == before.Name {
 			err = arena.Errorf(arena.CodeConflict, "another agent has this public key")

@@ -15,6 +15,21 @@ import (
 // keptVersions is of how many versions of an agent the full check is kept.
 const keptVersions = 20
 
+// conformanceTable reads no reports: see Conformance.
+var conformanceTable = db.NewTable("conformance", "c",
+	db.Text("agent_id", func(c *arena.Conformance) *string { return &c.AgentID }),
+	db.Text("version", func(c *arena.Conformance) *string { return &c.Version }),
+	db.Time("checked_at", func(c *arena.Conformance) *time.Time { return &c.CheckedAt }),
+	db.Bool("passed", func(c *arena.Conformance) *bool { return &c.Passed }),
+	db.Int("must_pass", func(c *arena.Conformance) *int { return &c.MustPass }),
+	db.Int("must_total", func(c *arena.Conformance) *int { return &c.MustTotal }),
+	db.Int("should_pass", func(c *arena.Conformance) *int { return &c.ShouldPass }),
+	db.Int("should_total", func(c *arena.Conformance) *int { return &c.ShouldTotal }),
+	db.Written("report", db.TypeText, func(c *arena.Conformance) any { return string(c.Report) }),
+)
+
+var saveConformance = db.NewUpsert(conformanceTable, []string{"agent_id", "version"})
+
 // SaveConformance stores a full check in the place of an earlier one of the
 // same version, and forgets those of long ago. not_found: there is no such
 // agent.
@@ -23,11 +38,7 @@ func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error 
 		if _, err := oneAgent(ctx, tx, c.AgentID, s.d.Lock("a")); err != nil {
 			return err
 		}
-		if _, err := db.Exec(ctx, tx, `INSERT INTO conformance (agent_id, version, checked_at, passed, must_pass, must_total, should_pass,
-			should_total, report) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (agent_id, version) DO UPDATE SET
-			checked_at = excluded.checked_at, passed = excluded.passed, must_pass = excluded.must_pass, must_total = excluded.must_total,
-			should_pass = excluded.should_pass, should_total = excluded.should_total, report = excluded.report`,
-			c.AgentID, c.Version, db.Millis(c.CheckedAt), db.Flag(c.Passed), c.MustPass, c.MustTotal, c.ShouldPass, c.ShouldTotal, string(c.Report)); err != nil {
+		if _, err := saveConformance.Exec(ctx, tx, c); err != nil {
 			return err
 		}
 		_, err := db.Exec(ctx, tx, `DELETE FROM conformance WHERE agent_id = $1 AND version NOT IN
@@ -37,27 +48,22 @@ func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error 
 	return s.wrap(err, "save conformance of agent %s", c.AgentID)
 }
 
-const conformanceRows = `SELECT agent_id, version, checked_at, passed, must_pass, must_total, should_pass, should_total`
-
 // latestConformance holds for an agent's newest row.
 const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent_id = c.agent_id AND
 	(n.checked_at > c.checked_at OR n.checked_at = c.checked_at AND n.version > c.version))`
 
-func scanConformance(r db.Row, more ...any) (c arena.Conformance, err error) {
-	return c, r.Scan(append([]any{
-		&c.AgentID, &c.Version, db.IntoTime(&c.CheckedAt), &c.Passed, &c.MustPass, &c.MustTotal, &c.ShouldPass, &c.ShouldTotal,
-	}, more...)...)
-}
-
 // Conformance gives an agent's last full check with its report. not_found:
 // there was none.
 func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
-	c, err := db.One(ctx, s.reader, func(r db.Row) (arena.Conformance, error) {
-		var report string
-		c, err := scanConformance(r, &report)
+	var c arena.Conformance
+	err := s.view(ctx, func(q db.Querier) (err error) {
+		if c, err = conformanceTable.One(ctx, q, ` WHERE c.agent_id = $1 AND `+latestConformance, agentID); err != nil {
+			return err
+		}
+		report, err := db.One(ctx, q, db.ScanText, `SELECT report FROM conformance WHERE agent_id = $1 AND version = $2`, agentID, c.Version)
 		c.Report = json.RawMessage(report)
-		return c, err
-	}, conformanceRows+`, report FROM conformance c WHERE agent_id = $1 AND `+latestConformance, agentID)
+		return err
+	})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("full check of agent", agentID)
 	}
@@ -70,10 +76,9 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 	found := make(map[string]arena.Conformance, len(ids))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
-		db.In(&c, "agent_id", part)
+		db.In(&c, "c.agent_id", part)
 		c.And(latestConformance)
-		rows, err := db.All(ctx, s.reader, func(r db.Row) (arena.Conformance, error) { return scanConformance(r) },
-			conformanceRows+` FROM conformance c`+c.Where(), c.Args...)
+		rows, err := conformanceTable.All(ctx, s.reader, c.Where(), c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read conformance of %d agents", len(ids))
 		}
@@ -88,7 +93,7 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 // last full check, which was before a time. It is well, takes seats, and holds
 // none. ok is false when there is none.
 func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
-	a, err = db.One(ctx, s.reader, scanAgent, agentRows+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
+	a, err = agentTable.One(ctx, s.reader, agentOwner+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
 		WHERE a.retired_at = 0 AND a.passed_at > 0 AND a.health_ok = 1 AND a.paused_until <= $1 AND c.version <> a.version
 		AND c.checked_at <= $2 AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
 		ORDER BY c.checked_at, a.id LIMIT 1`, db.Millis(now), db.Millis(before))

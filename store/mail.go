@@ -11,16 +11,34 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
+// mailRow is a row of mail.
+type mailRow struct {
+	arena.Mail
+
+	expires time.Time
+}
+
+var mailTable = db.NewTable("mail", "x",
+	db.Text("box", func(m *mailRow) *string { return &m.Box }),
+	db.Int("n", func(m *mailRow) *int64 { return &m.N }),
+	db.Text("id", func(m *mailRow) *string { return &m.ID }),
+	db.Bytes("body", func(m *mailRow) *[]byte { return &m.Body }),
+	db.Time("created_at", func(m *mailRow) *time.Time { return &m.CreatedAt }),
+	db.Time("expires_at", func(m *mailRow) *time.Time { return &m.expires }),
+)
+
+var insertMail = db.NewInsert(mailTable, "")
+
 // PutMail stores a message for a box until its expiry and gives the number
 // that it got there. The same message again is the message that is there;
 // conflict: another one has its id.
 func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (stored arena.Mail, err error) {
 	err = s.writeAlone(ctx, "mail", func(ctx context.Context, tx *db.Tx) error {
 		stored = m
-		there, err := db.One(ctx, tx, scanMail, mailRows+` WHERE box = $1 AND id = $2`, m.Box, m.ID)
+		there, err := mailTable.One(ctx, tx, ` WHERE x.box = $1 AND x.id = $2`, m.Box, m.ID)
 		switch {
 		case err == nil && bytes.Equal(there.Body, m.Body):
-			stored = there
+			stored = there.Mail
 			return nil
 		case err == nil:
 			return arena.Errorf(arena.CodeConflict, "another message has the id %q", m.ID)
@@ -33,24 +51,21 @@ func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (s
 			ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`); err != nil {
 			return err
 		}
-		_, err = db.Exec(ctx, tx, `INSERT INTO mail (box, n, id, body, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			m.Box, stored.N, m.ID, m.Body, db.Millis(m.CreatedAt), db.Millis(expires))
+		_, err = insertMail.Exec(ctx, tx, mailRow{Mail: stored, expires: expires})
 		return err
 	})
 	return stored, s.wrap(err, "put mail for %s", m.Box)
 }
 
-const mailRows = `SELECT box, n, id, body, created_at FROM mail`
-
-func scanMail(r db.Row) (m arena.Mail, err error) {
-	return m, r.Scan(&m.Box, &m.N, &m.ID, &m.Body, db.IntoTime(&m.CreatedAt))
-}
-
 // Mail gives at most limit messages of a box that came after number after and
 // have not expired at now, in order.
 func (s *Store) Mail(ctx context.Context, box string, after int64, limit int, now time.Time) ([]arena.Mail, error) {
-	mail, err := db.All(ctx, s.reader, scanMail, mailRows+` WHERE box = $1 AND n > $2 AND expires_at > $3 ORDER BY n LIMIT $4`,
+	rows, err := mailTable.All(ctx, s.reader, ` WHERE x.box = $1 AND x.n > $2 AND x.expires_at > $3 ORDER BY x.n LIMIT $4`,
 		box, after, db.Millis(now), limit)
+	var mail []arena.Mail
+	for _, r := range rows {
+		mail = append(mail, r.Mail)
+	}
 	return mail, s.wrap(err, "read mail for %s", box)
 }
 
@@ -112,8 +127,7 @@ func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n
 // AgentByKey gives the agent of a protocol, not retired, whose owner proved to
 // hold the key. not_found: there is none.
 func (s *Store) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
-	a, err := db.One(ctx, s.reader, scanAgent,
-		agentRows+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
+	a, err := agentTable.One(ctx, s.reader, agentOwner+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "no agent has proved to hold this key")
 	}

@@ -10,15 +10,21 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const peerRows = `SELECT p.agent_id, p.key_name, p.capabilities, p.hello_at, p.way, p.epoch, p.seen_at FROM peers p`
+var peerTable = db.NewTable("peers", "p",
+	db.Text("agent_id", func(p *arena.Peer) *string { return &p.AgentID }),
+	db.Text("key_name", func(p *arena.Peer) *string { return &p.KeyName }),
+	db.JSON("capabilities", func(p *arena.Peer) *[]string { return &p.Capabilities }),
+	db.Time("hello_at", func(p *arena.Peer) *time.Time { return &p.HelloAt }),
+	db.Text("way", func(p *arena.Peer) *string { return &p.Way }),
+	db.Int("epoch", func(p *arena.Peer) *int64 { return &p.Epoch }),
+	db.Time("seen_at", func(p *arena.Peer) *time.Time { return &p.SeenAt }),
+)
 
-func scanPeer(r db.Row) (p arena.Peer, err error) {
-	return p, r.Scan(&p.AgentID, &p.KeyName, db.IntoJSON(&p.Capabilities), db.IntoTime(&p.HelloAt), &p.Way, &p.Epoch, db.IntoTime(&p.SeenAt))
-}
+var insertPeers = db.NewInsert(peerTable, "ON CONFLICT (agent_id) DO NOTHING")
 
 // Peer gives what is known of an agent as a peer. not_found: nothing.
 func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
-	p, err := db.One(ctx, s.reader, scanPeer, peerRows+` WHERE p.agent_id = $1`, agentID)
+	p, err := peerTable.One(ctx, s.reader, ` WHERE p.agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("peer", agentID)
 	}
@@ -28,7 +34,7 @@ func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 // AgentByKeyName gives the agent, not retired, whose owner proved to hold the
 // key of that name. not_found: there is none.
 func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
-	a, err := db.One(ctx, s.reader, scanAgent, agentRows+
+	a, err := agentTable.One(ctx, s.reader, agentOwner+
 		` JOIN peers p ON p.agent_id = a.id WHERE p.key_name = $1 AND a.key_proved_at > 0 AND a.retired_at = 0`, name)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "no agent has a key of this name")
@@ -87,7 +93,6 @@ func (s *Store) changePeer(ctx context.Context, agentID, set string, args ...any
 }
 
 func addPeer(ctx context.Context, tx *db.Tx, agentID string) error {
-	_, err := db.Exec(ctx, tx, `INSERT INTO peers (agent_id, key_name, capabilities, hello_at, way, epoch, seen_at)
-		VALUES ($1, '', '[]', 0, '', 0, 0) ON CONFLICT (agent_id) DO NOTHING`, agentID)
+	_, err := insertPeers.Exec(ctx, tx, arena.Peer{AgentID: agentID, Capabilities: []string{}})
 	return err
 }

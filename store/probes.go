@@ -36,7 +36,8 @@ func (s *Store) recordProbes(ctx context.Context, tx *db.Tx, at time.Time, probe
 		return nil, err
 	}
 	done := make([]arena.Probed, len(probes))
-	var agents, days [][]any
+	var agents []arena.Agent
+	var days []uptimeRow
 	for i, p := range probes {
 		was, known := before[p.AgentID]
 		if !known {
@@ -49,22 +50,43 @@ func (s *Store) recordProbes(ctx context.Context, tx *db.Tx, at time.Time, probe
 			continue
 		}
 		done[i].Before, done[i].After = was, changed
-		columns, err := agentColumns(changed)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, slices.Concat([]any{p.AgentID}, columns[6:9], columns[10:20]))
-		days = append(days, []any{p.AgentID, day(at), db.Flag(p.OK), db.Flag(!p.OK)})
+		changed.ID = p.AgentID
+		agents = append(agents, changed)
+		days = append(days, newUptimeRow(p, at))
 	}
-	if _, err := db.Update(ctx, tx, `UPDATE agents SET pauses = v.column2, paused_until = v.column3, passed_at = v.column4, health_ok = v.column5,
-		checked_at = v.column6, latency_ns = v.column7, health_reason = v.column8, health_detail = v.column9, capabilities = v.column10,
-		declared_latency_ns = v.column11, max_concurrent = v.column12, failures = v.column13, successes = v.column14`, `agents.id = v.column1`,
-		"TEXT,TEXT,BIGINT,BIGINT,BIGINT,BIGINT,BIGINT,TEXT,TEXT,TEXT,BIGINT,BIGINT,BIGINT,BIGINT", agents); err != nil {
+	if _, err := updateProbed.Exec(ctx, tx, agents...); err != nil {
 		return nil, err
 	}
-	return done, db.Bulk(ctx, tx, `INSERT INTO uptime (agent_id, day, ok, failed)`,
-		`ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`, days)
+	_, err = countUptime.Exec(ctx, tx, days...)
+	return done, err
 }
+
+// uptimeRow is a row of uptime.
+type uptimeRow struct {
+	arena.UptimeDay
+
+	agentID string
+}
+
+func newUptimeRow(p arena.Probe, at time.Time) uptimeRow {
+	row := uptimeRow{agentID: p.AgentID, UptimeDay: arena.UptimeDay{Day: day(at)}}
+	if p.OK {
+		row.OK = 1
+	} else {
+		row.Failed = 1
+	}
+	return row
+}
+
+var uptimeTable = db.NewTable("uptime", "u",
+	db.Text("agent_id", func(u *uptimeRow) *string { return &u.agentID }),
+	db.Text("day", func(u *uptimeRow) *string { return &u.Day }),
+	db.Int("ok", func(u *uptimeRow) *int { return &u.OK }),
+	db.Int("failed", func(u *uptimeRow) *int { return &u.Failed }),
+)
+
+var countUptime = db.NewInsert(uptimeTable,
+	`ON CONFLICT (agent_id, day) DO UPDATE SET ok = uptime.ok + excluded.ok, failed = uptime.failed + excluded.failed`)
 
 // probed locks the agents and gives them by id.
 func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (map[string]arena.Agent, error) {
@@ -74,7 +96,7 @@ func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (ma
 	}
 	var c db.Clauses
 	db.In(&c, "a.id", ids)
-	agents, err := db.All(ctx, tx, scanAgent, agentRows+c.Where()+` ORDER BY a.id`+s.d.Lock("a"), c.Args...)
+	agents, err := agentTable.All(ctx, tx, agentOwner+c.Where()+` ORDER BY a.id`+s.d.Lock("a"), c.Args...)
 	found := make(map[string]arena.Agent, len(agents))
 	for _, a := range agents {
 		found[a.ID] = a
@@ -87,8 +109,10 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 // Uptime gives an agent's health checks by UTC day, oldest first, from the
 // day of since on. Days without checks are left out.
 func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
-	days, err := db.All(ctx, s.reader, func(r db.Row) (d arena.UptimeDay, err error) {
-		return d, r.Scan(&d.Day, &d.OK, &d.Failed)
-	}, `SELECT day, ok, failed FROM uptime WHERE agent_id = $1 AND day >= $2 ORDER BY day`, id, day(since))
+	rows, err := uptimeTable.All(ctx, s.reader, ` WHERE u.agent_id = $1 AND u.day >= $2 ORDER BY u.day`, id, day(since))
+	var days []arena.UptimeDay
+	for _, r := range rows {
+		days = append(days, r.UptimeDay)
+	}
 	return days, s.wrap(err, "read uptime of agent %s", id)
 }
