@@ -56,7 +56,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 			break
 		}
 	}
-	rows, err := db.All(ctx, s.reader, scanRating, ratingRows+` ORDER BY league, agent_id`)
+	rows, err := ratingTable.All(ctx, s.reader, ` ORDER BY r.league, r.agent_id`)
 	if err != nil {
 		return nil, s.wrap(err, "check ratings")
 	}

@@ -24,13 +24,35 @@ type ratingRow struct {
 	recent    []arena.Melo // the last ratings, oldest first
 }
 
-const ratingRows = `SELECT league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent,
-	last_rated_at FROM ratings`
+var ratingTable = db.NewTable("ratings", "r",
+	db.Text("league", func(r *ratingRow) *string { return &r.League }),
+	db.Text("agent_id", func(r *ratingRow) *string { return &r.AgentID }),
+	db.Int("melo", func(r *ratingRow) *arena.Melo { return &r.Melo }),
+	db.Int("matches", func(r *ratingRow) *int { return &r.Matches }),
+	db.Int("peak", func(r *ratingRow) *arena.Melo { return &r.Peak }),
+	db.Int("new_version", func(r *ratingRow) *int { return &r.NewVersion }),
+	db.Int("wins", func(r *ratingRow) *int { return &r.Wins }),
+	db.Int("draws", func(r *ratingRow) *int { return &r.Draws }),
+	db.Int("losses", func(r *ratingRow) *int { return &r.Losses }),
+	db.Int("opponents", func(r *ratingRow) *int { return &r.opponents }),
+	db.Column[ratingRow]{
+		Name: "recent", Type: db.TypeText,
+		Value: func(r *ratingRow) any { return recentValue(r.recent) },
+		Into:  func(r *ratingRow) any { return recentInto{&r.recent} },
+	},
+	db.Time("last_rated_at", func(r *ratingRow) *time.Time { return &r.LastRatedAt }),
+)
 
-func scanRating(r db.Row) (row ratingRow, err error) {
-	err = r.Scan(&row.League, &row.AgentID, &row.Melo, &row.Matches, &row.Peak, &row.NewVersion, &row.Wins, &row.Draws,
-		&row.Losses, &row.opponents, recentInto{&row.recent}, db.IntoTime(&row.LastRatedAt))
-	return row, err
+var upsertRatings = db.NewUpsert(ratingTable, []string{"league", "agent_id"})
+
+// recentValue returns the stored form of the last ratings: arena.Melo itself
+// encodes as Elo.
+func recentValue(ratings []arena.Melo) any {
+	numbers := make([]int64, len(ratings))
+	for i, v := range ratings {
+		numbers[i] = int64(v)
+	}
+	return db.Encode(numbers)
 }
 
 // recentInto scans the last ratings, a list of whole numbers: a table of
@@ -84,7 +106,7 @@ func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]ar
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		var c db.Clauses
 		db.In(&c, "agent_id", part)
-		rows, err := db.All(ctx, s.reader, scanRating, ratingRows+c.Where()+` ORDER BY league`, c.Args...)
+		rows, err := ratingTable.All(ctx, s.reader, c.Where()+` ORDER BY league`, c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read ratings of %d agents", len(ids))
 		}
@@ -118,6 +140,43 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 	return points, s.wrap(err, "read rating history of agent %s", id)
 }
 
+var settlementTable = db.NewTable("settlements", "s",
+	db.Int("seq", func(t *arena.Settlement) *int64 { return &t.Seq }),
+	db.Text("match_id", func(t *arena.Settlement) *string { return &t.MatchID }),
+	db.Text("league", func(t *arena.Settlement) *string { return &t.League }),
+	db.Time("at", func(t *arena.Settlement) *time.Time { return &t.At }),
+	db.Int("drift", func(t *arena.Settlement) *arena.Melo { return &t.Drift }),
+)
+
+var insertSettlements = db.NewInsert(settlementTable, "")
+
+// ratingChangeRow is a row of rating_changes.
+type ratingChangeRow struct {
+	arena.RatingChange
+
+	settlement int64
+	no         int // in the order in which they were computed
+	league     string
+}
+
+var ratingChangeTable = db.NewTable("rating_changes", "c",
+	db.Int("settlement", func(c *ratingChangeRow) *int64 { return &c.settlement }),
+	db.Int("no", func(c *ratingChangeRow) *int { return &c.no }),
+	db.Text("agent_id", func(c *ratingChangeRow) *string { return &c.AgentID }),
+	db.Text("league", func(c *ratingChangeRow) *string { return &c.league }),
+	db.Int("melo_before", func(c *ratingChangeRow) *arena.Melo { return &c.Before }),
+	db.Int("melo_after", func(c *ratingChangeRow) *arena.Melo { return &c.After }),
+	db.Int("delta", func(c *ratingChangeRow) *arena.Melo { return &c.Delta }),
+	db.Int("k", func(c *ratingChangeRow) *int { return &c.K }),
+	db.Int("score", func(c *ratingChangeRow) *arena.Points { return &c.Score }),
+	db.Int("matches", func(c *ratingChangeRow) *int { return &c.Matches }),
+)
+
+var (
+	insertRatingChanges = db.NewInsert(ratingChangeTable, "")
+	updateRatingChanges = db.NewUpdate(ratingChangeTable, []string{"settlement", "no"}, []string{"melo_before", "melo_after", "delta", "k", "score"})
+)
+
 // Settlements gives settlements with their changes in order, at most limit,
 // from the one after afterSeq on; of one league, or of all when league is "".
 // Replayed in this order they give every current rating (rulebook, section 7).
@@ -126,33 +185,26 @@ func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, 
 		return nil, err
 	}
 	var c db.Clauses
-	c.And("seq > ?", afterSeq)
+	c.And("s.seq > ?", afterSeq)
 	if league != "" {
-		c.And("league = ?", league)
+		c.And("s.league = ?", league)
 	}
-	chosen := ` FROM settlements` + c.Where() + ` ORDER BY seq LIMIT ` + c.Arg(limit)
+	chosen := c.Where() + ` ORDER BY s.seq LIMIT ` + c.Arg(limit)
 	var settlements []arena.Settlement
 	err := s.view(ctx, func(q db.Querier) (err error) {
-		settlements, err = db.All(ctx, q, func(r db.Row) (t arena.Settlement, err error) {
-			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, db.IntoTime(&t.At), &t.Drift)
-		}, `SELECT seq, match_id, league, at, drift`+chosen, c.Args...)
-		if err != nil {
+		if settlements, err = settlementTable.All(ctx, q, chosen, c.Args...); err != nil {
 			return err
 		}
 		index := make(map[int64]*arena.Settlement, len(settlements))
 		for i := range settlements {
 			index[settlements[i].Seq] = &settlements[i]
 		}
-		_, err = db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
-			var seq int64
-			var ch arena.RatingChange
-			err = r.Scan(&seq, &ch.AgentID, &ch.Before, &ch.After, &ch.Delta, &ch.K, &ch.Score, &ch.Matches)
-			if t, ok := index[seq]; ok {
-				t.Changes = append(t.Changes, ch)
+		changes, err := ratingChangeTable.All(ctx, q, ` WHERE c.settlement IN (SELECT s.seq FROM settlements s`+chosen+`) ORDER BY c.settlement, c.no`, c.Args...)
+		for _, ch := range changes {
+			if t, ok := index[ch.settlement]; ok {
+				t.Changes = append(t.Changes, ch.RatingChange)
 			}
-			return none, err
-		}, `SELECT settlement, agent_id, melo_before, melo_after, delta, k, score, matches FROM rating_changes
-			WHERE settlement IN (SELECT seq`+chosen+`) ORDER BY settlement, no`, c.Args...)
+		}
 		return err
 	})
 	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
@@ -196,7 +248,7 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 		return nil, err
 	}
 	var drift arena.Melo
-	updated, changeArgs := make([][]any, len(changes)), make([][]any, len(changes))
+	updated, stored := make([]ratingRow, len(changes)), make([]ratingChangeRow, len(changes))
 	for i, c := range changes {
 		r, ok := rows[c.AgentID]
 		if !ok || r.Melo != c.Before {
@@ -205,12 +257,9 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 		drift += c.After - c.Before
 		r.settled(c, m.at)
 		r.opponents += met[c.AgentID]
-		if updated[i], err = ratingArgs(m.league, r); err != nil {
-			return nil, err
-		}
-		changeArgs[i] = []any{
-			seq, i, c.AgentID, m.league, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), r.Matches,
-		}
+		updated[i] = *r
+		stored[i] = ratingChangeRow{RatingChange: c, settlement: seq, no: i, league: m.league}
+		stored[i].Matches = r.Matches
 	}
 
 	total, err := db.One(ctx, tx, db.ScanInt, `UPDATE leagues SET drift = drift + $1 WHERE slug = $2 RETURNING drift`, int64(drift), m.league)
@@ -220,35 +269,15 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 	if _, err := db.Exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
 		return nil, err
 	}
-	if _, err := db.Exec(ctx, tx, `INSERT INTO settlements (seq, match_id, league, at, drift) VALUES ($1, $2, $3, $4, $5)`,
-		seq, m.matchID, m.league, db.Millis(m.at), total); err != nil {
+	settlement := arena.Settlement{Seq: seq, MatchID: m.matchID, League: m.league, At: m.at, Drift: arena.Melo(total)}
+	if _, err := insertSettlements.Exec(ctx, tx, settlement); err != nil {
 		return nil, err
 	}
-	if err := db.Bulk(ctx, tx, `INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k,
-		score, matches)`, "", changeArgs); err != nil {
+	if _, err := insertRatingChanges.Exec(ctx, tx, stored...); err != nil {
 		return nil, err
 	}
-	return changes, upsertRatings(ctx, tx, updated)
-}
-
-func ratingArgs(league string, r *ratingRow) ([]any, error) {
-	recent := make([]int64, len(r.recent)) // arena.Melo encodes as Elo
-	for i, v := range r.recent {
-		recent[i] = int64(v)
-	}
-	text, err := db.JSONText(recent)
-	return []any{
-		league, r.AgentID, int64(r.Melo), r.Matches, int64(r.Peak), r.NewVersion, r.Wins, r.Draws,
-		r.Losses, r.opponents, text, db.Millis(r.LastRatedAt),
-	}, err
-}
-
-func upsertRatings(ctx context.Context, tx *db.Tx, rows [][]any) error {
-	return db.Bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
-		opponents, recent, last_rated_at)`, `ON CONFLICT (league, agent_id) DO UPDATE SET melo = excluded.melo,
-		matches = excluded.matches, peak = excluded.peak, new_version = excluded.new_version, wins = excluded.wins,
-		draws = excluded.draws, losses = excluded.losses, opponents = excluded.opponents, recent = excluded.recent,
-		last_rated_at = excluded.last_rated_at`, rows)
+	_, err = upsertRatings.Exec(ctx, tx, updated...)
+	return changes, err
 }
 
 // ratingsOf gives the ratings of a match's agents, new ones for those who
@@ -264,7 +293,7 @@ func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (m
 		var c db.Clauses
 		c.And("league = ?", m.league)
 		db.In(&c, "agent_id", part)
-		rows, err := db.All(ctx, tx, scanRating, ratingRows+c.Where(), c.Args...)
+		rows, err := ratingTable.All(ctx, tx, c.Where(), c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -279,27 +308,31 @@ func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (m
 // met in a rated match of the league before. Agents of one owner are not
 // rated against each other and so do not meet (rulebook, section 7).
 func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
-	var pairs [][]any
+	var pairs []pairRow
 	for i, a := range changes {
 		for _, b := range changes[i+1:] {
 			if o := owners[a.AgentID]; o != "" && o == owners[b.AgentID] {
 				continue
 			}
-			pairs = append(pairs, []any{league, min(a.AgentID, b.AgentID), max(a.AgentID, b.AgentID)})
+			pairs = append(pairs, pairRow{league, min(a.AgentID, b.AgentID), max(a.AgentID, b.AgentID)})
 		}
 	}
+	fresh, err := insertPairs.Query(ctx, tx, pairs...)
 	met := make(map[string]int, len(changes))
-	for part := range db.Chunks(pairs) {
-		_, err := db.All(ctx, tx, func(r db.Row) (none struct{}, err error) {
-			var a, b string
-			err = r.Scan(&a, &b)
-			met[a]++
-			met[b]++
-			return none, err
-		}, `INSERT INTO met (league, a, b)`+db.Values(len(part), 3)+`ON CONFLICT DO NOTHING RETURNING a, b`, slices.Concat(part...)...)
-		if err != nil {
-			return nil, err
-		}
+	for _, p := range fresh {
+		met[p.a]++
+		met[p.b]++
 	}
-	return met, nil
+	return met, err
 }
+
+// pairRow is a row of met: two agents that met in a rated match of a league.
+type pairRow struct{ league, a, b string }
+
+var pairTable = db.NewTable("met", "p",
+	db.Text("league", func(p *pairRow) *string { return &p.league }),
+	db.Text("a", func(p *pairRow) *string { return &p.a }),
+	db.Text("b", func(p *pairRow) *string { return &p.b }),
+)
+
+var insertPairs = db.NewInsert(pairTable, "ON CONFLICT DO NOTHING").Returning("a", "b")

@@ -136,7 +136,7 @@ type rebuild struct {
 // kept starts all ratings anew. What does not come from results stays:
 // opponents are who met whom, and new versions were declared.
 func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
-	b.stored, err = db.All(ctx, tx, scanRating, ratingRows+` WHERE league = $1`, b.league)
+	b.stored, err = ratingTable.All(ctx, tx, ` WHERE r.league = $1`, b.league)
 	for _, r := range b.stored {
 		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents}
 	}
@@ -144,15 +144,11 @@ func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 }
 
 func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved bool, err error) {
-	t, err := db.One(ctx, tx, func(r db.Row) (t arena.Settlement, err error) {
-		return t, r.Scan(&t.MatchID, db.IntoTime(&t.At))
-	}, `SELECT match_id, at FROM settlements WHERE seq = $1`, seq)
+	t, err := settlementTable.One(ctx, tx, ` WHERE s.seq = $1`, seq)
 	if err != nil {
 		return false, err
 	}
-	before, err := db.All(ctx, tx, func(r db.Row) (c arena.RatingChange, err error) {
-		return c, r.Scan(&c.AgentID, &c.Before, &c.After, &c.K, &c.Score, &c.Matches)
-	}, `SELECT agent_id, melo_before, melo_after, k, score, matches FROM rating_changes WHERE settlement = $1 ORDER BY no`, seq)
+	before, err := ratingChangeTable.All(ctx, tx, ` WHERE c.settlement = $1 ORDER BY c.no`, seq)
 	if err != nil {
 		return false, err
 	}
@@ -195,8 +191,7 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 			continue
 		}
 		moved = true
-		if _, err := db.Exec(ctx, tx, `UPDATE rating_changes SET melo_before = $1, melo_after = $2, delta = $3, k = $4, score = $5
-			WHERE settlement = $6 AND no = $7`, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), seq, i); err != nil {
+		if _, err := updateRatingChanges.Exec(ctx, tx, ratingChangeRow{RatingChange: c, settlement: seq, no: i}); err != nil {
 			return false, err
 		}
 		if _, err := db.Exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
@@ -210,16 +205,13 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 
 // store writes the ratings and the drift that came out.
 func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
-	args := make([][]any, len(b.stored))
+	rows := make([]ratingRow, len(b.stored))
 	for i, was := range b.stored {
 		r := b.rows[was.AgentID]
 		r.NewVersion = was.NewVersion
-		var err error
-		if args[i], err = ratingArgs(b.league, r); err != nil {
-			return err
-		}
+		rows[i] = *r
 	}
-	if err := upsertRatings(ctx, tx, args); err != nil {
+	if _, err := upsertRatings.Exec(ctx, tx, rows...); err != nil {
 		return err
 	}
 	_, err := db.Exec(ctx, tx, `UPDATE leagues SET drift = $1 WHERE slug = $2`, int64(b.drift), b.league)
