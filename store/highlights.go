@@ -42,7 +42,7 @@ const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.recent, t.change, 
 // LastSeasons gives the newest finished season of each league that has one, by
 // the league's slug, without entrants.
 func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
-	seasons, err := db.All(ctx, s.reader, scanSeason, lastSeasons)
+	seasons, err := seasonTable.All(ctx, s.reader, lastSeasons)
 	if err != nil {
 		return nil, s.wrap(err, "read last seasons")
 	}
@@ -53,6 +53,7 @@ func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error
 	return last, nil
 }
 
-const lastSeasons = `SELECT s.id, s.league, s.no, s.status, s.format, s.options, s.seed, s.version, s.started_at, s.ends_at,
-	s.finished_at, s.final FROM leagues l CROSS JOIN seasons s WHERE s.league = l.slug AND s.no = (SELECT o.no FROM seasons o
+// lastSeasons begins with the leagues: SQLite keeps to the order of a CROSS
+// JOIN.
+const lastSeasons = ` CROSS JOIN leagues l WHERE s.league = l.slug AND s.no = (SELECT o.no FROM seasons o
 	WHERE o.league = l.slug AND o.status = 'finished' ORDER BY o.no DESC LIMIT 1)`

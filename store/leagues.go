@@ -10,16 +10,27 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const leagueRows = `SELECT l.slug, l.title, l.status, l.settings, l.entry, l.schedule, l.drift, l.created_at, l.next_run_at, l.note,
-	(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0) FROM leagues l`
+var leagueTable = db.NewTable("leagues", "l",
+	db.Text("slug", func(l *arena.League) *string { return &l.Slug }),
+	db.Text("title", func(l *arena.League) *string { return &l.Title }),
+	db.Text("status", func(l *arena.League) *arena.LeagueStatus { return &l.Status }),
+	db.JSON("settings", func(l *arena.League) *arena.Settings { return &l.Settings }),
+	db.JSON("entry", func(l *arena.League) *arena.EntryRules { return &l.Entry }),
+	db.Text("schedule", func(l *arena.League) *string { return &l.Schedule }),
+	db.Int("drift", func(l *arena.League) *arena.Melo { return &l.Drift }),
+	db.Time("created_at", func(l *arena.League) *time.Time { return &l.CreatedAt }),
+	db.Time("next_run_at", func(l *arena.League) *time.Time { return &l.NextRunAt }),
+	db.Text("note", func(l *arena.League) *string { return &l.Note }),
+	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
+)
 
-func scanLeague(r db.Row) (l arena.League, err error) {
-	return l, r.Scan(&l.Slug, &l.Title, &l.Status, db.IntoJSON(&l.Settings), db.IntoJSON(&l.Entry), &l.Schedule, &l.Drift,
-		db.IntoTime(&l.CreatedAt), db.IntoTime(&l.NextRunAt), &l.Note, &l.Agents)
-}
+var (
+	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
+	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{"title", "status", "settings", "entry", "schedule", "next_run_at", "note"})
+)
 
 func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {
-	l, err := db.One(ctx, q, scanLeague, leagueRows+` WHERE l.slug = $1`+lock, slug)
+	l, err := leagueTable.One(ctx, q, ` WHERE l.slug = $1`+lock, slug)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("league", slug)
 	}
@@ -33,13 +44,11 @@ func leagueKey(slug string) string { return "~" + slug }
 // invalid: its pack does not exist.
 func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
 	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *db.Tx) error {
-		settings, entry, err := leagueDocs(ctx, tx, l)
-		if err != nil {
+		if err := checkPack(ctx, tx, l); err != nil {
 			return err
 		}
-		n, err := db.Exec(ctx, tx, `INSERT INTO leagues (slug, title, status, settings, entry, schedule, drift, created_at,
-			next_run_at, note) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9) ON CONFLICT (slug) DO NOTHING`,
-			l.Slug, l.Title, string(l.Status), settings, entry, l.Schedule, db.Millis(l.CreatedAt), db.Millis(l.NextRunAt), l.Note)
+		l.Drift = 0
+		n, err := insertLeagues.Exec(ctx, tx, l)
 		if err == nil && n == 0 {
 			return arena.Errorf(arena.CodeNameTaken, "there is a league %q already", l.Slug)
 		}
@@ -48,22 +57,17 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League) error {
 	return s.wrap(err, "create league %s", l.Slug)
 }
 
-// leagueDocs gives the stored forms of a league's settings and entry rules.
-func leagueDocs(ctx context.Context, tx *db.Tx, l arena.League) (settings, entry string, err error) {
-	if id := l.Settings.PackID; id != "" {
-		_, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return "", "", arena.Invalid("pack_id", "there is no pack %q", id)
-		}
-		if err != nil {
-			return "", "", err
-		}
+// checkPack rejects a league whose pack does not exist.
+func checkPack(ctx context.Context, tx *db.Tx, l arena.League) error {
+	id := l.Settings.PackID
+	if id == "" {
+		return nil
 	}
-	if settings, err = db.JSONText(l.Settings); err != nil {
-		return "", "", err
+	_, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Invalid("pack_id", "there is no pack %q", id)
 	}
-	entry, err = db.JSONText(l.Entry)
-	return settings, entry, err
+	return err
 }
 
 // League gives one league.
@@ -74,7 +78,7 @@ func (s *Store) League(ctx context.Context, slug string) (arena.League, error) {
 
 // Leagues gives all leagues, oldest first.
 func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
-	ls, err := db.All(ctx, s.reader, scanLeague, leagueRows+` ORDER BY l.created_at, l.slug`)
+	ls, err := leagueTable.All(ctx, s.reader, ` ORDER BY l.created_at, l.slug`)
 	return ls, s.wrap(err, "read leagues")
 }
 
@@ -92,13 +96,11 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 		if err := apply(&l); err != nil {
 			return err
 		}
-		settings, entry, err := leagueDocs(ctx, tx, l)
-		if err != nil {
+		if err := checkPack(ctx, tx, l); err != nil {
 			return err
 		}
-		if _, err := db.Exec(ctx, tx, `UPDATE leagues SET title = $1, status = $2, settings = $3, entry = $4, schedule = $5,
-			next_run_at = $6, note = $7 WHERE slug = $8`, l.Title, string(l.Status), settings, entry, l.Schedule,
-			db.Millis(l.NextRunAt), l.Note, slug); err != nil {
+		l.Slug = slug
+		if _, err := updateLeagues.Exec(ctx, tx, l); err != nil {
 			return err
 		}
 		after, err = oneLeague(ctx, tx, slug, "")

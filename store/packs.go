@@ -28,36 +28,57 @@ type taskDoc struct {
 	Source string       `json:"source,omitempty"`
 }
 
+var packTable = db.NewTable("packs", "p",
+	db.Text("id", func(p *arena.Pack) *string { return &p.ID }),
+	db.Text("name", func(p *arena.Pack) *string { return &p.Name }),
+	db.Text("format", func(p *arena.Pack) *string { return &p.Format }),
+	db.Int("tasks", func(p *arena.Pack) *int { return &p.Tasks }),
+	db.Time("created_at", func(p *arena.Pack) *time.Time { return &p.CreatedAt }),
+)
+
+var insertPacks = db.NewInsert(packTable, "")
+
+// taskRow is a row of tasks.
+type taskRow struct {
+	packID string
+	n      int
+	task   taskDoc
+	body   string // task, encoded before the write is queued
+}
+
+var taskTable = db.NewTable("tasks", "t",
+	db.Text("pack_id", func(t *taskRow) *string { return &t.packID }),
+	db.Int("n", func(t *taskRow) *int { return &t.n }),
+	db.JSON("body", func(t *taskRow) *taskDoc { return &t.task }).With(func(t *taskRow) any { return t.body }),
+)
+
+var insertTasks = db.NewInsert(taskTable, "")
+
 // CreatePack stores a pack with its tasks, numbered from 0; its count is
 // len(tasks) whatever p says.
 func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task) error {
-	rows := make([][]any, len(tasks))
+	rows := make([]taskRow, len(tasks))
 	for i, t := range tasks {
 		body, err := db.JSONText(taskDoc(t))
 		if err != nil {
 			return s.wrap(err, "create pack %s: task %d", p.ID, i)
 		}
-		rows[i] = []any{p.ID, i, body}
+		rows[i] = taskRow{packID: p.ID, n: i, body: body}
 	}
 	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := db.Exec(ctx, tx, `INSERT INTO packs (id, name, format, tasks, created_at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, p.Name, p.Format, len(tasks), db.Millis(p.CreatedAt)); err != nil {
+		p.Tasks = len(tasks)
+		if _, err := insertPacks.Exec(ctx, tx, p); err != nil {
 			return err
 		}
-		return db.Bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows)
+		_, err := insertTasks.Exec(ctx, tx, rows...)
+		return err
 	})
 	return s.wrap(err, "create pack %s", p.ID)
 }
 
-const packRows = `SELECT id, name, format, tasks, created_at FROM packs`
-
-func scanPack(r db.Row) (p arena.Pack, err error) {
-	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, db.IntoTime(&p.CreatedAt))
-}
-
 // Pack gives one pack.
 func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
-	p, err := db.One(ctx, s.reader, scanPack, packRows+` WHERE id = $1`, id)
+	p, err := packTable.One(ctx, s.reader, ` WHERE p.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("pack", id)
 	}
@@ -72,9 +93,9 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 	}
 	var c db.Clauses
 	if after != "" {
-		c.And("id < ?", after)
+		c.And("p.id < ?", after)
 	}
-	items, err := db.All(ctx, s.reader, scanPack, packRows+c.Where()+` ORDER BY id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	items, err := packTable.All(ctx, s.reader, c.Where()+` ORDER BY p.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list packs")
 	}
@@ -84,13 +105,11 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 
 // Task gives task n of a pack, 0 <= n < Pack.Tasks, else not_found.
 func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
-	t, err := db.One(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
-		return t, r.Scan(db.IntoJSON(&t))
-	}, `SELECT body FROM tasks WHERE pack_id = $1 AND n = $2`, packID, n)
+	t, err := taskTable.One(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
 	}
-	return arena.Task(t), s.wrap(err, "read task %d of pack %s", n, packID)
+	return arena.Task(t.task), s.wrap(err, "read task %d of pack %s", n, packID)
 }
 
 // EachTask calls visit with every task of a pack in order, until it returns
@@ -98,14 +117,12 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
 	const page = 512
 	for from := 0; ; from += page {
-		tasks, err := db.All(ctx, s.reader, func(r db.Row) (t taskDoc, err error) {
-			return t, r.Scan(db.IntoJSON(&t))
-		}, `SELECT body FROM tasks WHERE pack_id = $1 AND n >= $2 AND n < $3 ORDER BY n`, packID, from, from+page)
+		tasks, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n >= $2 AND t.n < $3 ORDER BY t.n`, packID, from, from+page)
 		if err != nil {
 			return s.wrap(err, "read tasks of pack %s", packID)
 		}
 		for i, t := range tasks {
-			if err := visit(from+i, arena.Task(t)); err != nil {
+			if err := visit(from+i, arena.Task(t.task)); err != nil {
 				return err
 			}
 		}

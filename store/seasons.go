@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,47 +12,92 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const seasonRows = `SELECT s.id, s.league, s.no, s.status, s.format, s.options, s.seed, s.version, s.started_at, s.ends_at,
-	s.finished_at, s.final FROM seasons s`
+// seasonTable has no entrants.
+var seasonTable = db.NewTable("seasons", "s",
+	db.Text("id", func(s *arena.Season) *string { return &s.ID }),
+	db.Text("league", func(s *arena.Season) *string { return &s.League }),
+	db.Int("no", func(s *arena.Season) *int { return &s.No }),
+	db.Text("status", func(s *arena.Season) *arena.SeasonStatus { return &s.Status }),
+	db.Text("format", func(s *arena.Season) *arena.Format { return &s.Format }),
+	db.JSON("options", func(s *arena.Season) *arena.FormatOptions { return &s.Options }),
+	db.Bits("seed", func(s *arena.Season) *uint64 { return &s.Seed }),
+	db.Int("version", func(s *arena.Season) *int64 { return &s.Version }),
+	db.Time("started_at", func(s *arena.Season) *time.Time { return &s.StartedAt }),
+	db.Time("ends_at", func(s *arena.Season) *time.Time { return &s.EndsAt }),
+	db.Time("finished_at", func(s *arena.Season) *time.Time { return &s.FinishedAt }),
+	db.JSON("final", func(s *arena.Season) *[]arena.TableRow { return &s.Table }).With(func(s *arena.Season) any { return textOrNone(s.Table) }),
+)
 
-func scanSeason(r db.Row) (s arena.Season, err error) {
-	var seed int64
-	err = r.Scan(&s.ID, &s.League, &s.No, &s.Status, &s.Format, db.IntoJSON(&s.Options), &seed, &s.Version,
-		db.IntoTime(&s.StartedAt), db.IntoTime(&s.EndsAt), db.IntoTime(&s.FinishedAt), db.IntoJSON(&s.Table))
-	s.Seed = uint64(seed) //nolint:gosec // the same 64 bits
-	return s, err
+var insertSeasons = db.NewInsert(seasonTable, "")
+
+// textOrNone returns the stored form of a list: the empty text for nil.
+func textOrNone[T any](list []T) any {
+	if list == nil {
+		return ""
+	}
+	return db.Encode(list)
 }
 
-const pairingRows = `SELECT p.season_id, p.round, p.slot, p.game, p.bracket, p.agents, p.result, p.scores, COALESCE(p.match_id, ''),
-	p.created_at, p.decided_at FROM pairings p`
+var pairingTable = db.NewTable("pairings", "p",
+	db.Text("season_id", func(p *arena.Pairing) *string { return &p.SeasonID }),
+	db.Int("round", func(p *arena.Pairing) *int { return &p.Round }),
+	db.Int("slot", func(p *arena.Pairing) *int { return &p.Slot }),
+	db.Int("game", func(p *arena.Pairing) *int { return &p.Game }),
+	db.Text("bracket", func(p *arena.Pairing) *string { return &p.Bracket }),
+	db.JSON("agents", func(p *arena.Pairing) *[]string { return &p.Agents }),
+	db.Text("result", func(p *arena.Pairing) *arena.PairingResult { return &p.Result }),
+	db.JSON("scores", func(p *arena.Pairing) *[]arena.Points { return &p.Scores }).With(func(p *arena.Pairing) any { return textOrNone(p.Scores) }),
+	db.NullText("match_id", func(p *arena.Pairing) *string { return &p.MatchID }),
+	db.Time("created_at", func(p *arena.Pairing) *time.Time { return &p.CreatedAt }),
+	db.Time("decided_at", func(p *arena.Pairing) *time.Time { return &p.DecidedAt }),
+)
 
-func scanPairing(r db.Row) (p arena.Pairing, err error) {
-	return p, r.Scan(&p.SeasonID, &p.Round, &p.Slot, &p.Game, &p.Bracket, db.IntoJSON(&p.Agents), &p.Result, db.IntoJSON(&p.Scores),
-		&p.MatchID, db.IntoTime(&p.CreatedAt), db.IntoTime(&p.DecidedAt))
+// savePairings keeps the results that pairings have.
+var savePairings = db.NewInsert(pairingTable, `ON CONFLICT (season_id, round, slot, game) DO UPDATE SET result = excluded.result,
+	scores = excluded.scores, match_id = excluded.match_id, decided_at = excluded.decided_at WHERE pairings.result = ''`)
+
+// entrantRow is a row of entrants.
+type entrantRow struct {
+	arena.Entrant
+
+	seasonID string
 }
+
+var entrantTable = db.NewTable("entrants", "e",
+	db.Text("season_id", func(e *entrantRow) *string { return &e.seasonID }),
+	db.Text("agent_id", func(e *entrantRow) *string { return &e.AgentID }),
+	db.Text("owner_id", func(e *entrantRow) *string { return &e.OwnerID }),
+	db.Text("name", func(e *entrantRow) *string { return &e.Name }),
+	db.Int("rating", func(e *entrantRow) *arena.Melo { return &e.Rating }),
+	db.Int("round", func(e *entrantRow) *int { return &e.Round }),
+	db.Int("withdrawn_round", func(e *entrantRow) *int { return &e.WithdrawnRound }),
+)
+
+var saveEntrants = db.NewUpsert(entrantTable, []string{"season_id", "agent_id"}, "withdrawn_round")
 
 // StartSeason stores a new season of a league with its entrants and gives it
 // the next number of that league. conflict: a season of the league is running.
 func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Season, error) {
-	options, err := db.JSONText(season.Options)
-	if err != nil {
-		return arena.Season{}, s.wrap(err, "start season %s", season.ID)
-	}
-	err = s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *db.Tx) error {
+	err := s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *db.Tx) error {
 		if _, err := oneLeague(ctx, tx, season.League, s.d.Lock("l")); err != nil {
 			return err
 		}
-		n, err := db.Exec(ctx, tx, `INSERT INTO seasons (id, league, no, status, format, options, seed, version, started_at,
-			ends_at, finished_at, final) SELECT CAST($1 AS TEXT), l.slug, (SELECT COALESCE(max(o.no), 0) + 1 FROM seasons o
-			WHERE o.league = l.slug), 'running', CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), 1, CAST($5 AS BIGINT),
-			CAST($6 AS BIGINT), 0, '' FROM leagues l WHERE l.slug = $7 AND NOT EXISTS (SELECT 1 FROM seasons r
-			WHERE r.league = l.slug AND r.status = 'running')`, season.ID, string(season.Format), options,
-			int64(season.Seed), db.Millis(season.StartedAt), db.Millis(season.EndsAt), season.League) //nolint:gosec // the same 64 bits
+		running, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM seasons WHERE league = $1 AND status = 'running'`, season.League)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if running > 0 {
 			return arena.Errorf(arena.CodeConflict, "a season of league %q is running", season.League)
+		}
+		last, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(no), 0) FROM seasons WHERE league = $1`, season.League)
+		if err != nil {
+			return err
+		}
+		if _, err := insertSeasons.Exec(ctx, tx, arena.Season{
+			ID: season.ID, League: season.League, No: int(last) + 1, Status: arena.SeasonRunning, Format: season.Format, Options: season.Options,
+			Seed: season.Seed, Version: 1, StartedAt: season.StartedAt, EndsAt: season.EndsAt,
+		}); err != nil {
+			return err
 		}
 		if err := join(ctx, tx, season.ID, season.Entrants); err != nil {
 			return err
@@ -63,29 +109,29 @@ func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Sea
 }
 
 func join(ctx context.Context, tx *db.Tx, seasonID string, entrants []arena.Entrant) error {
-	rows := make([][]any, len(entrants))
+	rows := make([]entrantRow, len(entrants))
 	for i, e := range entrants {
-		rows[i] = []any{seasonID, e.AgentID, e.OwnerID, e.Name, int64(e.Rating), e.Round, e.WithdrawnRound}
+		rows[i] = entrantRow{Entrant: e, seasonID: seasonID}
 	}
-	return db.Bulk(ctx, tx, `INSERT INTO entrants (season_id, agent_id, owner_id, name, rating, round, withdrawn_round)`,
-		`ON CONFLICT (season_id, agent_id) DO UPDATE SET withdrawn_round = excluded.withdrawn_round`, rows)
+	_, err := saveEntrants.Exec(ctx, tx, rows...)
+	return err
 }
 
 // loadSeason reads the first season that the condition names, with its
 // entrants, best rated first, and all its pairings by round, slot and game.
 func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (arena.Season, []arena.Pairing, error) {
-	season, err := db.One(ctx, q, scanSeason, seasonRows+where, args...)
+	season, err := seasonTable.One(ctx, q, where, args...)
 	if err != nil {
 		return season, nil, err
 	}
-	season.Entrants, err = db.All(ctx, q, func(r db.Row) (e arena.Entrant, err error) {
-		return e, r.Scan(&e.AgentID, &e.OwnerID, &e.Name, &e.Rating, &e.Round, &e.WithdrawnRound)
-	}, `SELECT agent_id, owner_id, name, rating, round, withdrawn_round FROM entrants WHERE season_id = $1
-		ORDER BY rating DESC, agent_id`, season.ID)
+	entrants, err := entrantTable.All(ctx, q, ` WHERE e.season_id = $1 ORDER BY e.rating DESC, e.agent_id`, season.ID)
+	for _, e := range entrants {
+		season.Entrants = append(season.Entrants, e.Entrant)
+	}
 	if err != nil {
 		return season, nil, err
 	}
-	pairings, err := db.All(ctx, q, scanPairing, pairingRows+` WHERE p.season_id = $1 ORDER BY p.round, p.slot, p.game`, season.ID)
+	pairings, err := pairingTable.All(ctx, q, ` WHERE p.season_id = $1 ORDER BY p.round, p.slot, p.game`, season.ID)
 	return season, pairings, err
 }
 
@@ -125,7 +171,7 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 		}
 		c.And("s.no < ?", no)
 	}
-	seasons, err = db.All(ctx, s.reader, scanSeason, seasonRows+c.Where()+` ORDER BY s.no DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	seasons, err = seasonTable.All(ctx, s.reader, c.Where()+` ORDER BY s.no DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list seasons of league %s", league)
 	}
@@ -157,7 +203,7 @@ func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string
 // not_found: no season ordered the match.
 func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error) {
 	err = s.view(ctx, func(q db.Querier) error {
-		if p, err = db.One(ctx, q, scanPairing, pairingRows+` WHERE p.match_id = $1`, matchID); errors.Is(err, sql.ErrNoRows) {
+		if p, err = pairingTable.One(ctx, q, ` WHERE p.match_id = $1`, matchID); errors.Is(err, sql.ErrNoRows) {
 			return arena.Errorf(arena.CodeNotFound, "no season ordered match %q", matchID)
 		} else if err != nil {
 			return err
@@ -173,23 +219,9 @@ func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing,
 // season.Version: all of it, or nothing. A pairing that has a result keeps it.
 // conflict: the season has changed since, or is finished.
 func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error {
-	rows := make([][]any, len(c.Pairings))
-	for i, p := range c.Pairings {
-		agents, err := db.JSONText(p.Agents)
-		if err != nil {
-			return s.wrap(err, "change season %s", season.ID)
-		}
-		scores := ""
-		if p.Scores != nil {
-			if scores, err = db.JSONText(p.Scores); err != nil {
-				return s.wrap(err, "change season %s", season.ID)
-			}
-		}
-		rows[i] = []any{
-			season.ID, p.Round, p.Slot, p.Game, p.Bracket, agents, string(p.Result), scores,
-			sql.NullString{String: p.MatchID, Valid: p.MatchID != ""},
-			db.Millis(p.CreatedAt), db.Millis(p.DecidedAt),
-		}
+	pairings := slices.Clone(c.Pairings)
+	for i := range pairings {
+		pairings[i].SeasonID = season.ID
 	}
 	err := s.write(ctx, season.ID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE seasons SET version = version + 1 WHERE id = $1 AND version = $2 AND status = 'running'`,
@@ -203,9 +235,7 @@ func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.S
 		if err := join(ctx, tx, season.ID, c.Join); err != nil {
 			return err
 		}
-		if err := db.Bulk(ctx, tx, `INSERT INTO pairings (season_id, round, slot, game, bracket, agents, result, scores, match_id,
-			created_at, decided_at)`, `ON CONFLICT (season_id, round, slot, game) DO UPDATE SET result = excluded.result,
-			scores = excluded.scores, match_id = excluded.match_id, decided_at = excluded.decided_at WHERE pairings.result = ''`, rows); err != nil {
+		if _, err := savePairings.Exec(ctx, tx, pairings...); err != nil {
 			return err
 		}
 		if c.Finish == nil {
