@@ -4,30 +4,51 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
+var ownerTable = db.NewTable("owners", "o",
+	db.Text("id", func(o *arena.Owner) *string { return &o.ID }),
+	db.Text("name", func(o *arena.Owner) *string { return &o.Name }),
+	db.Text("email", func(o *arena.Owner) *string { return &o.Email }),
+	db.Time("created_at", func(o *arena.Owner) *time.Time { return &o.CreatedAt }),
+)
+
+var tokenTable = db.NewTable("tokens", "t",
+	db.Text("id", func(t *arena.Token) *string { return &t.ID }),
+	db.NullText("owner_id", func(t *arena.Token) *string { return &t.OwnerID }),
+	db.Text("scope", func(t *arena.Token) *arena.Scope { return &t.Scope }),
+	db.Text("name", func(t *arena.Token) *string { return &t.Name }),
+	db.Digest("hash", func(t *arena.Token) *[32]byte { return &t.Hash }),
+	db.Time("created_at", func(t *arena.Token) *time.Time { return &t.CreatedAt }),
+	db.Time("last_used_at", func(t *arena.Token) *time.Time { return &t.LastUsedAt }),
+	db.Time("revoked_at", func(t *arena.Token) *time.Time { return &t.RevokedAt }),
+)
+
+var (
+	insertOwners = db.NewInsert(ownerTable, "")
+	insertTokens = db.NewInsert(tokenTable, "")
+)
+
 // CreateOwner stores an owner and their first token. Owners are told apart by
 // their ids: two may have one name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *db.Tx) error {
-		if err := insertOwner(ctx, tx, o); err != nil {
+		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
 		}
-		return insertToken(ctx, tx, t)
+		_, err := insertTokens.Exec(ctx, tx, t)
+		return err
 	})
 	return s.wrap(err, "create owner %s", o.ID)
 }
 
 // Owner gives one owner.
 func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
-	o, err := db.One(ctx, s.reader, func(r db.Row) (o arena.Owner, err error) {
-		return o, r.Scan(&o.ID, &o.Name, &o.Email, db.IntoTime(&o.CreatedAt))
-	}, `SELECT id, name, email, created_at FROM owners WHERE id = $1`, id)
+	o, err := ownerTable.One(ctx, s.reader, ` WHERE o.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("owner", id)
 	}
@@ -49,7 +70,7 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID st
 // one that is there already wins.
 func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error) {
 	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *db.Tx) error {
-		if err := insertOwner(ctx, tx, o); err != nil {
+		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
 		}
 		_, err := db.Exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
@@ -62,47 +83,24 @@ func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject s
 	return o.ID, err
 }
 
-func insertOwner(ctx context.Context, tx *db.Tx, o arena.Owner) error {
-	_, err := db.Exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`, o.ID, o.Name, o.Email, db.Millis(o.CreatedAt))
-	return err
-}
-
 // CreateToken stores a token.
 func (s *Store) CreateToken(ctx context.Context, t arena.Token) error {
-	err := s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error { return insertToken(ctx, tx, t) })
+	err := s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := insertTokens.Exec(ctx, tx, t)
+		return err
+	})
 	return s.wrap(err, "create token %s", t.ID)
-}
-
-func insertToken(ctx context.Context, tx *db.Tx, t arena.Token) error {
-	_, err := db.Exec(ctx, tx, `INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, t.ID, sql.NullString{String: t.OwnerID, Valid: t.OwnerID != ""},
-		string(t.Scope), t.Name, t.Hash[:], db.Millis(t.CreatedAt), db.Millis(t.LastUsedAt), db.Millis(t.RevokedAt))
-	return err
-}
-
-const tokenColumns = `SELECT id, COALESCE(owner_id, ''), scope, name, hash, created_at, last_used_at, revoked_at FROM tokens`
-
-func scanToken(r db.Row) (t arena.Token, err error) {
-	var hash []byte
-	err = r.Scan(&t.ID, &t.OwnerID, &t.Scope, &t.Name, &hash,
-		db.IntoTime(&t.CreatedAt), db.IntoTime(&t.LastUsedAt), db.IntoTime(&t.RevokedAt))
-	if err == nil && copy(t.Hash[:], hash) != len(t.Hash) {
-		err = fmt.Errorf("token %s: hash of %d bytes", t.ID, len(hash))
-	}
-	return t, err
 }
 
 // Tokens gives an owner's tokens that are not revoked, oldest first.
 func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
-	ts, err := db.All(ctx, s.reader, scanToken, tokenColumns+
-		` WHERE owner_id = $1 AND revoked_at = 0 ORDER BY id`, ownerID)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
 }
 
 // AdminTokens gives the admin tokens that are not revoked, oldest first.
 func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
-	ts, err := db.All(ctx, s.reader, scanToken, tokenColumns+
-		` WHERE owner_id IS NULL AND scope = 'admin' AND revoked_at = 0 ORDER BY id`)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.scope = 'admin' AND t.revoked_at = 0 ORDER BY t.id`)
 	return ts, s.wrap(err, "read admin tokens")
 }
 
@@ -127,7 +125,7 @@ const usedEvery = time.Minute
 // unknown or revoked. Its last use is noted at most once a minute; a failure
 // to note it does not keep anyone out.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
-	t, err := db.One(ctx, s.reader, scanToken, tokenColumns+` WHERE hash = $1 AND revoked_at = 0`, hash[:])
+	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.hash = $1 AND t.revoked_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
 	}

@@ -31,10 +31,25 @@ const (
 
 // part is one row of event_archives.
 type part struct {
+	matchID     string
 	first, last int64 // seq
 	bytes       int   // before compression
+	archivedAt  time.Time
 	data        []byte
 }
+
+// partTable reads no data: see unpack.
+var partTable = db.NewTable("event_archives", "p",
+	db.Text("match_id", func(p *part) *string { return &p.matchID }),
+	db.Int("first_seq", func(p *part) *int64 { return &p.first }),
+	db.Int("last_seq", func(p *part) *int64 { return &p.last }),
+	db.Written("count", db.TypeInt, func(p *part) any { return p.last - p.first + 1 }),
+	db.Int("bytes", func(p *part) *int { return &p.bytes }),
+	db.Written("archived_at", db.TypeInt, func(p *part) any { return db.Millis(p.archivedAt) }),
+	db.Written("data", db.TypeBytes, func(p *part) any { return p.data }),
+)
+
+var insertParts = db.NewInsert(partTable, "")
 
 // ArchiveMatches packs the logs of matches that have been over since before
 // olderThan, longest first, at most limit of them, and gives how many it
@@ -74,10 +89,6 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 	if err != nil {
 		return false, err
 	}
-	rows := make([][]any, len(parts))
-	for i, p := range parts {
-		rows[i] = []any{id, p.first, p.last, p.last - p.first + 1, p.bytes, db.Millis(s.now()), p.data}
-	}
 	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		packed = false
 		seq, err := db.One(ctx, tx, db.ScanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
@@ -91,8 +102,7 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 		if seq != last {
 			return fmt.Errorf("its log ends at %d and should at %d", last, seq)
 		}
-		if err := db.Bulk(ctx, tx, `INSERT INTO event_archives (match_id, first_seq, last_seq, count, bytes, archived_at, data)`,
-			"", rows); err != nil {
+		if _, err := insertParts.Exec(ctx, tx, parts...); err != nil {
 			return err
 		}
 		deleted, err := db.Exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
@@ -114,7 +124,9 @@ func (s *Store) packLog(ctx context.Context, id string) (parts []part, last int6
 	var raw []byte
 	first := int64(1)
 	cut := func() {
-		parts = append(parts, part{first: first, last: last, bytes: len(raw), data: s.packer.EncodeAll(raw, nil)})
+		parts = append(parts, part{
+			matchID: id, first: first, last: last, bytes: len(raw), archivedAt: s.now(), data: s.packer.EncodeAll(raw, nil),
+		})
 		first, raw = last+1, raw[:0]
 	}
 	for {
@@ -210,10 +222,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 	var events []arena.Event
 	for len(events) < limit {
 		// The rows decide, not the cache: the log may have been dropped.
-		p, err := db.One(ctx, s.reader, func(r db.Row) (p part, err error) {
-			return p, r.Scan(&p.first, &p.last, &p.bytes)
-		}, `SELECT first_seq, last_seq, bytes FROM event_archives WHERE match_id = $1 AND last_seq > $2 ORDER BY first_seq LIMIT 1`,
-			matchID, since)
+		p, err := partTable.One(ctx, s.reader, ` WHERE p.match_id = $1 AND p.last_seq > $2 ORDER BY p.first_seq LIMIT 1`, matchID, since)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}

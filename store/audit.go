@@ -3,10 +3,28 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
 )
+
+var auditTable = db.NewTable("audit", "u",
+	db.Text("id", func(e *arena.AuditEntry) *string { return &e.ID }),
+	db.Time("at", func(e *arena.AuditEntry) *time.Time { return &e.At }),
+	db.Text("actor", func(e *arena.AuditEntry) *string { return &e.Actor }),
+	db.Text("token", func(e *arena.AuditEntry) *string { return &e.Token }),
+	db.Text("action", func(e *arena.AuditEntry) *string { return &e.Action }),
+	db.Text("target", func(e *arena.AuditEntry) *string { return &e.Target }),
+	auditDoc("before", func(e *arena.AuditEntry) *json.RawMessage { return &e.Before }),
+	auditDoc("after", func(e *arena.AuditEntry) *json.RawMessage { return &e.After }),
+)
+
+func auditDoc(name string, field func(*arena.AuditEntry) *json.RawMessage) db.Column[arena.AuditEntry] {
+	return db.RawJSON(name, field).With(func(e *arena.AuditEntry) any { return db.Storable(string(*field(e))) })
+}
+
+var insertAudit = db.NewInsert(auditTable, "")
 
 // Audit appends an entry to the audit log. Entries never change.
 func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
@@ -14,9 +32,7 @@ func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
 		e.ID = arena.NewID(arena.AuditPrefix, e.At)
 	}
 	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `INSERT INTO audit (id, at, actor, token, action, target, before, after)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, e.ID, db.Millis(e.At), e.Actor, e.Token, e.Action, e.Target,
-			db.Storable(string(e.Before)), db.Storable(string(e.After)))
+		_, err := insertAudit.Exec(ctx, tx, e)
 		return err
 	})
 	return s.wrap(err, "audit %s", e.Action)
@@ -30,17 +46,12 @@ func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page)
 	}
 	var c db.Clauses
 	if f.Find != "" {
-		c.And("(actor = ? OR action = ? OR target = ?)", f.Find, f.Find, f.Find)
+		c.And("(u.actor = ? OR u.action = ? OR u.target = ?)", f.Find, f.Find, f.Find)
 	}
 	if after != "" {
-		c.And("id < ?", after)
+		c.And("u.id < ?", after)
 	}
-	items, err := db.All(ctx, s.reader, func(r db.Row) (e arena.AuditEntry, err error) {
-		var before, after string
-		err = r.Scan(&e.ID, db.IntoTime(&e.At), &e.Actor, &e.Token, &e.Action, &e.Target, &before, &after)
-		e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
-		return e, err
-	}, `SELECT id, at, actor, token, action, target, before, after FROM audit`+c.Where()+` ORDER BY id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	items, err := auditTable.All(ctx, s.reader, c.Where()+` ORDER BY u.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list the audit log")
 	}

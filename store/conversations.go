@@ -13,6 +13,18 @@ import (
 // conversationKept is how long a conversation that is over is known as such.
 const conversationKept = 24 * time.Hour
 
+var conversationTable = db.NewTable("conversations", "c",
+	db.Digest("key", func(c *arena.Conversation) *[32]byte { return &c.Key }),
+	db.Text("agent_id", func(c *arena.Conversation) *string { return &c.AgentID }),
+	db.Text("address", func(c *arena.Conversation) *string { return &c.Address }),
+	db.Text("document", func(c *arena.Conversation) *string { return &c.Document }),
+	db.Text("state", func(c *arena.Conversation) *string { return &c.State }),
+	db.Time("created_at", func(c *arena.Conversation) *time.Time { return &c.CreatedAt }),
+	db.Time("expires_at", func(c *arena.Conversation) *time.Time { return &c.ExpiresAt }),
+)
+
+var insertConversations = db.NewInsert(conversationTable, "")
+
 // OpenConversation stores a conversation. rate_limited: its address has
 // perAddress open ones.
 func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
@@ -24,8 +36,7 @@ func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perA
 		if open >= int64(perAddress) {
 			return arena.Errorf(arena.CodeRateLimited, "this address has %d open conversations", perAddress)
 		}
-		if _, err := db.Exec(ctx, tx, `INSERT INTO conversations (key, agent_id, address, document, state, created_at, expires_at)`+db.Values(1, 7),
-			c.Key[:], c.AgentID, c.Address, c.Document, c.State, db.Millis(c.CreatedAt), db.Millis(c.ExpiresAt)); err != nil {
+		if _, err := insertConversations.Exec(ctx, tx, c); err != nil {
 			return err
 		}
 		_, err = db.Exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
@@ -35,15 +46,8 @@ func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perA
 	return s.wrap(err, "open a conversation")
 }
 
-const conversationRows = `SELECT c.key, c.agent_id, c.address, c.document, c.state, c.created_at, c.expires_at FROM conversations c WHERE c.key = $1`
-
 func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock string) (arena.Conversation, error) {
-	c, err := db.One(ctx, q, func(r db.Row) (c arena.Conversation, err error) {
-		var k []byte
-		err = r.Scan(&k, &c.AgentID, &c.Address, &c.Document, &c.State, db.IntoTime(&c.CreatedAt), db.IntoTime(&c.ExpiresAt))
-		copy(c.Key[:], k)
-		return c, err
-	}, conversationRows+lock, key[:])
+	c, err := conversationTable.One(ctx, q, ` WHERE c.key = $1`+lock, key[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no such conversation")
 	}

@@ -15,15 +15,44 @@ import (
 // commit order: a reader who has seen a number misses none below it.
 const relayLock = "envelopes"
 
-const envelopeRows = `SELECT no, seq, id, sender, recipient, type, thread, request_id, ts, received_at, expires_at,
-	digest, body, match_id, round, agent_id FROM envelopes`
+// envelopeRow is a row of envelopes.
+type envelopeRow struct {
+	arena.Envelope
 
-func scanEnvelope(r db.Row) (e arena.Envelope, err error) {
-	var digest []byte
-	err = r.Scan(&e.No, &e.Seq, &e.ID, &e.Sender, &e.Recipient, &e.Type, &e.Thread, &e.RequestID, db.IntoTime(&e.At),
-		db.IntoTime(&e.ReceivedAt), db.IntoTime(&e.ExpiresAt), &digest, &e.Body, &e.MatchID, &e.Round, &e.AgentID)
-	copy(e.Digest[:], digest)
-	return e, err
+	shownAt int64 // when it became visible; 0: it is sealed
+}
+
+var envelopeTable = db.NewTable("envelopes", "e",
+	db.Int("no", func(e *envelopeRow) *int64 { return &e.No }),
+	db.Int("seq", func(e *envelopeRow) *int64 { return &e.Seq }),
+	db.Text("id", func(e *envelopeRow) *string { return &e.ID }),
+	db.Text("sender", func(e *envelopeRow) *string { return &e.Sender }),
+	db.Text("recipient", func(e *envelopeRow) *string { return &e.Recipient }),
+	db.Text("type", func(e *envelopeRow) *string { return &e.Type }),
+	db.Text("thread", func(e *envelopeRow) *string { return &e.Thread }),
+	db.Text("request_id", func(e *envelopeRow) *string { return &e.RequestID }),
+	db.Time("ts", func(e *envelopeRow) *time.Time { return &e.At }),
+	db.Time("received_at", func(e *envelopeRow) *time.Time { return &e.ReceivedAt }),
+	db.Int("shown_at", func(e *envelopeRow) *int64 { return &e.shownAt }),
+	db.Time("expires_at", func(e *envelopeRow) *time.Time { return &e.ExpiresAt }),
+	db.Digest("digest", func(e *envelopeRow) *[32]byte { return &e.Digest }),
+	db.Bytes("body", func(e *envelopeRow) *[]byte { return &e.Body }),
+	db.Text("match_id", func(e *envelopeRow) *string { return &e.MatchID }),
+	db.Int("round", func(e *envelopeRow) *int { return &e.Round }),
+	db.Text("agent_id", func(e *envelopeRow) *string { return &e.AgentID }),
+)
+
+var (
+	insertEnvelopes = db.NewInsert(envelopeTable, "")
+	showEnvelopes   = db.NewUpdate(envelopeTable, []string{"no"}, []string{"seq", "shown_at", "expires_at"})
+)
+
+func readEnvelopes(ctx context.Context, q db.Querier, rest string, args ...any) (envelopes []arena.Envelope, err error) {
+	rows, err := envelopeTable.All(ctx, q, rest, args...)
+	for _, r := range rows {
+		envelopes = append(envelopes, r.Envelope)
+	}
+	return envelopes, err
 }
 
 func nextEnvelope(ctx context.Context, tx *db.Tx) (int64, error) {
@@ -43,10 +72,10 @@ func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.Envel
 		if stored.No, err = nextEnvelope(ctx, tx); err != nil {
 			return err
 		}
-		before, err := db.One(ctx, tx, scanEnvelope, envelopeRows+` WHERE sender = $1 AND id = $2`, e.Sender, e.ID)
+		before, err := envelopeTable.One(ctx, tx, ` WHERE e.sender = $1 AND e.id = $2`, e.Sender, e.ID)
 		switch {
 		case err == nil && before.Digest == e.Digest:
-			stored = before
+			stored = before.Envelope
 			return nil
 		case err == nil:
 			return arena.Errorf(arena.CodeConflict, "the id %q stands in another envelope of the same sender", e.ID)
@@ -87,7 +116,7 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 	var thread []arena.Envelope
 	if e.Thread != "" {
 		var err error
-		if thread, err = db.All(ctx, tx, scanEnvelope, envelopeRows+` WHERE thread = $1 AND type <> 'STATUS' ORDER BY no`, e.Thread); err != nil {
+		if thread, err = readEnvelopes(ctx, tx, ` WHERE e.thread = $1 AND e.type <> 'STATUS' ORDER BY e.no`, e.Thread); err != nil {
 			return err
 		}
 	}
@@ -127,11 +156,7 @@ func insertEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope) error {
 			return err
 		}
 	}
-	_, err := db.Exec(ctx, tx, `INSERT INTO envelopes (no, seq, id, sender, recipient, type, thread, request_id, ts, received_at,
-		shown_at, expires_at, digest, body, match_id, round, agent_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		e.No, e.Seq, e.ID, e.Sender, e.Recipient, e.Type, e.Thread, e.RequestID, db.Millis(e.At), db.Millis(e.ReceivedAt),
-		shown, db.Millis(e.ExpiresAt), e.Digest[:], e.Body, e.MatchID, e.Round, e.AgentID)
+	_, err := insertEnvelopes.Exec(ctx, tx, envelopeRow{Envelope: *e, shownAt: shown})
 	return err
 }
 
@@ -161,7 +186,7 @@ func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.E
 	c.And("seq > ?", max(q.After, 0))
 	c.And("expires_at > ?", db.Millis(q.Now))
 	chosen(&c, q)
-	es, err := db.All(ctx, s.reader, scanEnvelope, envelopeRows+c.Where()+` ORDER BY seq LIMIT `+c.Arg(q.Limit), c.Args...)
+	es, err := readEnvelopes(ctx, s.reader, c.Where()+` ORDER BY e.seq LIMIT `+c.Arg(q.Limit), c.Args...)
 	return es, s.wrap(err, "read envelopes")
 }
 
@@ -208,7 +233,7 @@ func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (tim
 // EnvelopeThread gives what came in a thread after number no, sealed or not,
 // in the order of arrival.
 func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
-	es, err := db.All(ctx, s.reader, scanEnvelope, envelopeRows+` WHERE thread = $1 AND no > $2 ORDER BY no`, thread, no)
+	es, err := readEnvelopes(ctx, s.reader, ` WHERE e.thread = $1 AND e.no > $2 ORDER BY e.no`, thread, no)
 	return es, s.wrap(err, "read thread %s", thread)
 }
 
@@ -223,9 +248,9 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 		if err != nil {
 			return err
 		}
-		due, err := db.All(ctx, tx, scanEnvelope, envelopeRows+` e WHERE seq = 0 AND EXISTS (SELECT 1 FROM rounds r
+		due, err := envelopeTable.All(ctx, tx, ` WHERE e.seq = 0 AND EXISTS (SELECT 1 FROM rounds r
 			JOIN matches m ON m.id = r.match_id WHERE r.match_id = e.match_id AND r.no = e.round AND r.closed_at <> 0
-			AND (m.delay = 0 OR r.closed_at <= $2 - m.delay)) ORDER BY no LIMIT $1`, limit, db.Millis(now))
+			AND (m.delay = 0 OR r.closed_at <= $2 - m.delay)) ORDER BY e.no LIMIT $1`, limit, db.Millis(now))
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -240,14 +265,11 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 					return err
 				}
 			}
-			e.Seq, e.ExpiresAt = seq, db.FromMillis(at).Add(e.ExpiresAt.Sub(e.ReceivedAt))
-			if _, err := db.Exec(ctx, tx, `UPDATE envelopes SET seq = $1, shown_at = $2, expires_at = $3 WHERE no = $4`,
-				seq, at, db.Millis(e.ExpiresAt), e.No); err != nil {
-				return err
-			}
+			e.Seq, e.ExpiresAt, e.shownAt = seq, db.FromMillis(at).Add(e.ExpiresAt.Sub(e.ReceivedAt)), at
+			shown = append(shown, e.Envelope)
 		}
-		shown = due
-		return nil
+		_, err = showEnvelopes.Exec(ctx, tx, due...)
+		return err
 	})
 	return shown, s.wrap(err, "show envelopes of closed rounds")
 }

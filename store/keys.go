@@ -10,17 +10,19 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) {
-	return db.All(ctx, q, func(r db.Row) (k arena.SigningKey, err error) {
-		return k, r.Scan(&k.KID, &k.Alg, &k.Private,
-			db.IntoTime(&k.CreatedAt), db.IntoTime(&k.SignsFrom), db.IntoTime(&k.ExpiresAt))
-	}, `SELECT kid, alg, private, created_at, signs_from, expires_at FROM signing_keys ORDER BY created_at, kid`)
-}
+var signingKeyTable = db.NewTable("signing_keys", "k",
+	db.Text("kid", func(k *arena.SigningKey) *string { return &k.KID }),
+	db.Text("alg", func(k *arena.SigningKey) *string { return &k.Alg }),
+	db.Bytes("private", func(k *arena.SigningKey) *[]byte { return &k.Private }),
+	db.Time("created_at", func(k *arena.SigningKey) *time.Time { return &k.CreatedAt }),
+	db.Time("signs_from", func(k *arena.SigningKey) *time.Time { return &k.SignsFrom }),
+	db.Time("expires_at", func(k *arena.SigningKey) *time.Time { return &k.ExpiresAt }),
+)
 
-func insertKey(ctx context.Context, tx *db.Tx, k arena.SigningKey) error {
-	_, err := db.Exec(ctx, tx, `INSERT INTO signing_keys (kid, alg, private, created_at, signs_from, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`, k.KID, k.Alg, k.Private, db.Millis(k.CreatedAt), db.Millis(k.SignsFrom), db.Millis(k.ExpiresAt))
-	return err
+var insertSigningKeys = db.NewInsert(signingKeyTable, "")
+
+func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) {
+	return signingKeyTable.All(ctx, q, ` ORDER BY k.created_at, k.kid`)
 }
 
 // SigningKeys gives all keys, oldest first, expired ones too.
@@ -48,7 +50,8 @@ func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire ma
 				return notFound("signing key", kid)
 			}
 		}
-		return insertKey(ctx, tx, k)
+		_, err := insertSigningKeys.Exec(ctx, tx, k)
+		return err
 	})
 	return s.wrap(err, "add signing key %s", k.KID)
 }
@@ -65,7 +68,7 @@ func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]aren
 		if keys, err = signingKeys(ctx, tx); err != nil || len(keys) > 0 {
 			return err
 		}
-		if err = insertKey(ctx, tx, k); err != nil {
+		if _, err = insertSigningKeys.Exec(ctx, tx, k); err != nil {
 			return err
 		}
 		keys, err = signingKeys(ctx, tx)

@@ -1,28 +1,54 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const relayKeyRows = `SELECT k.key, k.polled_at, k.manifest, k.manifest_at,
-	(SELECT coalesce(max(e.received_at), 0) FROM envelopes e WHERE e.sender = k.key) FROM relay_keys k`
+var relayKeyTable = db.NewTable("relay_keys", "k",
+	db.Text("key", func(k *arena.RelayKey) *string { return &k.Key }),
+	db.Time("polled_at", func(k *arena.RelayKey) *time.Time { return &k.PolledAt }),
+	db.Column[arena.RelayKey]{
+		Name: "manifest", Type: db.TypeBytes,
+		Value: func(k *arena.RelayKey) any { return append([]byte{}, k.Manifest...) }, // not NULL
+		Into:  func(k *arena.RelayKey) any { return manifestInto{&k.Manifest} },
+	},
+	db.Time("manifest_at", func(k *arena.RelayKey) *time.Time { return &k.ManifestAt }),
+	db.Computed(`(SELECT coalesce(max(e.received_at), 0) FROM envelopes e WHERE e.sender = k.key)`,
+		func(k *arena.RelayKey) any { return db.IntoTime(&k.PostedAt) }),
+)
 
-func scanRelayKey(r db.Row) (k arena.RelayKey, err error) {
-	err = r.Scan(&k.Key, db.IntoTime(&k.PolledAt), &k.Manifest, db.IntoTime(&k.ManifestAt), db.IntoTime(&k.PostedAt))
-	if len(k.Manifest) == 0 {
-		k.Manifest = nil
+var (
+	pollRelayKeys = db.NewInsert(relayKeyTable, `ON CONFLICT (key) DO UPDATE SET polled_at = excluded.polled_at
+		WHERE relay_keys.polled_at < excluded.polled_at`)
+	saveManifests = db.NewInsert(relayKeyTable, `ON CONFLICT (key) DO UPDATE SET manifest = excluded.manifest,
+		manifest_at = excluded.manifest_at WHERE relay_keys.manifest_at < excluded.manifest_at`)
+)
+
+// manifestInto scans a manifest; nil for an empty one.
+type manifestInto struct{ manifest *[]byte }
+
+func (i manifestInto) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok {
+		return fmt.Errorf("scan manifest: got %T", src)
 	}
-	return k, err
+	*i.manifest = nil
+	if len(b) > 0 {
+		*i.manifest = bytes.Clone(b)
+	}
+	return nil
 }
 
 // RelayKey gives what is known about a key, also when that is nothing.
 func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error) {
 	k := arena.RelayKey{Key: key}
-	ks, err := db.All(ctx, s.reader, scanRelayKey, relayKeyRows+` WHERE k.key = $1`, key)
+	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.key = $1`, key)
 	switch {
 	case err == nil && len(ks) == 1:
 		k = ks[0]
@@ -35,16 +61,14 @@ func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error
 
 // RelayManifests gives the keys that have published a manifest, newest first.
 func (s *Store) RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error) {
-	ks, err := db.All(ctx, s.reader, scanRelayKey, relayKeyRows+` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
+	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
 	return ks, s.wrap(err, "read manifests")
 }
 
 // PolledRelay notes that somebody asked for what a key was sent.
 func (s *Store) PolledRelay(ctx context.Context, key string, at time.Time) error {
 	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `INSERT INTO relay_keys (key, polled_at, manifest, manifest_at) VALUES ($1, $2, $3, 0)
-			ON CONFLICT (key) DO UPDATE SET polled_at = excluded.polled_at WHERE relay_keys.polled_at < excluded.polled_at`,
-			key, db.Millis(at), []byte{})
+		_, err := pollRelayKeys.Exec(ctx, tx, arena.RelayKey{Key: key, PolledAt: at})
 		return err
 	})
 	return s.wrap(err, "note a poll")
@@ -54,9 +78,7 @@ func (s *Store) PolledRelay(ctx context.Context, key string, at time.Time) error
 // published something later.
 func (s *Store) SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error {
 	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `INSERT INTO relay_keys (key, polled_at, manifest, manifest_at) VALUES ($1, 0, $2, $3)
-			ON CONFLICT (key) DO UPDATE SET manifest = excluded.manifest, manifest_at = excluded.manifest_at
-			WHERE relay_keys.manifest_at < excluded.manifest_at`, key, manifest, db.Millis(at))
+		_, err := saveManifests.Exec(ctx, tx, arena.RelayKey{Key: key, Manifest: manifest, ManifestAt: at})
 		return err
 	})
 	return s.wrap(err, "store a manifest")
