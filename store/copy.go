@@ -187,14 +187,15 @@ func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress f
 		}
 	}
 	h := sha256.New()
-	head := `INSERT INTO ` + t.name + ` (` + strings.Join(columns, ", ") + `)`
+	insert := newCopyInsert(t, columns)
 	for page, err := range pages(ctx, q, t, columns) {
 		if err != nil {
 			return 0, sum, err
 		}
 		addRows(h, page)
 		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *db.Tx) error {
-			return db.Bulk(ctx, tx, head, "", page)
+			_, err := insert.Exec(ctx, tx, page...)
+			return err
 		}); err != nil {
 			return 0, sum, fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.Explain(err))
 		}
@@ -205,6 +206,16 @@ func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress f
 		return 0, sum, fmt.Errorf("read %d of %d rows", rows, total)
 	}
 	return rows, [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// newCopyInsert returns the statement that inserts rows of any table, with
+// their values in the order of columns.
+func newCopyInsert(t table, columns []string) *db.Statement[[]any] {
+	described := make([]db.Column[[]any], len(columns))
+	for i, name := range columns {
+		described[i] = db.Written(name, db.TypeText, func(row *[]any) any { return (*row)[i] })
+	}
+	return db.NewInsert(db.NewTable(t.name, t.name, described...), "")
 }
 
 // verifyTable reads a copied table and compares it with what was copied.

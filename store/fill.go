@@ -39,11 +39,12 @@ func (s *Store) Fill(ctx context.Context, f Fill, progress func(done, all int)) 
 		if indexes, err = s.dropIndexes(ctx, tx); err != nil {
 			return err
 		}
-		rows := make([][]any, len(f.Agents))
 		for i, id := range f.Agents {
-			rows[i] = []any{i, id}
+			if _, err := db.Exec(ctx, tx, `INSERT INTO bench_agents (n, id) VALUES ($1, $2)`, i, id); err != nil {
+				return err
+			}
 		}
-		return db.Bulk(ctx, tx, `INSERT INTO bench_agents (n, id)`, "", rows)
+		return nil
 	})
 	for from := 0; err == nil && from < f.Matches; from += step {
 		err = s.writeAlone(ctx, "fill", func(ctx context.Context, tx *db.Tx) error {

@@ -24,34 +24,6 @@ type Handle struct {
 
 	mu    sync.RWMutex
 	known map[string]statement
-
-	lists sync.Map // by listText: what stands for a list of so many rows
-}
-
-// listText names a text of so many rows that have a placeholder each for
-// some columns; types is "" or gives the columns' types, with commas between.
-type listText struct {
-	rows, columns int
-	types         string
-}
-
-// list returns the text of Values with the types of typed, built once.
-func (h *Handle) list(key listText) string {
-	if text, ok := h.lists.Load(key); ok {
-		return text.(string)
-	}
-	text := Values(key.rows, key.columns)
-	if key.types != "" {
-		text = typed(text, strings.Split(key.types, ","))
-	}
-	h.lists.Store(key, text)
-	return text
-}
-
-// List returns the VALUES list of so many rows; types is "" or the columns'
-// types, separated by commas.
-func (t *Tx) List(rows, columns int, types string) string {
-	return t.h.list(listText{rows: rows, columns: columns, types: types})
 }
 
 // statement is a prepared text.

@@ -3,8 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"iter"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,76 +63,6 @@ var arities = [...]int{256, 64, 16, 4, 2, 1}
 
 // MaxIDs is the most ids that one statement can name.
 const MaxIDs = 256
-
-// Chunks splits items into parts whose lengths are arities.
-func Chunks[T any](items []T) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for _, n := range arities {
-			for len(items) >= n {
-				if !yield(items[:n:n]) {
-					return
-				}
-				items = items[n:]
-			}
-		}
-	}
-}
-
-// Bulk inserts rows by few statements: head is "INSERT INTO t (a, b)", tail ""
-// or an ON CONFLICT clause.
-func Bulk(ctx context.Context, tx *Tx, head, tail string, rows [][]any) error {
-	for part := range Chunks(rows) {
-		list := tx.h.list(listText{rows: len(part), columns: len(part[0])})
-		if _, err := tx.ExecContext(ctx, head+list+tail, slices.Concat(part...)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Update runs set, "UPDATE t SET a = v.column2", with few statements for rows
-// of values, whose types are given, with commas between; where joins them to the table. It gives
-// the number of rows that were changed.
-func Update(ctx context.Context, tx *Tx, set, where, types string, rows [][]any) (changed int64, err error) {
-	for part := range Chunks(rows) {
-		list := tx.h.list(listText{len(part), len(part[0]), types})
-		n, err := Exec(ctx, tx, set+" FROM ("+list+") v WHERE "+where, slices.Concat(part...)...)
-		if err != nil {
-			return changed, err
-		}
-		changed += n
-	}
-	return changed, nil
-}
-
-// typed returns values with the types of their columns: without them PostgreSQL
-// takes what is no column's for text.
-func typed(text string, types []string) string {
-	for i, t := range types {
-		mark := "$" + strconv.Itoa(i+1)
-		text = strings.Replace(text, mark, "CAST("+mark+" AS "+t+")", 1)
-	}
-	return text
-}
-
-// Values returns " VALUES ($1, $2), ($3, $4) " for n rows of width columns.
-func Values(n, width int) string {
-	var b strings.Builder
-	b.WriteString(" VALUES ")
-	for i := range n * width {
-		switch {
-		case i == 0:
-			b.WriteString("($")
-		case i%width == 0:
-			b.WriteString("), ($")
-		default:
-			b.WriteString(", $")
-		}
-		b.WriteString(strconv.Itoa(i + 1))
-	}
-	b.WriteString(") ")
-	return b.String()
-}
 
 // Clauses collects the conditions of a query and the arguments of its
 // placeholders.
