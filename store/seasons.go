@@ -140,7 +140,7 @@ func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (a
 func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
 	where, args := ` WHERE s.league = $1 AND s.no = $2`, []any{league, no}
 	if no == 0 {
-		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, args[:1]
+		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, []any{league}
 	}
 	var season arena.Season
 	var pairings []arena.Pairing
