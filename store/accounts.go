@@ -48,7 +48,7 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) e
 	return s.wrap(err, "create owner %s", o.ID)
 }
 
-// Owner gives one owner.
+// Owner returns one owner.
 func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 	o, err := ownerTable.One(ctx, s.reader, ` WHERE o.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -57,7 +57,7 @@ func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 	return o, s.wrap(err, "read owner %s", id)
 }
 
-// OwnerOf gives the owner that somebody of an outside issuer is. not_found:
+// OwnerOf returns the owner that somebody of an outside issuer is. not_found:
 // never seen here.
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
 	ownerID, err = db.One(ctx, s.reader, db.ScanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
@@ -94,13 +94,13 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token) error {
 	return s.wrap(err, "create token %s", t.ID)
 }
 
-// Tokens gives an owner's tokens that are not revoked, oldest first.
+// Tokens returns an owner's tokens that are not revoked, oldest first.
 func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
 }
 
-// AdminTokens gives the admin tokens that are not revoked, oldest first.
+// AdminTokens returns the admin tokens that are not revoked, oldest first.
 func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.scope = 'admin' AND t.revoked_at = 0 ORDER BY t.id`)
 	return ts, s.wrap(err, "read admin tokens")
@@ -123,7 +123,7 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string) error {
 // usedEvery is how exactly a token's last use is known.
 const usedEvery = time.Minute
 
-// TokenByHash gives the token whose secret has the SHA-256 hash. not_found:
+// TokenByHash returns the token whose secret has the SHA-256 hash. not_found:
 // unknown or revoked. Its last use is noted at most once a minute; a failure
 // to note it does not keep anyone out.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
@@ -165,7 +165,7 @@ func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) 
 	return signingKeyTable.All(ctx, q, ` ORDER BY k.created_at, k.kid`)
 }
 
-// SigningKeys gives all keys, oldest first, expired ones too.
+// SigningKeys returns all keys, oldest first, expired ones too.
 func (s *Store) SigningKeys(ctx context.Context) ([]arena.SigningKey, error) {
 	ks, err := signingKeys(ctx, s.reader)
 	return ks, s.wrap(err, "read signing keys")
@@ -217,7 +217,7 @@ func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]aren
 	return keys, s.wrap(err, "store first signing key")
 }
 
-// Identity gives the private key, in PKCS #8, that the arena has under a name.
+// Identity returns the private key, in PKCS #8, that the arena has under a name.
 // The first call stores fresh: nodes that start together agree on one.
 func (s *Store) Identity(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	var private []byte

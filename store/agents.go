@@ -156,7 +156,7 @@ func agentNameTaken(name string) error {
 	return arena.Errorf(arena.CodeNameTaken, "the owner has an agent named %q already", name)
 }
 
-// Agent gives one agent.
+// Agent returns one agent.
 func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
 	a, err := oneAgent(ctx, s.reader, id, "")
 	return a, s.wrap(err, "read agent %s", id)
@@ -170,7 +170,7 @@ func oneAgent(ctx context.Context, q db.Querier, id, lock string) (arena.Agent, 
 	return a, err
 }
 
-// AgentsByID gives the agents that exist among ids.
+// AgentsByID returns the agents that exist among ids.
 func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
 	found := make(map[string]arena.Agent, len(ids))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
@@ -187,7 +187,7 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
-// Rests gives those among the agents that are paused at a time or retired.
+// Rests returns those among the agents that are paused at a time or retired.
 func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error) {
 	found := map[string]arena.Rest{}
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
@@ -236,7 +236,7 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 	return items, next, nil
 }
 
-// DueForProbe gives every agent that is not retired, by id.
+// DueForProbe returns every agent that is not retired, by id.
 func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 	agents, err := agentTable.All(ctx, s.reader, agentOwner+` WHERE a.retired_at = 0 ORDER BY a.id`)
 	return agents, s.wrap(err, "read agents to probe")

@@ -360,7 +360,7 @@ func newArchiveCache(limit int, now func() time.Time) *archiveCache {
 	return &archiveCache{limit: limit, now: now, parts: make(map[partKey]*lists.Element), recent: lists.New()}
 }
 
-// get gives the events of a row, which nobody may change. Of many who ask at
+// get returns the events of a row, which nobody may change. Of many who ask at
 // once, one loads; when that fails, it may be for a reason of its own, and
 // the others load for themselves.
 func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]arena.Event, error)) ([]arena.Event, error) {
@@ -427,7 +427,7 @@ func (c *archiveCache) remove(at *lists.Element) {
 	delete(c.parts, p.key)
 }
 
-// ArchiveCache gives the bytes that decoded logs take in memory, at most
+// ArchiveCache returns the bytes that decoded logs take in memory, at most
 // 64 MiB.
 func (s *Store) ArchiveCache() (bytes int) {
 	s.archives.mu.Lock()

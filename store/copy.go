@@ -70,7 +70,7 @@ var tables = []table{
 	{"ticks", []string{"job", "tick"}, 1024},
 }
 
-// CopyProgress says how far a copy has come.
+// CopyProgress is the progress of a copy.
 type CopyProgress struct {
 	Verifying   bool // the rows are being compared
 	Table       string
@@ -244,7 +244,7 @@ func verifyTable(ctx context.Context, to *Store, t table, rows int64, sum [sha25
 	})
 }
 
-// columnsOf gives the columns of a table, those of its key first, the others
+// columnsOf returns the columns of a table, those of its key first, the others
 // by name: engines may have them in different orders.
 func columnsOf(ctx context.Context, q db.Querier, t table) ([]string, error) {
 	rows, err := q.QueryContext(ctx, `SELECT * FROM `+t.name+` LIMIT 0`)

@@ -182,7 +182,7 @@ func chosen(c *db.Clauses, q arena.EnvelopeQuery) {
 	}
 }
 
-// Envelopes gives visible envelopes in the order of Seq.
+// Envelopes returns visible envelopes in the order of Seq.
 func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
 	var c db.Clauses
 	c.And("seq > ?", max(q.After, 0))
@@ -192,7 +192,7 @@ func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.E
 	return es, s.wrap(err, "read envelopes")
 }
 
-// EnvelopeAfter gives the Seq after which a reader goes on who names a time:
+// EnvelopeAfter returns the Seq after which a reader goes on who names a time:
 // that of the envelope among those of q which has exactly this time, else of
 // the last one that was visible before it.
 func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
@@ -219,27 +219,27 @@ func lastEnvelope(ctx context.Context, q db.Querier) (int64, error) {
 	return db.One(ctx, q, db.ScanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`)
 }
 
-// LastEnvelope gives the highest Seq, 0 when there is none.
+// LastEnvelope returns the highest Seq, 0 when there is none.
 func (s *Store) LastEnvelope(ctx context.Context) (int64, error) {
 	n, err := lastEnvelope(ctx, s.reader)
 	return n, s.wrap(err, "read the last envelope")
 }
 
-// EnvelopeTime gives the latest ts of a sender's envelopes to a recipient.
+// EnvelopeTime returns the latest ts of a sender's envelopes to a recipient.
 func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 		`SELECT coalesce(max(ts), 0) FROM envelopes WHERE recipient = $1 AND sender = $2`, recipient, sender)
 	return at, s.wrap(err, "read the time of the last envelope")
 }
 
-// EnvelopeThread gives what came in a thread after number no, sealed or not,
+// EnvelopeThread returns what came in a thread after number no, sealed or not,
 // in the order of arrival.
 func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
 	es, err := readEnvelopes(ctx, s.reader, ` WHERE e.thread = $1 AND e.no > $2 ORDER BY e.no`, thread, no)
 	return es, s.wrap(err, "read thread %s", thread)
 }
 
-// ShowEnvelopes makes visible what was sealed for rounds that have closed, and
+// ShowEnvelopes reveals what was sealed for rounds that have closed, and
 // that spectators have seen close, as if it had come now, at most limit at
 // once, and gives it.
 func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
@@ -342,7 +342,7 @@ func (i manifestInto) Scan(src any) error {
 	return nil
 }
 
-// RelayKey gives what is known about a key, also when that is nothing.
+// RelayKey returns what is known about a key, also when that is nothing.
 func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error) {
 	k := arena.RelayKey{Key: key}
 	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.key = $1`, key)
@@ -356,13 +356,13 @@ func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error
 	return k, s.wrap(err, "read relay key")
 }
 
-// RelayManifests gives the keys that have published a manifest, newest first.
+// RelayManifests returns the keys that have published a manifest, newest first.
 func (s *Store) RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error) {
 	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
 	return ks, s.wrap(err, "read manifests")
 }
 
-// PolledRelay notes that somebody asked for what a key was sent.
+// PolledRelay records a poll for the envelopes sent to a key.
 func (s *Store) PolledRelay(ctx context.Context, key string, at time.Time) error {
 	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
 		_, err := pollRelayKeys.Exec(ctx, tx, arena.RelayKey{Key: key, PolledAt: at})

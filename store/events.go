@@ -12,8 +12,7 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// appendEvents gives events the next numbers of a match's log and stores
-// them. The caller has locked the match's row or made it, so the numbers
+// appendEvents appends events to a match's log, with its next numbers. The caller has locked the match's row or made it, so the numbers
 // commit with everything else or not at all. What comes back may be shown:
 // it has no hidden part.
 func (s *Store) appendEvents(ctx context.Context, tx *db.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
@@ -58,7 +57,7 @@ func addHidden(rows, events []arena.Event) {
 	}
 }
 
-// numbered gives the events of a match, whose last one has number last, as
+// numbered returns the events of a match, whose last one has number last, as
 // they may be shown: without their hidden parts.
 func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 	stored := make([]arena.Event, len(events))
@@ -69,7 +68,7 @@ func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 	return stored
 }
 
-// EventsAfter gives a match's events after number since, at most limit, in
+// EventsAfter returns a match's events after number since, at most limit, in
 // order and without hidden parts; none for a match that does not exist or
 // whose log was dropped. Callers must not change their bodies.
 func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
@@ -88,9 +87,9 @@ func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limi
 	return eventTable.All(ctx, s.reader, ` WHERE e.match_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`, matchID, since, limit)
 }
 
-// AppendEvents appends what an agent reported to its match's log, under the
-// open round. round_closed: the match is not running, no round is open, or
-// the agent's seat does not play any more (threat E5).
+// AppendEvents appends an agent's reports to its match's log, under the open
+// round. round_closed: the match is not running, no round is open, or the
+// agent's seat is not active (threat E5).
 func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
@@ -119,7 +118,7 @@ func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, event
 	return stored, s.wrap(err, "append events of agent %s to match %s", agentID, matchID)
 }
 
-// Shown gives a match that was just read as spectators see it now: as it is,
+// Shown returns a match that was just read as spectators see it now: as it is,
 // unless it is delayed, else as it stood when its log ended with the last event
 // that is old enough (rulebook, section 5).
 func (s *Store) Shown(ctx context.Context, m arena.Match) (arena.Match, error) {

@@ -20,18 +20,18 @@ func (s *Store) Write(ctx context.Context, key string, run func(context.Context,
 }
 
 // Queued returns the number of writes that wait.
-func (s *Store) Queued() int { return s.commit.Queued() }
+func (s *Store) Queued() int { return s.pool.Queued() }
 
-// Writer gives the writing handle.
+// Writer returns the writing handle.
 func (s *Store) Writer() *sql.DB { return s.writer.DB }
 
-// Reader gives the reading handle.
+// Reader returns the reading handle.
 func (s *Store) Reader() *sql.DB { return s.reader.DB }
 
 // WriteInShard is Write with a key of shard n.
 func (s *Store) WriteInShard(ctx context.Context, n int, run func(context.Context, *Tx) error) error {
 	key := ""
-	for s.commit.Shard(key) != n {
+	for s.pool.Shard(key) != n {
 		key += "x"
 	}
 	return s.write(ctx, key, run)
@@ -42,7 +42,7 @@ func (s *Store) View(ctx context.Context, read func(q *Tx) error) error {
 	return s.view(ctx, func(q db.Querier) error { return read(q.(*Tx)) })
 }
 
-// Prepared gives the number of texts that writers and readers keep prepared.
+// Prepared returns the number of texts that writers and readers keep prepared.
 func (s *Store) Prepared() (writer, reader int) { return len(s.writer.Texts()), len(s.reader.Texts()) }
 
 // Pack packs events of one match that are numbered from 1.
@@ -73,10 +73,10 @@ func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]a
 	return c.get(ctx, partKey{matchID, 1}, load)
 }
 
-// Size gives what it holds.
+// Size returns what it holds.
 func (c *ArchiveCache) Size() (rows, bytes int) { return len(c.parts), c.bytes }
 
-// Tables gives the names of the tables that Copy copies.
+// Tables returns the names of the tables that Copy copies.
 func Tables() []string {
 	names := make([]string, len(tables))
 	for i, t := range tables {
@@ -98,7 +98,7 @@ func ClaimQuery(agentID, league string, limit int) (string, []any) {
 	return claimQuery(agentID, league, limit)
 }
 
-// Texts gives the queries that readers keep prepared.
+// Texts returns the queries that readers keep prepared.
 func (s *Store) Texts() []string {
 	return slices.DeleteFunc(s.reader.Texts(), func(text string) bool { return strings.HasPrefix(text, "EXPLAIN ") })
 }
@@ -125,7 +125,7 @@ const BusyCommits = busyCommits
 // Committed counts so many transactions more.
 func (s *Store) Committed(n int64) { s.forgot.Add(-n) }
 
-// Readers gives how many connections for reading are open.
+// Readers returns how many connections for reading are open.
 func (s *Store) Readers() int { return s.reader.Stats().OpenConnections }
 
 // HoldReaders uses n connections for reading at once, until release.

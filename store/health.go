@@ -109,7 +109,7 @@ func (s *Store) probed(ctx context.Context, tx *db.Tx, probes []arena.Probe) (ma
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Uptime gives an agent's health checks by UTC day, oldest first, from the
+// Uptime returns an agent's health checks by UTC day, oldest first, from the
 // day of since on. Days without checks are left out.
 func (s *Store) Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error) {
 	rows, err := uptimeTable.All(ctx, s.reader, ` WHERE u.agent_id = $1 AND u.day >= $2 ORDER BY u.day`, id, day(since))
@@ -160,7 +160,7 @@ func (s *Store) SaveConformance(ctx context.Context, c arena.Conformance) error 
 const latestConformance = `NOT EXISTS (SELECT 1 FROM conformance n WHERE n.agent_id = c.agent_id AND
 	(n.checked_at > c.checked_at OR n.checked_at = c.checked_at AND n.version > c.version))`
 
-// Conformance gives an agent's last full check with its report. not_found:
+// Conformance returns an agent's last full check with its report. not_found:
 // there was none.
 func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conformance, error) {
 	var c arena.Conformance
@@ -178,7 +178,7 @@ func (s *Store) Conformance(ctx context.Context, agentID string) (arena.Conforma
 	return c, s.wrap(err, "read conformance of agent %s", agentID)
 }
 
-// Conformances gives the last full check of each of the agents, without the
+// Conformances returns the last full check of each of the agents, without the
 // report. Agents without any are left out.
 func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error) {
 	found := make(map[string]arena.Conformance, len(ids))
@@ -197,7 +197,7 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 	return found, nil
 }
 
-// DueForConformance gives an agent whose version is another than that of its
+// DueForConformance returns an agent whose version is another than that of its
 // last full check, which was before a time. It is well, takes seats, and holds
 // none. ok is false when there is none.
 func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {

@@ -70,13 +70,13 @@ func checkPack(ctx context.Context, tx *db.Tx, l arena.League) error {
 	return err
 }
 
-// League gives one league.
+// League returns one league.
 func (s *Store) League(ctx context.Context, slug string) (arena.League, error) {
 	l, err := oneLeague(ctx, s.reader, slug, "")
 	return l, s.wrap(err, "read league %s", slug)
 }
 
-// Leagues gives all leagues, oldest first.
+// Leagues returns all leagues, oldest first.
 func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 	ls, err := leagueTable.All(ctx, s.reader, ` ORDER BY l.created_at, l.slug`)
 	return ls, s.wrap(err, "read leagues")

@@ -28,9 +28,9 @@ func (s *Store) freeToPlay() string {
 		AND ws.match_id = w.id AND ws.agent_id = a.id) THEN 1 ELSE 0 END`
 }
 
-// ClaimMatches gives node the right to play up to limit matches, for ttl by
-// the database's clock: first running ones whose lease has ended, then due
-// ones, those that waited longest first. Each claim raises the epoch, however
+// ClaimMatches leases up to limit matches to node, for ttl by the database's
+// clock: first running ones whose lease has ended, then due ones, the longest
+// waiting first. Each claim raises the epoch, however
 // high it is. A due match is passed over, and becomes ready, while one of its
 // agents has no free seat; matches claimed in the same call count.
 func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
@@ -120,7 +120,7 @@ func (s *Store) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedL
 		AND m.lease_until <= `+s.d.Clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.LockFree(), limit)
 }
 
-// anyDue tells whether a running match has lost its node, or a match that is
+// anyDue reports whether a running match has lost its node, or a match that is
 // due waits.
 func (s *Store) anyDue(ctx context.Context) (bool, error) {
 	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.Clock+`)
@@ -142,7 +142,7 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.
 	return err
 }
 
-// markReady notes that due matches wait for their agents.
+// markReady marks the due matches that wait for their agents.
 func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
 	// With a value to bind, or the driver of PostgreSQL would not prepare it.
 	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
@@ -151,7 +151,7 @@ func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// NextStart gives the earliest start that is still to come, the zero time
+// NextStart returns the earliest start that is still to come, the zero time
 // when there is none.
 func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
@@ -159,7 +159,7 @@ func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
 	return db.FromMillis(at), s.wrap(err, "read next start")
 }
 
-// NextLeaseEnd gives the earliest time, by the database's clock, at which a
+// NextLeaseEnd returns the earliest time, by the database's clock, at which a
 // lease runs out that holds now; the zero time when there is none.
 func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
@@ -167,10 +167,10 @@ func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
 	return db.FromMillis(at), s.wrap(err, "read next end of a lease")
 }
 
-// RenewLeases gives the leases that node holds on these matches ttl from now
-// on, and tells which those are: also such as have ended, as long as nobody
-// else has claimed the match. Only what is named is renewed: a match that
-// nobody plays any more must run out.
+// RenewLeases extends the leases that node holds on these matches to ttl from
+// now and returns them, including ended ones whose match no other node has
+// claimed. It renews no other leases: the lease of an abandoned match must run
+// out.
 func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
 	// Alone, and its rows in the order of their ids: it locks many.
 	ids := slices.Sorted(slices.Values(matchIDs))
@@ -195,7 +195,7 @@ func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string,
 	return held, s.wrap(err, "renew leases of node %s", node)
 }
 
-// ReleaseLease gives a match back: any node may claim it at once.
+// ReleaseLease ends a lease: any node may claim the match at once.
 func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := s.fence(ctx, tx, l); err != nil {
@@ -207,9 +207,8 @@ func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return s.wrap(err, "release match %s", l.MatchID)
 }
 
-// ExcuseLease tells that the node which held l is alive: its lease ended while
-// the database was out of its reach. The interruption that the claim after l
-// counted is taken back. A second call for a lease could take back another
+// ExcuseLease takes back the interruption that the claim after l counted: the
+// node that held l is alive, and only lost its connection to the database. A second call for a lease could take back another
 // one's, so a call whose outcome is unknown must not be repeated.
 func (s *Store) ExcuseLease(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {

@@ -58,7 +58,7 @@ var updateMatches = db.NewUpdate(openMatchTable, []string{"id"}, []string{"seq",
 
 // writeMatch queues a match write and returns the events that it stored.
 func (s *Store) writeMatch(ctx context.Context, w *matchWrite) ([]arena.Event, error) {
-	err := s.commit.Do(ctx, writer.Write[*matchWrite]{Key: w.lease.MatchID, Combined: w, Run: func(ctx context.Context, tx *db.Tx) error {
+	err := s.pool.Do(ctx, writer.Write[*matchWrite]{Key: w.lease.MatchID, Combined: w, Run: func(ctx context.Context, tx *db.Tx) error {
 		if err := s.runMatchWrites(ctx, tx, []*matchWrite{w}); err != nil {
 			return err
 		}

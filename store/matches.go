@@ -274,7 +274,7 @@ func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat
 	return free, nil
 }
 
-// Match gives one match with its seats, both as they were at one moment.
+// Match returns one match with its seats, both as they were at one moment.
 func (s *Store) Match(ctx context.Context, id string) (arena.Match, error) {
 	var m arena.Match
 	err := s.view(ctx, func(q db.Querier) error {
@@ -330,7 +330,7 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	return items, next, nil
 }
 
-// LiveMatches gives a league's matches that are not over, with their seats,
+// LiveMatches returns a league's matches that are not over, with their seats,
 // first to start first.
 func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, error) {
 	var matches []arena.Match

@@ -38,7 +38,7 @@ type Store struct {
 	d      db.Dialect
 	reader *db.Handle // several connections that cannot write
 	writer *db.Handle // the writer pool's
-	commit *writer.Pool[*matchWrite]
+	pool   *writer.Pool[*matchWrite]
 
 	insertClaimed *db.Statement[matchRow]
 
@@ -75,7 +75,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	}
 	s.db, s.d, s.reader, s.writer = opened, opened.Dialect, opened.Reader, opened.Writer
 	s.insertClaimed = newInsertClaimed(s.d)
-	s.commit, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites})
+	s.pool, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites})
 	return s, err
 }
 
@@ -83,7 +83,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 // A second call changes nothing.
 func (s *Store) Close() error {
 	s.once.Do(func() {
-		s.commit.Close()
+		s.pool.Close()
 		s.closed = s.db.Close()
 	})
 	return s.closed
@@ -111,7 +111,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// SchemaVersion gives the schema's version and the one that this program
+// SchemaVersion returns the schema's version and the one that this program
 // wants.
 func (s *Store) SchemaVersion(ctx context.Context) (current, wanted int64, err error) {
 	p, err := s.provider()
@@ -154,28 +154,28 @@ func (s *Store) provider() (*goose.Provider, error) {
 	return p, nil
 }
 
-// CommitStats tells how well writes share transactions.
+// CommitStats counts writes and the transactions that they shared.
 type CommitStats struct {
 	Operations int64 // that were committed since Open
 	Commits    int64 // transactions that it took
 }
 
-// CommitStats gives the committer's counts since Open.
+// CommitStats returns the counts of the writer pool since Open.
 func (s *Store) CommitStats() CommitStats {
-	writes, commits := s.commit.Stats()
+	writes, commits := s.pool.Stats()
 	return CommitStats{Operations: writes, Commits: commits}
 }
 
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
 func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.commit.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run})
+	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run})
 }
 
 // writeAlone is write for operations that hold a lock of the whole cluster or
 // take long.
 func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.commit.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: true})
+	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: true})
 }
 
 // view runs read inside one transaction whose statements see one state.
@@ -188,7 +188,8 @@ func (s *Store) view(ctx context.Context, read func(q db.Querier) error) error {
 	return read(tx)
 }
 
-// wrap says what was being done and turns a driver's error into the domain's.
+// wrap adds what was being done to an error and turns a driver's error into the
+// domain's.
 func (s *Store) wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -200,16 +201,16 @@ func notFound(thing, id string) error {
 	return arena.Errorf(arena.CodeNotFound, "there is no %s %q", thing, id)
 }
 
-// busyCommits is how many transactions a store that is used commits between
-// two calls of Forget. The timetable alone makes a tenth of it.
+// busyCommits is how many transactions a busy store commits between two calls of
+// Forget. The cron jobs alone need a tenth of it.
 const busyCommits = 1_000
 
-// Forget lets go of what is kept for the next reader and not worth its memory:
-// decoded logs that nobody has read for two minutes and, when little was
-// written since the last call, SQLite's pages. It is for every half minute.
+// Forget frees memory: decoded logs that were not read for two minutes and, when
+// little was written since the last call, SQLite's pages. Call it every half
+// minute.
 func (s *Store) Forget(ctx context.Context) error {
 	s.archives.dropIdle()
-	_, commits := s.commit.Stats()
+	_, commits := s.pool.Stats()
 	if commits-s.forgot.Swap(commits) >= busyCommits || s.d.Shrink == "" {
 		return nil
 	}
@@ -217,7 +218,7 @@ func (s *Store) Forget(ctx context.Context) error {
 	return s.wrap(err, "let go of pages")
 }
 
-// PageBytes gives the bytes of the pages that connections to SQLite keep; 0 on
+// PageBytes returns the bytes of the pages that connections to SQLite keep; 0 on
 // another engine. It waits until each connection is free.
 func (s *Store) PageBytes(ctx context.Context) (int, error) {
 	if s.d.Shrink == "" {

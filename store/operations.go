@@ -14,7 +14,7 @@ import (
 // nodeKept is how long a node that is gone stays in the list.
 const nodeKept = time.Hour
 
-// Beat is a node's sign of life.
+// Beat stores a node's sign of life.
 func (s *Store) Beat(ctx context.Context, n arena.Node) error {
 	err := s.write(ctx, n.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := db.Exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
@@ -35,7 +35,7 @@ const (
 	slowLooked = 5
 )
 
-// Operations gives the nodes, the queue, the rounds that are open and the
+// Operations returns the nodes, the queue, the rounds that are open and the
 // slowest agents, all of one moment.
 func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
 	var o arena.Operations
@@ -69,8 +69,8 @@ func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {
 	return o, r.Scan(&o.MatchID, &o.League, &o.Node, db.IntoJSON(&o.Settings), &o.Interruptions, &o.Round, db.IntoTime(&o.OpenedAt))
 }
 
-// nodes gives the nodes that gave a sign of life lately and those that play a
-// match, by id. Who holds a lease that has not run out is alive.
+// nodes returns the nodes with a recent sign of life and those that hold a
+// match, by id. A node with a valid lease is alive.
 func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 	return db.All(ctx, q, func(r db.Row) (n arena.Node, err error) {
 		return n, r.Scan(&n.ID, &n.Version, db.IntoTime(&n.StartedAt), db.IntoTime(&n.SeenAt), &n.Alive, &n.Draining, &n.LastError,
@@ -84,7 +84,7 @@ func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 		LEFT JOIN nodes n ON n.node = k.node ORDER BY k.node`, arena.NodeSilence.Milliseconds())
 }
 
-// Banner gives the text that every page shows; the zero value is none.
+// Banner returns the text that every page shows; the zero value is none.
 func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
 	b, err := db.One(ctx, s.reader, func(r db.Row) (b arena.Banner, err error) {
 		return b, r.Scan(&b.Text, db.IntoTime(&b.Since))
@@ -129,7 +129,7 @@ func (s *Store) ClaimTick(ctx context.Context, job string, tick time.Time) (bool
 	return won && err == nil, s.wrap(err, "claim tick of job %s", job)
 }
 
-// Meetings gives the duels of a league that start at or after since and were
+// Meetings returns the duels of a league that start at or after since and were
 // not cancelled or void, oldest first. At is when the match starts.
 func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error) {
 	meetings, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Meeting, err error) {
@@ -142,7 +142,7 @@ func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([
 	return meetings, s.wrap(err, "read meetings of league %s", league)
 }
 
-// Counts gives the sizes of the whole arena.
+// Counts returns the sizes of the whole arena.
 func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
 	counts := arena.Counts{Agents: map[arena.AgentStatus]int{}, Matches: map[arena.MatchStatus]int{}}
 	type line struct {

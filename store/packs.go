@@ -76,7 +76,7 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 	return s.wrap(err, "create pack %s", p.ID)
 }
 
-// Pack gives one pack.
+// Pack returns one pack.
 func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
 	p, err := packTable.One(ctx, s.reader, ` WHERE p.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -103,7 +103,7 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 	return items, next, nil
 }
 
-// Task gives task n of a pack, 0 <= n < Pack.Tasks, else not_found.
+// Task returns task n of a pack, 0 <= n < Pack.Tasks, else not_found.
 func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
 	t, err := taskTable.One(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,7 +140,7 @@ const (
 	recentAgents        = 8
 )
 
-// RecentTasks gives the sources of the tasks that the agents of a match have
+// RecentTasks returns the sources of the tasks that the agents of a match have
 // had lately, in this match and before, with the time when each was last put.
 func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
 	seen := map[string]time.Time{}

@@ -57,7 +57,7 @@ func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (s
 	return stored, s.wrap(err, "put mail for %s", m.Box)
 }
 
-// Mail gives at most limit messages of a box that came after number after and
+// Mail returns at most limit messages of a box that came after number after and
 // have not expired at now, in order.
 func (s *Store) Mail(ctx context.Context, box string, after int64, limit int, now time.Time) ([]arena.Mail, error) {
 	rows, err := mailTable.All(ctx, s.reader, ` WHERE x.box = $1 AND x.n > $2 AND x.expires_at > $3 ORDER BY x.n LIMIT $4`,
@@ -78,8 +78,8 @@ func (s *Store) DropMail(ctx context.Context, box string, upTo int64) error {
 	return s.wrap(err, "drop mail for %s", box)
 }
 
-// Once notes that id was seen in scope and says whether it was the first time
-// since its note's expiry. conflict: it was seen with another digest.
+// Once records that id was seen in scope and reports whether it was the first
+// time since the record expired. conflict: it was seen with another digest.
 func (s *Store) Once(ctx context.Context, scope, id string, digest [32]byte, now, expires time.Time) (first bool, err error) {
 	err = s.write(ctx, scope+" "+id, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `INSERT INTO seen (scope, id, digest, expires_at) VALUES ($1, $2, $3, $4)
@@ -124,7 +124,7 @@ func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n
 	return n, nil
 }
 
-// AgentByKey gives the agent of a protocol, not retired, whose owner proved to
+// AgentByKey returns the agent of a protocol, not retired, whose owner proved to
 // hold the key. not_found: there is none.
 func (s *Store) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
 	a, err := agentTable.One(ctx, s.reader, agentOwner+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
@@ -178,7 +178,7 @@ func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock strin
 	return c, err
 }
 
-// Conversation gives the conversation with a key, over or not.
+// Conversation returns the conversation with a key, over or not.
 func (s *Store) Conversation(ctx context.Context, key [32]byte) (arena.Conversation, error) {
 	c, err := oneConversation(ctx, s.reader, key, "")
 	return c, s.wrap(err, "read a conversation")
@@ -198,8 +198,8 @@ func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func
 	return c, s.wrap(err, "update a conversation")
 }
 
-// SetSecretBase gives an agent a secret base URL, by the SHA-256 of its
-// secret. The one before ends.
+// SetSecretBase sets the secret base URL of an agent, by the SHA-256 of its
+// secret. The previous one ends.
 func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte, at time.Time) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `INSERT INTO secret_bases (agent_id, hash, created_at, alive_until, max_concurrent) VALUES ($1, $2, $3, 0, 1)
@@ -209,7 +209,7 @@ func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte
 	return s.wrap(err, "set the secret base of agent %s", agentID)
 }
 
-// AgentOfBase gives the agent whose secret base has the SHA-256 hash.
+// AgentOfBase returns the agent whose secret base has the SHA-256 hash.
 // not_found: there is none, or the agent is retired.
 func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string, err error) {
 	agentID, err = db.One(ctx, s.reader, db.ScanText, `SELECT b.agent_id FROM secret_bases b JOIN agents a ON a.id = b.agent_id
@@ -220,7 +220,7 @@ func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string,
 	return agentID, s.wrap(err, "find the agent of a secret base")
 }
 
-// KeepAlive notes that a polling agent counts as present until a time, and how
+// KeepAlive records that a polling agent counts as present until a time, and how
 // many matches it plays at once. An earlier time than the one noted changes
 // nothing but the number.
 func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, maxConcurrent int) error {
@@ -232,7 +232,7 @@ func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, 
 	return s.wrap(err, "note that agent %s polls", agentID)
 }
 
-// AliveUntil gives until when a polling agent counts as present, and how many
+// AliveUntil returns until when a polling agent counts as present, and how many
 // matches it plays at once; zero when it has never polled.
 func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
 	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) {
@@ -256,7 +256,7 @@ var peerTable = db.NewTable("peers", "p",
 
 var insertPeers = db.NewInsert(peerTable, "ON CONFLICT (agent_id) DO NOTHING")
 
-// Peer gives what is known of an agent as a peer. not_found: nothing.
+// Peer returns what is known of an agent as a peer. not_found: nothing.
 func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 	p, err := peerTable.One(ctx, s.reader, ` WHERE p.agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -265,7 +265,7 @@ func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
 	return p, s.wrap(err, "read peer %s", agentID)
 }
 
-// AgentByKeyName gives the agent, not retired, whose owner proved to hold the
+// AgentByKeyName returns the agent, not retired, whose owner proved to hold the
 // key of that name. not_found: there is none.
 func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
 	a, err := agentTable.One(ctx, s.reader, agentOwner+
@@ -276,12 +276,12 @@ func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, e
 	return a, s.wrap(err, "find the agent of a key's name")
 }
 
-// NamePeer notes the name of an agent's key.
+// NamePeer stores the name of an agent's key.
 func (s *Store) NamePeer(ctx context.Context, agentID, keyName string) error {
 	return s.changePeer(ctx, agentID, `key_name = $2`, keyName)
 }
 
-// GreetPeer notes the capabilities of an agent's hello.
+// GreetPeer stores the capabilities of an agent's hello.
 func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error {
 	list, err := db.JSONText(capabilities)
 	if err != nil {
@@ -290,8 +290,8 @@ func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []st
 	return s.changePeer(ctx, agentID, `capabilities = $2, hello_at = $3`, list, db.Millis(at))
 }
 
-// ConnectPeer notes a connection of the agent, which ends all before it, and
-// gives its epoch.
+// ConnectPeer records a connection of the agent, which ends all earlier ones,
+// and returns its epoch.
 func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error) {
 	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		if err := addPeer(ctx, tx, agentID); err != nil {
@@ -304,8 +304,8 @@ func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Ti
 	return epoch, s.wrap(err, "connect peer %s", agentID)
 }
 
-// SeePeer notes a sign of life of a connection, or with the zero time its end.
-// newest says whether there is no later connection.
+// SeePeer records a sign of life of a connection or, with the zero time, its
+// end. newest reports whether there is no later connection.
 func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
 	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE peers SET seen_at = $1 WHERE agent_id = $2 AND epoch = $3`, db.Millis(at), agentID, epoch)

@@ -99,7 +99,7 @@ func byRating(a, b *arena.Standing) int {
 	return cmp.Or(-cmp.Compare(a.Rating.Melo, b.Rating.Melo), cmp.Compare(a.Agent.ID, b.Agent.ID))
 }
 
-// AgentRatings gives the ratings of agents in every league in which they were
+// AgentRatings returns the ratings of agents in every league in which they were
 // rated, by league. Agents without any are left out.
 func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error) {
 	found := make(map[string][]arena.Rating, len(ids))
@@ -121,7 +121,7 @@ func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]ar
 // matches of two seats are looked at by it.
 const countedOutcomes = `('answered', 'timeout', 'error', 'invalid')`
 
-// RatingHistory gives the newest limit points of an agent's rating graph in a
+// RatingHistory returns the newest limit points of an agent's rating graph in a
 // league, oldest first.
 func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error) {
 	if err := checkLimit(limit); err != nil {
@@ -177,7 +177,7 @@ var (
 	updateRatingChanges = db.NewUpdate(ratingChangeTable, []string{"settlement", "no"}, []string{"melo_before", "melo_after", "delta", "k", "score"})
 )
 
-// Settlements gives settlements with their changes in order, at most limit,
+// Settlements returns settlements with their changes in order, at most limit,
 // from the one after afterSeq on; of one league, or of all when league is "".
 // Replayed in this order they give every current rating (rulebook, section 7).
 func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
@@ -280,7 +280,7 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 	return changes, err
 }
 
-// ratingsOf gives the ratings of a match's agents, new ones for those who
+// ratingsOf returns the ratings of a match's agents, new ones for those who
 // have none.
 func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (map[string]*ratingRow, error) {
 	found := make(map[string]*ratingRow, len(m.seats))
@@ -304,8 +304,8 @@ func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (m
 	return found, nil
 }
 
-// meet notes who met whom and counts, by agent, the opponents that it had not
-// met in a rated match of the league before. Agents of one owner are not
+// meet records which agents met and returns, by agent, the number of opponents
+// that it had not met in a rated match of the league before. Agents of one owner are not
 // rated against each other and so do not meet (rulebook, section 7).
 func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
 	var pairs []pairRow
@@ -370,7 +370,7 @@ func (i orAsIs[T]) Scan(src any) error {
 	return nil
 }
 
-// Standings gives a league's table: every agent that is in it or was ever
+// Standings returns a league's table: every agent that is in it or was ever
 // rated in it. Those with a rank at now come first, then the others, each by
 // rating, then id (rulebook, section 7). Of an agent it has ids and names,
 // version, pauses, and when it passed and retired.

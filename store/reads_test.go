@@ -160,7 +160,7 @@ func TestMatchWrites_Plans(t *testing.T) {
 	}
 }
 
-// explain gives the plan of a prepared statement.
+// explain returns the plan of a prepared statement.
 func explain(t *testing.T, connection *sql.Conn, statement string) (plan []string) {
 	t.Helper()
 	rows, err := connection.QueryContext(t.Context(), "EXPLAIN EXECUTE "+statement)
@@ -186,7 +186,7 @@ func parameters(text string) int {
 	return most
 }
 
-// walksPostgres gives the line of a plan that reads a whole large table, or
+// walksPostgres returns the line of a plan that reads a whole large table, or
 // a whole index of it without the end of a page.
 func walksPostgres(plan []string) string {
 	paged := strings.Contains(strings.Join(plan, " "), "Limit")
@@ -200,7 +200,7 @@ func walksPostgres(plan []string) string {
 	return ""
 }
 
-// walksSQLite gives the line of a plan that reads a whole large table. A walk
+// walksSQLite returns the line of a plan that reads a whole large table. A walk
 // along an index in the order that is asked for ends with the page.
 func walksSQLite(t *testing.T, s *store.Store, text string) string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// RatedResults gives the settled matches of a league in the order of their
+// RatedResults returns the settled matches of a league in the order of their
 // settlements, at most limit, from the one after afterSeq on.
 func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.RatedResult, error) {
 	if err := checkLimit(limit); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
 	return s.wrap(err, "save the fit of league %s", f.League)
 }
 
-// Fit gives the newest refit of a league; one without lines when there is
+// Fit returns the newest refit of a league; one without lines when there is
 // none yet. Its lines are shared and must not be changed: a table asks for
 // them again and again, and reading a thousand takes longer than the rest.
 func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
@@ -84,7 +84,7 @@ func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
 // RebuildRatings replays every settled match of a league from its stored
 // answers, in the order of the settlements, and puts what comes out in the
 // place of changes, ratings and drift. rate computes as it does for Settle.
-// It gives the number of settlements that changed; if there are any, the
+// It returns the number of settlements that changed; if there are any, the
 // league's fit stands at settlement 0, so that the next refit begins anew. The whole league is one
 // transaction; other settlements wait for it.
 func (s *Store) RebuildRatings(ctx context.Context, league string,
@@ -300,8 +300,8 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 	return checked, nil
 }
 
-// CheckIntegrity asks SQLite whether its file is whole. PostgreSQL checks each
-// page as it reads it, and has no such question.
+// CheckIntegrity runs SQLite's integrity check. PostgreSQL checks each page as it
+// reads it and has no such check.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
 	if s.d.RowLocks {
 		return nil

@@ -29,8 +29,8 @@ type answerDoc struct {
 	LatencyMS     *float64 `json:"latency_ms"`
 }
 
-// StartMatch pins the seats as given, notes when play began and opens the
-// first round, unless first is nil. A second call for the same match changes
+// StartMatch pins the seats as given, stores when the match started and opens
+// the first round, unless first is nil. A second call for the same match changes
 // nothing and returns no events.
 func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error) {
 	var opened roundRow
@@ -137,8 +137,8 @@ func (s *Store) SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
-// Tell appends announcements to the log of an open round, once more when it
-// is called once more. round_closed: the round is not open.
+// Tell appends announcements to the log of an open round. A second call appends
+// them again. round_closed: the round is not open.
 func (s *Store) Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error) {
 	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: announce{}, events: events})
 	return stored, s.wrap(err, "tell events of match %s", l.MatchID)

@@ -135,7 +135,7 @@ func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (a
 	return season, pairings, err
 }
 
-// Season gives a season of a league with its pairings, by round, slot and
+// Season returns a season of a league with its pairings, by round, slot and
 // game; the newest when no is 0. not_found: the league has no such season.
 func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
 	where, args := ` WHERE s.league = $1 AND s.no = $2`, []any{league, no}
@@ -179,13 +179,13 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 	return seasons, next, nil
 }
 
-// RunningSeasons gives the slugs of the leagues that have a running season.
+// RunningSeasons returns the slugs of the leagues that have a running season.
 func (s *Store) RunningSeasons(ctx context.Context) ([]string, error) {
 	slugs, err := db.All(ctx, s.reader, db.ScanText, `SELECT league FROM seasons WHERE status = 'running' ORDER BY league`)
 	return slugs, s.wrap(err, "list running seasons")
 }
 
-// PairingMatches gives the matches of a season's open pairings, by id.
+// PairingMatches returns the matches of a season's open pairings, by id.
 // Pairings whose match has not been made yet have none.
 func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error) {
 	found := map[string]arena.Match{}
@@ -199,7 +199,7 @@ func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string
 	return found, s.wrap(err, "read the matches of season %s", seasonID)
 }
 
-// PairingOf gives the pairing that a match decides and its season's number.
+// PairingOf returns the pairing that a match decides and its season's number.
 // not_found: no season ordered the match.
 func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error) {
 	err = s.view(ctx, func(q db.Querier) error {

@@ -78,7 +78,7 @@ func resultQuery(agentID string, matches int) (string, []any) {
 		}
 }
 
-// AgentClaims gives what an agent declared with its newest limit judged
+// AgentClaims returns what an agent declared with its newest limit judged
 // answers, newest match first, as far as they lie in its newest 2*limit
 // matches; of these only those in one league when league is not "": an agent
 // that plays elsewhere would have all of its answers read. Rounds that have not
@@ -129,7 +129,7 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit}
 }
 
-// Dodges gives what agents dodged in their newest arena.DodgeMatches matches
+// Dodges returns what agents dodged in their newest arena.DodgeMatches matches
 // of a league that have begun, oldest round first; in each league when league
 // is "". A 429 before the agent's first counted round of the match is none.
 func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error) {
@@ -195,7 +195,7 @@ func encounters(times string) string {
 		b_wins = encounters.b_wins + excluded.b_wins`, "{n}", times)
 }
 
-// Opponents gives an agent's record against each agent that it met in a
+// Opponents returns an agent's record against each agent that it met in a
 // finished match, rated or not, and neither left: the better place wins. Most
 // matches first.
 func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
@@ -210,8 +210,8 @@ func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecor
 	return records, s.wrap(err, "read opponents of agent %s", id)
 }
 
-// Evidence gives what the report on anomalies looks at: the newest matches of
-// a league that are over, at most limit of them.
+// Evidence returns the input of the report on anomalies: the newest finished
+// matches of a league, at most limit of them.
 func (s *Store) Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error) {
 	e := arena.Evidence{League: league}
 	if err := checkLimit(limit); err != nil {
@@ -308,7 +308,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 // many a busy day has.
 const moversLooked = 20_000
 
-// Movers gives the agents whose rating in one league has moved most since a
+// Movers returns the agents whose rating in one league has moved most since a
 // time, up or down.
 func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error) {
 	if err := checkLimit(limit); err != nil {
@@ -335,7 +335,7 @@ const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.recent, t.change, 
 	JOIN agents a ON a.id = t.agent_id JOIN ratings g ON g.league = t.league AND g.agent_id = t.agent_id
 	ORDER BY abs(t.change) DESC, a.id, t.league`
 
-// LastSeasons gives the newest finished season of each league that has one, by
+// LastSeasons returns the newest finished season of each league that has one, by
 // the league's slug, without entrants.
 func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
 	seasons, err := seasonTable.All(ctx, s.reader, lastSeasons)

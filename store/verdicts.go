@@ -54,14 +54,14 @@ func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (
 	return verdicts, err
 }
 
-// Verdicts gives the verdicts of a match's rounds, by round, oldest first:
+// Verdicts returns the verdicts of a match's rounds, by round, oldest first:
 // the last one of a round is the one that counts.
 func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
 	verdicts, err := readVerdicts(ctx, s.reader, ` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
 
-// LeagueVerdicts gives the newest limit verdicts of a league's judges that
+// LeagueVerdicts returns the newest limit verdicts of a league's judges that
 // were asked, newest match first, as they counted when their rounds closed.
 func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error) {
 	if err := checkLimit(limit); err != nil {
@@ -111,7 +111,7 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 	return s.wrap(err, "save a vote on match %s", v.MatchID)
 }
 
-// Votes gives the votes on a round.
+// Votes returns the votes on a round.
 func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
 	votes, err := voteTable.All(ctx, s.reader, ` WHERE v.match_id = $1 AND v.round = $2 ORDER BY v.at, v.voter`, matchID, round)
 	return votes, s.wrap(err, "read votes on match %s", matchID)

@@ -52,7 +52,7 @@ func (h *Handle) QueryContext(ctx context.Context, query string, args ...any) (*
 	return st.QueryContext(ctx, arrange(st.order, args)...)
 }
 
-// lookup gives a text's statement when it is prepared already.
+// lookup returns a text's statement when it is prepared already.
 func (h *Handle) lookup(query string) (st statement, ok bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -73,7 +73,7 @@ func (h *Handle) full() bool {
 	return len(h.known) >= maxStatements
 }
 
-// statement gives a text's statement and prepares it at the first call. It
+// statement returns a text's statement and prepares it at the first call. It
 // takes a connection, so a transaction, which may hold the only one, must not
 // call it. The zero statement: there are too many already.
 func (h *Handle) statement(ctx context.Context, query string) (statement, error) {
@@ -168,7 +168,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 	return t.Tx.ExecContext(ctx, text, arrange(order, args)...)
 }
 
-// bind gives a text's statement for this transaction, if it is prepared.
+// bind returns a text's statement for this transaction, if it is prepared.
 func (t *Tx) bind(ctx context.Context, query string) (statement, bool) {
 	if st, ok := t.bound[query]; ok {
 		return st, true
@@ -221,7 +221,7 @@ func positional(query string) (text string, order []int) {
 	return b.String(), order
 }
 
-// arrange gives the arguments in the order of the placeholders.
+// arrange returns the arguments in the order of the placeholders.
 func arrange(order []int, args []any) []any {
 	if order == nil {
 		return args
