@@ -315,12 +315,7 @@ func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena
 		return nil, err
 	}
 	movers, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Mover, err error) {
-		var recent []int64 // arena.Melo encodes as Elo
-		err = r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, db.IntoJSON(&recent), &m.Change, &m.Matches)
-		for _, v := range recent {
-			m.Recent = append(m.Recent, arena.Melo(v))
-		}
-		return m, err
+		return m, r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, recentInto{&m.Recent}, &m.Change, &m.Matches)
 	}, moversQuery, db.Millis(since), moversLooked, limit)
 	return movers, s.wrap(err, "read movers")
 }
