@@ -13,10 +13,10 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
-// Answers of several matches that wait for the committer at the same time are
+// Answers of several matches that wait for the writer pool at the same time are
 // one transaction, in which each is stored, refused or undone by itself, and
 // every log stays without gaps.
-func TestSteps(t *testing.T) {
+func TestMatchWrites(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func(t *testing.T) string{
 		"SQLite":   func(t *testing.T) string { t.Helper(); return sqliteURL(t) },
@@ -35,7 +35,7 @@ func TestSteps(t *testing.T) {
 	for engine, url := range urls {
 		for name, c := range map[string]struct {
 			calls   []answerCall
-			commits int64 // of the calls, where all of them share a lane
+			commits int64 // of the calls, where all of them share a shard
 		}{
 			"one transaction": {right, 1},
 			"one that the database refuses": {append([]answerCall{
@@ -45,9 +45,9 @@ func TestSteps(t *testing.T) {
 			t.Run(engine+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				s := openStore(t, url(t))
-				oneLane := engine == "SQLite"
-				commits := saveAtOnce(t, s, openMatches(t, s, 2, 4), c.calls, oneLane)
-				if oneLane && c.commits > 0 && commits != c.commits {
+				oneShard := engine == "SQLite"
+				commits := saveAtOnce(t, s, openMatches(t, s, 2, 4), c.calls, oneShard)
+				if oneShard && c.commits > 0 && commits != c.commits {
 					t.Errorf("%d commits, want %d", commits, c.commits)
 				}
 			})
@@ -65,9 +65,9 @@ type answerCall struct {
 	fails       arena.Code
 }
 
-// saveAtOnce lets the calls wait for the committer together, checks what comes
+// saveAtOnce lets the calls wait for the writer pool together, checks what comes
 // of each and of the logs, and gives the number of commits.
-func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []answerCall, oneLane bool) int64 {
+func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []answerCall, oneShard bool) int64 {
 	t.Helper()
 	ctx := t.Context()
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -102,7 +102,7 @@ func saveAtOnce(t *testing.T, s *store.Store, matches []arena.Match, calls []ans
 				seqs[c.match] = append(seqs[c.match], e.Seq)
 			}
 		})
-		if oneLane || c.match == 0 { // else it may have run already
+		if oneShard || c.match == 0 { // else it may have run already
 			waitQueued(s, ready)
 		}
 	}
@@ -161,7 +161,7 @@ func check(t *testing.T, err error) {
 // Rounds of several matches that close together reveal each their own hidden
 // parts: none of another match, of an earlier round, or of a round that is
 // still open. Threat F1.
-func TestSteps_reveal(t *testing.T) {
+func TestMatchWrites_reveal(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, sqliteURL(t))
 	ctx := t.Context()

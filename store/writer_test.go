@@ -36,8 +36,8 @@ func openStore(t testing.TB, url string) *store.Store {
 	return s
 }
 
-// batch holds up the committer, lets ops queue in this order, and lets them
-// run as one batch. All have one key, so that they share a lane.
+// batch holds up the writer pool, lets ops queue in this order, and lets them
+// run as one batch. All have one key, so that they share a shard.
 func batch(t *testing.T, s *store.Store, ops ...func(context.Context, *store.Tx) error) []error {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -91,20 +91,20 @@ func readTicks(t *testing.T, s *store.Store) string {
 	return strings.Join(ticks, " ")
 }
 
-func TestCommitter(t *testing.T) {
+func TestWriter(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func(t *testing.T) string{
 		"SQLite":   func(t *testing.T) string { t.Helper(); return sqliteURL(t) },
 		"Postgres": func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) },
 	}
 	tests := map[string]func(*testing.T, *store.Store){
-		"a_failure_is_its_own":     committerFailure,
-		"what_runs_again":          committerRunsAgain,
-		"failed_commit_tells_all":  committerFailedCommit,
-		"lost_transaction":         committerLostTransaction,
-		"abandoned_never_runs":     committerAbandoned,
-		"started_is_waited_for":    committerStarted,
-		"close_runs_what_is_there": committerClose,
+		"a_failure_is_its_own":     writerFailure,
+		"what_runs_again":          writerRunsAgain,
+		"failed_commit_tells_all":  writerFailedCommit,
+		"lost_transaction":         writerLostTransaction,
+		"abandoned_never_runs":     writerAbandoned,
+		"started_is_waited_for":    writerStarted,
+		"close_runs_what_is_there": writerClose,
 	}
 	for engine, url := range urls {
 		for name, test := range tests {
@@ -116,7 +116,7 @@ func TestCommitter(t *testing.T) {
 	}
 }
 
-func committerFailure(t *testing.T, s *store.Store) {
+func writerFailure(t *testing.T, s *store.Store) {
 	t.Helper()
 	before := s.CommitStats()
 	boom := errors.New("boom")
@@ -144,14 +144,14 @@ func committerFailure(t *testing.T, s *store.Store) {
 	if got := readTicks(t, s); got != "1 3 6" {
 		t.Errorf("ticks are %q", got)
 	}
-	// The one that held up the committer, then all six in one commit.
+	// The one that held up the pool, then all six in one commit.
 	after := s.CommitStats()
 	if commits, ops := after.Commits-before.Commits, after.Operations-before.Operations; commits != 2 || ops != 7 {
 		t.Errorf("%d commits for %d operations, want 2 for 7", commits, ops)
 	}
 }
 
-func committerFailedCommit(t *testing.T, s *store.Store) {
+func writerFailedCommit(t *testing.T, s *store.Store) {
 	t.Helper()
 	// A constraint that is checked at the commit is how a commit fails here.
 	deferred := func(ctx context.Context, tx *store.Tx) error {
@@ -184,13 +184,13 @@ func committerFailedCommit(t *testing.T, s *store.Store) {
 		t.Errorf("ticks are %q", got)
 	}
 	if err := s.Write(t.Context(), "k", tick(9)); err != nil {
-		t.Errorf("the committer is stuck: %v", err)
+		t.Errorf("the writer is stuck: %v", err)
 	}
 }
 
-// committerLostTransaction: some failures end the whole transaction, as a full
+// writerLostTransaction: some failures end the whole transaction, as a full
 // disk may. Then nobody is told that their work is stored.
-func committerLostTransaction(t *testing.T, s *store.Store) {
+func writerLostTransaction(t *testing.T, s *store.Store) {
 	t.Helper()
 	errs := batch(t, s, tick(1), func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, "ROLLBACK") // as an engine does by itself, which then says so
@@ -202,7 +202,7 @@ func committerLostTransaction(t *testing.T, s *store.Store) {
 		}
 	}
 	if err := s.Write(t.Context(), "k", tick(4)); err != nil {
-		t.Errorf("the committer is stuck: %v", err)
+		t.Errorf("the writer is stuck: %v", err)
 	}
 	if got := readTicks(t, s); got != "4" {
 		t.Errorf("ticks are %q", got)
@@ -224,7 +224,7 @@ func look(ctx context.Context, tx *store.Tx, query string) error {
 
 // Only a failure that may have written makes its batch run again: anybody can
 // have writes refused.
-func committerRunsAgain(t *testing.T, s *store.Store) {
+func writerRunsAgain(t *testing.T, s *store.Store) {
 	t.Helper()
 	refused := arena.Errorf(arena.CodeRoundClosed, "not now")
 	next := 0
@@ -258,7 +258,7 @@ func committerRunsAgain(t *testing.T, s *store.Store) {
 	}
 }
 
-func committerAbandoned(t *testing.T, s *store.Store) {
+func writerAbandoned(t *testing.T, s *store.Store) {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -290,7 +290,7 @@ func committerAbandoned(t *testing.T, s *store.Store) {
 	}
 }
 
-func committerStarted(t *testing.T, s *store.Store) {
+func writerStarted(t *testing.T, s *store.Store) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.Write(ctx, "k", func(inner context.Context, tx *store.Tx) error {
@@ -305,7 +305,7 @@ func committerStarted(t *testing.T, s *store.Store) {
 	}
 }
 
-func committerClose(t *testing.T, s *store.Store) {
+func writerClose(t *testing.T, s *store.Store) {
 	t.Helper()
 	entered, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
@@ -342,9 +342,9 @@ func committerClose(t *testing.T, s *store.Store) {
 	}
 }
 
-// TestCommitter_Deadlock makes two lanes wait for each other: the one that
+// TestWriter_Deadlock makes two shards wait for each other: the one that
 // loses is run again and nobody hears of it. Threat C5.
-func TestCommitter_Deadlock(t *testing.T) {
+func TestWriter_Deadlock(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, postgres.get(t).Database(t))
 	for _, name := range []string{"a", "b"} {
