@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// maxStatements is the most texts that one handle keeps prepared. Our texts
-// are fewer, since lists in them come in a few lengths (see arities); what
-// goes beyond runs without being prepared.
+// maxStatements is the most texts that one handle keeps prepared. The store has
+// fewer, since its lists come in a few lengths (see arities). Texts beyond the
+// limit run without being prepared.
 const maxStatements = 1_000
 
 // Handle is a set of connections. Where the driver does not do it by itself,
@@ -74,8 +74,8 @@ func (h *Handle) full() bool {
 }
 
 // statement returns a text's statement and prepares it at the first call. It
-// takes a connection, so a transaction, which may hold the only one, must not
-// call it. The zero statement: there are too many already.
+// needs a connection, so a transaction, which may hold the only one, must not
+// call it. It returns the zero statement when too many are prepared.
 func (h *Handle) statement(ctx context.Context, query string) (statement, error) {
 	if st, ok := h.lookup(query); ok || h.full() {
 		return st, nil
@@ -89,7 +89,7 @@ func (h *Handle) statement(ctx context.Context, query string) (statement, error)
 	defer h.mu.Unlock()
 	st, ok := h.known[query]
 	if ok || len(h.known) >= maxStatements {
-		defer func() { _ = prepared.Close() }() // another was faster
+		defer func() { _ = prepared.Close() }() // another goroutine was faster
 		return st, nil
 	}
 	st = statement{Stmt: prepared, order: order}
@@ -106,8 +106,8 @@ func (h *Handle) Begin(ctx context.Context, o *sql.TxOptions) (*Tx, error) {
 	return &Tx{Tx: tx, h: h, bound: make(map[string]statement)}, nil
 }
 
-// Tx runs statements of its handle on one connection. A text that
-// it meets first is prepared when the connection is free again.
+// Tx runs statements of its handle on one connection. A new text is prepared
+// when the connection is free again.
 type Tx struct {
 	*sql.Tx
 	h     *Handle
@@ -132,9 +132,10 @@ func (t *Tx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
+// learn prepares the new texts of the transaction.
 func (t *Tx) learn() {
 	for _, query := range t.fresh {
-		// What cannot be prepared has failed before, in the transaction.
+		// A text that cannot be prepared has failed in the transaction.
 		_, _ = t.h.statement(context.Background(), query)
 	}
 	t.fresh = nil
@@ -184,9 +185,9 @@ func (t *Tx) bind(ctx context.Context, query string) (statement, bool) {
 }
 
 // positional rewrites the placeholders $1, $2 … of a text, which holds no
-// comments, to plain ?, and tells which argument, counted from 0, stands at each; nil when they stand
-// as they come. SQLite takes $1 for a name and walks over all names before
-// it, at each placeholder, whenever it compiles or binds.
+// comments, to plain ?. order holds the index of each placeholder's argument; it
+// is nil when the arguments are in order. SQLite takes $1 for a name and compares
+// it with all names before it whenever it compiles or binds.
 func positional(query string) (text string, order []int) {
 	var b strings.Builder
 	b.Grow(len(query))
@@ -229,7 +230,7 @@ func arrange(order []int, args []any) []any {
 	arranged := make([]any, len(order))
 	for i, n := range order {
 		if n >= len(args) {
-			return args // too few: the driver says so
+			return args // too few: the driver reports it
 		}
 		arranged[i] = args[n]
 	}
