@@ -35,8 +35,8 @@ var (
 	insertTokens = db.NewInsert(tokenTable, "")
 )
 
-// CreateOwner stores an owner and their first token. Owners are told apart by
-// their ids: two may have one name.
+// CreateOwner stores an owner and their first token. Two
+// owners may have the same name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token) error {
 	err := s.write(ctx, o.ID, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
@@ -57,8 +57,8 @@ func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
 	return o, s.wrap(err, "read owner %s", id)
 }
 
-// OwnerOf returns the owner that somebody of an outside issuer is. not_found:
-// never seen here.
+// OwnerOf returns the owner of an identity of an OIDC issuer. not_found: there is
+// none yet.
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
 	ownerID, err = db.One(ctx, s.reader, db.ScanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -67,9 +67,8 @@ func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID st
 	return ownerID, s.wrap(err, "read identity")
 }
 
-// AdoptOwner stores an owner without a token, and that it is who the outside
-// issuer calls subject. It gives the id of the owner that this person is: the
-// one that is there already wins.
+// AdoptOwner stores an owner without a token, with an identity of an OIDC issuer.
+// It returns the id of the identity's owner: an existing one stays.
 func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error) {
 	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *db.Tx) error {
 		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {

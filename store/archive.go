@@ -322,7 +322,7 @@ func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int)
 const (
 	// archiveCacheBytes bounds the packed logs that are kept decoded.
 	archiveCacheBytes = 64 << 20
-	// archiveIdle is how long one is kept that nobody reads.
+	// archiveIdle is how long an unread one is kept.
 	archiveIdle = 2 * time.Minute
 	// eventBytes is about what an event takes beside its body.
 	eventBytes = 160
@@ -335,8 +335,8 @@ type partKey struct {
 }
 
 // archiveCache keeps decoded rows of event_archives, those read last, so that
-// a crowd that comes late to a match decodes its log once. Rows do not
-// change, so what it holds is never wrong.
+// many late spectators of a match decode its log once. Rows do not change, so
+// its contents are never stale.
 type archiveCache struct {
 	limit int
 	now   func() time.Time
@@ -360,9 +360,9 @@ func newArchiveCache(limit int, now func() time.Time) *archiveCache {
 	return &archiveCache{limit: limit, now: now, parts: make(map[partKey]*lists.Element), recent: lists.New()}
 }
 
-// get returns the events of a row, which nobody may change. Of many who ask at
-// once, one loads; when that fails, it may be for a reason of its own, and
-// the others load for themselves.
+// get returns the events of a row, which callers must not change. One of
+// several concurrent callers loads them. When it fails, its context may be the
+// cause, so the others load for themselves.
 func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]arena.Event, error)) ([]arena.Event, error) {
 	c.mu.Lock()
 	if at, ok := c.parts[key]; ok {
@@ -407,7 +407,7 @@ func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]aren
 	return p.events, nil
 }
 
-// dropIdle removes what nobody has read for archiveIdle.
+// dropIdle removes the rows that were not read for archiveIdle.
 func (c *archiveCache) dropIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -246,7 +246,7 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 	var shown []arena.Envelope
 	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		shown = nil
-		seq, err := nextEnvelope(ctx, tx) // before reading: nobody else shows them meanwhile
+		seq, err := nextEnvelope(ctx, tx) // before reading: it locks the counter
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,8 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 	return shown, s.wrap(err, "show envelopes of closed rounds")
 }
 
-// SweepEnvelopes deletes what k does not keep and tells how much.
+// SweepEnvelopes deletes the envelopes that k does not keep and returns their
+// number.
 func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error) {
 	var gone int64
 	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {

@@ -129,9 +129,9 @@ func (s *Store) anyDue(ctx context.Context) (bool, error) {
 }
 
 func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
-	// A lease that ended by itself is an interruption: its node crashed, froze,
-	// or tells otherwise later (ExcuseLease). One that was given back is none,
-	// nor is one that its own node claims again.
+	// A lease that expired is an interruption, unless its node takes it back later
+	// (ExcuseLease). A released lease is none, nor is one that its own node claims
+	// again.
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
 		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 THEN 1 ELSE 0 END,
 		lease_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END

@@ -163,11 +163,10 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event) (
 	return e, err
 }
 
-// CreateAndClaim is CreateMatch, and gives node the right to play the match,
-// for ttl by the database's clock, when it starts at its creation. The lease
-// is zero when the match waits for a claim as any other: it starts later, one
-// of its agents has no free seat or is awaited by an older match that is due,
-// or another transaction claims at this moment.
+// CreateAndClaim is CreateMatch, and leases the match to node, for ttl by the
+// database's clock, when it starts at once. The lease is zero when the match must
+// wait for a claim: it starts later, one of its agents has no free seat or an
+// older due match waits for it, or another transaction is claiming.
 func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration) (arena.Event, arena.Lease, error) {
 	return s.create(ctx, m, e, node, ttl)
 }
@@ -231,9 +230,8 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	return stored[0], lease, nil
 }
 
-// checkSeats refuses seats that cannot be given, and tells, when it is asked,
-// whether every agent can take its seat at once. The latter holds only under
-// the lock of claims.
+// checkSeats rejects invalid seats and, when askFree, reports whether every agent
+// can start at once. That holds only under the lock of claims.
 func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
@@ -347,9 +345,8 @@ func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, 
 }
 
 // EndMatch cancels a match that has not begun, or makes one void that is not
-// over, with the last event of its log. It ends the lease: the runner that
-// plays the match loses it. conflict: the match is over, or it has begun and
-// cannot be cancelled.
+// over, with the last event of its log. It ends the lease of a running
+// match. conflict: the match is over, or it has begun and cannot be canceled.
 func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event) (arena.Event, error) {
 	if status != arena.MatchCancelled && status != arena.MatchVoid {
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
