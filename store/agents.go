@@ -116,7 +116,7 @@ func (i pausesInto) Scan(src any) error {
 		return nil
 	}
 	var docs []pauseDoc
-	if err := (db.IntoJSON(&docs)).Scan(src); err != nil {
+	if err := db.IntoJSON(&docs).Scan(src); err != nil {
 		return err
 	}
 	*i.pauses = nil
