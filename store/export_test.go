@@ -112,12 +112,14 @@ func MatchWriteTexts() []string {
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }
 
-// MoversQuery, OpenRounds and LastSeasonsQuery are the texts of three queries.
+// MoversQuery and OpenRounds are the texts of two queries.
 const (
-	MoversQuery      = moversQuery
-	OpenRounds       = openRoundsQuery
-	LastSeasonsQuery = lastSeasons
+	MoversQuery = moversQuery
+	OpenRounds  = openRoundsQuery
 )
+
+// LastSeasonsQuery returns the query of LastSeasons.
+func LastSeasonsQuery() string { return seasonTable.Select() + lastSeasons }
 
 // BusyCommits is how many make a store busy.
 const BusyCommits = busyCommits

@@ -344,7 +344,6 @@ func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error
 	return last, nil
 }
 
-// lastSeasons begins with the leagues: SQLite keeps to the order of a CROSS
-// JOIN.
-const lastSeasons = ` CROSS JOIN leagues l WHERE s.league = l.slug AND s.no = (SELECT o.no FROM seasons o
-	WHERE o.league = l.slug AND o.status = 'finished' ORDER BY o.no DESC LIMIT 1)`
+// lastSeasons finds the seasons by their keys, from the leagues.
+const lastSeasons = ` WHERE (s.league, s.no) IN (SELECT l.slug, (SELECT o.no FROM seasons o
+	WHERE o.league = l.slug AND o.status = 'finished' ORDER BY o.no DESC LIMIT 1) FROM leagues l)`
