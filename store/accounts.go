@@ -4,20 +4,45 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+)
+
+var ownerTable = db.NewTable("owners", "o",
+	db.Text("id", func(o *arena.Owner) *string { return &o.ID }),
+	db.Text("name", func(o *arena.Owner) *string { return &o.Name }),
+	db.Text("email", func(o *arena.Owner) *string { return &o.Email }),
+	db.Time("created_at", func(o *arena.Owner) *time.Time { return &o.CreatedAt }),
+)
+
+var tokenTable = db.NewTable("tokens", "t",
+	db.Text("id", func(t *arena.Token) *string { return &t.ID }),
+	db.NullText("owner_id", func(t *arena.Token) *string { return &t.OwnerID }),
+	db.Text("scope", func(t *arena.Token) *arena.Scope { return &t.Scope }),
+	db.Text("name", func(t *arena.Token) *string { return &t.Name }),
+	db.Digest("hash", func(t *arena.Token) *[32]byte { return &t.Hash }),
+	db.Time("created_at", func(t *arena.Token) *time.Time { return &t.CreatedAt }),
+	db.Time("last_used_at", func(t *arena.Token) *time.Time { return &t.LastUsedAt }),
+	db.Time("revoked_at", func(t *arena.Token) *time.Time { return &t.RevokedAt }),
+)
+
+var (
+	insertOwners = db.NewInsert(ownerTable, "")
+	insertTokens = db.NewInsert(tokenTable, "")
 )
 
 // CreateOwner stores an owner and their first token with the audit entries
-// about it. Only their ids tell owners apart: two may have one name.
+// about it. Two owners may have the same name.
 func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, o.ID, func(ctx context.Context, tx *transaction) error {
-		if err := insertOwner(ctx, tx, o); err != nil {
+	err := s.write(ctx, o.ID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
 		}
-		if err := insertToken(ctx, tx, t); err != nil {
+		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
 			return err
 		}
 		return insertAudit(ctx, tx, audit...)
@@ -25,37 +50,34 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, a
 	return s.wrap(err, "create owner %s", o.ID)
 }
 
-// Owner gives one owner.
+// Owner returns one owner.
 func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
-	o, err := one(ctx, s.reader, func(r scanner) (o arena.Owner, err error) {
-		return o, r.Scan(&o.ID, &o.Name, &o.Email, timeInto{&o.CreatedAt})
-	}, `SELECT id, name, email, created_at FROM owners WHERE id = $1`, id)
+	o, err := ownerTable.One(ctx, s.reader, ` WHERE o.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("owner", id)
 	}
 	return o, s.wrap(err, "read owner %s", id)
 }
 
-// OwnerOf gives the owner that somebody of an outside issuer is. not_found:
-// never seen here.
+// OwnerOf returns the owner of an identity of an OIDC issuer. not_found: there is
+// none yet.
 func (s *Store) OwnerOf(ctx context.Context, issuer, subject string) (ownerID string, err error) {
-	ownerID, err = one(ctx, s.reader, scanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	ownerID, err = db.One(ctx, s.reader, db.ScanText, `SELECT owner_id FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", arena.Errorf(arena.CodeNotFound, "nobody of this issuer is called so")
 	}
 	return ownerID, s.wrap(err, "read identity")
 }
 
-// AdoptOwner stores an owner without a token, and that it is who the outside
-// issuer calls subject. It gives the id of the owner that this person is: the
-// one that is there already wins.
+// AdoptOwner stores an owner without a token, with an identity of an OIDC issuer.
+// It returns the id of the identity's owner: an existing one stays.
 func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error) {
-	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *transaction) error {
-		if err := insertOwner(ctx, tx, o); err != nil {
+	err = s.write(ctx, issuer+" "+subject, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := insertOwners.Exec(ctx, tx, o); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
-			issuer, subject, o.ID, ms(o.CreatedAt))
+		_, err := db.Exec(ctx, tx, `INSERT INTO identities (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, $4)`,
+			issuer, subject, o.ID, db.Millis(o.CreatedAt))
 		return err
 	})
 	if err = s.wrap(err, "adopt owner %s", o.ID); arena.CodeOf(err) == arena.CodeConflict {
@@ -64,15 +86,10 @@ func (s *Store) AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject s
 	return o.ID, err
 }
 
-func insertOwner(ctx context.Context, tx *transaction, o arena.Owner) error {
-	_, err := exec(ctx, tx, `INSERT INTO owners (id, name, email, created_at) VALUES ($1, $2, $3, $4)`, o.ID, o.Name, o.Email, ms(o.CreatedAt))
-	return err
-}
-
 // CreateToken stores a token with the audit entries about it.
 func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error {
-		if err := insertToken(ctx, tx, t); err != nil {
+	err := s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := insertTokens.Exec(ctx, tx, t); err != nil {
 			return err
 		}
 		return insertAudit(ctx, tx, audit...)
@@ -80,36 +97,15 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.A
 	return s.wrap(err, "create token %s", t.ID)
 }
 
-func insertToken(ctx context.Context, tx *transaction, t arena.Token) error {
-	_, err := exec(ctx, tx, `INSERT INTO tokens (id, owner_id, scope, name, hash, created_at, last_used_at, revoked_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, t.ID, sql.NullString{String: t.OwnerID, Valid: t.OwnerID != ""},
-		string(t.Scope), t.Name, t.Hash[:], ms(t.CreatedAt), ms(t.LastUsedAt), ms(t.RevokedAt))
-	return err
-}
-
-const tokenColumns = `SELECT id, COALESCE(owner_id, ''), scope, name, hash, created_at, last_used_at, revoked_at FROM tokens`
-
-func scanToken(r scanner) (t arena.Token, err error) {
-	var hash []byte
-	err = r.Scan(&t.ID, &t.OwnerID, &t.Scope, &t.Name, &hash,
-		timeInto{&t.CreatedAt}, timeInto{&t.LastUsedAt}, timeInto{&t.RevokedAt})
-	if err == nil && copy(t.Hash[:], hash) != len(t.Hash) {
-		err = fmt.Errorf("token %s: hash of %d bytes", t.ID, len(hash))
-	}
-	return t, err
-}
-
-// Tokens gives an owner's tokens that are not revoked, oldest first.
+// Tokens returns an owner's tokens that are not revoked, oldest first.
 func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
-	ts, err := all(ctx, s.reader, scanToken, tokenColumns+
-		` WHERE owner_id = $1 AND revoked_at = 0 ORDER BY id`, ownerID)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
 }
 
-// AdminTokens gives the admin tokens that are not revoked, oldest first.
+// AdminTokens returns the admin tokens that are not revoked, oldest first.
 func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
-	ts, err := all(ctx, s.reader, scanToken, tokenColumns+
-		` WHERE owner_id IS NULL AND scope = 'admin' AND revoked_at = 0 ORDER BY id`)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.scope = 'admin' AND t.revoked_at = 0 ORDER BY t.id`)
 	return ts, s.wrap(err, "read admin tokens")
 }
 
@@ -117,9 +113,9 @@ func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
 // "" for an admin token. not_found: it is another's, unknown, or revoked
 // already.
 func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, id, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
-			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, ms(s.now()), id, ownerID)
+	err := s.write(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1
+			WHERE id = $2 AND COALESCE(owner_id, '') = $3 AND revoked_at = 0`, db.Millis(s.now()), id, ownerID)
 		if err == nil && n == 0 {
 			return notFound("token", id)
 		}
@@ -134,23 +130,23 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...ar
 // usedEvery is how exactly a token's last use is known.
 const usedEvery = time.Minute
 
-// TokenByHash gives the token whose secret has the SHA-256 hash. not_found:
+// TokenByHash returns the token whose secret has the SHA-256 hash. not_found:
 // unknown or revoked. Its last use is noted at most once a minute; a failure
 // to note it does not keep anyone out.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
-	t, err := one(ctx, s.reader, scanToken, tokenColumns+` WHERE hash = $1 AND revoked_at = 0`, hash[:])
+	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.hash = $1 AND t.revoked_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
 	}
 	if err != nil {
 		return arena.Token{}, s.wrap(err, "read token")
 	}
-	now := fromMS(ms(s.now()))
+	now := db.FromMillis(db.Millis(s.now()))
 	if now.Sub(t.LastUsedAt) < usedEvery {
 		return t, nil
 	}
-	err = s.write(ctx, t.ID, func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1`, ms(now), t.ID)
+	err = s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1`, db.Millis(now), t.ID)
 		return err
 	})
 	if err != nil {
@@ -159,4 +155,87 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, er
 		t.LastUsedAt = now
 	}
 	return t, nil
+}
+
+var signingKeyTable = db.NewTable("signing_keys", "k",
+	db.Text("kid", func(k *arena.SigningKey) *string { return &k.KID }),
+	db.Text("alg", func(k *arena.SigningKey) *string { return &k.Alg }),
+	db.Bytes("private", func(k *arena.SigningKey) *[]byte { return &k.Private }),
+	db.Time("created_at", func(k *arena.SigningKey) *time.Time { return &k.CreatedAt }),
+	db.Time("signs_from", func(k *arena.SigningKey) *time.Time { return &k.SignsFrom }),
+	db.Time("expires_at", func(k *arena.SigningKey) *time.Time { return &k.ExpiresAt }),
+)
+
+var insertSigningKeys = db.NewInsert(signingKeyTable, "")
+
+func signingKeys(ctx context.Context, q db.Querier) ([]arena.SigningKey, error) {
+	return signingKeyTable.All(ctx, q, ` ORDER BY k.created_at, k.kid`)
+}
+
+// SigningKeys returns all keys, oldest first, expired ones too.
+func (s *Store) SigningKeys(ctx context.Context) ([]arena.SigningKey, error) {
+	ks, err := signingKeys(ctx, s.reader)
+	return ks, s.wrap(err, "read signing keys")
+}
+
+// keysLock is the key of writes to signing_keys, and the name of their lock
+// in the cluster.
+const keysLock = "signing_keys"
+
+// AddSigningKey stores k and sets when others expire, by kid.
+func (s *Store) AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error {
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.d.LockInCluster(ctx, tx, keysLock); err != nil {
+			return err
+		}
+		for _, kid := range slices.Sorted(maps.Keys(retire)) {
+			n, err := db.Exec(ctx, tx, `UPDATE signing_keys SET expires_at = $1 WHERE kid = $2`, db.Millis(retire[kid]), kid)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return notFound("signing key", kid)
+			}
+		}
+		_, err := insertSigningKeys.Exec(ctx, tx, k)
+		return err
+	})
+	return s.wrap(err, "add signing key %s", k.KID)
+}
+
+// FirstSigningKey stores k when there is no key of any algorithm yet, and
+// gives all keys: nodes that start together agree on one.
+func (s *Store) FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error) {
+	var keys []arena.SigningKey
+	err := s.writeAlone(ctx, keysLock, func(ctx context.Context, tx *db.Tx) error {
+		err := s.d.LockInCluster(ctx, tx, keysLock)
+		if err != nil {
+			return err
+		}
+		if keys, err = signingKeys(ctx, tx); err != nil || len(keys) > 0 {
+			return err
+		}
+		if _, err = insertSigningKeys.Exec(ctx, tx, k); err != nil {
+			return err
+		}
+		keys, err = signingKeys(ctx, tx)
+		return err
+	})
+	return keys, s.wrap(err, "store first signing key")
+}
+
+// Identity returns the private key, in PKCS #8, that the arena has under a name.
+// The first call stores fresh: nodes that start together agree on one.
+func (s *Store) Identity(ctx context.Context, name string, fresh []byte) ([]byte, error) {
+	var private []byte
+	err := s.write(ctx, name, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO own_keys (name, private) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, fresh)
+		if err != nil {
+			return err
+		}
+		private, err = db.One(ctx, tx, func(r db.Row) (b []byte, err error) { return b, r.Scan(&b) },
+			`SELECT private FROM own_keys WHERE name = $1`, name)
+		return err
+	})
+	return private, s.wrap(err, "read identity %s", name)
 }

@@ -4,34 +4,80 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// agentRows reads agents with all that belongs to them, in one statement:
-// owner's name, leagues entered, seats held in running matches.
-const agentRows = `SELECT a.id, a.owner_id, o.name, a.name, a.protocol, a.endpoint, a.public_key, a.version, a.description,
-	a.pauses, a.created_at, a.passed_at, a.retired_at, a.health_ok, a.checked_at, a.latency_ns, a.health_reason,
-	a.health_detail, a.capabilities, a.declared_latency_ns, a.max_concurrent, a.failures, a.successes, a.key_proved_at,
-	(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
-		WHERE e.agent_id = a.id AND e.withdrawn_at = 0),
-	(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
-	FROM agents a JOIN owners o ON o.id = a.owner_id`
+// agentTable joins the owners: see agentOwner. Reads include all that belongs to
+// an agent: the owner's name, the leagues entered, the seats in running matches.
+var agentTable = db.NewTable("agents", "a",
+	db.Text("id", func(a *arena.Agent) *string { return &a.ID }),
+	db.Text("owner_id", func(a *arena.Agent) *string { return &a.OwnerID }),
+	db.Computed("o.name", func(a *arena.Agent) any { return &a.OwnerName }),
+	db.Text("name", func(a *arena.Agent) *string { return &a.Name }),
+	db.Written("name_key", db.TypeText, func(a *arena.Agent) any { return foldCase(a.Name) }),
+	db.Text("protocol", func(a *arena.Agent) *string { return &a.Protocol }),
+	db.Text("endpoint", func(a *arena.Agent) *string { return &a.Endpoint }),
+	db.Text("public_key", func(a *arena.Agent) *string { return &a.PublicKey }),
+	db.Text("version", func(a *arena.Agent) *string { return &a.Version }),
+	db.Text("description", func(a *arena.Agent) *string { return &a.Description }),
+	db.Column[arena.Agent]{
+		Name: "pauses", Type: db.TypeText,
+		Value: func(a *arena.Agent) any { return pausesValue(a.Pauses) },
+		Into:  func(a *arena.Agent) any { return pausesInto{&a.Pauses} },
+	},
+	db.Written("paused_until", db.TypeInt, func(a *arena.Agent) any { return pausedUntil(a.Pauses) }),
+	db.Time("created_at", func(a *arena.Agent) *time.Time { return &a.CreatedAt }),
+	db.Time("passed_at", func(a *arena.Agent) *time.Time { return &a.PassedAt }),
+	db.Time("retired_at", func(a *arena.Agent) *time.Time { return &a.RetiredAt }),
+	db.Bool("health_ok", func(a *arena.Agent) *bool { return &a.Health.OK }),
+	db.Time("checked_at", func(a *arena.Agent) *time.Time { return &a.Health.CheckedAt }),
+	db.Int("latency_ns", func(a *arena.Agent) *time.Duration { return &a.Health.Latency }),
+	db.Untrusted("health_reason", func(a *arena.Agent) *string { return &a.Health.Reason }),
+	db.Untrusted("health_detail", func(a *arena.Agent) *string { return &a.Health.Detail }),
+	db.JSON("capabilities", func(a *arena.Agent) *[]string { return &a.Health.Capabilities }),
+	db.Int("declared_latency_ns", func(a *arena.Agent) *time.Duration { return &a.Health.DeclaredLatency }),
+	db.Int("max_concurrent", func(a *arena.Agent) *int { return &a.Health.MaxConcurrent }).
+		With(func(a *arena.Agent) any { return int64(max(1, a.Health.MaxConcurrent)) }),
+	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
+	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
+	db.Time("key_proved_at", func(a *arena.Agent) *time.Time { return &a.KeyProvedAt }),
+	db.Computed(`(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
+		WHERE e.agent_id = a.id AND e.withdrawn_at = 0)`, func(a *arena.Agent) any { return slugsInto{&a.Leagues} }),
+	db.Computed(`(SELECT count(*) FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)`, func(a *arena.Agent) any { return &a.Running }),
+)
 
-func scanAgent(r scanner) (a arena.Agent, err error) {
-	var leagues sql.NullString
-	h := &a.Health
-	err = r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Protocol, &a.Endpoint, &a.PublicKey, &a.Version,
-		&a.Description, pausesInto{&a.Pauses}, timeInto{&a.CreatedAt}, timeInto{&a.PassedAt}, timeInto{&a.RetiredAt},
-		&h.OK, timeInto{&h.CheckedAt}, &h.Latency, &h.Reason, &h.Detail, jsonInto{&h.Capabilities},
-		&h.DeclaredLatency, &h.MaxConcurrent, &h.Failures, &h.Successes, timeInto{&a.KeyProvedAt}, &leagues, &a.Running)
-	if leagues.Valid { // slugs hold no comma
-		a.Leagues = strings.Split(leagues.String, ",")
+// agentOwner joins the owners to agentTable.
+const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
+
+var (
+	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
+	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
+		"name", "name_key", "endpoint", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
+		"max_concurrent", "failures", "successes", "key_proved_at",
+	})
+	updateProbed = db.NewUpdate(agentTable, []string{"id"}, []string{
+		"pauses", "paused_until", "passed_at", "health_ok", "checked_at", "latency_ns", "health_reason", "health_detail",
+		"capabilities", "declared_latency_ns", "max_concurrent", "failures", "successes",
+	})
+)
+
+// slugsInto scans slugs, which hold no comma, that are separated by commas.
+type slugsInto struct{ slugs *[]string }
+
+func (i slugsInto) Scan(src any) error {
+	if text, ok := src.(string); ok {
+		*i.slugs = strings.Split(text, ",")
+	} else if src != nil {
+		return fmt.Errorf("scan slugs: got %T", src)
 	}
-	return a, err
+	return nil
 }
 
 // pauseDoc is a pause as it is stored.
@@ -41,18 +87,24 @@ type pauseDoc struct {
 	Until  int64             `json:"until"` // unix ms, 0: until it is lifted
 }
 
-// pausesText gives the stored form of pauses and when the last one ends.
-func pausesText(pauses []arena.Pause) (text string, until int64, err error) {
+// pausesValue returns the stored form of pauses.
+func pausesValue(pauses []arena.Pause) any {
 	docs := make([]pauseDoc, len(pauses))
 	for i, p := range pauses {
-		docs[i] = pauseDoc{Reason: p.Reason, Since: ms(p.Since), Until: ms(p.Until)}
-		if p.Until.IsZero() {
-			until = noEnd
-		}
-		until = max(until, docs[i].Until)
+		docs[i] = pauseDoc{Reason: p.Reason, Since: db.Millis(p.Since), Until: db.Millis(p.Until)}
 	}
-	text, err = jsonText(docs)
-	return text, until, err
+	return db.Encode(docs)
+}
+
+// pausedUntil returns the stored form of the end of the last pause.
+func pausedUntil(pauses []arena.Pause) (until int64) {
+	for _, p := range pauses {
+		if p.Until.IsZero() {
+			return db.NoEnd
+		}
+		until = max(until, db.Millis(p.Until))
+	}
+	return until
 }
 
 // pausesInto scans the stored form of pauses.
@@ -64,31 +116,27 @@ func (i pausesInto) Scan(src any) error {
 		return nil
 	}
 	var docs []pauseDoc
-	if err := (jsonInto{&docs}).Scan(src); err != nil {
+	if err := db.IntoJSON(&docs).Scan(src); err != nil {
 		return err
 	}
 	*i.pauses = nil
 	for _, d := range docs {
-		*i.pauses = append(*i.pauses, arena.Pause{Reason: d.Reason, Since: fromMS(d.Since), Until: fromMS(d.Until)})
+		*i.pauses = append(*i.pauses, arena.Pause{Reason: d.Reason, Since: db.FromMillis(d.Since), Until: db.FromMillis(d.Until)})
 	}
 	return nil
 }
+
+// foldCase returns the form in which names are compared. Upper case first
+// brings letters with two lower-case forms (ſ, K) together.
+func foldCase(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 // CreateAgent stores an agent, enters it into a.Leagues and stores the audit
 // entries about it. name_taken: its owner has another agent of that name, in
 // whatever case, that is not retired. not_found: the owner or a league does
 // not exist.
 func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, a.ID, func(ctx context.Context, tx *transaction) error {
-		columns, err := agentColumns(a)
-		if err != nil {
-			return err
-		}
-		n, err := exec(ctx, tx, `INSERT INTO agents (name, name_key, endpoint, public_key, version, description, pauses,
-			paused_until, passed_at, retired_at, health_ok, checked_at, latency_ns, health_reason, health_detail, capabilities,
-			declared_latency_ns, max_concurrent, failures, successes, key_proved_at, id, owner_id, protocol, created_at)`+values(1, 25)+
-			`ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING`,
-			append(columns, a.ID, a.OwnerID, a.Protocol, ms(a.CreatedAt))...)
+	err := s.write(ctx, a.ID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := insertAgents.Exec(ctx, tx, a)
 		if err != nil {
 			return err
 		}
@@ -109,46 +157,27 @@ func agentNameTaken(name string) error {
 	return arena.Errorf(arena.CodeNameTaken, "the owner has an agent named %q already", name)
 }
 
-// agentColumns gives what an update of an agent may change, in the order of
-// its statement.
-func agentColumns(a arena.Agent) ([]any, error) {
-	pauses, until, err := pausesText(a.Pauses)
-	if err != nil {
-		return nil, err
-	}
-	capabilities, err := jsonText(a.Health.Capabilities)
-	if err != nil {
-		return nil, err
-	}
-	h := a.Health
-	return []any{
-		a.Name, foldCase(a.Name), a.Endpoint, a.PublicKey, a.Version, a.Description, pauses, until, ms(a.PassedAt),
-		ms(a.RetiredAt), flag(h.OK), ms(h.CheckedAt), int64(h.Latency), storable(h.Reason), storable(h.Detail), capabilities,
-		int64(h.DeclaredLatency), max(1, h.MaxConcurrent), h.Failures, h.Successes, ms(a.KeyProvedAt),
-	}, nil
-}
-
-// Agent gives one agent.
+// Agent returns one agent.
 func (s *Store) Agent(ctx context.Context, id string) (arena.Agent, error) {
 	a, err := oneAgent(ctx, s.reader, id, "")
 	return a, s.wrap(err, "read agent %s", id)
 }
 
-func oneAgent(ctx context.Context, q querier, id, lock string) (arena.Agent, error) {
-	a, err := one(ctx, q, scanAgent, agentRows+` WHERE a.id = $1`+lock, id)
+func oneAgent(ctx context.Context, q db.Querier, id, lock string) (arena.Agent, error) {
+	a, err := agentTable.One(ctx, q, agentOwner+` WHERE a.id = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("agent", id)
 	}
 	return a, err
 }
 
-// AgentsByID gives the agents that exist among ids.
+// AgentsByID returns the agents that exist among ids.
 func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
 	found := make(map[string]arena.Agent, len(ids))
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		in(&c, "a.id", part)
-		agents, err := all(ctx, s.reader, scanAgent, agentRows+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "a.id", part)
+		agents, err := agentTable.All(ctx, s.reader, agentOwner+c.Where(), c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read %d agents", len(ids))
 		}
@@ -159,18 +188,18 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
-// Rests gives those among the agents that are paused at a time or retired.
+// Rests returns those among the agents that are paused at a time or retired.
 func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error) {
 	found := map[string]arena.Rest{}
-	for part := range slices.Chunk(agentIDs, maxIDs) {
-		c := clauses{args: []any{ms(at)}}
-		in(&c, "a.id", part)
-		if _, err := all(ctx, s.reader, func(r scanner) (id string, err error) {
+	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
+		c := db.Clauses{Args: []any{db.Millis(at)}}
+		db.In(&c, "a.id", part)
+		if _, err := db.All(ctx, s.reader, func(r db.Row) (id string, err error) {
 			var rest arena.Rest
 			err = r.Scan(&id, pausesInto{&rest.Pauses}, &rest.Retired)
 			found[id] = rest
 			return id, err
-		}, `SELECT a.id, a.pauses, a.retired_at <> 0 FROM agents a`+c.where()+` AND (a.paused_until > $1 OR a.retired_at <> 0)`, c.args...); err != nil {
+		}, `SELECT a.id, a.pauses, a.retired_at <> 0 FROM agents a`+c.Where()+` AND (a.paused_until > $1 OR a.retired_at <> 0)`, c.Args...); err != nil {
 			return nil, s.wrap(err, "read rests of %d agents", len(agentIDs))
 		}
 	}
@@ -183,25 +212,24 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	if f.OwnerID != "" {
-		c.and("a.owner_id = ?", f.OwnerID)
+		c.And("a.owner_id = ?", f.OwnerID)
 	}
 	if f.League != "" {
-		c.and("EXISTS (SELECT 1 FROM entries x WHERE x.league = ? AND x.agent_id = a.id AND x.withdrawn_at = 0)", f.League)
+		c.And("EXISTS (SELECT 1 FROM entries x WHERE x.league = ? AND x.agent_id = a.id AND x.withdrawn_at = 0)", f.League)
 	}
 	if f.Query != "" {
-		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(foldCase(storable(f.Query)))
-		c.and(`a.name_key LIKE ? ESCAPE '\'`, "%"+literal+"%")
+		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(foldCase(db.Storable(f.Query)))
+		c.And(`a.name_key LIKE ? ESCAPE '\'`, "%"+literal+"%")
 	}
 	if !f.Retired {
-		c.and("a.retired_at = 0")
+		c.And("a.retired_at = 0")
 	}
 	if after != "" {
-		c.and("a.id < ?", after)
+		c.And("a.id < ?", after)
 	}
-	items, err = all(ctx, s.reader, scanAgent,
-		agentRows+c.where()+` ORDER BY a.id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	items, err = agentTable.All(ctx, s.reader, agentOwner+c.Where()+` ORDER BY a.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list agents")
 	}
@@ -209,9 +237,9 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 	return items, next, nil
 }
 
-// DueForProbe gives every agent that is not retired, by id.
+// DueForProbe returns every agent that is not retired, by id.
 func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
-	agents, err := all(ctx, s.reader, scanAgent, agentRows+` WHERE a.retired_at = 0 ORDER BY a.id`)
+	agents, err := agentTable.All(ctx, s.reader, agentOwner+` WHERE a.retired_at = 0 ORDER BY a.id`)
 	return agents, s.wrap(err, "read agents to probe")
 }
 
@@ -223,7 +251,7 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 // the agent from its leagues. before and after are as stored. The audit entries
 // that audit returns about the change are stored with it.
 func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error) {
-	err = s.write(ctx, id, func(ctx context.Context, tx *transaction) (err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
 		if before, after, err = s.updateAgent(ctx, tx, id, apply); err != nil {
 			return err
 		}
@@ -232,8 +260,8 @@ func (s *Store) UpdateAgent(ctx context.Context, id string, apply func(*arena.Ag
 	return before, after, s.wrap(err, "update agent %s", id)
 }
 
-func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
-	if before, err = oneAgent(ctx, tx, id, s.d.lock("a")); err != nil {
+func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply func(*arena.Agent) error) (before, after arena.Agent, err error) {
+	if before, err = oneAgent(ctx, tx, id, s.d.Lock("a")); err != nil {
 		return before, after, err
 	}
 	changed := before
@@ -243,15 +271,9 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 	if err := apply(&changed); err != nil {
 		return before, after, err
 	}
-	columns, err := agentColumns(changed)
-	if err != nil {
-		return before, after, err
-	}
-	_, err = exec(ctx, tx, `UPDATE agents SET name = $1, name_key = $2, endpoint = $3, public_key = $4, version = $5,
-		description = $6, pauses = $7, paused_until = $8, passed_at = $9, retired_at = $10, health_ok = $11, checked_at = $12,
-		latency_ns = $13, health_reason = $14, health_detail = $15, capabilities = $16, declared_latency_ns = $17,
-		max_concurrent = $18, failures = $19, successes = $20, key_proved_at = $21 WHERE id = $22`, append(columns, id)...)
-	if s.d.is(err, faultUnique) { // an update can break two unique constraints
+	changed.ID = id
+	_, err = updateAgents.Exec(ctx, tx, changed)
+	if s.d.Is(err, db.FaultUnique) { // an update can break two unique constraints
 		if err = agentNameTaken(changed.Name); changed.Name == before.Name {
 			err = arena.Errorf(arena.CodeConflict, "another agent has this public key")
 		}
@@ -260,13 +282,13 @@ func (s *Store) updateAgent(ctx context.Context, tx *transaction, id string, app
 		return before, after, err
 	}
 	if changed.Version != before.Version && changed.Version != "" {
-		if _, err := exec(ctx, tx, `UPDATE ratings SET new_version = $1 WHERE agent_id = $2`, arena.NewVersionMatches, id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE ratings SET new_version = $1 WHERE agent_id = $2`, arena.NewVersionMatches, id); err != nil {
 			return before, after, err
 		}
 	}
 	if before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero() {
-		if _, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE agent_id = $2 AND withdrawn_at = 0`,
-			ms(changed.RetiredAt), id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE agent_id = $2 AND withdrawn_at = 0`,
+			db.Millis(changed.RetiredAt), id); err != nil {
 			return before, after, err
 		}
 	}
@@ -280,29 +302,20 @@ func (s *Store) Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	if f.AgentID != "" {
-		c.and("d.agent_id = ?", f.AgentID)
+		c.And("d.agent_id = ?", f.AgentID)
 	}
 	if f.MatchID != "" {
-		c.and("d.match_id = ?", f.MatchID)
+		c.And("d.match_id = ?", f.MatchID)
 	}
 	if f.Outcome != "" {
-		c.and("d.outcome = ?", string(f.Outcome))
+		c.And("d.outcome = ?", string(f.Outcome))
 	}
 	if after != "" {
-		c.and("d.id < ?", after)
+		c.And("d.id < ?", after)
 	}
-	items, err := all(ctx, s.reader, func(r scanner) (d arena.Delivery, err error) {
-		var answer *answerDoc
-		err = r.Scan(&d.ID, &d.MatchID, &d.League, &d.AgentID, &d.Round, &d.TaskID, &d.Attempt, &d.Status,
-			&d.Outcome, &d.Reason, &d.Detail, timeInto{&d.SentAt}, &d.Elapsed, &d.Request, &d.Response, jsonInto{&answer}, timeInto{&d.AnsweredAt})
-		d.Answer = (*arena.AnswerBody)(answer)
-		return d, err
-	}, `SELECT d.id, d.match_id, d.league, d.agent_id, d.round, d.task_id, d.attempt, d.status, d.outcome, d.reason, d.detail, d.sent_at,
-		d.elapsed_ns, d.request, d.response, a.body, coalesce(a.arrived_at, 0)
-		FROM deliveries d LEFT JOIN answers a ON d.outcome = 'answered' AND a.match_id = d.match_id AND a.round = d.round AND a.agent_id = d.agent_id`+
-		c.where()+` ORDER BY d.id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	items, err := deliveryTable.All(ctx, s.reader, deliveredAnswers+c.Where()+` ORDER BY d.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list deliveries")
 	}

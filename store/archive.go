@@ -1,15 +1,18 @@
 package store
 
 import (
+	lists "container/list"
 	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Where a match's log is: the values of matches.log_state.
@@ -30,10 +33,25 @@ const (
 
 // part is one row of event_archives.
 type part struct {
+	matchID     string
 	first, last int64 // seq
 	bytes       int   // before compression
+	archivedAt  time.Time
 	data        []byte
 }
+
+// partTable reads no data: see unpack.
+var partTable = db.NewTable("event_archives", "p",
+	db.Text("match_id", func(p *part) *string { return &p.matchID }),
+	db.Int("first_seq", func(p *part) *int64 { return &p.first }),
+	db.Int("last_seq", func(p *part) *int64 { return &p.last }),
+	db.Written("count", db.TypeInt, func(p *part) any { return p.last - p.first + 1 }),
+	db.Int("bytes", func(p *part) *int { return &p.bytes }),
+	db.Written("archived_at", db.TypeInt, func(p *part) any { return db.Millis(p.archivedAt) }),
+	db.Written("data", db.TypeBytes, func(p *part) any { return p.data }),
+)
+
+var insertParts = db.NewInsert(partTable, "")
 
 // ArchiveMatches packs the logs of matches that have been over since before
 // olderThan, longest first, at most limit of them, and gives how many it
@@ -44,8 +62,8 @@ func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit i
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	ids, err := all(ctx, s.reader, scanText, `SELECT m.id FROM matches m WHERE m.log_state = $1 AND m.finished_at > 0
-		AND m.finished_at < $2 ORDER BY m.finished_at, m.id LIMIT $3`, logInRows, ms(olderThan), limit)
+	ids, err := db.All(ctx, s.reader, db.ScanText, `SELECT m.id FROM matches m WHERE m.log_state = $1 AND m.finished_at > 0
+		AND m.finished_at < $2 ORDER BY m.finished_at, m.id LIMIT $3`, logInRows, db.Millis(olderThan), limit)
 	if err != nil {
 		return 0, s.wrap(err, "find matches to archive")
 	}
@@ -73,14 +91,10 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 	if err != nil {
 		return false, err
 	}
-	rows := make([][]any, len(parts))
-	for i, p := range parts {
-		rows[i] = []any{id, p.first, p.last, p.last - p.first + 1, p.bytes, ms(s.now()), p.data}
-	}
-	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
 		packed = false
-		seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
-			AND m.status IN ('finished', 'void', 'cancelled')`+s.d.lock("m"), id, logInRows)
+		seq, err := db.One(ctx, tx, db.ScanInt, `SELECT m.seq FROM matches m WHERE m.id = $1 AND m.log_state = $2
+			AND m.status IN ('finished', 'void', 'cancelled')`+s.d.Lock("m"), id, logInRows)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // another node was faster
 		}
@@ -90,11 +104,10 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 		if seq != last {
 			return fmt.Errorf("its log ends at %d and should at %d", last, seq)
 		}
-		if err := bulk(ctx, tx, `INSERT INTO event_archives (match_id, first_seq, last_seq, count, bytes, archived_at, data)`,
-			"", rows); err != nil {
+		if _, err := insertParts.Exec(ctx, tx, parts...); err != nil {
 			return err
 		}
-		deleted, err := exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
+		deleted, err := db.Exec(ctx, tx, `DELETE FROM events WHERE match_id = $1`, id)
 		if err != nil {
 			return err
 		}
@@ -102,7 +115,7 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 			return fmt.Errorf("its log has %d rows for %d events", deleted, last)
 		}
 		packed = true
-		_, err = exec(ctx, tx, `UPDATE matches SET log_state = $1 WHERE id = $2`, logPacked, id)
+		_, err = db.Exec(ctx, tx, `UPDATE matches SET log_state = $1 WHERE id = $2`, logPacked, id)
 		return err
 	})
 	return packed && err == nil, err
@@ -113,7 +126,9 @@ func (s *Store) packLog(ctx context.Context, id string) (parts []part, last int6
 	var raw []byte
 	first := int64(1)
 	cut := func() {
-		parts = append(parts, part{first: first, last: last, bytes: len(raw), data: s.packer.EncodeAll(raw, nil)})
+		parts = append(parts, part{
+			matchID: id, first: first, last: last, bytes: len(raw), archivedAt: s.now(), data: s.packer.EncodeAll(raw, nil),
+		})
 		first, raw = last+1, raw[:0]
 	}
 	for {
@@ -147,7 +162,7 @@ const eventFormat = 1
 func packEvent(b []byte, e arena.Event) []byte {
 	b = append(b, eventFormat)
 	b = binary.AppendVarint(b, int64(e.Round))
-	b = binary.AppendVarint(b, ms(e.At))
+	b = binary.AppendVarint(b, db.Millis(e.At))
 	for _, text := range [][]byte{[]byte(e.AgentID), []byte(e.Type), e.Body} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
@@ -192,7 +207,7 @@ func unpackEvents(matchID string, p part, b []byte) ([]arena.Event, error) {
 			return nil, errPacked
 		}
 		b = b[1:]
-		e := arena.Event{MatchID: matchID, Seq: seq, Round: int(number()), At: fromMS(number()), AgentID: word(), Type: arena.EventType(word())}
+		e := arena.Event{MatchID: matchID, Seq: seq, Round: int(number()), At: db.FromMillis(number()), AgentID: word(), Type: arena.EventType(word())}
 		if body := text(); len(body) > 0 {
 			e.Body = body
 		}
@@ -209,10 +224,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 	var events []arena.Event
 	for len(events) < limit {
 		// The rows decide, not the cache: the log may have been dropped.
-		p, err := one(ctx, s.reader, func(r scanner) (p part, err error) {
-			return p, r.Scan(&p.first, &p.last, &p.bytes)
-		}, `SELECT first_seq, last_seq, bytes FROM event_archives WHERE match_id = $1 AND last_seq > $2 ORDER BY first_seq LIMIT 1`,
-			matchID, since)
+		p, err := partTable.One(ctx, s.reader, ` WHERE p.match_id = $1 AND p.last_seq > $2 ORDER BY p.first_seq LIMIT 1`, matchID, since)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -236,7 +248,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 
 // unpack reads and decodes one row of event_archives.
 func (s *Store) unpack(ctx context.Context, matchID string, p part) ([]arena.Event, error) {
-	data, err := one(ctx, s.reader, func(r scanner) (b []byte, err error) {
+	data, err := db.One(ctx, s.reader, func(r db.Row) (b []byte, err error) {
 		return b, r.Scan(&b)
 	}, `SELECT data FROM event_archives WHERE match_id = $1 AND first_seq = $2`, matchID, p.first)
 	if err != nil {
@@ -256,25 +268,25 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time, limit int) (n 
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "drop events", func(ctx context.Context, tx *db.Tx) error {
 		n = 0
-		ids, err := all(ctx, tx, scanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
-			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.lockFree(), logInRows, logPacked, ms(before), limit)
+		ids, err := db.All(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.log_state IN ($1, $2) AND m.finished_at > 0
+			AND m.finished_at < $3 ORDER BY m.finished_at, m.id LIMIT $4`+s.d.LockFree(), logInRows, logPacked, db.Millis(before), limit)
 		if err != nil {
 			return err
 		}
-		for some := range slices.Chunk(ids, maxIDs) {
-			var of, byID clauses
-			in(&of, "match_id", some)
-			in(&byID, "id", some)
-			if _, err := exec(ctx, tx, `DELETE FROM event_archives`+of.where(), of.args...); err != nil {
+		for some := range slices.Chunk(ids, db.MaxIDs) {
+			var of, byID db.Clauses
+			db.In(&of, "match_id", some)
+			db.In(&byID, "id", some)
+			if _, err := db.Exec(ctx, tx, `DELETE FROM event_archives`+of.Where(), of.Args...); err != nil {
 				return err
 			}
-			if _, err := exec(ctx, tx, `DELETE FROM events`+of.where(), of.args...); err != nil {
+			if _, err := db.Exec(ctx, tx, `DELETE FROM events`+of.Where(), of.Args...); err != nil {
 				return err
 			}
-			where := byID.where()
-			if _, err := exec(ctx, tx, `UPDATE matches SET log_state = `+byID.arg(logDropped)+where, byID.args...); err != nil {
+			where := byID.Where()
+			if _, err := db.Exec(ctx, tx, `UPDATE matches SET log_state = `+byID.Arg(logDropped)+where, byID.Args...); err != nil {
 				return err
 			}
 		}
@@ -293,11 +305,11 @@ func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int)
 	if err := checkLimit(limit); err != nil {
 		return 0, err
 	}
-	err = s.writeAlone(ctx, "drop deliveries", func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, "drop deliveries", func(ctx context.Context, tx *db.Tx) error {
 		// Ids sort by time, so no index on the time itself, which every answer
 		// would pay for, is needed to find the oldest.
-		dropped, err := exec(ctx, tx, `DELETE FROM deliveries WHERE sent_at < $1
-			AND id IN (SELECT d.id FROM deliveries d ORDER BY d.id LIMIT $2)`, ms(before), limit)
+		dropped, err := db.Exec(ctx, tx, `DELETE FROM deliveries WHERE sent_at < $1
+			AND id IN (SELECT d.id FROM deliveries d ORDER BY d.id LIMIT $2)`, db.Millis(before), limit)
 		n = int(dropped)
 		return err
 	})
@@ -305,4 +317,120 @@ func (s *Store) DropDeliveries(ctx context.Context, before time.Time, limit int)
 		return 0, s.wrap(err, "drop deliveries")
 	}
 	return n, nil
+}
+
+const (
+	// archiveCacheBytes bounds the packed logs that are kept decoded.
+	archiveCacheBytes = 64 << 20
+	// archiveIdle is how long an unread one is kept.
+	archiveIdle = 2 * time.Minute
+	// eventBytes is about what an event takes beside its body.
+	eventBytes = 160
+)
+
+// partKey names a row of event_archives.
+type partKey struct {
+	matchID string
+	first   int64
+}
+
+// archiveCache keeps decoded rows of event_archives, those read last, so that
+// many late spectators of a match decode its log once. Rows do not change, so
+// its contents are never stale.
+type archiveCache struct {
+	limit int
+	now   func() time.Time
+
+	mu     sync.Mutex
+	bytes  int
+	parts  map[partKey]*lists.Element
+	recent *lists.List // of *cachedPart, the one read last in front
+}
+
+type cachedPart struct {
+	key    partKey
+	ready  chan struct{} // closed when the rest is set
+	events []arena.Event
+	bytes  int // 0 until it is loaded
+	err    error
+	read   time.Time // guarded by the cache's lock
+}
+
+func newArchiveCache(limit int, now func() time.Time) *archiveCache {
+	return &archiveCache{limit: limit, now: now, parts: make(map[partKey]*lists.Element), recent: lists.New()}
+}
+
+// get returns the events of a row, which callers must not change. One of
+// several concurrent callers loads them. When it fails, its context may be the
+// cause, so the others load for themselves.
+func (c *archiveCache) get(ctx context.Context, key partKey, load func() ([]arena.Event, error)) ([]arena.Event, error) {
+	c.mu.Lock()
+	if at, ok := c.parts[key]; ok {
+		c.recent.MoveToFront(at)
+		p := at.Value.(*cachedPart)
+		p.read = c.now()
+		c.mu.Unlock()
+		select {
+		case <-p.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if p.err != nil {
+			return load()
+		}
+		return p.events, nil
+	}
+	p := &cachedPart{key: key, ready: make(chan struct{}), read: c.now()}
+	at := c.recent.PushFront(p)
+	c.parts[key] = at
+	c.mu.Unlock()
+	defer close(p.ready)
+
+	p.events, p.err = load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.err != nil {
+		c.remove(at)
+		return nil, p.err
+	}
+	for _, e := range p.events {
+		p.bytes += eventBytes + len(e.Body)
+	}
+	c.bytes += p.bytes
+	for at := c.recent.Back(); at != nil && c.bytes > c.limit; {
+		older := at.Prev()
+		if at.Value.(*cachedPart).bytes > 0 { // else it is being loaded
+			c.remove(at)
+		}
+		at = older
+	}
+	return p.events, nil
+}
+
+// dropIdle removes the rows that were not read for archiveIdle.
+func (c *archiveCache) dropIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.now().Add(-archiveIdle)
+	for at := c.recent.Back(); at != nil && at.Value.(*cachedPart).read.Before(before); {
+		newer := at.Prev()
+		if at.Value.(*cachedPart).bytes > 0 { // else it is being loaded
+			c.remove(at)
+		}
+		at = newer
+	}
+}
+
+func (c *archiveCache) remove(at *lists.Element) {
+	p := c.recent.Remove(at).(*cachedPart)
+	c.bytes -= p.bytes
+	delete(c.parts, p.key)
+}
+
+// ArchiveCache returns the bytes that decoded logs take in memory, at most
+// 64 MiB.
+func (s *Store) ArchiveCache() (bytes int) {
+	s.archives.mu.Lock()
+	defer s.archives.mu.Unlock()
+	return s.archives.bytes
 }

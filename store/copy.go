@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // table is one table as Copy sees it.
@@ -69,7 +70,7 @@ var tables = []table{
 	{"ticks", []string{"job", "tick"}, 1024},
 }
 
-// CopyProgress says how far a copy has come.
+// CopyProgress is the progress of a copy.
 type CopyProgress struct {
 	Verifying   bool // the rows are being compared
 	Table       string
@@ -103,7 +104,7 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 		return report, err
 	}
 	// All pages of all tables are of one moment.
-	err := from.view(ctx, func(q querier) error {
+	err := from.view(ctx, func(q db.Querier) error {
 		for _, t := range tables {
 			rows, sum, err := copyTable(ctx, q, to, t, progress)
 			if err != nil {
@@ -117,7 +118,7 @@ func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (Co
 		return nil
 	})
 	if err != nil {
-		return report, from.d.explain(err)
+		return report, from.d.Explain(err)
 	}
 	report.Leagues, err = to.CheckRatings(ctx)
 	return report, err
@@ -149,14 +150,14 @@ func checkCopy(ctx context.Context, from, to *Store) error {
 		if t.name == "counters" { // the schema makes them
 			query += ` WHERE value <> 0`
 		}
-		if n, err := one(ctx, to.reader, scanInt, query); err != nil {
+		if n, err := db.One(ctx, to.reader, db.ScanInt, query); err != nil {
 			return to.wrap(err, "look into the target")
 		} else if n > 0 {
 			return arena.Errorf(arena.CodeConflict, "the target is not empty: its table %s has %d rows", t.name, n)
 		}
 	}
-	signs, err := one(ctx, from.reader, scanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
-		from.d.clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+from.d.clock+` - $1)`, lastSign.Milliseconds())
+	signs, err := db.One(ctx, from.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
+		from.d.Clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+from.d.Clock+` - $1)`, lastSign.Milliseconds())
 	if err != nil {
 		return from.wrap(err, "look for nodes")
 	}
@@ -168,34 +169,35 @@ func checkCopy(ctx context.Context, from, to *Store) error {
 
 // copyTable copies one table, a transaction per page, and gives the number of
 // its rows and their sum.
-func copyTable(ctx context.Context, q querier, to *Store, t table, progress func(CopyProgress)) (rows int64, sum [sha256.Size]byte, err error) {
+func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress func(CopyProgress)) (rows int64, sum [sha256.Size]byte, err error) {
 	columns, err := columnsOf(ctx, q, t)
 	if err != nil {
 		return 0, sum, err
 	}
-	total, err := one(ctx, q, scanInt, `SELECT count(*) FROM `+t.name)
+	total, err := db.One(ctx, q, db.ScanInt, `SELECT count(*) FROM `+t.name)
 	if err != nil {
 		return 0, sum, err
 	}
 	if t.name == "counters" {
-		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *transaction) error {
-			_, err := exec(ctx, tx, `DELETE FROM counters`)
+		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *db.Tx) error {
+			_, err := db.Exec(ctx, tx, `DELETE FROM counters`)
 			return err
 		}); err != nil {
 			return 0, sum, err
 		}
 	}
 	h := sha256.New()
-	head := `INSERT INTO ` + t.name + ` (` + strings.Join(columns, ", ") + `)`
+	insert := newCopyInsert(t, columns)
 	for page, err := range pages(ctx, q, t, columns) {
 		if err != nil {
 			return 0, sum, err
 		}
 		addRows(h, page)
-		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *transaction) error {
-			return bulk(ctx, tx, head, "", page)
+		if err := to.writeAlone(ctx, t.name, func(ctx context.Context, tx *db.Tx) error {
+			_, err := insert.Exec(ctx, tx, page...)
+			return err
 		}); err != nil {
-			return 0, sum, fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.explain(err))
+			return 0, sum, fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.Explain(err))
 		}
 		rows += int64(len(page))
 		progress(CopyProgress{Table: t.name, Done: rows, Total: total})
@@ -206,9 +208,19 @@ func copyTable(ctx context.Context, q querier, to *Store, t table, progress func
 	return rows, [sha256.Size]byte(h.Sum(nil)), nil
 }
 
+// newCopyInsert returns the statement that inserts rows of any table, with
+// their values in the order of columns.
+func newCopyInsert(t table, columns []string) *db.Statement[[]any] {
+	described := make([]db.Column[[]any], len(columns))
+	for i, name := range columns {
+		described[i] = db.Written(name, db.TypeText, func(row *[]any) any { return (*row)[i] })
+	}
+	return db.NewInsert(db.NewTable(t.name, t.name, described...), "")
+}
+
 // verifyTable reads a copied table and compares it with what was copied.
 func verifyTable(ctx context.Context, to *Store, t table, rows int64, sum [sha256.Size]byte, progress func(CopyProgress)) error {
-	return to.view(ctx, func(q querier) error {
+	return to.view(ctx, func(q db.Querier) error {
 		columns, err := columnsOf(ctx, q, t)
 		if err != nil {
 			return err
@@ -232,9 +244,9 @@ func verifyTable(ctx context.Context, to *Store, t table, rows int64, sum [sha25
 	})
 }
 
-// columnsOf gives the columns of a table, those of its key first, the others
+// columnsOf returns the columns of a table, those of its key first, the others
 // by name: engines may have them in different orders.
-func columnsOf(ctx context.Context, q querier, t table) ([]string, error) {
+func columnsOf(ctx context.Context, q db.Querier, t table) ([]string, error) {
 	rows, err := q.QueryContext(ctx, `SELECT * FROM `+t.name+` LIMIT 0`)
 	if err != nil {
 		return nil, err
@@ -251,7 +263,7 @@ func columnsOf(ctx context.Context, q querier, t table) ([]string, error) {
 
 // pages reads a table in the order of its key. Each page is a statement of
 // its own, since a server ends those that run for long.
-func pages(ctx context.Context, q querier, t table, columns []string) func(yield func([][]any, error) bool) {
+func pages(ctx context.Context, q db.Querier, t table, columns []string) func(yield func([][]any, error) bool) {
 	key := strings.Join(t.key, ", ")
 	query := `SELECT ` + strings.Join(columns, ", ") + ` FROM ` + t.name
 	tail := ` ORDER BY ` + key + ` LIMIT ` + strconv.Itoa(t.page)
@@ -260,7 +272,7 @@ func pages(ctx context.Context, q querier, t table, columns []string) func(yield
 		marks[i] = "$" + strconv.Itoa(i+1)
 	}
 	next := query + ` WHERE (` + key + `) > (` + strings.Join(marks, ", ") + `)` + tail
-	scan := func(r scanner) ([]any, error) {
+	scan := func(r db.Row) ([]any, error) {
 		row := make([]any, len(columns))
 		into := make([]any, len(columns))
 		for i := range row {
@@ -275,12 +287,12 @@ func pages(ctx context.Context, q querier, t table, columns []string) func(yield
 		return row, err
 	}
 	return func(yield func([][]any, error) bool) {
-		page, err := all(ctx, q, scan, query+tail)
+		page, err := db.All(ctx, q, scan, query+tail)
 		for err == nil && len(page) > 0 {
 			if !yield(page, nil) || len(page) < t.page {
 				return
 			}
-			page, err = all(ctx, q, scan, next, page[len(page)-1][:len(t.key)]...)
+			page, err = db.All(ctx, q, scan, next, page[len(page)-1][:len(t.key)]...)
 		}
 		if err != nil {
 			yield(nil, err)

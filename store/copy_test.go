@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/arena/store/storetest"
 )
 
-// engines gives a new database of each, with the schema or empty.
+// engines returns a new database of each, with the schema or empty.
 func engines() map[string]func(t *testing.T, empty bool) string {
 	return map[string]func(*testing.T, bool) string{
 		"SQLite": func(t *testing.T, _ bool) string { t.Helper(); return sqliteURL(t) },
@@ -40,7 +40,7 @@ func openPlain(t *testing.T, url string) *store.Store {
 	return s
 }
 
-// schemaTables gives the tables of a database but for goose's own.
+// schemaTables returns the tables of a database but for goose's own.
 func schemaTables(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	names, err := column(t, s.Reader(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // relayLock is the key of writes to envelopes. Their numbers come from one
@@ -14,19 +17,48 @@ import (
 // commit order: a reader who has seen a number misses none below it.
 const relayLock = "envelopes"
 
-const envelopeRows = `SELECT no, seq, id, sender, recipient, type, thread, request_id, ts, received_at, expires_at,
-	digest, body, match_id, round, agent_id FROM envelopes`
+// envelopeRow is a row of envelopes.
+type envelopeRow struct {
+	arena.Envelope
 
-func scanEnvelope(r scanner) (e arena.Envelope, err error) {
-	var digest []byte
-	err = r.Scan(&e.No, &e.Seq, &e.ID, &e.Sender, &e.Recipient, &e.Type, &e.Thread, &e.RequestID, timeInto{&e.At},
-		timeInto{&e.ReceivedAt}, timeInto{&e.ExpiresAt}, &digest, &e.Body, &e.MatchID, &e.Round, &e.AgentID)
-	copy(e.Digest[:], digest)
-	return e, err
+	shownAt int64 // when it became visible; 0: it is sealed
 }
 
-func nextEnvelope(ctx context.Context, tx *transaction) (int64, error) {
-	return one(ctx, tx, scanInt, `INSERT INTO counters (name, value) VALUES ('envelopes', 1)
+var envelopeTable = db.NewTable("envelopes", "e",
+	db.Int("no", func(e *envelopeRow) *int64 { return &e.No }),
+	db.Int("seq", func(e *envelopeRow) *int64 { return &e.Seq }),
+	db.Text("id", func(e *envelopeRow) *string { return &e.ID }),
+	db.Text("sender", func(e *envelopeRow) *string { return &e.Sender }),
+	db.Text("recipient", func(e *envelopeRow) *string { return &e.Recipient }),
+	db.Text("type", func(e *envelopeRow) *string { return &e.Type }),
+	db.Text("thread", func(e *envelopeRow) *string { return &e.Thread }),
+	db.Text("request_id", func(e *envelopeRow) *string { return &e.RequestID }),
+	db.Time("ts", func(e *envelopeRow) *time.Time { return &e.At }),
+	db.Time("received_at", func(e *envelopeRow) *time.Time { return &e.ReceivedAt }),
+	db.Int("shown_at", func(e *envelopeRow) *int64 { return &e.shownAt }),
+	db.Time("expires_at", func(e *envelopeRow) *time.Time { return &e.ExpiresAt }),
+	db.Digest("digest", func(e *envelopeRow) *[32]byte { return &e.Digest }),
+	db.Bytes("body", func(e *envelopeRow) *[]byte { return &e.Body }),
+	db.Text("match_id", func(e *envelopeRow) *string { return &e.MatchID }),
+	db.Int("round", func(e *envelopeRow) *int { return &e.Round }),
+	db.Text("agent_id", func(e *envelopeRow) *string { return &e.AgentID }),
+)
+
+var (
+	insertEnvelopes = db.NewInsert(envelopeTable, "")
+	showEnvelopes   = db.NewUpdate(envelopeTable, []string{"no"}, []string{"seq", "shown_at", "expires_at"})
+)
+
+func readEnvelopes(ctx context.Context, q db.Querier, rest string, args ...any) (envelopes []arena.Envelope, err error) {
+	rows, err := envelopeTable.All(ctx, q, rest, args...)
+	for _, r := range rows {
+		envelopes = append(envelopes, r.Envelope)
+	}
+	return envelopes, err
+}
+
+func nextEnvelope(ctx context.Context, tx *db.Tx) (int64, error) {
+	return db.One(ctx, tx, db.ScanInt, `INSERT INTO counters (name, value) VALUES ('envelopes', 1)
 		ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`)
 }
 
@@ -36,16 +68,16 @@ func nextEnvelope(ctx context.Context, tx *transaction) (int64, error) {
 // something else; name_taken: another envelope to the recipient has that very
 // time; rate_limited: the sender's bounds; anything that Admit says.
 func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error) {
-	err = s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+	err = s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		stored, fresh = e, false
 		var err error
 		if stored.No, err = nextEnvelope(ctx, tx); err != nil {
 			return err
 		}
-		before, err := one(ctx, tx, scanEnvelope, envelopeRows+` WHERE sender = $1 AND id = $2`, e.Sender, e.ID)
+		before, err := envelopeTable.One(ctx, tx, ` WHERE e.sender = $1 AND e.id = $2`, e.Sender, e.ID)
 		switch {
 		case err == nil && before.Digest == e.Digest:
-			stored = before
+			stored = before.Envelope
 			return nil
 		case err == nil:
 			return arena.Errorf(arena.CodeConflict, "the id %q stands in another envelope of the same sender", e.ID)
@@ -61,12 +93,12 @@ func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.Envel
 	return stored, fresh && err == nil, s.wrap(err, "add envelope %s", e.ID)
 }
 
-func admitEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope, r arena.EnvelopeRules) error {
+func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.EnvelopeRules) error {
 	if r.PerMinute > 0 {
 		type sum struct{ n, bytes int64 }
-		minute, err := one(ctx, tx, func(r scanner) (x sum, err error) { return x, r.Scan(&x.n, &x.bytes) },
+		minute, err := db.One(ctx, tx, func(r db.Row) (x sum, err error) { return x, r.Scan(&x.n, &x.bytes) },
 			`SELECT count(*), coalesce(sum(octet_length(body)), 0) FROM envelopes WHERE sender = $1 AND received_at > $2`,
-			e.Sender, ms(e.ReceivedAt.Add(-time.Minute)))
+			e.Sender, db.Millis(e.ReceivedAt.Add(-time.Minute)))
 		if err != nil {
 			return err
 		}
@@ -76,7 +108,7 @@ func admitEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope, r ar
 	}
 	if e.Thread == "" && e.RequestID != "" {
 		// Of the requests with this id, the newest that has to do with the sender.
-		thread, err := one(ctx, tx, scanText, `SELECT thread FROM envelopes WHERE type = 'REQUEST' AND request_id = $1
+		thread, err := db.One(ctx, tx, db.ScanText, `SELECT thread FROM envelopes WHERE type = 'REQUEST' AND request_id = $1
 			AND (sender = $2 OR recipient = $2 OR recipient = '') ORDER BY no DESC LIMIT 1`, e.RequestID, e.Sender)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -86,7 +118,7 @@ func admitEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope, r ar
 	var thread []arena.Envelope
 	if e.Thread != "" {
 		var err error
-		if thread, err = all(ctx, tx, scanEnvelope, envelopeRows+` WHERE thread = $1 AND type <> 'STATUS' ORDER BY no`, e.Thread); err != nil {
+		if thread, err = readEnvelopes(ctx, tx, ` WHERE e.thread = $1 AND e.type <> 'STATUS' ORDER BY e.no`, e.Thread); err != nil {
 			return err
 		}
 	}
@@ -99,15 +131,15 @@ func admitEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope, r ar
 // distinctTime keeps the times of what one recipient gets apart: those who
 // poll name the last time that they have seen. What arrives sealed is read by
 // the arena alone, which does not go by times.
-func distinctTime(ctx context.Context, tx *transaction, e *arena.Envelope, rising bool) error {
+func distinctTime(ctx context.Context, tx *db.Tx, e *arena.Envelope, rising bool) error {
 	if e.Recipient == "" || e.Seq < 0 {
 		return nil
 	}
-	condition, args := `ts = $2`, []any{e.Recipient, ms(e.At)}
+	condition, args := `ts = $2`, []any{e.Recipient, db.Millis(e.At)}
 	if rising {
 		condition, args = `(ts = $2 OR ts > $2 AND sender = $3)`, append(args, e.Sender)
 	}
-	taken, err := one(ctx, tx, scanInt, `SELECT count(*) FROM envelopes WHERE recipient = $1 AND `+condition, args...)
+	taken, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM envelopes WHERE recipient = $1 AND `+condition, args...)
 	if err == nil && taken > 0 {
 		return arena.Errorf(arena.CodeNameTaken, "another envelope to this recipient has that ts: sign it again with a later one")
 	}
@@ -115,7 +147,7 @@ func distinctTime(ctx context.Context, tx *transaction, e *arena.Envelope, risin
 }
 
 // insertEnvelope stores e; a Seq below 0 means that it is sealed.
-func insertEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope) error {
+func insertEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope) error {
 	var shown int64
 	if e.Seq < 0 {
 		e.Seq = 0
@@ -126,59 +158,55 @@ func insertEnvelope(ctx context.Context, tx *transaction, e *arena.Envelope) err
 			return err
 		}
 	}
-	_, err := exec(ctx, tx, `INSERT INTO envelopes (no, seq, id, sender, recipient, type, thread, request_id, ts, received_at,
-		shown_at, expires_at, digest, body, match_id, round, agent_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		e.No, e.Seq, e.ID, e.Sender, e.Recipient, e.Type, e.Thread, e.RequestID, ms(e.At), ms(e.ReceivedAt),
-		shown, ms(e.ExpiresAt), e.Digest[:], e.Body, e.MatchID, e.Round, e.AgentID)
+	_, err := insertEnvelopes.Exec(ctx, tx, envelopeRow{Envelope: *e, shownAt: shown})
 	return err
 }
 
 // showTime is now, or the time of the last one when this node's clock is behind.
-func showTime(ctx context.Context, tx *transaction, now time.Time) (int64, error) {
-	last, err := one(ctx, tx, scanInt, `SELECT shown_at FROM envelopes ORDER BY seq DESC LIMIT 1`)
+func showTime(ctx context.Context, tx *db.Tx, now time.Time) (int64, error) {
+	last, err := db.One(ctx, tx, db.ScanInt, `SELECT shown_at FROM envelopes ORDER BY seq DESC LIMIT 1`)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	return max(last, ms(now)), nil
+	return max(last, db.Millis(now)), nil
 }
 
 // chosen adds the filters of q.
-func chosen(c *clauses, q arena.EnvelopeQuery) {
+func chosen(c *db.Clauses, q arena.EnvelopeQuery) {
 	for _, f := range []struct{ column, value string }{
 		{"recipient", q.Recipient}, {"sender", q.Sender}, {"type", q.Type}, {"thread", q.Thread},
 	} {
 		if f.value != "" {
-			c.and(f.column+" = ?", f.value)
+			c.And(f.column+" = ?", f.value)
 		}
 	}
 }
 
-// Envelopes gives visible envelopes in the order of Seq.
+// Envelopes returns visible envelopes in the order of Seq.
 func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
-	var c clauses
-	c.and("seq > ?", max(q.After, 0))
-	c.and("expires_at > ?", ms(q.Now))
+	var c db.Clauses
+	c.And("seq > ?", max(q.After, 0))
+	c.And("expires_at > ?", db.Millis(q.Now))
 	chosen(&c, q)
-	es, err := all(ctx, s.reader, scanEnvelope, envelopeRows+c.where()+` ORDER BY seq LIMIT `+c.arg(q.Limit), c.args...)
+	es, err := readEnvelopes(ctx, s.reader, c.Where()+` ORDER BY e.seq LIMIT `+c.Arg(q.Limit), c.Args...)
 	return es, s.wrap(err, "read envelopes")
 }
 
-// EnvelopeAfter gives the Seq after which a reader goes on who names a time:
+// EnvelopeAfter returns the Seq after which a reader goes on who names a time:
 // that of the envelope among those of q which has exactly this time, else of
 // the last one that was visible before it.
 func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
-	err = s.view(ctx, func(tx querier) error {
-		var c clauses
-		c.and("ts = ?", ms(since))
-		c.and("seq > 0")
+	err = s.view(ctx, func(tx db.Querier) error {
+		var c db.Clauses
+		c.And("ts = ?", db.Millis(since))
+		c.And("seq > 0")
 		chosen(&c, q)
 		var err error
-		after, err = one(ctx, tx, scanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`+c.where(), c.args...)
+		after, err = db.One(ctx, tx, db.ScanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`+c.Where(), c.Args...)
 		if exact = after > 0; exact || err != nil {
 			return err
 		}
-		after, err = one(ctx, tx, scanInt, `SELECT seq - 1 FROM envelopes WHERE shown_at >= $1 AND seq > 0 ORDER BY shown_at, seq LIMIT 1`, ms(since))
+		after, err = db.One(ctx, tx, db.ScanInt, `SELECT seq - 1 FROM envelopes WHERE shown_at >= $1 AND seq > 0 ORDER BY shown_at, seq LIMIT 1`, db.Millis(since))
 		if errors.Is(err, sql.ErrNoRows) {
 			after, err = lastEnvelope(ctx, tx)
 		}
@@ -187,44 +215,44 @@ func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since 
 	return after, exact, s.wrap(err, "find the time %s among envelopes", since.Format(arena.TimeFormat))
 }
 
-func lastEnvelope(ctx context.Context, q querier) (int64, error) {
-	return one(ctx, q, scanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`)
+func lastEnvelope(ctx context.Context, q db.Querier) (int64, error) {
+	return db.One(ctx, q, db.ScanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`)
 }
 
-// LastEnvelope gives the highest Seq, 0 when there is none.
+// LastEnvelope returns the highest Seq, 0 when there is none.
 func (s *Store) LastEnvelope(ctx context.Context) (int64, error) {
 	n, err := lastEnvelope(ctx, s.reader)
 	return n, s.wrap(err, "read the last envelope")
 }
 
-// EnvelopeTime gives the latest ts of a sender's envelopes to a recipient.
+// EnvelopeTime returns the latest ts of a sender's envelopes to a recipient.
 func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
-	at, err := one(ctx, s.reader, func(r scanner) (at time.Time, err error) { return at, r.Scan(timeInto{&at}) },
+	at, err := db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 		`SELECT coalesce(max(ts), 0) FROM envelopes WHERE recipient = $1 AND sender = $2`, recipient, sender)
 	return at, s.wrap(err, "read the time of the last envelope")
 }
 
-// EnvelopeThread gives what came in a thread after number no, sealed or not,
+// EnvelopeThread returns what came in a thread after number no, sealed or not,
 // in the order of arrival.
 func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
-	es, err := all(ctx, s.reader, scanEnvelope, envelopeRows+` WHERE thread = $1 AND no > $2 ORDER BY no`, thread, no)
+	es, err := readEnvelopes(ctx, s.reader, ` WHERE e.thread = $1 AND e.no > $2 ORDER BY e.no`, thread, no)
 	return es, s.wrap(err, "read thread %s", thread)
 }
 
-// ShowEnvelopes makes visible what was sealed for rounds that have closed, and
+// ShowEnvelopes reveals what was sealed for rounds that have closed, and
 // that spectators have seen close, as if it had come now, at most limit at
 // once, and gives it.
 func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
 	var shown []arena.Envelope
-	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		shown = nil
-		seq, err := nextEnvelope(ctx, tx) // before reading: nobody else shows them meanwhile
+		seq, err := nextEnvelope(ctx, tx) // before reading: it locks the counter
 		if err != nil {
 			return err
 		}
-		due, err := all(ctx, tx, scanEnvelope, envelopeRows+` e WHERE seq = 0 AND EXISTS (SELECT 1 FROM rounds r
+		due, err := envelopeTable.All(ctx, tx, ` WHERE e.seq = 0 AND EXISTS (SELECT 1 FROM rounds r
 			JOIN matches m ON m.id = r.match_id WHERE r.match_id = e.match_id AND r.no = e.round AND r.closed_at <> 0
-			AND (m.delay = 0 OR r.closed_at <= $2 - m.delay)) ORDER BY no LIMIT $1`, limit, ms(now))
+			AND (m.delay = 0 OR r.closed_at <= $2 - m.delay)) ORDER BY e.no LIMIT $1`, limit, db.Millis(now))
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -239,39 +267,37 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 					return err
 				}
 			}
-			e.Seq, e.ExpiresAt = seq, fromMS(at).Add(e.ExpiresAt.Sub(e.ReceivedAt))
-			if _, err := exec(ctx, tx, `UPDATE envelopes SET seq = $1, shown_at = $2, expires_at = $3 WHERE no = $4`,
-				seq, at, ms(e.ExpiresAt), e.No); err != nil {
-				return err
-			}
+			e.Seq, e.ExpiresAt, e.shownAt = seq, db.FromMillis(at).Add(e.ExpiresAt.Sub(e.ReceivedAt)), at
+			shown = append(shown, e.Envelope)
 		}
-		shown = due
-		return nil
+		_, err = showEnvelopes.Exec(ctx, tx, due...)
+		return err
 	})
 	return shown, s.wrap(err, "show envelopes of closed rounds")
 }
 
-// SweepEnvelopes deletes what k does not keep and tells how much.
+// SweepEnvelopes deletes the envelopes that k does not keep and returns their
+// number.
 func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error) {
 	var gone int64
-	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		gone = 0
 		for _, part := range []struct {
 			query string
 			args  []any
 		}{
-			{`DELETE FROM envelopes WHERE received_at < $1`, []any{ms(k.Since)}},
+			{`DELETE FROM envelopes WHERE received_at < $1`, []any{db.Millis(k.Since)}},
 			{
 				`DELETE FROM envelopes WHERE received_at < $1 AND no <= (SELECT no FROM envelopes ORDER BY no DESC LIMIT 1 OFFSET $2)`,
-				[]any{ms(k.Young), k.All},
+				[]any{db.Millis(k.Young), k.All},
 			},
 			{
 				`DELETE FROM envelopes WHERE no IN (SELECT no FROM (SELECT no, received_at,
 				row_number() OVER (PARTITION BY sender ORDER BY no DESC) AS place FROM envelopes) p WHERE place > $1 AND received_at < $2)`,
-				[]any{k.PerSender, ms(k.Young)},
+				[]any{k.PerSender, db.Millis(k.Young)},
 			},
 		} {
-			n, err := exec(ctx, tx, part.query, part.args...)
+			n, err := db.Exec(ctx, tx, part.query, part.args...)
 			if err != nil {
 				return err
 			}
@@ -280,4 +306,78 @@ func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64
 		return nil
 	})
 	return gone, s.wrap(err, "sweep envelopes")
+}
+
+var relayKeyTable = db.NewTable("relay_keys", "k",
+	db.Text("key", func(k *arena.RelayKey) *string { return &k.Key }),
+	db.Time("polled_at", func(k *arena.RelayKey) *time.Time { return &k.PolledAt }),
+	db.Column[arena.RelayKey]{
+		Name: "manifest", Type: db.TypeBytes,
+		Value: func(k *arena.RelayKey) any { return append([]byte{}, k.Manifest...) }, // not NULL
+		Into:  func(k *arena.RelayKey) any { return manifestInto{&k.Manifest} },
+	},
+	db.Time("manifest_at", func(k *arena.RelayKey) *time.Time { return &k.ManifestAt }),
+	db.Computed(`(SELECT coalesce(max(e.received_at), 0) FROM envelopes e WHERE e.sender = k.key)`,
+		func(k *arena.RelayKey) any { return db.IntoTime(&k.PostedAt) }),
+)
+
+var (
+	pollRelayKeys = db.NewInsert(relayKeyTable, `ON CONFLICT (key) DO UPDATE SET polled_at = excluded.polled_at
+		WHERE relay_keys.polled_at < excluded.polled_at`)
+	saveManifests = db.NewInsert(relayKeyTable, `ON CONFLICT (key) DO UPDATE SET manifest = excluded.manifest,
+		manifest_at = excluded.manifest_at WHERE relay_keys.manifest_at < excluded.manifest_at`)
+)
+
+// manifestInto scans a manifest; nil for an empty one.
+type manifestInto struct{ manifest *[]byte }
+
+func (i manifestInto) Scan(src any) error {
+	b, ok := src.([]byte)
+	if !ok {
+		return fmt.Errorf("scan manifest: got %T", src)
+	}
+	*i.manifest = nil
+	if len(b) > 0 {
+		*i.manifest = bytes.Clone(b)
+	}
+	return nil
+}
+
+// RelayKey returns what is known about a key, also when that is nothing.
+func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error) {
+	k := arena.RelayKey{Key: key}
+	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.key = $1`, key)
+	switch {
+	case err == nil && len(ks) == 1:
+		k = ks[0]
+	case err == nil: // it may have posted and never asked
+		k.PostedAt, err = db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
+			`SELECT coalesce(max(received_at), 0) FROM envelopes WHERE sender = $1`, key)
+	}
+	return k, s.wrap(err, "read relay key")
+}
+
+// RelayManifests returns the keys that have published a manifest, newest first.
+func (s *Store) RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error) {
+	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
+	return ks, s.wrap(err, "read manifests")
+}
+
+// PolledRelay records a poll for the envelopes sent to a key.
+func (s *Store) PolledRelay(ctx context.Context, key string, at time.Time) error {
+	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
+		_, err := pollRelayKeys.Exec(ctx, tx, arena.RelayKey{Key: key, PolledAt: at})
+		return err
+	})
+	return s.wrap(err, "note a poll")
+}
+
+// SaveManifest stores what a key published about itself, unless it has
+// published something later.
+func (s *Store) SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error {
+	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
+		_, err := saveManifests.Exec(ctx, tx, arena.RelayKey{Key: key, Manifest: manifest, ManifestAt: at})
+		return err
+	})
+	return s.wrap(err, "store a manifest")
 }

@@ -5,62 +5,70 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// appendEvents gives events the next numbers of a match's log and stores
-// them. The caller has locked the match's row or made it, so the numbers
+// appendEvents appends events to a match's log, with its next numbers. The caller has locked the match's row or made it, so the numbers
 // commit with everything else or not at all. What comes back may be shown:
 // it has no hidden part.
-func (s *Store) appendEvents(ctx context.Context, tx *transaction, matchID string, events ...arena.Event) ([]arena.Event, error) {
+func (s *Store) appendEvents(ctx context.Context, tx *db.Tx, matchID string, events ...arena.Event) ([]arena.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	last, err := one(ctx, tx, scanInt, `UPDATE matches SET seq = seq + $1 WHERE id = $2 RETURNING seq`, len(events), matchID)
+	last, err := db.One(ctx, tx, db.ScanInt, `UPDATE matches SET seq = seq + $1 WHERE id = $2 RETURNING seq`, len(events), matchID)
 	if err != nil {
 		return nil, err
 	}
 	return insertEvents(ctx, tx, matchID, last, events...)
 }
 
-const insertEventRows = `INSERT INTO events (match_id, seq, round, agent_id, at, type, body, hidden)`
+// eventTable does not read the hidden part: see hiddenEventTable.
+var eventTable = db.NewTable("events", "e",
+	db.Text("match_id", func(e *arena.Event) *string { return &e.MatchID }),
+	db.Int("seq", func(e *arena.Event) *int64 { return &e.Seq }),
+	db.Int("round", func(e *arena.Event) *int { return &e.Round }),
+	db.Text("agent_id", func(e *arena.Event) *string { return &e.AgentID }),
+	db.Time("at", func(e *arena.Event) *time.Time { return &e.At }),
+	db.Text("type", func(e *arena.Event) *arena.EventType { return &e.Type }),
+	db.RawJSON("body", func(e *arena.Event) *json.RawMessage { return &e.Body }),
+	db.Written("hidden", db.TypeText, func(e *arena.Event) any { return string(e.Hidden) }),
+)
 
-// insertEvents stores the events of a match whose last one has number last,
-// and gives them without their hidden parts.
-func insertEvents(ctx context.Context, tx *transaction, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
+var insertEventRows = db.NewInsert(eventTable, "")
+
+// insertEvents stores the events of a match, the last of which has number last,
+// and returns them without their hidden parts.
+func insertEvents(ctx context.Context, tx *db.Tx, matchID string, last int64, events ...arena.Event) ([]arena.Event, error) {
 	stored := numbered(matchID, last, events)
-	rows := make([][]any, len(events))
-	for i, e := range events {
-		rows[i] = eventArgs(stored[i], e.Hidden)
-	}
-	return stored, bulk(ctx, tx, insertEventRows, "", rows)
+	rows := slices.Clone(stored)
+	addHidden(rows, events)
+	_, err := insertEventRows.Exec(ctx, tx, rows...)
+	return stored, err
 }
 
-// numbered gives the events of a match, whose last one has number last, as
+// addHidden adds the hidden parts of events to their rows.
+func addHidden(rows, events []arena.Event) {
+	for i := range rows {
+		rows[i].Hidden = events[i].Hidden
+	}
+}
+
+// numbered returns the events of a match, whose last one has number last, as
 // they may be shown: without their hidden parts.
 func numbered(matchID string, last int64, events []arena.Event) []arena.Event {
 	stored := make([]arena.Event, len(events))
 	for i, e := range events {
-		e.MatchID, e.Seq, e.At, e.Hidden = matchID, last-int64(len(events)-1-i), fromMS(ms(e.At)), nil
+		e.MatchID, e.Seq, e.At, e.Hidden = matchID, last-int64(len(events)-1-i), db.FromMillis(db.Millis(e.At)), nil
 		stored[i] = e
 	}
 	return stored
 }
 
-func eventArgs(e arena.Event, hidden json.RawMessage) []any {
-	return []any{e.MatchID, e.Seq, e.Round, e.AgentID, ms(e.At), string(e.Type), string(e.Body), string(hidden)}
-}
-
-// raw gives stored JSON as it came in; none for the empty text.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
-// EventsAfter gives a match's events after number since, at most limit, in
+// EventsAfter returns a match's events after number since, at most limit, in
 // order and without hidden parts; none for a match that does not exist or
 // whose log was dropped. Callers must not change their bodies.
 func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
@@ -76,30 +84,21 @@ func (s *Store) EventsAfter(ctx context.Context, matchID string, since int64, li
 
 // rowsAfter is EventsAfter for a log that is not packed.
 func (s *Store) rowsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error) {
-	return all(ctx, s.reader, scanEvent, eventRows+` AND seq > $2 ORDER BY seq LIMIT $3`, matchID, since, limit)
+	return eventTable.All(ctx, s.reader, ` WHERE e.match_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`, matchID, since, limit)
 }
 
-const eventRows = `SELECT match_id, seq, round, agent_id, at, type, body FROM events WHERE match_id = $1`
-
-func scanEvent(r scanner) (e arena.Event, err error) {
-	var body string
-	err = r.Scan(&e.MatchID, &e.Seq, &e.Round, &e.AgentID, timeInto{&e.At}, &e.Type, &body)
-	e.Body = raw(body)
-	return e, err
-}
-
-// AppendEvents appends what an agent reported to its match's log, under the
-// open round. round_closed: the match is not running, no round is open, or
-// the agent's seat does not play any more (threat E5).
+// AppendEvents appends an agent's reports to its match's log, under the open
+// round. round_closed: the match is not running, no round is open, or the
+// agent's seat is not active (threat E5).
 func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
-	err := s.write(ctx, matchID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
 		// The lock comes first, alone: only a later statement is sure to see
 		// the seat as it is after whoever held the row before.
-		round, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
-			AND m.round_open = 1`+s.d.lock("m"), matchID)
+		round, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.status = 'running'
+			AND m.round_open = 1`+s.d.Lock("m"), matchID)
 		if err == nil {
-			_, err = one(ctx, tx, scanInt, `SELECT 1 FROM seats WHERE match_id = $1 AND agent_id = $2 AND playing = 1`,
+			_, err = db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM seats WHERE match_id = $1 AND agent_id = $2 AND playing = 1`,
 				matchID, agentID)
 		}
 		if errors.Is(err, sql.ErrNoRows) {
@@ -117,4 +116,28 @@ func (s *Store) AppendEvents(ctx context.Context, matchID, agentID string, event
 		return err
 	})
 	return stored, s.wrap(err, "append events of agent %s to match %s", agentID, matchID)
+}
+
+// FirstEventSince returns the seq of the first event of a running match, not
+// counting match_scheduled, that is later than at or belongs to the open round
+// without being its round_started; 0 if there is none. An open of 0 means that
+// no round is open.
+func (s *Store) FirstEventSince(ctx context.Context, matchID string, at time.Time, open int) (int64, error) {
+	first, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(seq), 0) FROM events WHERE match_id = $1 AND seq > 1
+		AND (at > $2 OR round > 0 AND round = $3 AND type <> $4)`, matchID, db.Millis(at), open, string(arena.EventRoundStarted))
+	return first, s.wrap(err, "find the first event of match %s since %s", matchID, at.Format(arena.TimeFormat))
+}
+
+// EventsOfTypes returns the events of a running match up to a seq that have one
+// of the types, in the order of seq.
+func (s *Store) EventsOfTypes(ctx context.Context, matchID string, upTo int64, types ...arena.EventType) ([]arena.Event, error) {
+	if len(types) == 0 {
+		return nil, nil
+	}
+	var c db.Clauses
+	c.And("e.match_id = ?", matchID)
+	c.And("e.seq <= ?", upTo)
+	db.In(&c, "e.type", types)
+	events, err := eventTable.All(ctx, s.reader, c.Where()+" ORDER BY e.seq", c.Args...)
+	return events, s.wrap(err, "read events of match %s by type", matchID)
 }

@@ -3,60 +3,47 @@ package store
 import (
 	"context"
 	"database/sql"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// Tx is what an operation runs in.
-type Tx = transaction
+// Tx is the transaction of a write.
+type Tx = db.Tx
 
-// Write queues any operation, for tests of the committer.
+// Write queues any write, for tests of the writer pool.
 func (s *Store) Write(ctx context.Context, key string, run func(context.Context, *Tx) error) error {
 	return s.write(ctx, key, run)
 }
 
-// Queued gives the number of operations that wait.
-func (s *Store) Queued() int {
-	n := 0
-	for _, l := range s.commit.lanes {
-		l.mu.Lock()
-		n += len(l.queue)
-		l.mu.Unlock()
-	}
-	return n
-}
+// Queued returns the number of writes that wait.
+func (s *Store) Queued() int { return s.pool.Queued() }
 
-// Writer gives the writing handle.
+// Writer returns the writing handle.
 func (s *Store) Writer() *sql.DB { return s.writer.DB }
 
-// Reader gives the reading handle.
+// Reader returns the reading handle.
 func (s *Store) Reader() *sql.DB { return s.reader.DB }
 
-// WriteInLane is Write with a key that belongs to lane n.
-func (s *Store) WriteInLane(ctx context.Context, n int, run func(context.Context, *Tx) error) error {
+// WriteInShard is Write with a key of shard n.
+func (s *Store) WriteInShard(ctx context.Context, n int, run func(context.Context, *Tx) error) error {
 	key := ""
-	for s.commit.lane(key) != s.commit.lanes[n] {
+	for s.pool.Shard(key) != n {
 		key += "x"
 	}
 	return s.write(ctx, key, run)
 }
 
-// Positional is positional with its arguments put in order.
-func Positional(query string, args ...any) (string, []any) {
-	text, order := positional(query)
-	return text, arrange(order, args)
-}
-
 // View runs read in one transaction.
 func (s *Store) View(ctx context.Context, read func(q *Tx) error) error {
-	return s.view(ctx, func(q querier) error { return read(q.(*Tx)) })
+	return s.view(ctx, func(q db.Querier) error { return read(q.(*Tx)) })
 }
 
-// Prepared gives the number of texts that writers and readers keep prepared.
-func (s *Store) Prepared() (writer, reader int) { return len(s.writer.known), len(s.reader.known) }
+// Prepared returns the number of texts that writers and readers keep prepared.
+func (s *Store) Prepared() (writer, reader int) { return len(s.writer.Texts()), len(s.reader.Texts()) }
 
 // Pack packs events of one match that are numbered from 1.
 func Pack(events []arena.Event) []byte {
@@ -86,10 +73,10 @@ func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]a
 	return c.get(ctx, partKey{matchID, 1}, load)
 }
 
-// Size gives what it holds.
+// Size returns what it holds.
 func (c *ArchiveCache) Size() (rows, bytes int) { return len(c.parts), c.bytes }
 
-// Tables gives the names of the tables that Copy copies.
+// Tables returns the names of the tables that Copy copies.
 func Tables() []string {
 	names := make([]string, len(tables))
 	for i, t := range tables {
@@ -99,7 +86,7 @@ func Tables() []string {
 }
 
 // Explain turns a driver's error into the domain's, as every method does.
-func (s *Store) Explain(err error) error { return s.d.explain(err) }
+func (s *Store) Explain(err error) error { return s.d.Explain(err) }
 
 // DodgeQuery is the query of Dodges.
 func DodgeQuery(league string, agentIDs []string) (string, []any) {
@@ -111,35 +98,36 @@ func ClaimQuery(agentID, league string, limit int) (string, []any) {
 	return claimQuery(agentID, league, limit)
 }
 
-// Texts gives the queries that readers keep prepared.
-func (s *Store) Texts() []string { return s.reader.texts() }
+// Texts returns the queries that readers keep prepared.
+func (s *Store) Texts() []string {
+	return slices.DeleteFunc(s.reader.Texts(), func(text string) bool { return strings.HasPrefix(text, "EXPLAIN ") })
+}
 
-// WriterTexts gives the statements that the writer keeps prepared.
-func (s *Store) WriterTexts() []string { return s.writer.texts() }
-
-func (h *handle) texts() []string {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return slices.Collect(maps.Keys(h.known))
+// MatchWriteTexts returns the statements of match writes that look rows up.
+func MatchWriteTexts() []string {
+	return slices.Concat(updateMatches.Texts(), judgeAnswers.Texts(), rejudgeAnswers.Texts(), updateStandings.Texts(), freeSeats.Texts(),
+		pinSeats.Texts(), endSeats.Texts(), closeRounds.Texts(), selectHidden.Texts())
 }
 
 // ResultQuery is the query of AgentResults.
 func ResultQuery(agentID string, matches int) (string, []any) { return resultQuery(agentID, matches) }
 
-// MoversQuery, OpenRounds and LastSeasonsQuery are the texts of three queries.
+// MoversQuery and OpenRounds are the texts of two queries.
 const (
-	MoversQuery      = moversQuery
-	OpenRounds       = openRounds
-	LastSeasonsQuery = lastSeasons
+	MoversQuery = moversQuery
+	OpenRounds  = openRoundsQuery
 )
+
+// LastSeasonsQuery returns the query of LastSeasons.
+func LastSeasonsQuery() string { return seasonTable.Select() + lastSeasons }
 
 // BusyCommits is how many make a store busy.
 const BusyCommits = busyCommits
 
 // Committed counts so many transactions more.
-func (s *Store) Committed(n int64) { s.commit.commits.Add(n) }
+func (s *Store) Committed(n int64) { s.forgot.Add(-n) }
 
-// Readers gives how many connections for reading are open.
+// Readers returns how many connections for reading are open.
 func (s *Store) Readers() int { return s.reader.Stats().OpenConnections }
 
 // HoldReaders uses n connections for reading at once, until release.

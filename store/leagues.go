@@ -7,18 +7,30 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const leagueRows = `SELECT l.slug, l.title, l.status, l.settings, l.entry, l.schedule, l.drift, l.created_at, l.next_run_at, l.note,
-	(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0) FROM leagues l`
+var leagueTable = db.NewTable("leagues", "l",
+	db.Text("slug", func(l *arena.League) *string { return &l.Slug }),
+	db.Text("title", func(l *arena.League) *string { return &l.Title }),
+	db.Text("status", func(l *arena.League) *arena.LeagueStatus { return &l.Status }),
+	db.JSON("settings", func(l *arena.League) *arena.Settings { return &l.Settings }),
+	db.JSON("entry", func(l *arena.League) *arena.EntryRules { return &l.Entry }),
+	db.Text("schedule", func(l *arena.League) *string { return &l.Schedule }),
+	db.Int("drift", func(l *arena.League) *arena.Melo { return &l.Drift }),
+	db.Time("created_at", func(l *arena.League) *time.Time { return &l.CreatedAt }),
+	db.Time("next_run_at", func(l *arena.League) *time.Time { return &l.NextRunAt }),
+	db.Text("note", func(l *arena.League) *string { return &l.Note }),
+	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
+)
 
-func scanLeague(r scanner) (l arena.League, err error) {
-	return l, r.Scan(&l.Slug, &l.Title, &l.Status, jsonInto{&l.Settings}, jsonInto{&l.Entry}, &l.Schedule, &l.Drift,
-		timeInto{&l.CreatedAt}, timeInto{&l.NextRunAt}, &l.Note, &l.Agents)
-}
+var (
+	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
+	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{"title", "status", "settings", "entry", "schedule", "next_run_at", "note"})
+)
 
-func oneLeague(ctx context.Context, q querier, slug, lock string) (arena.League, error) {
-	l, err := one(ctx, q, scanLeague, leagueRows+` WHERE l.slug = $1`+lock, slug)
+func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {
+	l, err := leagueTable.One(ctx, q, ` WHERE l.slug = $1`+lock, slug)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("league", slug)
 	}
@@ -31,14 +43,12 @@ func leagueKey(slug string) string { return "~" + slug }
 // CreateLeague stores a league with the audit entries about it; its drift is 0.
 // name_taken: the slug exists. invalid: its pack does not exist.
 func (s *Store) CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *transaction) error {
-		settings, entry, err := leagueDocs(ctx, tx, l)
-		if err != nil {
+	err := s.write(ctx, leagueKey(l.Slug), func(ctx context.Context, tx *db.Tx) error {
+		if err := checkPack(ctx, tx, l); err != nil {
 			return err
 		}
-		n, err := exec(ctx, tx, `INSERT INTO leagues (slug, title, status, settings, entry, schedule, drift, created_at,
-			next_run_at, note) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9) ON CONFLICT (slug) DO NOTHING`,
-			l.Slug, l.Title, string(l.Status), settings, entry, l.Schedule, ms(l.CreatedAt), ms(l.NextRunAt), l.Note)
+		l.Drift = 0
+		n, err := insertLeagues.Exec(ctx, tx, l)
 		switch {
 		case err != nil:
 			return err
@@ -50,33 +60,28 @@ func (s *Store) CreateLeague(ctx context.Context, l arena.League, audit ...arena
 	return s.wrap(err, "create league %s", l.Slug)
 }
 
-// leagueDocs gives the stored forms of a league's settings and entry rules.
-func leagueDocs(ctx context.Context, tx *transaction, l arena.League) (settings, entry string, err error) {
-	if id := l.Settings.PackID; id != "" {
-		_, err := one(ctx, tx, scanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return "", "", arena.Invalid("pack_id", "there is no pack %q", id)
-		}
-		if err != nil {
-			return "", "", err
-		}
+// checkPack rejects a league whose pack does not exist.
+func checkPack(ctx context.Context, tx *db.Tx, l arena.League) error {
+	id := l.Settings.PackID
+	if id == "" {
+		return nil
 	}
-	if settings, err = jsonText(l.Settings); err != nil {
-		return "", "", err
+	_, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM packs WHERE id = $1`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Invalid("pack_id", "there is no pack %q", id)
 	}
-	entry, err = jsonText(l.Entry)
-	return settings, entry, err
+	return err
 }
 
-// League gives one league.
+// League returns one league.
 func (s *Store) League(ctx context.Context, slug string) (arena.League, error) {
 	l, err := oneLeague(ctx, s.reader, slug, "")
 	return l, s.wrap(err, "read league %s", slug)
 }
 
-// Leagues gives all leagues, oldest first.
+// Leagues returns all leagues, oldest first.
 func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
-	ls, err := all(ctx, s.reader, scanLeague, leagueRows+` ORDER BY l.created_at, l.slug`)
+	ls, err := leagueTable.All(ctx, s.reader, ` ORDER BY l.created_at, l.slug`)
 	return ls, s.wrap(err, "read leagues")
 }
 
@@ -87,8 +92,8 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 // change are stored with it. invalid: its pack does not exist.
 func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
-	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *transaction) error {
-		before, err := oneLeague(ctx, tx, slug, s.d.lock("l"))
+	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
+		before, err := oneLeague(ctx, tx, slug, s.d.Lock("l"))
 		if err != nil {
 			return err
 		}
@@ -96,13 +101,11 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 		if err := apply(&l); err != nil {
 			return err
 		}
-		settings, entry, err := leagueDocs(ctx, tx, l)
-		if err != nil {
+		if err := checkPack(ctx, tx, l); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE leagues SET title = $1, status = $2, settings = $3, entry = $4, schedule = $5,
-			next_run_at = $6, note = $7 WHERE slug = $8`, l.Title, string(l.Status), settings, entry, l.Schedule,
-			ms(l.NextRunAt), l.Note, slug); err != nil {
+		l.Slug = slug
+		if _, err := updateLeagues.Exec(ctx, tx, l); err != nil {
 			return err
 		}
 		if after, err = oneLeague(ctx, tx, slug, ""); err != nil {
@@ -117,8 +120,8 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 // have been there before. Entering twice changes nothing. not_found: the league
 // or the agent does not exist.
 func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM agents WHERE id = $1`, agentID); errors.Is(err, sql.ErrNoRows) {
 			return notFound("agent", agentID)
 		} else if err != nil {
 			return err
@@ -131,24 +134,24 @@ func (s *Store) Enter(ctx context.Context, league, agentID string, at time.Time,
 	return s.wrap(err, "enter agent %s into league %s", agentID, league)
 }
 
-func enter(ctx context.Context, tx *transaction, league, agentID string, at time.Time) error {
-	if _, err := one(ctx, tx, scanInt, `SELECT 1 FROM leagues WHERE slug = $1`, league); errors.Is(err, sql.ErrNoRows) {
+func enter(ctx context.Context, tx *db.Tx, league, agentID string, at time.Time) error {
+	if _, err := db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM leagues WHERE slug = $1`, league); errors.Is(err, sql.ErrNoRows) {
 		return notFound("league", league)
 	} else if err != nil {
 		return err
 	}
-	_, err := exec(ctx, tx, `INSERT INTO entries (league, agent_id, entered_at, withdrawn_at) VALUES ($1, $2, $3, 0)
+	_, err := db.Exec(ctx, tx, `INSERT INTO entries (league, agent_id, entered_at, withdrawn_at) VALUES ($1, $2, $3, 0)
 		ON CONFLICT (league, agent_id) DO UPDATE SET entered_at = excluded.entered_at, withdrawn_at = 0
-		WHERE entries.withdrawn_at <> 0`, league, agentID, ms(at))
+		WHERE entries.withdrawn_at <> 0`, league, agentID, db.Millis(at))
 	return err
 }
 
 // Withdraw takes an agent out of a league, with the audit entries about it.
 // not_found: it is not in it.
 func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
-	err := s.write(ctx, agentID, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
-			ms(at), league, agentID)
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,
+			db.Millis(at), league, agentID)
 		switch {
 		case err != nil:
 			return err

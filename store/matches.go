@@ -10,66 +10,139 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-// matchRows reads matches. A log that was dropped (logDropped) has no last
-// event.
-const matchRows = `SELECT m.id, m.league, m.status, m.settings, m.seed, m.round, m.round_open, m.created_at, m.starts_at,
-	m.started_at, m.finished_at, m.void_reason, CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END, m.node, m.epoch, m.interruptions FROM matches m`
+// matchRow is a row of matches.
+type matchRow struct {
+	arena.Match
 
-func scanMatch(r scanner) (m arena.Match, err error) {
-	var seed int64
-	err = r.Scan(&m.ID, &m.League, &m.Status, jsonInto{&m.Settings}, &seed, &m.Round, &m.RoundOpen, timeInto{&m.CreatedAt},
-		timeInto{&m.StartsAt}, timeInto{&m.StartedAt}, timeInto{&m.FinishedAt}, &m.VoidReason, &m.Seq, &m.Lease.Node, &m.Lease.Epoch,
-		&m.Interruptions)
-	m.Seed = uint64(seed) //nolint:gosec // the same 64 bits
-	m.Lease.MatchID = m.ID
-	return m, err
+	settings string        // Match.Settings, encoded before the write is queued
+	ttl      time.Duration // of the lease that a new match gets
 }
 
-// seatRows reads seats. Until a match starts a seat shows its agent as it is
-// now, from then on as it was pinned.
-const seatRows = `SELECT s.match_id, s.no, s.agent_id, s.state, s.out_round, s.points, s.place, s.outcome, s.rate_limits,
-	s.rating_before, s.rating_delta,
-	CASE s.pinned WHEN 1 THEN s.name ELSE a.name END, CASE s.pinned WHEN 1 THEN s.owner_id ELSE a.owner_id END,
-	CASE s.pinned WHEN 1 THEN s.protocol ELSE a.protocol END, CASE s.pinned WHEN 1 THEN s.endpoint ELSE a.endpoint END,
-	CASE s.pinned WHEN 1 THEN s.public_key ELSE a.public_key END, CASE s.pinned WHEN 1 THEN s.version ELSE a.version END
-	FROM seats s JOIN agents a ON a.id = s.agent_id`
+// matchTable reads no last event of a log that was dropped (logDropped).
+var matchTable = db.NewTable("matches", "m",
+	db.Text("id", func(m *matchRow) *string { return &m.ID }),
+	db.Text("league", func(m *matchRow) *string { return &m.League }),
+	db.Text("status", func(m *matchRow) *arena.MatchStatus { return &m.Status }),
+	db.JSON("settings", func(m *matchRow) *arena.Settings { return &m.Settings }).With(func(m *matchRow) any { return m.settings }),
+	db.Bits("seed", func(m *matchRow) *uint64 { return &m.Seed }),
+	db.Int("round", func(m *matchRow) *int { return &m.Round }),
+	db.Bool("round_open", func(m *matchRow) *bool { return &m.RoundOpen }),
+	db.Time("created_at", func(m *matchRow) *time.Time { return &m.CreatedAt }),
+	db.Time("starts_at", func(m *matchRow) *time.Time { return &m.StartsAt }),
+	db.Time("started_at", func(m *matchRow) *time.Time { return &m.StartedAt }),
+	db.Time("finished_at", func(m *matchRow) *time.Time { return &m.FinishedAt }),
+	db.Text("void_reason", func(m *matchRow) *string { return &m.VoidReason }),
+	db.Int("seq", func(m *matchRow) *int64 { return &m.Seq }).As(`CASE m.log_state WHEN 2 THEN 0 ELSE m.seq END`),
+	db.Text("node", func(m *matchRow) *string { return &m.Lease.Node }),
+	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
+	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
+	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
+	db.Written("delay", db.TypeInt, func(m *matchRow) any { return m.Settings.Visibility.Delay().Milliseconds() }),
+)
 
-// seatRow is a seat with the match that it belongs to.
+var insertMatches = db.NewInsert(matchTable, "")
+
+// newInsertClaimed returns the statement that stores matches under a lease.
+func newInsertClaimed(d db.Dialect) *db.Statement[matchRow] {
+	return db.NewInsertWith(matchTable, map[string]string{"lease_until": d.Clock + " + ?", "started_at": d.Clock}, "")
+}
+
+// seatRow is a row of seats.
 type seatRow struct {
-	matchID string
 	arena.Seat
+
+	matchID string
+	pinned  bool // the seat shows its agent as it was when the match started
+	playing bool // it is active, and the match is running
 }
 
-func scanSeat(r scanner) (row seatRow, err error) {
-	s := &row.Seat
-	var delta sql.NullInt64
-	err = r.Scan(&row.matchID, &s.No, &s.AgentID, &s.State, &s.OutRound, &s.Points, &s.Place, &s.Outcome, &s.RateLimits,
-		&s.Before, &delta, &s.Name, &s.OwnerID, &s.Protocol, &s.Endpoint, &s.PublicKey, &s.Version)
-	if delta.Valid {
-		s.Delta = new(arena.Melo(delta.Int64))
+// seatTable joins agents: see seatAgents.
+var seatTable = db.NewTable("seats", "s",
+	db.Text("match_id", func(s *seatRow) *string { return &s.matchID }),
+	db.Int("no", func(s *seatRow) *int { return &s.No }),
+	db.Text("agent_id", func(s *seatRow) *string { return &s.AgentID }),
+	db.Text("state", func(s *seatRow) *arena.SeatState { return &s.State }),
+	db.Int("out_round", func(s *seatRow) *int { return &s.OutRound }),
+	db.Int("points", func(s *seatRow) *arena.Points { return &s.Points }),
+	db.Int("place", func(s *seatRow) *int { return &s.Place }),
+	db.Text("outcome", func(s *seatRow) *arena.Outcome { return &s.Outcome }),
+	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
+	db.Int("rating_before", func(s *seatRow) *arena.Melo { return &s.Before }),
+	db.NullInt("rating_delta", func(s *seatRow) **arena.Melo { return &s.Delta }),
+	db.Bool("pinned", func(s *seatRow) *bool { return &s.pinned }),
+	db.Bool("playing", func(s *seatRow) *bool { return &s.playing }),
+	pinned("name", func(s *seatRow) *string { return &s.Name }),
+	pinned("owner_id", func(s *seatRow) *string { return &s.OwnerID }),
+	pinned("protocol", func(s *seatRow) *string { return &s.Protocol }),
+	pinned("endpoint", func(s *seatRow) *string { return &s.Endpoint }),
+	pinned("public_key", func(s *seatRow) *string { return &s.PublicKey }),
+	pinned("version", func(s *seatRow) *string { return &s.Version }),
+)
+
+// pinned is a column that shows the agent as it is now until its match starts,
+// and as it was then from that time on.
+func pinned(name string, field func(*seatRow) *string) db.Column[seatRow] {
+	return db.Text(name, field).As(`CASE s.pinned WHEN 1 THEN s.` + name + ` ELSE a.` + name + ` END`)
+}
+
+// seatAgents joins the agents to seatTable.
+const seatAgents = ` JOIN agents a ON a.id = s.agent_id`
+
+var (
+	insertSeats = db.NewInsert(seatTable, "")
+	// updateStandings stores how seats stand when a round closes.
+	updateStandings = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits"})
+	// endSeats stores how seats stand when their match is over.
+	endSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing"})
+	// pinSeats stores how seats stand when their match starts, with their agents
+	// as they are now.
+	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
+		[]string{
+			"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing",
+			"pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
+		})
+	// freeSeats marks seats as not playing. The plus keeps SQLite from reading
+	// all playing seats.
+	freeSeats = db.NewUpdate(seatTable, []string{"match_id", "no"}, []string{"playing"}, "+seats.playing = 1")
+)
+
+// updateSeats runs an update of seats of a match. It fails when one of them is
+// not the match's.
+func updateSeats(ctx context.Context, tx *db.Tx, update *db.Statement[seatRow], rows ...seatRow) error {
+	n, err := update.Exec(ctx, tx, rows...)
+	if err == nil && n != int64(len(rows)) {
+		err = fmt.Errorf("%d of %d seats are not those of their matches", int64(len(rows))-n, len(rows))
 	}
-	return row, err
+	return err
 }
 
 // loadMatches reads matches with their seats, all seats in one statement per
-// maxIDs matches.
-func loadMatches(ctx context.Context, q querier, query string, args ...any) ([]arena.Match, error) {
-	matches, err := all(ctx, q, scanMatch, matchRows+query, args...)
+// MaxIDs matches.
+func loadMatches(ctx context.Context, q db.Querier, rest string, args ...any) ([]arena.Match, error) {
+	rows, err := matchTable.All(ctx, q, rest, args...)
 	if err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(matches, maxIDs) {
+	matches := make([]arena.Match, len(rows))
+	for i, r := range rows {
+		matches[i] = r.Match
+		matches[i].Lease.MatchID = r.ID
+	}
+	for part := range slices.Chunk(matches, db.MaxIDs) {
 		index := make(map[string]*arena.Match, len(part))
 		ids := make([]string, len(part))
 		for i := range part {
 			ids[i] = part[i].ID
 			index[ids[i]] = &part[i]
 		}
-		var c clauses
-		in(&c, "s.match_id", ids)
-		seats, err := all(ctx, q, scanSeat, seatRows+c.where()+` ORDER BY s.match_id, s.no`, c.args...)
+		var c db.Clauses
+		db.In(&c, "s.match_id", ids)
+		seats, err := seatTable.All(ctx, q, seatAgents+c.Where()+` ORDER BY s.match_id, s.no`, c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +163,10 @@ func (s *Store) CreateMatch(ctx context.Context, m arena.Match, e arena.Event, a
 	return e, err
 }
 
-// CreateAndClaim is CreateMatch, and gives node the right to play the match,
-// for ttl by the database's clock, when it starts at its creation. The lease
-// is zero when the match waits for a claim as any other: it starts later, one
-// of its agents has no free seat or is awaited by an older match that is due,
-// or another transaction claims at this moment.
+// CreateAndClaim is CreateMatch, and leases the match to node, for ttl by the
+// database's clock, when it starts at once. The lease is zero when the match must
+// wait for a claim: it starts later, one of its agents has no free seat or an
+// older due match waits for it, or another transaction is claiming.
 func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error) {
 	return s.create(ctx, m, e, node, ttl, audit)
 }
@@ -102,21 +174,25 @@ func (s *Store) CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event
 // create stores a match, under a lease unless node is "" or the match has to
 // wait.
 func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit []arena.AuditEntry) (arena.Event, arena.Lease, error) {
-	settings, err := jsonText(m.Settings)
-	if err != nil {
-		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
-	}
 	if m.StartsAt.IsZero() {
 		m.StartsAt = m.CreatedAt
 	}
+	row := matchRow{Match: arena.Match{
+		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed,
+		CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
+	}}
+	var err error
+	if row.settings, err = db.JSONText(m.Settings); err != nil {
+		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
+	}
 	var stored []arena.Event
 	var lease arena.Lease
-	err = s.write(ctx, m.ID, func(ctx context.Context, tx *transaction) error {
+	err = s.write(ctx, m.ID, func(ctx context.Context, tx *db.Tx) error {
 		lease = arena.Lease{}
 		claims := false
 		if node != "" && !m.StartsAt.After(m.CreatedAt) {
 			var err error
-			if claims, err = s.d.tryOneInCluster(ctx, tx, claimLock); err != nil {
+			if claims, err = s.d.TryLockInCluster(ctx, tx, claimLock); err != nil {
 				return err
 			}
 		}
@@ -124,29 +200,25 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		if err != nil {
 			return err
 		}
-		status, p, until, startedAt := arena.MatchScheduled, notStarted, "0", "0"
+		row := row
+		insert := insertMatches
 		if free {
 			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
-			status, p, until, startedAt = arena.MatchRunning, seated, s.d.clock+" + $11", s.d.clock
+			row.Status, row.Lease, row.ttl = arena.MatchRunning, lease, ttl
+			insert = s.insertClaimed
 		}
-		args := []any{m.ID, m.League, string(status), settings, int64(m.Seed), ms(m.CreatedAt), ms(m.StartsAt), lease.Node, lease.Epoch, m.Settings.Visibility.Delay().Milliseconds()} //nolint:gosec // the same 64 bits
-		if free {
-			args = append(args, ttl.Milliseconds())
-		}
-		_, err = exec(ctx, tx, `INSERT INTO matches (id, league, status, settings, seed, round, round_open, created_at,
-			starts_at, finished_at, void_reason, seq, node, epoch, lease_until, started_at, delay)
-			VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, 0, '', 1, $8, $9, `+until+`, `+startedAt+`, $10)`, args...)
-		if s.d.is(err, faultReference) { // its one foreign key
+		_, err = insert.Exec(ctx, tx, row)
+		if s.d.Is(err, db.FaultReference) { // its one foreign key
 			return notFound("league", m.League)
 		}
 		if err != nil {
 			return err
 		}
-		rows := make([][]any, len(m.Seats))
+		seats := make([]seatRow, len(m.Seats))
 		for i, seat := range m.Seats {
-			rows[i] = seatArgs(m.ID, arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}, p)
+			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}}
 		}
-		if err := bulk(ctx, tx, insertSeats, "", rows); err != nil {
+		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
 			return err
 		}
 		if stored, err = insertEvents(ctx, tx, m.ID, 1, e); err != nil {
@@ -160,10 +232,9 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	return stored[0], lease, nil
 }
 
-// checkSeats refuses seats that cannot be given, and tells, when it is asked,
-// whether every agent can take its seat at once. The latter holds only under
-// the lock of claims.
-func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, askFree bool) (free bool, err error) {
+// checkSeats rejects invalid seats and, when askFree, reports whether every agent
+// can start at once. That holds only under the lock of claims.
+func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
 	for i, seat := range seats {
@@ -182,11 +253,11 @@ func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, a
 		isFree = s.freeToPlay()
 	}
 	known := make(map[string]bool, len(seats))
-	for part := range slices.Chunk(ids, maxIDs) {
-		c := clauses{conditions: []string{"a.retired_at = 0"}}
-		in(&c, "a.id", part)
-		found, err := all(ctx, q, func(r scanner) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
-			`SELECT a.id, `+isFree+` FROM agents a`+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		c := db.Clauses{Conditions: []string{"a.retired_at = 0"}}
+		db.In(&c, "a.id", part)
+		found, err := db.All(ctx, q, func(r db.Row) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
+			`SELECT a.id, `+isFree+` FROM agents a`+c.Where(), c.Args...)
 		if err != nil {
 			return false, err
 		}
@@ -203,83 +274,10 @@ func (s *Store) checkSeats(ctx context.Context, q querier, seats []arena.Seat, a
 	return free, nil
 }
 
-const insertSeats = `INSERT INTO seats (match_id, no, agent_id, state, out_round, points, place, outcome, rate_limits,
-	rating_before, rating_delta, name, owner_id, protocol, endpoint, public_key, version, pinned, playing)`
-
-// phase is where a match stands when its seats are written.
-type phase int
-
-const (
-	notStarted phase = iota // seats show their agents, none is playing
-	seated                  // claimed: the same, but they are playing
-	inPlay                  // pinned, and active seats are playing
-	ended                   // none is playing any more
-)
-
-func seatArgs(matchID string, s arena.Seat, p phase) []any {
-	var delta sql.NullInt64
-	if s.Delta != nil {
-		delta = sql.NullInt64{Int64: int64(*s.Delta), Valid: true}
-	}
-	return []any{
-		matchID, s.No, s.AgentID, string(s.State), s.OutRound, int64(s.Points), s.Place, string(s.Outcome), s.RateLimits,
-		int64(s.Before), delta, s.Name, s.OwnerID, s.Protocol, s.Endpoint, s.PublicKey, s.Version,
-		flag(p >= inPlay), flag((p == seated || p == inPlay) && s.State == arena.SeatActive),
-	}
-}
-
-// heldSeats gives the agents of a match by seat, and whether the seats are
-// pinned.
-func heldSeats(ctx context.Context, tx *transaction, matchID string) (agents map[int]string, pinned bool, err error) {
-	type seat struct {
-		no      int
-		agentID string
-		pinned  bool
-	}
-	held, err := all(ctx, tx, func(r scanner) (s seat, err error) { return s, r.Scan(&s.no, &s.agentID, &s.pinned) },
-		`SELECT no, agent_id, pinned FROM seats WHERE match_id = $1`, matchID)
-	agents = make(map[int]string, len(held))
-	for _, h := range held {
-		agents[h.no] = h.agentID
-		pinned = pinned || h.pinned
-	}
-	return agents, pinned, err
-}
-
-// writeSeats stores how the pinned seats of a match stand. A seat that the
-// match does not have is refused.
-func writeSeats(ctx context.Context, tx *transaction, matchID string, seats []arena.Seat, p phase) error {
-	agents, _, err := heldSeats(ctx, tx, matchID)
-	if err != nil {
-		return err
-	}
-	return putSeats(ctx, tx, matchID, agents, seats, p, "")
-}
-
-// pinSeats stores what the seats of a match, whose agents are given, are from
-// now on: name, endpoint, key and version.
-func pinSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat) error {
-	return putSeats(ctx, tx, matchID, agents, seats, inPlay, `, name = excluded.name, owner_id = excluded.owner_id, protocol = excluded.protocol,
-		endpoint = excluded.endpoint, public_key = excluded.public_key, version = excluded.version, pinned = 1`)
-}
-
-func putSeats(ctx context.Context, tx *transaction, matchID string, agents map[int]string, seats []arena.Seat, p phase, pin string) error {
-	rows := make([][]any, len(seats))
-	for i, seat := range seats {
-		if agents[seat.No] != seat.AgentID {
-			return fmt.Errorf("seat %d of match %s is not agent %q's", seat.No, matchID, seat.AgentID)
-		}
-		rows[i] = seatArgs(matchID, seat, p)
-	}
-	return bulk(ctx, tx, insertSeats, ` ON CONFLICT (match_id, no) DO UPDATE SET state = excluded.state, out_round = excluded.out_round,
-		points = excluded.points, place = excluded.place, outcome = excluded.outcome, rate_limits = excluded.rate_limits,
-		rating_before = excluded.rating_before, rating_delta = excluded.rating_delta, playing = excluded.playing`+pin, rows)
-}
-
-// Match gives one match with its seats, both as they were at one moment.
+// Match returns one match with its seats, both as they were at one moment.
 func (s *Store) Match(ctx context.Context, id string) (arena.Match, error) {
 	var m arena.Match
-	err := s.view(ctx, func(q querier) error {
+	err := s.view(ctx, func(q db.Querier) error {
 		found, err := loadMatches(ctx, q, ` WHERE m.id = $1`, id)
 		if err == nil && len(found) == 0 {
 			return notFound("match", id)
@@ -298,31 +296,31 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	order := "m.id"
 	if f.League != "" {
-		c.and("m.league = ?", f.League)
+		c.And("m.league = ?", f.League)
 	}
 	if f.AgentID != "" {
-		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.arg(f.AgentID)
+		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.Arg(f.AgentID)
 		if f.League == "" && len(f.Statuses) == 0 { // the page's matches, and not all that it has played
 			if after != "" {
-				of += ` AND x.match_id < ` + c.arg(after)
+				of += ` AND x.match_id < ` + c.Arg(after)
 			}
-			of += ` ORDER BY x.match_id DESC LIMIT ` + c.arg(p.Limit+1)
+			of += ` ORDER BY x.match_id DESC LIMIT ` + c.Arg(p.Limit+1)
 		}
-		c.conditions = append(c.conditions, "m.id IN ("+of+")")
+		c.Conditions = append(c.Conditions, "m.id IN ("+of+")")
 		order = "m.id || ''" // no index has it, or SQLite would walk back through all matches until the page is full
 	}
 	if len(f.Statuses) > 0 {
-		in(&c, "m.status", f.Statuses)
+		db.In(&c, "m.status", f.Statuses)
 	}
 	if after != "" {
-		c.and("m.id < ?", after)
+		c.And("m.id < ?", after)
 	}
 	var items []arena.Match
-	err = s.view(ctx, func(q querier) (err error) {
-		items, err = loadMatches(ctx, q, c.where()+` ORDER BY `+order+` DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	err = s.view(ctx, func(q db.Querier) (err error) {
+		items, err = loadMatches(ctx, q, c.Where()+` ORDER BY `+order+` DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 		return err
 	})
 	if err != nil {
@@ -332,11 +330,11 @@ func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) 
 	return items, next, nil
 }
 
-// LiveMatches gives a league's matches that are not over, with their seats,
+// LiveMatches returns a league's matches that are not over, with their seats,
 // first to start first.
 func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, error) {
 	var matches []arena.Match
-	err := s.view(ctx, func(q querier) (err error) {
+	err := s.view(ctx, func(q db.Querier) (err error) {
 		matches, err = loadMatches(ctx, q, ` WHERE m.league = $1 AND m.status IN ('scheduled', 'ready', 'running')`, league)
 		return err
 	})
@@ -350,16 +348,16 @@ func (s *Store) LiveMatches(ctx context.Context, league string) ([]arena.Match, 
 
 // EndMatch cancels a match that has not begun, or makes one void that is not
 // over, with the last event of its log and the audit entries about it. It ends
-// the lease: the runner that plays the match loses it. conflict: the match is
-// over, or it has begun and cannot be cancelled.
+// the lease of a running match. conflict: the match is over, or it has begun and
+// cannot be canceled.
 func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
 	if status != arena.MatchCancelled && status != arena.MatchVoid {
 		return arena.Event{}, fmt.Errorf("end match %s: status %q is neither cancelled nor void", id, status)
 	}
 	var stored []arena.Event
 	// Alone: see endMatch.
-	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *transaction) error {
-		now, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), id)
+	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		now, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", id)
 		}
@@ -372,13 +370,13 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 		case was == arena.MatchRunning && status == arena.MatchCancelled:
 			return arena.Errorf(arena.CodeConflict, "the match is running and can only be made void")
 		}
-		if _, err := exec(ctx, tx, `UPDATE matches SET epoch = epoch + 1 WHERE id = $1`, id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE matches SET epoch = epoch + 1 WHERE id = $1`, id); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, id, status, reason, at); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 0 WHERE match_id = $1 AND playing = 1`, id); err != nil {
 			return err
 		}
 		if stored, err = s.appendEvents(ctx, tx, id, e); err != nil {
@@ -394,9 +392,9 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 
 // endMatch is the one place where a match comes to an end. Its transaction is
 // alone, since addOutcomes is in it.
-func endMatch(ctx context.Context, tx *transaction, id string, status arena.MatchStatus, reason string, at time.Time) error {
-	if _, err := exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
-		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, ms(at), id); err != nil {
+func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason string, at time.Time) error {
+	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
+		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, db.Millis(at), id); err != nil {
 		return err
 	}
 	return addOutcomes(ctx, tx, id)

@@ -58,7 +58,7 @@ func loadSQL(t *testing.T, s *store.Store, engine, file string) {
 	}
 }
 
-// dump gives the rows of a query, in the order of their texts.
+// dump returns the rows of a query, in the order of their texts.
 func dump(t *testing.T, db *sql.DB, query string) (columns, lines []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)

@@ -1,27 +1,31 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // nodeKept is how long a node that is gone stays in the list.
 const nodeKept = time.Hour
 
-// Beat is a node's sign of life.
+// Beat stores a node's sign of life.
 func (s *Store) Beat(ctx context.Context, n arena.Node) error {
-	err := s.write(ctx, n.ID, func(ctx context.Context, tx *transaction) error {
-		if _, err := exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
-			VALUES ($1, $2, $3, `+s.d.clock+`, $4, $5, $6) ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at,
+	err := s.write(ctx, n.ID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := db.Exec(ctx, tx, `INSERT INTO nodes (node, version, started_at, seen_at, draining, last_error, last_error_at)
+			VALUES ($1, $2, $3, `+s.d.Clock+`, $4, $5, $6) ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at,
 			draining = excluded.draining, last_error = excluded.last_error, last_error_at = excluded.last_error_at`,
-			n.ID, n.Version, ms(n.StartedAt), flag(n.Draining), storable(n.LastError), ms(n.LastErrorAt)); err != nil {
+			n.ID, n.Version, db.Millis(n.StartedAt), db.Flag(n.Draining), db.Storable(n.LastError), db.Millis(n.LastErrorAt)); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, `DELETE FROM nodes WHERE seen_at < `+s.d.clock+` - $1`, nodeKept.Milliseconds())
+		_, err := db.Exec(ctx, tx, `DELETE FROM nodes WHERE seen_at < `+s.d.Clock+` - $1`, nodeKept.Milliseconds())
 		return err
 	})
 	return s.wrap(err, "node %s gives a sign of life", n.ID)
@@ -33,48 +37,48 @@ const (
 	slowLooked = 5
 )
 
-// Operations gives the nodes, the queue, the rounds that are open and the
+// Operations returns the nodes, the queue, the rounds that are open and the
 // slowest agents, all of one moment.
 func (s *Store) Operations(ctx context.Context) (arena.Operations, error) {
 	var o arena.Operations
-	err := s.view(ctx, func(q querier) (err error) {
+	err := s.view(ctx, func(q db.Querier) (err error) {
 		if o.Nodes, err = s.nodes(ctx, q); err != nil {
 			return err
 		}
-		o.Queue, err = one(ctx, q, func(r scanner) (u arena.Queue, err error) {
-			return u, r.Scan(&u.Due, &u.Later, timeInto{&u.Oldest})
-		}, `SELECT count(CASE WHEN starts_at <= `+s.d.clock+` THEN 1 END), count(CASE WHEN starts_at > `+s.d.clock+` THEN 1 END),
-			COALESCE(min(CASE WHEN starts_at <= `+s.d.clock+` THEN starts_at END), 0) FROM matches WHERE status IN ('scheduled', 'ready')`)
+		o.Queue, err = db.One(ctx, q, func(r db.Row) (u arena.Queue, err error) {
+			return u, r.Scan(&u.Due, &u.Later, db.IntoTime(&u.Oldest))
+		}, `SELECT count(CASE WHEN starts_at <= `+s.d.Clock+` THEN 1 END), count(CASE WHEN starts_at > `+s.d.Clock+` THEN 1 END),
+			COALESCE(min(CASE WHEN starts_at <= `+s.d.Clock+` THEN starts_at END), 0) FROM matches WHERE status IN ('scheduled', 'ready')`)
 		if err != nil {
 			return err
 		}
-		if o.Open, err = all(ctx, q, scanOpenRound, openRounds, openLooked); err != nil {
+		if o.Open, err = db.All(ctx, q, scanOpenRound, openRoundsQuery, openLooked); err != nil {
 			return err
 		}
-		o.Slow, err = all(ctx, q, func(r scanner) (a arena.Agent, err error) {
+		o.Slow, err = db.All(ctx, q, func(r db.Row) (a arena.Agent, err error) {
 			return a, r.Scan(&a.ID, &a.Name, &a.Health.Latency, &a.Health.DeclaredLatency)
 		}, `SELECT id, name, latency_ns, declared_latency_ns FROM agents WHERE retired_at = 0 AND passed_at <> 0 AND paused_until <= $1
-			AND health_ok = 1 ORDER BY latency_ns DESC, id LIMIT $2`, ms(s.now()), slowLooked)
+			AND health_ok = 1 ORDER BY latency_ns DESC, id LIMIT $2`, db.Millis(s.now()), slowLooked)
 		return err
 	})
 	return o, s.wrap(err, "read operations")
 }
 
-const openRounds = `SELECT m.id, m.league, m.node, m.settings, m.interruptions, r.no, r.opened_at FROM matches m
+const openRoundsQuery = `SELECT m.id, m.league, m.node, m.settings, m.interruptions, r.no, r.opened_at FROM matches m
 	CROSS JOIN rounds r WHERE r.match_id = m.id AND r.no = m.round AND m.status = 'running' AND m.round_open = 1 ORDER BY r.opened_at, m.id LIMIT $1`
 
-func scanOpenRound(r scanner) (o arena.OpenRound, err error) {
-	return o, r.Scan(&o.MatchID, &o.League, &o.Node, jsonInto{&o.Settings}, &o.Interruptions, &o.Round, timeInto{&o.OpenedAt})
+func scanOpenRound(r db.Row) (o arena.OpenRound, err error) {
+	return o, r.Scan(&o.MatchID, &o.League, &o.Node, db.IntoJSON(&o.Settings), &o.Interruptions, &o.Round, db.IntoTime(&o.OpenedAt))
 }
 
-// nodes gives the nodes that gave a sign of life lately and those that play a
-// match, by id. Who holds a lease that has not run out is alive.
-func (s *Store) nodes(ctx context.Context, q querier) ([]arena.Node, error) {
-	return all(ctx, q, func(r scanner) (n arena.Node, err error) {
-		return n, r.Scan(&n.ID, &n.Version, timeInto{&n.StartedAt}, timeInto{&n.SeenAt}, &n.Alive, &n.Draining, &n.LastError,
-			timeInto{&n.LastErrorAt}, &n.Matches)
+// nodes returns the nodes with a recent sign of life and those that hold a
+// match, by id. A node with a valid lease is alive.
+func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
+	return db.All(ctx, q, func(r db.Row) (n arena.Node, err error) {
+		return n, r.Scan(&n.ID, &n.Version, db.IntoTime(&n.StartedAt), db.IntoTime(&n.SeenAt), &n.Alive, &n.Draining, &n.LastError,
+			db.IntoTime(&n.LastErrorAt), &n.Matches)
 	}, `SELECT k.node, COALESCE(n.version, ''), COALESCE(n.started_at, 0), COALESCE(n.seen_at, 0),
-		CASE WHEN n.seen_at > `+s.d.clock+` - $1 OR k.until > `+s.d.clock+` THEN 1 ELSE 0 END, COALESCE(n.draining, 0), COALESCE(n.last_error, ''),
+		CASE WHEN n.seen_at > `+s.d.Clock+` - $1 OR k.until > `+s.d.Clock+` THEN 1 ELSE 0 END, COALESCE(n.draining, 0), COALESCE(n.last_error, ''),
 		COALESCE(n.last_error_at, 0), k.matches
 		FROM (SELECT node, CAST(sum(matches) AS BIGINT) AS matches, max(until) AS until FROM (
 			SELECT node, 0 AS matches, 0 AS until FROM nodes UNION ALL
@@ -82,10 +86,10 @@ func (s *Store) nodes(ctx context.Context, q querier) ([]arena.Node, error) {
 		LEFT JOIN nodes n ON n.node = k.node ORDER BY k.node`, arena.NodeSilence.Milliseconds())
 }
 
-// Banner gives the text that every page shows; the zero value is none.
+// Banner returns the text that every page shows; the zero value is none.
 func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
-	b, err := one(ctx, s.reader, func(r scanner) (b arena.Banner, err error) {
-		return b, r.Scan(&b.Text, timeInto{&b.Since})
+	b, err := db.One(ctx, s.reader, func(r db.Row) (b arena.Banner, err error) {
+		return b, r.Scan(&b.Text, db.IntoTime(&b.Since))
 	}, `SELECT text, since FROM banner WHERE one = 1`)
 	if errors.Is(err, sql.ErrNoRows) {
 		return arena.Banner{}, nil
@@ -95,10 +99,152 @@ func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
 
 // SetBanner replaces the text that every page shows.
 func (s *Store) SetBanner(ctx context.Context, b arena.Banner) error {
-	err := s.write(ctx, "banner", func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
-			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, ms(b.Since))
+	err := s.write(ctx, "banner", func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
+			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, db.Millis(b.Since))
 		return err
 	})
 	return s.wrap(err, "set the banner")
+}
+
+// tickKept is how long a claimed tick is remembered. A tick older than that,
+// measured from the job's newest, counts as claimed.
+const tickKept = 24 * time.Hour
+
+// ClaimTick reports whether the caller is the one in the cluster that runs
+// this tick of a job (threat C3).
+func (s *Store) ClaimTick(ctx context.Context, job string, tick time.Time) (bool, error) {
+	var won bool
+	err := s.write(ctx, job, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `INSERT INTO ticks (job, tick) SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT)
+			WHERE NOT EXISTS (SELECT 1 FROM ticks t WHERE t.job = $1 AND t.tick > $3) ON CONFLICT DO NOTHING`,
+			job, db.Millis(tick), db.Millis(tick.Add(tickKept)))
+		if err != nil {
+			return err
+		}
+		if won = n == 1; !won {
+			return nil
+		}
+		_, err = db.Exec(ctx, tx, `DELETE FROM ticks WHERE job = $1 AND tick < $2`, job, db.Millis(tick.Add(-tickKept)))
+		return err
+	})
+	return won && err == nil, s.wrap(err, "claim tick of job %s", job)
+}
+
+// Meetings returns the duels of a league that start at or after since and were
+// not cancelled or void, oldest first. At is when the match starts.
+func (s *Store) Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error) {
+	meetings, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Meeting, err error) {
+		return m, r.Scan(&m.A, &m.B, db.IntoTime(&m.At))
+	}, `SELECT a.agent_id, b.agent_id, m.starts_at FROM matches m
+		JOIN seats a ON a.match_id = m.id AND a.no = 0 JOIN seats b ON b.match_id = m.id AND b.no = 1
+		WHERE m.league = $1 AND m.starts_at >= $2 AND m.status NOT IN ('cancelled', 'void')
+		AND NOT EXISTS (SELECT 1 FROM seats c WHERE c.match_id = m.id AND c.no = 2)
+		ORDER BY m.starts_at, m.id`, league, db.Millis(since))
+	return meetings, s.wrap(err, "read meetings of league %s", league)
+}
+
+// Counts returns the sizes of the whole arena.
+func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
+	counts := arena.Counts{Agents: map[arena.AgentStatus]int{}, Matches: map[arena.MatchStatus]int{}}
+	type line struct {
+		status string
+		n      int
+		events int64
+	}
+	read := func(r db.Row) (l line, err error) { return l, r.Scan(&l.status, &l.n, &l.events) }
+	err := s.view(ctx, func(q db.Querier) error {
+		// Agent.StatusAt in SQL.
+		agents, err := db.All(ctx, q, read, `SELECT CASE WHEN retired_at <> 0 THEN 'retired' WHEN passed_at = 0 THEN 'pending'
+			WHEN paused_until > $1 THEN 'paused' ELSE 'active' END AS status, count(*), 0 FROM agents GROUP BY 1`, db.Millis(s.now()))
+		if err != nil {
+			return err
+		}
+		for _, l := range agents {
+			counts.Agents[arena.AgentStatus(l.status)] = l.n
+		}
+		// Logs have no gaps, so their last numbers add up to their lines.
+		matches, err := db.All(ctx, q, read, `SELECT status, count(*), CAST(sum(CASE log_state WHEN $1 THEN 0 ELSE seq END) AS BIGINT)
+			FROM matches GROUP BY status`, logDropped)
+		if err != nil {
+			return err
+		}
+		for _, l := range matches {
+			counts.Matches[arena.MatchStatus(l.status)] = l.n
+			counts.Events += l.events
+		}
+		counts.Settlements, err = db.One(ctx, q, db.ScanInt, `SELECT value FROM counters WHERE name = 'settlements'`)
+		return err
+	})
+	return counts, s.wrap(err, "count rows")
+}
+
+var auditTable = db.NewTable("audit", "u",
+	db.Text("id", func(e *arena.AuditEntry) *string { return &e.ID }),
+	db.Time("at", func(e *arena.AuditEntry) *time.Time { return &e.At }),
+	db.Text("actor", func(e *arena.AuditEntry) *string { return &e.Actor }),
+	db.Text("token", func(e *arena.AuditEntry) *string { return &e.Token }),
+	db.Text("action", func(e *arena.AuditEntry) *string { return &e.Action }),
+	db.Text("target", func(e *arena.AuditEntry) *string { return &e.Target }),
+	auditDoc("before", func(e *arena.AuditEntry) *json.RawMessage { return &e.Before }),
+	auditDoc("after", func(e *arena.AuditEntry) *json.RawMessage { return &e.After }),
+)
+
+func auditDoc(name string, field func(*arena.AuditEntry) *json.RawMessage) db.Column[arena.AuditEntry] {
+	return db.RawJSON(name, field).With(func(e *arena.AuditEntry) any { return db.Storable(string(*field(e))) })
+}
+
+var insertAudits = db.NewInsert(auditTable, "")
+
+// Audit appends an entry to the audit log. Entries never change. An entry
+// about a change of rows is stored by the method that changes them.
+func (s *Store) Audit(ctx context.Context, e arena.AuditEntry) error {
+	e.ID = cmp.Or(e.ID, arena.NewID(arena.AuditPrefix, e.At))
+	err := s.write(ctx, e.ID, func(ctx context.Context, tx *db.Tx) error { return insertAudit(ctx, tx, e) })
+	return s.wrap(err, "audit %s", e.Action)
+}
+
+// insertAudit stores entries together with what they record.
+func insertAudit(ctx context.Context, tx *db.Tx, entries ...arena.AuditEntry) error {
+	rows := slices.Clone(entries) // the write may run again
+	for i := range rows {
+		rows[i].ID = cmp.Or(rows[i].ID, arena.NewID(arena.AuditPrefix, rows[i].At))
+	}
+	_, err := insertAudits.Exec(ctx, tx, rows...)
+	return err
+}
+
+// auditChange stores the entries about a change of a row together with it.
+func auditChange[T any, A ~func(before, after T) (arena.AuditEntry, error)](ctx context.Context, tx *db.Tx, before, after T, audit []A) error {
+	for _, entry := range audit {
+		e, err := entry(before, after)
+		if err != nil {
+			return err
+		}
+		if err := insertAudit(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AuditLog lists the entries, newest first.
+func (s *Store) AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error) {
+	after, err := listAudit.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c db.Clauses
+	if f.Find != "" {
+		c.And("(u.actor = ? OR u.action = ? OR u.target = ?)", f.Find, f.Find, f.Find)
+	}
+	if after != "" {
+		c.And("u.id < ?", after)
+	}
+	items, err := auditTable.All(ctx, s.reader, c.Where()+` ORDER BY u.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list the audit log")
+	}
+	items, next := closePage(listAudit, p, items, func(e arena.AuditEntry) string { return e.ID })
+	return items, next, nil
 }

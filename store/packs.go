@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // taskDoc is a task as it is stored. Its members must be those of arena.Task,
@@ -27,23 +28,49 @@ type taskDoc struct {
 	Source string       `json:"source,omitempty"`
 }
 
+var packTable = db.NewTable("packs", "p",
+	db.Text("id", func(p *arena.Pack) *string { return &p.ID }),
+	db.Text("name", func(p *arena.Pack) *string { return &p.Name }),
+	db.Text("format", func(p *arena.Pack) *string { return &p.Format }),
+	db.Int("tasks", func(p *arena.Pack) *int { return &p.Tasks }),
+	db.Time("created_at", func(p *arena.Pack) *time.Time { return &p.CreatedAt }),
+)
+
+var insertPacks = db.NewInsert(packTable, "")
+
+// taskRow is a row of tasks.
+type taskRow struct {
+	packID string
+	n      int
+	task   taskDoc
+	body   string // task, encoded before the write is queued
+}
+
+var taskTable = db.NewTable("tasks", "t",
+	db.Text("pack_id", func(t *taskRow) *string { return &t.packID }),
+	db.Int("n", func(t *taskRow) *int { return &t.n }),
+	db.JSON("body", func(t *taskRow) *taskDoc { return &t.task }).With(func(t *taskRow) any { return t.body }),
+)
+
+var insertTasks = db.NewInsert(taskTable, "")
+
 // CreatePack stores a pack with its tasks, numbered from 0, and the audit
 // entries about it; its count is len(tasks) whatever p says.
 func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error {
-	rows := make([][]any, len(tasks))
+	rows := make([]taskRow, len(tasks))
 	for i, t := range tasks {
-		body, err := jsonText(taskDoc(t))
+		body, err := db.JSONText(taskDoc(t))
 		if err != nil {
 			return s.wrap(err, "create pack %s: task %d", p.ID, i)
 		}
-		rows[i] = []any{p.ID, i, body}
+		rows[i] = taskRow{packID: p.ID, n: i, body: body}
 	}
-	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *transaction) error {
-		if _, err := exec(ctx, tx, `INSERT INTO packs (id, name, format, tasks, created_at) VALUES ($1, $2, $3, $4, $5)`,
-			p.ID, p.Name, p.Format, len(tasks), ms(p.CreatedAt)); err != nil {
+	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *db.Tx) error {
+		p.Tasks = len(tasks)
+		if _, err := insertPacks.Exec(ctx, tx, p); err != nil {
 			return err
 		}
-		if err := bulk(ctx, tx, `INSERT INTO tasks (pack_id, n, body)`, "", rows); err != nil {
+		if _, err := insertTasks.Exec(ctx, tx, rows...); err != nil {
 			return err
 		}
 		return insertAudit(ctx, tx, audit...)
@@ -51,15 +78,9 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 	return s.wrap(err, "create pack %s", p.ID)
 }
 
-const packRows = `SELECT id, name, format, tasks, created_at FROM packs`
-
-func scanPack(r scanner) (p arena.Pack, err error) {
-	return p, r.Scan(&p.ID, &p.Name, &p.Format, &p.Tasks, timeInto{&p.CreatedAt})
-}
-
-// Pack gives one pack.
+// Pack returns one pack.
 func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
-	p, err := one(ctx, s.reader, scanPack, packRows+` WHERE id = $1`, id)
+	p, err := packTable.One(ctx, s.reader, ` WHERE p.id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("pack", id)
 	}
@@ -72,11 +93,11 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
+	var c db.Clauses
 	if after != "" {
-		c.and("id < ?", after)
+		c.And("p.id < ?", after)
 	}
-	items, err := all(ctx, s.reader, scanPack, packRows+c.where()+` ORDER BY id DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	items, err := packTable.All(ctx, s.reader, c.Where()+` ORDER BY p.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list packs")
 	}
@@ -84,15 +105,13 @@ func (s *Store) Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, 
 	return items, next, nil
 }
 
-// Task gives task n of a pack, 0 <= n < Pack.Tasks, else not_found.
+// Task returns task n of a pack, 0 <= n < Pack.Tasks, else not_found.
 func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, error) {
-	t, err := one(ctx, s.reader, func(r scanner) (t taskDoc, err error) {
-		return t, r.Scan(jsonInto{&t})
-	}, `SELECT body FROM tasks WHERE pack_id = $1 AND n = $2`, packID, n)
+	t, err := taskTable.One(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = arena.Errorf(arena.CodeNotFound, "there is no task %d in pack %q", n, packID)
 	}
-	return arena.Task(t), s.wrap(err, "read task %d of pack %s", n, packID)
+	return arena.Task(t.task), s.wrap(err, "read task %d of pack %s", n, packID)
 }
 
 // EachTask calls visit with every task of a pack in order, until it returns
@@ -100,14 +119,12 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
 	const page = 512
 	for from := 0; ; from += page {
-		tasks, err := all(ctx, s.reader, func(r scanner) (t taskDoc, err error) {
-			return t, r.Scan(jsonInto{&t})
-		}, `SELECT body FROM tasks WHERE pack_id = $1 AND n >= $2 AND n < $3 ORDER BY n`, packID, from, from+page)
+		tasks, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n >= $2 AND t.n < $3 ORDER BY t.n`, packID, from, from+page)
 		if err != nil {
 			return s.wrap(err, "read tasks of pack %s", packID)
 		}
 		for i, t := range tasks {
-			if err := visit(from+i, arena.Task(t)); err != nil {
+			if err := visit(from+i, arena.Task(t.task)); err != nil {
 				return err
 			}
 		}
@@ -125,29 +142,29 @@ const (
 	recentAgents        = 8
 )
 
-// RecentTasks gives the sources of the tasks that the agents of a match have
+// RecentTasks returns the sources of the tasks that the agents of a match have
 // had lately, in this match and before, with the time when each was last put.
 func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error) {
 	seen := map[string]time.Time{}
-	read := func(r scanner) (at time.Time, err error) {
+	read := func(r db.Row) (at time.Time, err error) {
 		var source string
-		err = r.Scan(&source, timeInto{&at})
+		err = r.Scan(&source, db.IntoTime(&at))
 		if at.After(seen[source]) {
 			seen[source] = at
 		}
 		return at, err
 	}
 	const rows = `SELECT r.source, r.opened_at FROM rounds r WHERE r.source <> '' AND r.match_id `
-	err := s.view(ctx, func(q querier) error {
-		if _, err := all(ctx, q, read, rows+`= $1`, m.ID); err != nil {
+	err := s.view(ctx, func(q db.Querier) error {
+		if _, err := db.All(ctx, q, read, rows+`= $1`, m.ID); err != nil {
 			return err
 		}
 		if len(m.Seats) > recentAgents {
-			_, err := all(ctx, q, read, rows+`IN (SELECT o.id FROM matches o WHERE o.league = $1 ORDER BY o.id DESC LIMIT $2)`, m.League, recentLeagueMatches)
+			_, err := db.All(ctx, q, read, rows+`IN (SELECT o.id FROM matches o WHERE o.league = $1 ORDER BY o.id DESC LIMIT $2)`, m.League, recentLeagueMatches)
 			return err
 		}
 		for _, seat := range m.Seats {
-			if _, err := all(ctx, q, read, rows+`IN (SELECT o.match_id FROM seats o WHERE o.agent_id = $1 ORDER BY o.match_id DESC LIMIT $2)`,
+			if _, err := db.All(ctx, q, read, rows+`IN (SELECT o.match_id FROM seats o WHERE o.agent_id = $1 ORDER BY o.match_id DESC LIMIT $2)`,
 				seat.AgentID, recentMatches); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // recentRatings is how many ratings a standing shows.
@@ -23,17 +24,39 @@ type ratingRow struct {
 	recent    []arena.Melo // the last ratings, oldest first
 }
 
-const ratingRows = `SELECT league, agent_id, melo, matches, peak, new_version, wins, draws, losses, opponents, recent,
-	last_rated_at FROM ratings`
+var ratingTable = db.NewTable("ratings", "r",
+	db.Text("league", func(r *ratingRow) *string { return &r.League }),
+	db.Text("agent_id", func(r *ratingRow) *string { return &r.AgentID }),
+	db.Int("melo", func(r *ratingRow) *arena.Melo { return &r.Melo }),
+	db.Int("matches", func(r *ratingRow) *int { return &r.Matches }),
+	db.Int("peak", func(r *ratingRow) *arena.Melo { return &r.Peak }),
+	db.Int("new_version", func(r *ratingRow) *int { return &r.NewVersion }),
+	db.Int("wins", func(r *ratingRow) *int { return &r.Wins }),
+	db.Int("draws", func(r *ratingRow) *int { return &r.Draws }),
+	db.Int("losses", func(r *ratingRow) *int { return &r.Losses }),
+	db.Int("opponents", func(r *ratingRow) *int { return &r.opponents }),
+	db.Column[ratingRow]{
+		Name: "recent", Type: db.TypeText,
+		Value: func(r *ratingRow) any { return recentValue(r.recent) },
+		Into:  func(r *ratingRow) any { return recentInto{&r.recent} },
+	},
+	db.Time("last_rated_at", func(r *ratingRow) *time.Time { return &r.LastRatedAt }),
+)
 
-func scanRating(r scanner) (row ratingRow, err error) {
-	err = r.Scan(&row.League, &row.AgentID, &row.Melo, &row.Matches, &row.Peak, &row.NewVersion, &row.Wins, &row.Draws,
-		&row.Losses, &row.opponents, recentInto{&row.recent}, timeInto{&row.LastRatedAt})
-	return row, err
+var upsertRatings = db.NewUpsert(ratingTable, []string{"league", "agent_id"})
+
+// recentValue returns the stored form of the last ratings: arena.Melo itself
+// encodes as Elo.
+func recentValue(ratings []arena.Melo) any {
+	numbers := make([]int64, len(ratings))
+	for i, v := range ratings {
+		numbers[i] = int64(v)
+	}
+	return db.Encode(numbers)
 }
 
-// recentInto scans the last ratings, a list of whole numbers: a table of
-// standings has 20 for each agent.
+// recentInto scans the last ratings, a JSON list of whole numbers. A table of
+// standings has 20 for each agent, and encoding/json takes seven times as long.
 type recentInto struct{ ratings *[]arena.Melo }
 
 func (i recentInto) Scan(src any) error {
@@ -76,14 +99,14 @@ func byRating(a, b *arena.Standing) int {
 	return cmp.Or(-cmp.Compare(a.Rating.Melo, b.Rating.Melo), cmp.Compare(a.Agent.ID, b.Agent.ID))
 }
 
-// AgentRatings gives the ratings of agents in every league in which they were
+// AgentRatings returns the ratings of agents in every league in which they were
 // rated, by league. Agents without any are left out.
 func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error) {
 	found := make(map[string][]arena.Rating, len(ids))
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		in(&c, "agent_id", part)
-		rows, err := all(ctx, s.reader, scanRating, ratingRows+c.where()+` ORDER BY league`, c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		db.In(&c, "agent_id", part)
+		rows, err := ratingTable.All(ctx, s.reader, c.Where()+` ORDER BY league`, c.Args...)
 		if err != nil {
 			return nil, s.wrap(err, "read ratings of %d agents", len(ids))
 		}
@@ -98,14 +121,14 @@ func (s *Store) AgentRatings(ctx context.Context, ids []string) (map[string][]ar
 // matches of two seats are looked at by it.
 const countedOutcomes = `('answered', 'timeout', 'error', 'invalid')`
 
-// RatingHistory gives the newest limit points of an agent's rating graph in a
+// RatingHistory returns the newest limit points of an agent's rating graph in a
 // league, oldest first.
 func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	points, err := all(ctx, s.reader, func(r scanner) (p arena.RatingPoint, err error) {
-		return p, r.Scan(&p.MatchID, timeInto{&p.At}, &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
+	points, err := db.All(ctx, s.reader, func(r db.Row) (p arena.RatingPoint, err error) {
+		return p, r.Scan(&p.MatchID, db.IntoTime(&p.At), &p.Rating, &p.Delta, &p.Version, &p.LeftOut)
 	}, `SELECT s.match_id, s.at, c.melo_after, c.delta, t.version, CASE WHEN c.delta < 0 AND t.place = 1 AND NOT EXISTS (
 			SELECT 1 FROM seats o WHERE o.match_id = s.match_id AND o.place = 1 AND o.agent_id <> c.agent_id)
 		THEN (SELECT count(*) FROM answers a WHERE a.match_id = s.match_id AND a.outcome IN `+countedOutcomes+` AND NOT EXISTS (
@@ -117,41 +140,71 @@ func (s *Store) RatingHistory(ctx context.Context, id, league string, limit int)
 	return points, s.wrap(err, "read rating history of agent %s", id)
 }
 
-// Settlements gives settlements with their changes in order, at most limit,
+var settlementTable = db.NewTable("settlements", "s",
+	db.Int("seq", func(t *arena.Settlement) *int64 { return &t.Seq }),
+	db.Text("match_id", func(t *arena.Settlement) *string { return &t.MatchID }),
+	db.Text("league", func(t *arena.Settlement) *string { return &t.League }),
+	db.Time("at", func(t *arena.Settlement) *time.Time { return &t.At }),
+	db.Int("drift", func(t *arena.Settlement) *arena.Melo { return &t.Drift }),
+)
+
+var insertSettlements = db.NewInsert(settlementTable, "")
+
+// ratingChangeRow is a row of rating_changes.
+type ratingChangeRow struct {
+	arena.RatingChange
+
+	settlement int64
+	no         int // in the order in which they were computed
+	league     string
+}
+
+var ratingChangeTable = db.NewTable("rating_changes", "c",
+	db.Int("settlement", func(c *ratingChangeRow) *int64 { return &c.settlement }),
+	db.Int("no", func(c *ratingChangeRow) *int { return &c.no }),
+	db.Text("agent_id", func(c *ratingChangeRow) *string { return &c.AgentID }),
+	db.Text("league", func(c *ratingChangeRow) *string { return &c.league }),
+	db.Int("melo_before", func(c *ratingChangeRow) *arena.Melo { return &c.Before }),
+	db.Int("melo_after", func(c *ratingChangeRow) *arena.Melo { return &c.After }),
+	db.Int("delta", func(c *ratingChangeRow) *arena.Melo { return &c.Delta }),
+	db.Int("k", func(c *ratingChangeRow) *int { return &c.K }),
+	db.Int("score", func(c *ratingChangeRow) *arena.Points { return &c.Score }),
+	db.Int("matches", func(c *ratingChangeRow) *int { return &c.Matches }),
+)
+
+var (
+	insertRatingChanges = db.NewInsert(ratingChangeTable, "")
+	updateRatingChanges = db.NewUpdate(ratingChangeTable, []string{"settlement", "no"}, []string{"melo_before", "melo_after", "delta", "k", "score"})
+)
+
+// Settlements returns settlements with their changes in order, at most limit,
 // from the one after afterSeq on; of one league, or of all when league is "".
 // Replayed in this order they give every current rating (rulebook, section 7).
 func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	var c clauses
-	c.and("seq > ?", afterSeq)
+	var c db.Clauses
+	c.And("s.seq > ?", afterSeq)
 	if league != "" {
-		c.and("league = ?", league)
+		c.And("s.league = ?", league)
 	}
-	chosen := ` FROM settlements` + c.where() + ` ORDER BY seq LIMIT ` + c.arg(limit)
+	chosen := c.Where() + ` ORDER BY s.seq LIMIT ` + c.Arg(limit)
 	var settlements []arena.Settlement
-	err := s.view(ctx, func(q querier) (err error) {
-		settlements, err = all(ctx, q, func(r scanner) (t arena.Settlement, err error) {
-			return t, r.Scan(&t.Seq, &t.MatchID, &t.League, timeInto{&t.At}, &t.Drift)
-		}, `SELECT seq, match_id, league, at, drift`+chosen, c.args...)
-		if err != nil {
+	err := s.view(ctx, func(q db.Querier) (err error) {
+		if settlements, err = settlementTable.All(ctx, q, chosen, c.Args...); err != nil {
 			return err
 		}
 		index := make(map[int64]*arena.Settlement, len(settlements))
 		for i := range settlements {
 			index[settlements[i].Seq] = &settlements[i]
 		}
-		_, err = all(ctx, q, func(r scanner) (none struct{}, err error) {
-			var seq int64
-			var ch arena.RatingChange
-			err = r.Scan(&seq, &ch.AgentID, &ch.Before, &ch.After, &ch.Delta, &ch.K, &ch.Score, &ch.Matches)
-			if t, ok := index[seq]; ok {
-				t.Changes = append(t.Changes, ch)
+		changes, err := ratingChangeTable.All(ctx, q, ` WHERE c.settlement IN (SELECT s.seq FROM settlements s`+chosen+`) ORDER BY c.settlement, c.no`, c.Args...)
+		for _, ch := range changes {
+			if t, ok := index[ch.settlement]; ok {
+				t.Changes = append(t.Changes, ch.RatingChange)
 			}
-			return none, err
-		}, `SELECT settlement, agent_id, melo_before, melo_after, delta, k, score, matches FROM rating_changes
-			WHERE settlement IN (SELECT seq`+chosen+`) ORDER BY settlement, no`, c.args...)
+		}
 		return err
 	})
 	return settlements, s.wrap(err, "read settlements after %d", afterSeq)
@@ -168,8 +221,8 @@ type settlementSource struct {
 // gives no changes. The settlements' counter is locked first: settlements
 // happen one after the other in the whole cluster, each on the ratings that
 // the one before it left.
-func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
-	seq, err := one(ctx, tx, scanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.lock("c"))
+func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate func(map[string]arena.Rating) []arena.RatingChange) ([]arena.RatingChange, error) {
+	seq, err := db.One(ctx, tx, db.ScanInt, `SELECT c.value + 1 FROM counters c WHERE c.name = 'settlements'`+s.d.Lock("c"))
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +248,7 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		return nil, err
 	}
 	var drift arena.Melo
-	updated, changeArgs := make([][]any, len(changes)), make([][]any, len(changes))
+	updated, stored := make([]ratingRow, len(changes)), make([]ratingChangeRow, len(changes))
 	for i, c := range changes {
 		r, ok := rows[c.AgentID]
 		if !ok || r.Melo != c.Before {
@@ -204,66 +257,43 @@ func (s *Store) rate(ctx context.Context, tx *transaction, m settlementSource, r
 		drift += c.After - c.Before
 		r.settled(c, m.at)
 		r.opponents += met[c.AgentID]
-		if updated[i], err = ratingArgs(m.league, r); err != nil {
-			return nil, err
-		}
-		changeArgs[i] = []any{
-			seq, i, c.AgentID, m.league, int64(c.Before), int64(c.After), int64(c.Delta), c.K, int64(c.Score), r.Matches,
-		}
+		updated[i] = *r
+		stored[i] = ratingChangeRow{RatingChange: c, settlement: seq, no: i, league: m.league}
+		stored[i].Matches = r.Matches
 	}
 
-	total, err := one(ctx, tx, scanInt, `UPDATE leagues SET drift = drift + $1 WHERE slug = $2 RETURNING drift`, int64(drift), m.league)
+	total, err := db.One(ctx, tx, db.ScanInt, `UPDATE leagues SET drift = drift + $1 WHERE slug = $2 RETURNING drift`, int64(drift), m.league)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
+	if _, err := db.Exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
 		return nil, err
 	}
-	if _, err := exec(ctx, tx, `INSERT INTO settlements (seq, match_id, league, at, drift) VALUES ($1, $2, $3, $4, $5)`,
-		seq, m.matchID, m.league, ms(m.at), total); err != nil {
+	settlement := arena.Settlement{Seq: seq, MatchID: m.matchID, League: m.league, At: m.at, Drift: arena.Melo(total)}
+	if _, err := insertSettlements.Exec(ctx, tx, settlement); err != nil {
 		return nil, err
 	}
-	if err := bulk(ctx, tx, `INSERT INTO rating_changes (settlement, no, agent_id, league, melo_before, melo_after, delta, k,
-		score, matches)`, "", changeArgs); err != nil {
+	if _, err := insertRatingChanges.Exec(ctx, tx, stored...); err != nil {
 		return nil, err
 	}
-	return changes, upsertRatings(ctx, tx, updated)
+	_, err = upsertRatings.Exec(ctx, tx, updated...)
+	return changes, err
 }
 
-func ratingArgs(league string, r *ratingRow) ([]any, error) {
-	recent := make([]int64, len(r.recent)) // arena.Melo encodes as Elo
-	for i, v := range r.recent {
-		recent[i] = int64(v)
-	}
-	text, err := jsonText(recent)
-	return []any{
-		league, r.AgentID, int64(r.Melo), r.Matches, int64(r.Peak), r.NewVersion, r.Wins, r.Draws,
-		r.Losses, r.opponents, text, ms(r.LastRatedAt),
-	}, err
-}
-
-func upsertRatings(ctx context.Context, tx *transaction, rows [][]any) error {
-	return bulk(ctx, tx, `INSERT INTO ratings (league, agent_id, melo, matches, peak, new_version, wins, draws, losses,
-		opponents, recent, last_rated_at)`, `ON CONFLICT (league, agent_id) DO UPDATE SET melo = excluded.melo,
-		matches = excluded.matches, peak = excluded.peak, new_version = excluded.new_version, wins = excluded.wins,
-		draws = excluded.draws, losses = excluded.losses, opponents = excluded.opponents, recent = excluded.recent,
-		last_rated_at = excluded.last_rated_at`, rows)
-}
-
-// ratingsOf gives the ratings of a match's agents, new ones for those who
+// ratingsOf returns the ratings of a match's agents, new ones for those who
 // have none.
-func (s *Store) ratingsOf(ctx context.Context, tx *transaction, m settlementSource) (map[string]*ratingRow, error) {
+func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (map[string]*ratingRow, error) {
 	found := make(map[string]*ratingRow, len(m.seats))
 	ids := make([]string, len(m.seats))
 	for i, seat := range m.seats {
 		ids[i] = seat.AgentID
 		found[seat.AgentID] = &ratingRow{Rating: arena.NewRating(m.league, seat.AgentID)}
 	}
-	for part := range slices.Chunk(ids, maxIDs) {
-		var c clauses
-		c.and("league = ?", m.league)
-		in(&c, "agent_id", part)
-		rows, err := all(ctx, tx, scanRating, ratingRows+c.where(), c.args...)
+	for part := range slices.Chunk(ids, db.MaxIDs) {
+		var c db.Clauses
+		c.And("league = ?", m.league)
+		db.In(&c, "agent_id", part)
+		rows, err := ratingTable.All(ctx, tx, c.Where(), c.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -274,31 +304,107 @@ func (s *Store) ratingsOf(ctx context.Context, tx *transaction, m settlementSour
 	return found, nil
 }
 
-// meet notes who met whom and counts, by agent, the opponents that it had not
-// met in a rated match of the league before. Agents of one owner are not
+// meet records which agents met and returns, by agent, the number of opponents
+// that it had not met in a rated match of the league before. Agents of one owner are not
 // rated against each other and so do not meet (rulebook, section 7).
-func meet(ctx context.Context, tx *transaction, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
-	var pairs [][]any
+func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
+	var pairs []pairRow
 	for i, a := range changes {
 		for _, b := range changes[i+1:] {
 			if o := owners[a.AgentID]; o != "" && o == owners[b.AgentID] {
 				continue
 			}
-			pairs = append(pairs, []any{league, min(a.AgentID, b.AgentID), max(a.AgentID, b.AgentID)})
+			pairs = append(pairs, pairRow{league, min(a.AgentID, b.AgentID), max(a.AgentID, b.AgentID)})
 		}
 	}
+	fresh, err := insertPairs.Query(ctx, tx, pairs...)
 	met := make(map[string]int, len(changes))
-	for part := range chunks(pairs) {
-		_, err := all(ctx, tx, func(r scanner) (none struct{}, err error) {
-			var a, b string
-			err = r.Scan(&a, &b)
-			met[a]++
-			met[b]++
-			return none, err
-		}, `INSERT INTO met (league, a, b)`+values(len(part), 3)+`ON CONFLICT DO NOTHING RETURNING a, b`, slices.Concat(part...)...)
-		if err != nil {
-			return nil, err
+	for _, p := range fresh {
+		met[p.a]++
+		met[p.b]++
+	}
+	return met, err
+}
+
+// pairRow is a row of met: two agents that met in a rated match of a league.
+type pairRow struct{ league, a, b string }
+
+var pairTable = db.NewTable("met", "p",
+	db.Text("league", func(p *pairRow) *string { return &p.league }),
+	db.Text("a", func(p *pairRow) *string { return &p.a }),
+	db.Text("b", func(p *pairRow) *string { return &p.b }),
+)
+
+var insertPairs = db.NewInsert(pairTable, "ON CONFLICT DO NOTHING").Returning("a", "b")
+
+// standingRows reads a league's table: every agent that is in it or was ever
+// rated in it, with no more of it than a table shows.
+const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.pauses, a.passed_at, a.retired_at,
+	r.melo, r.matches, r.peak, r.new_version, r.wins, r.draws, r.losses, r.opponents, r.recent, r.last_rated_at
+	FROM (SELECT agent_id FROM entries WHERE league = $1 AND withdrawn_at = 0 UNION SELECT agent_id FROM ratings WHERE league = $1) t
+	JOIN agents a ON a.id = t.agent_id JOIN owners o ON o.id = a.owner_id
+	LEFT JOIN ratings r ON r.league = $1 AND r.agent_id = a.id`
+
+func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
+	return func(r db.Row) (*arena.Standing, error) {
+		s := &arena.Standing{Rating: arena.NewRating(league, "")}
+		a, g := &s.Agent, &s.Rating
+		var last int64
+		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
+			orAsIs[arena.Melo]{&g.Melo}, orAsIs[int]{&g.Matches}, orAsIs[arena.Melo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
+			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
+		g.AgentID, g.LastRatedAt = a.ID, db.FromMillis(last)
+		return s, err
+	}
+}
+
+// orAsIs scans a whole number and leaves what is there when it is NULL.
+type orAsIs[T ~int | ~int64] struct{ n *T }
+
+func (i orAsIs[T]) Scan(src any) error {
+	if v, ok := src.(int64); ok {
+		*i.n = T(v)
+	} else if src != nil {
+		return fmt.Errorf("scan number: got %T", src)
+	}
+	return nil
+}
+
+// Standings returns a league's table: every agent that is in it or was ever
+// rated in it. Those with a rank at now come first, then the others, each by
+// rating, then id (rulebook, section 7). Of an agent it has ids and names,
+// version, pauses, and when it passed and retired.
+func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
+	var found []*arena.Standing
+	err := s.view(ctx, func(q db.Querier) (err error) {
+		if _, err := oneLeague(ctx, q, league, ""); err != nil {
+			return err
+		}
+		found, err = db.All(ctx, q, scanStanding(league), standingRows, league)
+		return err
+	})
+	if err != nil {
+		return nil, s.wrap(err, "read standings of league %s", league)
+	}
+	return rank(found, now), nil
+}
+
+// rank orders a table and numbers those who have a rank.
+func rank(found []*arena.Standing, now time.Time) []arena.Standing {
+	slices.SortFunc(found, func(a, b *arena.Standing) int {
+		if x, y := a.Ranked(now), b.Ranked(now); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return byRating(a, b)
+	})
+	table := make([]arena.Standing, len(found))
+	for i, s := range found {
+		if table[i] = *s; s.Ranked(now) {
+			table[i].Rank = i + 1
 		}
 	}
-	return met, nil
+	return table
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // The most that is kept of an attempt.
@@ -27,44 +29,47 @@ type answerDoc struct {
 	LatencyMS     *float64 `json:"latency_ms"`
 }
 
-// StartMatch pins the seats as given, notes when play began and opens the
-// first round, unless first is nil. A second call for the same match changes
+// StartMatch pins the seats as given, stores when the match started and opens
+// the first round, unless first is nil. A second call for the same match changes
 // nothing and returns no events.
 func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error) {
-	var task string
+	var opened roundRow
 	if first != nil {
 		var err error
-		if task, err = jsonText(taskDoc(first.Task)); err != nil {
+		if opened, err = newRoundRow(l.MatchID, *first); err != nil {
 			return nil, s.wrap(err, "start match %s", l.MatchID)
 		}
 	}
 	var stored []arena.Event
-	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		agents, pinned, err := heldSeats(ctx, tx, l.MatchID)
-		if err != nil || pinned {
+		pinned, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(pinned), 0) FROM seats WHERE match_id = $1`, l.MatchID)
+		if err != nil || pinned == 1 {
 			return err
 		}
-		if err := pinSeats(ctx, tx, l.MatchID, agents, seats); err != nil {
+		rows := make([]seatRow, len(seats))
+		for i, seat := range seats {
+			rows[i] = seatRow{matchID: l.MatchID, Seat: seat, pinned: true, playing: seat.State == arena.SeatActive}
+		}
+		if err := updateSeats(ctx, tx, pinSeats, rows...); err != nil {
 			return err
 		}
 		no := 0
 		if first != nil {
 			no = first.No
-			seq, err := one(ctx, tx, scanInt, `SELECT m.seq FROM matches m WHERE m.id = $1`, l.MatchID)
-			if err != nil {
+			if opened.openedSeq, err = db.One(ctx, tx, db.ScanInt, `SELECT m.seq FROM matches m WHERE m.id = $1`, l.MatchID); err != nil {
 				return err
 			}
-			if err := bulk(ctx, tx, insertRounds, "", [][]any{roundArgs(l.MatchID, *first, task, seq)}); err != nil {
+			if _, err := insertRounds.Exec(ctx, tx, opened); err != nil {
 				return err
 			}
 		}
-		// One statement for what is three elsewhere: the first task waits for it.
-		last, err := one(ctx, tx, scanInt, `UPDATE matches SET started_at = $1, round = $2, round_open = $3, seq = seq + $4
-			WHERE id = $5 RETURNING seq`, ms(at), no, flag(first != nil), len(events), l.MatchID)
+		// One statement instead of three: the first task waits for it.
+		last, err := db.One(ctx, tx, db.ScanInt, `UPDATE matches SET started_at = $1, round = $2, round_open = $3, seq = seq + $4
+			WHERE id = $5 RETURNING seq`, db.Millis(at), no, db.Flag(first != nil), len(events), l.MatchID)
 		if err != nil {
 			return err
 		}
@@ -74,24 +79,47 @@ func (s *Store) StartMatch(ctx context.Context, l arena.Lease, seats []arena.Sea
 	return stored, s.wrap(err, "start match %s", l.MatchID)
 }
 
-const insertRounds = `INSERT INTO rounds (match_id, no, task, opened_at, closed_at, interruptions, opened_seq, source)`
+// roundRow is a row of rounds.
+type roundRow struct {
+	arena.Round
 
-// roundArgs is the row of a round that opens when the log has reached number
-// seq. What is sealed in it has a higher one.
-func roundArgs(matchID string, r arena.Round, task string, seq int64) []any {
-	return []any{matchID, r.No, task, ms(r.OpenedAt), 0, 0, seq, r.Task.Source}
+	task      string // Round.Task, encoded before the write is queued
+	openedSeq int64  // number of the last event before it: sealed events have higher ones
 }
+
+func newRoundRow(matchID string, r arena.Round) (row roundRow, err error) {
+	r.MatchID, r.ClosedAt, r.Interruptions = matchID, time.Time{}, 0
+	row.Round = r
+	row.task, err = db.JSONText(taskDoc(r.Task))
+	return row, err
+}
+
+var roundTable = db.NewTable("rounds", "r",
+	db.Text("match_id", func(r *roundRow) *string { return &r.MatchID }),
+	db.Int("no", func(r *roundRow) *int { return &r.No }),
+	db.JSON("task", func(r *roundRow) *taskDoc { return (*taskDoc)(&r.Task) }).With(func(r *roundRow) any { return r.task }),
+	db.Time("opened_at", func(r *roundRow) *time.Time { return &r.OpenedAt }),
+	db.Time("closed_at", func(r *roundRow) *time.Time { return &r.ClosedAt }),
+	db.Int("interruptions", func(r *roundRow) *int { return &r.Interruptions }),
+	db.Written("opened_seq", db.TypeInt, func(r *roundRow) any { return r.openedSeq }),
+	db.Written("source", db.TypeText, func(r *roundRow) any { return r.Task.Source }),
+)
+
+var (
+	insertRounds = db.NewInsert(roundTable, "")
+	closeRounds  = db.NewUpdate(roundTable, []string{"match_id", "no"}, []string{"closed_at"})
+)
 
 // OpenRound opens round r.No: the one after the last, or the open one once
 // more after a take-over, with one more interruption than is stored; its task
 // stays. A second call for the same interruption changes nothing and returns
 // no events. conflict: any other number, or a round is still open.
 func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
-	task, err := jsonText(taskDoc(r.Task))
+	row, err := newRoundRow(l.MatchID, r)
 	if err != nil {
 		return nil, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 	}
-	stored, err := s.step(ctx, &step{lease: l, plan: &openPlan{round: r, task: task}, events: events})
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, op: &openRound{round: row, interruptions: r.Interruptions}, events: events})
 	return stored, s.wrap(err, "open round %d of match %s", r.No, l.MatchID)
 }
 
@@ -113,24 +141,24 @@ func (s *Store) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answe
 // CloseRound. A claim that takes over a marked match counts an interruption.
 // round_closed: the round is not open.
 func (s *Store) MarkJudging(ctx context.Context, l arena.Lease, round int) error {
-	_, err := s.step(ctx, &step{lease: l, round: round, plan: tellPlan{}, marks: true})
+	_, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: announce{}, judged: true})
 	return s.wrap(err, "mark match %s as being judged", l.MatchID)
 }
 
 func (s *Store) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event, last bool) ([]arena.Event, error) {
 	a.MatchID, a.Judged = l.MatchID, false
-	args, err := answerArgs(a)
+	row, err := newAnswerRow(a)
 	if err != nil {
 		return nil, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 	}
-	stored, err := s.step(ctx, &step{lease: l, round: a.Round, plan: &answerPlan{answer: args, agentID: a.AgentID, deliveries: deliveries}, events: events, marks: last})
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: a.Round, op: &saveAnswer{answer: row, deliveries: deliveries}, events: events, judged: last})
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
-// Tell appends announcements to the log of an open round, once more when it
-// is called once more. round_closed: the round is not open.
+// Tell appends announcements to the log of an open round. A second call appends
+// them again. round_closed: the round is not open.
 func (s *Store) Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error) {
-	stored, err := s.step(ctx, &step{lease: l, round: round, plan: tellPlan{}, events: events})
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: announce{}, events: events})
 	return stored, s.wrap(err, "tell events of match %s", l.MatchID)
 }
 
@@ -138,32 +166,93 @@ func roundClosed(matchID string, round int) error {
 	return arena.Errorf(arena.CodeRoundClosed, "round %d of match %q is not open", round, matchID)
 }
 
-const insertAnswers = `INSERT INTO answers (match_id, round, agent_id, outcome, reason, body, elapsed_ns, attempts, arrived_at, points, judged)`
+// answerRow is a row of answers.
+type answerRow struct {
+	arena.Answer
 
-func answerArgs(a arena.Answer) ([]any, error) {
-	var body sql.NullString
-	if a.Body != nil {
-		text, err := jsonText(answerDoc(*a.Body))
-		if err != nil {
-			return nil, err
-		}
-		body = sql.NullString{String: text, Valid: true}
-	}
-	return []any{
-		a.MatchID, a.Round, a.AgentID, string(a.Outcome), storable(a.Reason), body, int64(a.Elapsed), a.Attempts, ms(a.ArrivedAt),
-		int64(a.Points), flag(a.Judged),
-	}, nil
+	body sql.NullString // Answer.Body, encoded before the write is queued
 }
 
-const insertDeliveries = `INSERT INTO deliveries (id, match_id, league, agent_id, round, task_id, attempt, status, outcome,
-	reason, detail, sent_at, elapsed_ns, request, response)`
+// readBody returns the destination that reads an answer's body.
+func readBody(body **arena.AnswerBody) sql.Scanner { return bodyInto{body} }
 
-func deliveryArgs(matchID, league string, d arena.Delivery) []any {
-	return []any{
-		cmp.Or(d.ID, arena.NewID(arena.DeliveryPrefix, d.SentAt)), matchID, league, d.AgentID, d.Round, d.TaskID, d.Attempt, d.Status,
-		string(d.Outcome), storable(d.Reason), storable(d.Detail), ms(d.SentAt), int64(d.Elapsed), d.Request[:min(len(d.Request), keptRequest)],
-		d.Response[:min(len(d.Response), keptResponse)],
+type bodyInto struct{ body **arena.AnswerBody }
+
+func (i bodyInto) Scan(src any) error {
+	var doc *answerDoc
+	err := db.IntoJSON(&doc).Scan(src)
+	*i.body = (*arena.AnswerBody)(doc)
+	return err
+}
+
+func newAnswerRow(a arena.Answer) (answerRow, error) {
+	row := answerRow{Answer: a}
+	if a.Body == nil {
+		return row, nil
 	}
+	text, err := db.JSONText((*answerDoc)(a.Body))
+	row.body = sql.NullString{String: text, Valid: true}
+	return row, err
+}
+
+var answerTable = db.NewTable("answers", "a",
+	db.Text("match_id", func(a *answerRow) *string { return &a.MatchID }),
+	db.Int("round", func(a *answerRow) *int { return &a.Round }),
+	db.Text("agent_id", func(a *answerRow) *string { return &a.AgentID }),
+	db.Text("outcome", func(a *answerRow) *arena.Outcome { return &a.Outcome }),
+	db.Untrusted("reason", func(a *answerRow) *string { return &a.Reason }),
+	db.Column[answerRow]{
+		Name: "body", Type: db.TypeText,
+		Value: func(a *answerRow) any { return a.body },
+		Into:  func(a *answerRow) any { return readBody(&a.Body) },
+	},
+	db.Int("elapsed_ns", func(a *answerRow) *time.Duration { return &a.Elapsed }),
+	db.Int("attempts", func(a *answerRow) *int { return &a.Attempts }),
+	db.Time("arrived_at", func(a *answerRow) *time.Time { return &a.ArrivedAt }),
+	db.Int("points", func(a *answerRow) *arena.Points { return &a.Points }),
+	db.Bool("judged", func(a *answerRow) *bool { return &a.Judged }),
+)
+
+var (
+	insertAnswers = db.NewInsert(answerTable, "ON CONFLICT DO NOTHING").Returning("match_id", "agent_id")
+	// Only a void round changes the outcomes of its answers, so most updates
+	// leave every indexed column alone.
+	judgeAnswers   = db.NewUpdate(answerTable, []string{"match_id", "round", "agent_id", "outcome", "reason"}, []string{"points", "judged"})
+	rejudgeAnswers = db.NewUpdate(answerTable, []string{"match_id", "round", "agent_id"}, []string{"outcome", "reason", "points", "judged"})
+)
+
+var deliveryTable = db.NewTable("deliveries", "d",
+	db.Text("id", func(d *arena.Delivery) *string { return &d.ID }),
+	db.Text("match_id", func(d *arena.Delivery) *string { return &d.MatchID }),
+	db.Text("league", func(d *arena.Delivery) *string { return &d.League }),
+	db.Text("agent_id", func(d *arena.Delivery) *string { return &d.AgentID }),
+	db.Int("round", func(d *arena.Delivery) *int { return &d.Round }),
+	db.Text("task_id", func(d *arena.Delivery) *string { return &d.TaskID }),
+	db.Int("attempt", func(d *arena.Delivery) *int { return &d.Attempt }),
+	db.Int("status", func(d *arena.Delivery) *int { return &d.Status }),
+	db.Text("outcome", func(d *arena.Delivery) *arena.Outcome { return &d.Outcome }),
+	db.Untrusted("reason", func(d *arena.Delivery) *string { return &d.Reason }),
+	db.Untrusted("detail", func(d *arena.Delivery) *string { return &d.Detail }),
+	db.Time("sent_at", func(d *arena.Delivery) *time.Time { return &d.SentAt }),
+	db.Int("elapsed_ns", func(d *arena.Delivery) *time.Duration { return &d.Elapsed }),
+	db.Bytes("request", func(d *arena.Delivery) *[]byte { return &d.Request }),
+	db.Bytes("response", func(d *arena.Delivery) *[]byte { return &d.Response }),
+	// Of the answer that the delivery brought: see deliveredAnswers.
+	db.Computed("a.body", func(d *arena.Delivery) any { return readBody(&d.Answer) }),
+	db.Computed("coalesce(a.arrived_at, 0)", func(d *arena.Delivery) any { return db.IntoTime(&d.AnsweredAt) }),
+)
+
+// deliveredAnswers joins the answers to deliveryTable.
+const deliveredAnswers = ` LEFT JOIN answers a ON d.outcome = 'answered' AND a.match_id = d.match_id AND a.round = d.round AND a.agent_id = d.agent_id`
+
+var insertDeliveries = db.NewInsert(deliveryTable, "")
+
+// newDelivery returns a delivery as it is stored.
+func newDelivery(matchID, league string, d arena.Delivery) arena.Delivery {
+	d.ID = cmp.Or(d.ID, arena.NewID(arena.DeliveryPrefix, d.SentAt))
+	d.MatchID, d.League = matchID, league
+	d.Request, d.Response = d.Request[:min(len(d.Request), keptRequest)], d.Response[:min(len(d.Response), keptResponse)]
+	return d
 }
 
 // CloseRound closes the open round: it stores the judged answers and how all
@@ -172,52 +261,36 @@ func deliveryArgs(matchID, league string, d arena.Delivery) []any {
 // more than once. A second call for the last round changes nothing and returns
 // no events. round_closed: c.Round is any other round that is not open.
 func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
-	p := &closePlan{RoundClose: c, answers: make([][]any, len(c.Answers)), closing: events}
-	for i, a := range c.Answers {
-		a.MatchID, a.Round = l.MatchID, c.Round
-		args, err := answerArgs(a)
-		if err != nil {
-			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
-		}
-		p.answers[i] = args
+	op := &closeRound{RoundClose: c, closing: events}
+	op.Answers = slices.Clone(c.Answers)
+	for i := range op.Answers {
+		op.Answers[i].MatchID, op.Answers[i].Round = l.MatchID, c.Round
 	}
-	if c.Verdict.Judge != "" {
-		c.Verdict.Round = c.Round
-		var err error
-		if p.verdict, err = verdictArgs(l.MatchID, 1, c.Verdict); err != nil {
-			return nil, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
-		}
-	}
-	stored, err := s.step(ctx, &step{lease: l, plan: p})
+	op.Verdict.Round, op.Verdict.MatchID = c.Round, l.MatchID
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, op: op})
 	return stored, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 }
 
-// Rounds gives a match's rounds in order.
+// Rounds returns a match's rounds in order.
 func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, error) {
-	rounds, err := all(ctx, s.reader, func(r scanner) (arena.Round, error) {
-		var t taskDoc
-		round := arena.Round{MatchID: matchID}
-		err := r.Scan(&round.No, jsonInto{&t}, timeInto{&round.OpenedAt}, timeInto{&round.ClosedAt}, &round.Interruptions)
-		round.Task = arena.Task(t)
-		return round, err
-	}, `SELECT no, task, opened_at, closed_at, interruptions FROM rounds WHERE match_id = $1 ORDER BY no`, matchID)
+	rows, err := roundTable.All(ctx, s.reader, ` WHERE r.match_id = $1 ORDER BY r.no`, matchID)
+	var rounds []arena.Round
+	for _, r := range rows {
+		rounds = append(rounds, r.Round)
+	}
 	return rounds, s.wrap(err, "read rounds of match %s", matchID)
 }
 
-// Answers gives a match's answers, by round and agent.
+// Answers returns a match's answers, by round and agent.
 func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
-	answers, err := all(ctx, s.reader, scanAnswer(matchID), answerRows+` WHERE match_id = $1 ORDER BY round, agent_id`, matchID)
+	answers, err := answersOf(ctx, s.reader, matchID)
 	return answers, s.wrap(err, "read answers of match %s", matchID)
 }
 
-const answerRows = `SELECT round, agent_id, outcome, reason, body, elapsed_ns, attempts, arrived_at, points, judged FROM answers`
-
-func scanAnswer(matchID string) func(scanner) (arena.Answer, error) {
-	return func(r scanner) (arena.Answer, error) {
-		a := arena.Answer{MatchID: matchID}
-		var body *answerDoc
-		err := r.Scan(&a.Round, &a.AgentID, &a.Outcome, &a.Reason, jsonInto{&body}, &a.Elapsed, &a.Attempts, timeInto{&a.ArrivedAt}, &a.Points, &a.Judged)
-		a.Body = (*arena.AnswerBody)(body)
-		return a, err
+func answersOf(ctx context.Context, q db.Querier, matchID string) (answers []arena.Answer, err error) {
+	rows, err := answerTable.All(ctx, q, ` WHERE a.match_id = $1 ORDER BY a.round, a.agent_id`, matchID)
+	for _, a := range rows {
+		answers = append(answers, a.Answer)
 	}
+	return answers, err
 }

@@ -4,53 +4,100 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const seasonRows = `SELECT s.id, s.league, s.no, s.status, s.format, s.options, s.seed, s.version, s.started_at, s.ends_at,
-	s.finished_at, s.final FROM seasons s`
+// seasonTable has no entrants.
+var seasonTable = db.NewTable("seasons", "s",
+	db.Text("id", func(s *arena.Season) *string { return &s.ID }),
+	db.Text("league", func(s *arena.Season) *string { return &s.League }),
+	db.Int("no", func(s *arena.Season) *int { return &s.No }),
+	db.Text("status", func(s *arena.Season) *arena.SeasonStatus { return &s.Status }),
+	db.Text("format", func(s *arena.Season) *arena.Format { return &s.Format }),
+	db.JSON("options", func(s *arena.Season) *arena.FormatOptions { return &s.Options }),
+	db.Bits("seed", func(s *arena.Season) *uint64 { return &s.Seed }),
+	db.Int("version", func(s *arena.Season) *int64 { return &s.Version }),
+	db.Time("started_at", func(s *arena.Season) *time.Time { return &s.StartedAt }),
+	db.Time("ends_at", func(s *arena.Season) *time.Time { return &s.EndsAt }),
+	db.Time("finished_at", func(s *arena.Season) *time.Time { return &s.FinishedAt }),
+	db.JSON("final", func(s *arena.Season) *[]arena.TableRow { return &s.Table }).With(func(s *arena.Season) any { return textOrNone(s.Table) }),
+)
 
-func scanSeason(r scanner) (s arena.Season, err error) {
-	var seed int64
-	err = r.Scan(&s.ID, &s.League, &s.No, &s.Status, &s.Format, jsonInto{&s.Options}, &seed, &s.Version,
-		timeInto{&s.StartedAt}, timeInto{&s.EndsAt}, timeInto{&s.FinishedAt}, jsonInto{&s.Table})
-	s.Seed = uint64(seed) //nolint:gosec // the same 64 bits
-	return s, err
+var insertSeasons = db.NewInsert(seasonTable, "")
+
+// textOrNone returns the stored form of a list: the empty text for nil.
+func textOrNone[T any](list []T) any {
+	if list == nil {
+		return ""
+	}
+	return db.Encode(list)
 }
 
-const pairingRows = `SELECT p.season_id, p.round, p.slot, p.game, p.bracket, p.agents, p.result, p.scores, COALESCE(p.match_id, ''),
-	p.created_at, p.decided_at FROM pairings p`
+var pairingTable = db.NewTable("pairings", "p",
+	db.Text("season_id", func(p *arena.Pairing) *string { return &p.SeasonID }),
+	db.Int("round", func(p *arena.Pairing) *int { return &p.Round }),
+	db.Int("slot", func(p *arena.Pairing) *int { return &p.Slot }),
+	db.Int("game", func(p *arena.Pairing) *int { return &p.Game }),
+	db.Text("bracket", func(p *arena.Pairing) *string { return &p.Bracket }),
+	db.JSON("agents", func(p *arena.Pairing) *[]string { return &p.Agents }),
+	db.Text("result", func(p *arena.Pairing) *arena.PairingResult { return &p.Result }),
+	db.JSON("scores", func(p *arena.Pairing) *[]arena.Points { return &p.Scores }).With(func(p *arena.Pairing) any { return textOrNone(p.Scores) }),
+	db.NullText("match_id", func(p *arena.Pairing) *string { return &p.MatchID }),
+	db.Time("created_at", func(p *arena.Pairing) *time.Time { return &p.CreatedAt }),
+	db.Time("decided_at", func(p *arena.Pairing) *time.Time { return &p.DecidedAt }),
+)
 
-func scanPairing(r scanner) (p arena.Pairing, err error) {
-	return p, r.Scan(&p.SeasonID, &p.Round, &p.Slot, &p.Game, &p.Bracket, jsonInto{&p.Agents}, &p.Result, jsonInto{&p.Scores},
-		&p.MatchID, timeInto{&p.CreatedAt}, timeInto{&p.DecidedAt})
+// savePairings keeps the results that pairings have.
+var savePairings = db.NewInsert(pairingTable, `ON CONFLICT (season_id, round, slot, game) DO UPDATE SET result = excluded.result,
+	scores = excluded.scores, match_id = excluded.match_id, decided_at = excluded.decided_at WHERE pairings.result = ''`)
+
+// entrantRow is a row of entrants.
+type entrantRow struct {
+	arena.Entrant
+
+	seasonID string
 }
+
+var entrantTable = db.NewTable("entrants", "e",
+	db.Text("season_id", func(e *entrantRow) *string { return &e.seasonID }),
+	db.Text("agent_id", func(e *entrantRow) *string { return &e.AgentID }),
+	db.Text("owner_id", func(e *entrantRow) *string { return &e.OwnerID }),
+	db.Text("name", func(e *entrantRow) *string { return &e.Name }),
+	db.Int("rating", func(e *entrantRow) *arena.Melo { return &e.Rating }),
+	db.Int("round", func(e *entrantRow) *int { return &e.Round }),
+	db.Int("withdrawn_round", func(e *entrantRow) *int { return &e.WithdrawnRound }),
+)
+
+var saveEntrants = db.NewUpsert(entrantTable, []string{"season_id", "agent_id"}, "withdrawn_round")
 
 // StartSeason stores a new season of a league with its entrants and gives it
 // the next number of that league. conflict: a season of the league is running.
 func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Season, error) {
-	options, err := jsonText(season.Options)
-	if err != nil {
-		return arena.Season{}, s.wrap(err, "start season %s", season.ID)
-	}
-	err = s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *transaction) error {
-		if _, err := oneLeague(ctx, tx, season.League, s.d.lock("l")); err != nil {
+	err := s.write(ctx, leagueKey(season.League), func(ctx context.Context, tx *db.Tx) error {
+		if _, err := oneLeague(ctx, tx, season.League, s.d.Lock("l")); err != nil {
 			return err
 		}
-		n, err := exec(ctx, tx, `INSERT INTO seasons (id, league, no, status, format, options, seed, version, started_at,
-			ends_at, finished_at, final) SELECT CAST($1 AS TEXT), l.slug, (SELECT COALESCE(max(o.no), 0) + 1 FROM seasons o
-			WHERE o.league = l.slug), 'running', CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), 1, CAST($5 AS BIGINT),
-			CAST($6 AS BIGINT), 0, '' FROM leagues l WHERE l.slug = $7 AND NOT EXISTS (SELECT 1 FROM seasons r
-			WHERE r.league = l.slug AND r.status = 'running')`, season.ID, string(season.Format), options,
-			int64(season.Seed), ms(season.StartedAt), ms(season.EndsAt), season.League) //nolint:gosec // the same 64 bits
+		running, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM seasons WHERE league = $1 AND status = 'running'`, season.League)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if running > 0 {
 			return arena.Errorf(arena.CodeConflict, "a season of league %q is running", season.League)
+		}
+		last, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(no), 0) FROM seasons WHERE league = $1`, season.League)
+		if err != nil {
+			return err
+		}
+		if _, err := insertSeasons.Exec(ctx, tx, arena.Season{
+			ID: season.ID, League: season.League, No: int(last) + 1, Status: arena.SeasonRunning, Format: season.Format, Options: season.Options,
+			Seed: season.Seed, Version: 1, StartedAt: season.StartedAt, EndsAt: season.EndsAt,
+		}); err != nil {
+			return err
 		}
 		if err := join(ctx, tx, season.ID, season.Entrants); err != nil {
 			return err
@@ -61,43 +108,43 @@ func (s *Store) StartSeason(ctx context.Context, season arena.Season) (arena.Sea
 	return season, s.wrap(err, "start season %s", season.ID)
 }
 
-func join(ctx context.Context, tx *transaction, seasonID string, entrants []arena.Entrant) error {
-	rows := make([][]any, len(entrants))
+func join(ctx context.Context, tx *db.Tx, seasonID string, entrants []arena.Entrant) error {
+	rows := make([]entrantRow, len(entrants))
 	for i, e := range entrants {
-		rows[i] = []any{seasonID, e.AgentID, e.OwnerID, e.Name, int64(e.Rating), e.Round, e.WithdrawnRound}
+		rows[i] = entrantRow{Entrant: e, seasonID: seasonID}
 	}
-	return bulk(ctx, tx, `INSERT INTO entrants (season_id, agent_id, owner_id, name, rating, round, withdrawn_round)`,
-		`ON CONFLICT (season_id, agent_id) DO UPDATE SET withdrawn_round = excluded.withdrawn_round`, rows)
+	_, err := saveEntrants.Exec(ctx, tx, rows...)
+	return err
 }
 
 // loadSeason reads the first season that the condition names, with its
 // entrants, best rated first, and all its pairings by round, slot and game.
-func loadSeason(ctx context.Context, q querier, where string, args ...any) (arena.Season, []arena.Pairing, error) {
-	season, err := one(ctx, q, scanSeason, seasonRows+where, args...)
+func loadSeason(ctx context.Context, q db.Querier, where string, args ...any) (arena.Season, []arena.Pairing, error) {
+	season, err := seasonTable.One(ctx, q, where, args...)
 	if err != nil {
 		return season, nil, err
 	}
-	season.Entrants, err = all(ctx, q, func(r scanner) (e arena.Entrant, err error) {
-		return e, r.Scan(&e.AgentID, &e.OwnerID, &e.Name, &e.Rating, &e.Round, &e.WithdrawnRound)
-	}, `SELECT agent_id, owner_id, name, rating, round, withdrawn_round FROM entrants WHERE season_id = $1
-		ORDER BY rating DESC, agent_id`, season.ID)
+	entrants, err := entrantTable.All(ctx, q, ` WHERE e.season_id = $1 ORDER BY e.rating DESC, e.agent_id`, season.ID)
+	for _, e := range entrants {
+		season.Entrants = append(season.Entrants, e.Entrant)
+	}
 	if err != nil {
 		return season, nil, err
 	}
-	pairings, err := all(ctx, q, scanPairing, pairingRows+` WHERE p.season_id = $1 ORDER BY p.round, p.slot, p.game`, season.ID)
+	pairings, err := pairingTable.All(ctx, q, ` WHERE p.season_id = $1 ORDER BY p.round, p.slot, p.game`, season.ID)
 	return season, pairings, err
 }
 
-// Season gives a season of a league with its pairings, by round, slot and
+// Season returns a season of a league with its pairings, by round, slot and
 // game; the newest when no is 0. not_found: the league has no such season.
 func (s *Store) Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
 	where, args := ` WHERE s.league = $1 AND s.no = $2`, []any{league, no}
 	if no == 0 {
-		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, args[:1]
+		where, args = ` WHERE s.league = $1 ORDER BY s.no DESC LIMIT 1`, []any{league}
 	}
 	var season arena.Season
 	var pairings []arena.Pairing
-	err := s.view(ctx, func(q querier) (err error) {
+	err := s.view(ctx, func(q db.Querier) (err error) {
 		if season, pairings, err = loadSeason(ctx, q, where, args...); !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -115,16 +162,16 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 	if err != nil {
 		return nil, "", err
 	}
-	var c clauses
-	c.and("s.league = ?", league)
+	var c db.Clauses
+	c.And("s.league = ?", league)
 	if after != "" {
 		no, err := strconv.Atoi(after)
 		if err != nil {
 			return nil, "", arena.Invalid("cursor", "is not one that this list gave out")
 		}
-		c.and("s.no < ?", no)
+		c.And("s.no < ?", no)
 	}
-	seasons, err = all(ctx, s.reader, scanSeason, seasonRows+c.where()+` ORDER BY s.no DESC LIMIT `+c.arg(p.Limit+1), c.args...)
+	seasons, err = seasonTable.All(ctx, s.reader, c.Where()+` ORDER BY s.no DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
 	if err != nil {
 		return nil, "", s.wrap(err, "list seasons of league %s", league)
 	}
@@ -132,17 +179,17 @@ func (s *Store) Seasons(ctx context.Context, league string, p arena.Page) (seaso
 	return seasons, next, nil
 }
 
-// RunningSeasons gives the slugs of the leagues that have a running season.
+// RunningSeasons returns the slugs of the leagues that have a running season.
 func (s *Store) RunningSeasons(ctx context.Context) ([]string, error) {
-	slugs, err := all(ctx, s.reader, scanText, `SELECT league FROM seasons WHERE status = 'running' ORDER BY league`)
+	slugs, err := db.All(ctx, s.reader, db.ScanText, `SELECT league FROM seasons WHERE status = 'running' ORDER BY league`)
 	return slugs, s.wrap(err, "list running seasons")
 }
 
-// PairingMatches gives the matches of a season's open pairings, by id.
+// PairingMatches returns the matches of a season's open pairings, by id.
 // Pairings whose match has not been made yet have none.
 func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error) {
 	found := map[string]arena.Match{}
-	err := s.view(ctx, func(q querier) error {
+	err := s.view(ctx, func(q db.Querier) error {
 		matches, err := loadMatches(ctx, q, ` WHERE m.id IN (SELECT p.match_id FROM pairings p WHERE p.season_id = $1 AND p.result = '')`, seasonID)
 		for _, m := range matches {
 			found[m.ID] = m
@@ -152,16 +199,16 @@ func (s *Store) PairingMatches(ctx context.Context, seasonID string) (map[string
 	return found, s.wrap(err, "read the matches of season %s", seasonID)
 }
 
-// PairingOf gives the pairing that a match decides and its season's number.
+// PairingOf returns the pairing that a match decides and its season's number.
 // not_found: no season ordered the match.
 func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error) {
-	err = s.view(ctx, func(q querier) error {
-		if p, err = one(ctx, q, scanPairing, pairingRows+` WHERE p.match_id = $1`, matchID); errors.Is(err, sql.ErrNoRows) {
+	err = s.view(ctx, func(q db.Querier) error {
+		if p, err = pairingTable.One(ctx, q, ` WHERE p.match_id = $1`, matchID); errors.Is(err, sql.ErrNoRows) {
 			return arena.Errorf(arena.CodeNotFound, "no season ordered match %q", matchID)
 		} else if err != nil {
 			return err
 		}
-		no, err := one(ctx, q, scanInt, `SELECT no FROM seasons WHERE id = $1`, p.SeasonID)
+		no, err := db.One(ctx, q, db.ScanInt, `SELECT no FROM seasons WHERE id = $1`, p.SeasonID)
 		season = int(no)
 		return err
 	})
@@ -172,26 +219,12 @@ func (s *Store) PairingOf(ctx context.Context, matchID string) (p arena.Pairing,
 // season.Version: all of it, or nothing. A pairing that has a result keeps it.
 // conflict: the season has changed since, or is finished.
 func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.SeasonChange) error {
-	rows := make([][]any, len(c.Pairings))
-	for i, p := range c.Pairings {
-		agents, err := jsonText(p.Agents)
-		if err != nil {
-			return s.wrap(err, "change season %s", season.ID)
-		}
-		scores := ""
-		if p.Scores != nil {
-			if scores, err = jsonText(p.Scores); err != nil {
-				return s.wrap(err, "change season %s", season.ID)
-			}
-		}
-		rows[i] = []any{
-			season.ID, p.Round, p.Slot, p.Game, p.Bracket, agents, string(p.Result), scores,
-			sql.NullString{String: p.MatchID, Valid: p.MatchID != ""},
-			ms(p.CreatedAt), ms(p.DecidedAt),
-		}
+	pairings := slices.Clone(c.Pairings)
+	for i := range pairings {
+		pairings[i].SeasonID = season.ID
 	}
-	err := s.write(ctx, season.ID, func(ctx context.Context, tx *transaction) error {
-		n, err := exec(ctx, tx, `UPDATE seasons SET version = version + 1 WHERE id = $1 AND version = $2 AND status = 'running'`,
+	err := s.write(ctx, season.ID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE seasons SET version = version + 1 WHERE id = $1 AND version = $2 AND status = 'running'`,
 			season.ID, season.Version)
 		if err == nil && n == 0 {
 			return arena.Errorf(arena.CodeConflict, "season %d of league %q has changed", season.No, season.League)
@@ -202,20 +235,18 @@ func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.S
 		if err := join(ctx, tx, season.ID, c.Join); err != nil {
 			return err
 		}
-		if err := bulk(ctx, tx, `INSERT INTO pairings (season_id, round, slot, game, bracket, agents, result, scores, match_id,
-			created_at, decided_at)`, `ON CONFLICT (season_id, round, slot, game) DO UPDATE SET result = excluded.result,
-			scores = excluded.scores, match_id = excluded.match_id, decided_at = excluded.decided_at WHERE pairings.result = ''`, rows); err != nil {
+		if _, err := savePairings.Exec(ctx, tx, pairings...); err != nil {
 			return err
 		}
 		if c.Finish == nil {
 			return nil
 		}
-		final, err := jsonText(c.Finish.Table)
+		final, err := db.JSONText(c.Finish.Table)
 		if err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `UPDATE seasons SET status = 'finished', finished_at = $1, final = $2 WHERE id = $3`,
-			ms(c.Finish.At), final, season.ID)
+		_, err = db.Exec(ctx, tx, `UPDATE seasons SET status = 'finished', finished_at = $1, final = $2 WHERE id = $3`,
+			db.Millis(c.Finish.At), final, season.ID)
 		return err
 	})
 	return s.wrap(err, "change season %s", season.ID)
@@ -225,9 +256,9 @@ func (s *Store) ChangeSeason(ctx context.Context, season arena.Season, c arena.S
 // time from from on and before to.
 func (s *Store) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error) {
 	const day = 24 * 60 * 60 * 1000
-	days, err := all(ctx, s.reader, func(r scanner) (d arena.SeasonDay, err error) {
+	days, err := db.All(ctx, s.reader, func(r db.Row) (d arena.SeasonDay, err error) {
 		var running int
-		if err := r.Scan(&d.League, &d.Day, &d.First, &d.Last, timeInto{&d.StartedAt}, timeInto{&d.FinishedAt}, timeInto{&d.EndsAt}, &running); err != nil {
+		if err := r.Scan(&d.League, &d.Day, &d.First, &d.Last, db.IntoTime(&d.StartedAt), db.IntoTime(&d.FinishedAt), db.IntoTime(&d.EndsAt), &running); err != nil {
 			return d, err
 		}
 		if running > 0 {
@@ -239,6 +270,6 @@ func (s *Store) SeasonDays(ctx context.Context, from, to time.Time) ([]arena.Sea
 				CASE WHEN s.status = 'running' THEN s.ends_at ELSE 0 END AS ends_at, CASE WHEN s.status = 'running' THEN 1 ELSE 0 END AS running,
 				CASE WHEN s.started_at < $1 THEN 0 ELSE (s.started_at - $2) / $3 END AS day
 			FROM seasons s WHERE s.started_at < $4 AND (s.status = 'running' OR s.finished_at >= $5)) t
-		GROUP BY t.league, t.day ORDER BY t.day, t.league`, ms(from), ms(from), day, ms(to), ms(from))
+		GROUP BY t.league, t.day ORDER BY t.day, t.league`, db.Millis(from), db.Millis(from), day, db.Millis(to), db.Millis(from))
 	return days, s.wrap(err, "sum up seasons by day")
 }

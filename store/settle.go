@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
@@ -19,10 +19,10 @@ import (
 func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time,
 	rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error),
 ) ([]arena.Event, error) {
-	at = fromMS(ms(at))
+	at = db.FromMillis(db.Millis(at))
 	var stored []arena.Event
 	// Alone: it holds the settlements' counter until it commits.
-	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		settled, err := s.endedAs(ctx, tx, l, arena.MatchFinished)
 		if err != nil || settled {
@@ -39,7 +39,7 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 				return err
 			}
 		}
-		if err := writeSeats(ctx, tx, l.MatchID, rated(r.Seats, changes), ended); err != nil {
+		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, r.Seats, changes)...); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
@@ -60,8 +60,8 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 
 // endedAs locks the match's row and reports whether this lease, the current
 // one, has ended the match this way.
-func (s *Store) endedAs(ctx context.Context, tx *transaction, l arena.Lease, end arena.MatchStatus) (bool, error) {
-	status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.lock("m"),
+func (s *Store) endedAs(ctx context.Context, tx *db.Tx, l arena.Lease, end arena.MatchStatus) (bool, error) {
+	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1 AND m.epoch = $2`+s.d.Lock("m"),
 		l.MatchID, l.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, leaseLost(l)
@@ -69,18 +69,20 @@ func (s *Store) endedAs(ctx context.Context, tx *transaction, l arena.Lease, end
 	return arena.MatchStatus(status) == end, err
 }
 
-// rated gives the seats with what the changes did to them.
-func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
-	seats = slices.Clone(seats)
-	for i := range seats {
-		seats[i].Before, seats[i].Delta = 0, nil
+// ratedRows returns the rows of the seats of a match that is over, with their
+// rating changes.
+func ratedRows(matchID string, seats []arena.Seat, changes []arena.RatingChange) []seatRow {
+	rows := make([]seatRow, len(seats))
+	for i, seat := range seats {
+		seat.Before, seat.Delta = 0, nil
 		for _, c := range changes {
-			if c.AgentID == seats[i].AgentID {
-				seats[i].Before, seats[i].Delta = c.Before, &c.Delta
+			if c.AgentID == seat.AgentID {
+				seat.Before, seat.Delta = c.Before, &c.Delta
 			}
 		}
+		rows[i] = seatRow{matchID: matchID, Seat: seat}
 	}
-	return seats
+	return rows
 }
 
 // VoidMatch ends a running match that does not count, with the last event of
@@ -89,7 +91,7 @@ func rated(seats []arena.Seat, changes []arena.RatingChange) []arena.Seat {
 func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error) {
 	var stored []arena.Event
 	// Alone: see endMatch.
-	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *transaction) error {
+	err := s.writeAlone(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		stored = nil
 		if over, err := s.endedAs(ctx, tx, l, arena.MatchVoid); err != nil || over {
 			return err
@@ -97,7 +99,7 @@ func (s *Store) VoidMatch(ctx context.Context, l arena.Lease, reason string, sea
 		if _, err := s.fence(ctx, tx, l); err != nil {
 			return err
 		}
-		if err := writeSeats(ctx, tx, l.MatchID, rated(seats, nil), ended); err != nil {
+		if err := updateSeats(ctx, tx, endSeats, ratedRows(l.MatchID, seats, nil)...); err != nil {
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchVoid, reason, at); err != nil {

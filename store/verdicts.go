@@ -4,71 +4,93 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
-const verdictRows = `SELECT v.match_id, v.round, v.judge, v.version, v.seats, v.ballots, v.at FROM verdicts v`
+// verdictRow is a row of verdicts.
+type verdictRow struct {
+	arena.Verdict
 
-func scanVerdict(r scanner) (v arena.Verdict, err error) {
-	return v, r.Scan(&v.MatchID, &v.Round, &v.Judge, &v.Version, jsonInto{&v.Seats}, jsonInto{&v.Ballots}, timeInto{&v.At})
+	no int64 // 1: as the round closed; more: later ones
 }
 
-const insertVerdicts = `INSERT INTO verdicts (match_id, round, no, judge, version, seats, ballots, at)`
-
-// verdictArgs is the row of a round's verdict number no, from 1 on.
-func verdictArgs(matchID string, no int64, v arena.Verdict) ([]any, error) {
-	seats, err := jsonText(v.Seats)
-	if err != nil {
-		return nil, err
-	}
-	ballots := ""
-	if len(v.Ballots) > 0 {
-		if ballots, err = jsonText(v.Ballots); err != nil {
-			return nil, err
+var verdictTable = db.NewTable("verdicts", "v",
+	db.Text("match_id", func(v *verdictRow) *string { return &v.MatchID }),
+	db.Int("round", func(v *verdictRow) *int { return &v.Round }),
+	db.Int("no", func(v *verdictRow) *int64 { return &v.no }),
+	db.Text("judge", func(v *verdictRow) *string { return &v.Judge }),
+	db.Text("version", func(v *verdictRow) *string { return &v.Version }),
+	db.JSON("seats", func(v *verdictRow) *[]arena.SeatVerdict { return &v.Seats }),
+	db.JSON("ballots", func(v *verdictRow) *[]arena.Ballot { return &v.Ballots }).With(func(v *verdictRow) any {
+		if len(v.Ballots) == 0 {
+			return ""
 		}
-	}
-	return []any{matchID, v.Round, no, v.Judge, v.Version, seats, storable(ballots), ms(v.At)}, nil
-}
+		return db.Encode(v.Ballots)
+	}),
+	db.Time("at", func(v *verdictRow) *time.Time { return &v.At }),
+)
 
-// insertVerdict stores a verdict behind those that the round has.
-func insertVerdict(ctx context.Context, tx *transaction, matchID string, v arena.Verdict) error {
-	last, err := one(ctx, tx, scanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
+var insertVerdicts = db.NewInsert(verdictTable, "")
+
+// insertVerdict stores a verdict after those that the round has.
+func insertVerdict(ctx context.Context, tx *db.Tx, matchID string, v arena.Verdict) error {
+	last, err := db.One(ctx, tx, db.ScanInt, `SELECT COALESCE(max(no), 0) FROM verdicts WHERE match_id = $1 AND round = $2`, matchID, v.Round)
 	if err != nil {
 		return err
 	}
-	row, err := verdictArgs(matchID, last+1, v)
-	if err != nil {
-		return err
-	}
-	return bulk(ctx, tx, insertVerdicts, "", [][]any{row})
+	v.MatchID = matchID
+	_, err = insertVerdicts.Exec(ctx, tx, verdictRow{Verdict: v, no: last + 1})
+	return err
 }
 
-// Verdicts gives the verdicts of a match's rounds, by round, oldest first:
+func readVerdicts(ctx context.Context, q db.Querier, rest string, args ...any) (verdicts []arena.Verdict, err error) {
+	rows, err := verdictTable.All(ctx, q, rest, args...)
+	for _, v := range rows {
+		verdicts = append(verdicts, v.Verdict)
+	}
+	return verdicts, err
+}
+
+// Verdicts returns the verdicts of a match's rounds, by round, oldest first:
 // the last one of a round is the one that counts.
 func (s *Store) Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error) {
-	verdicts, err := all(ctx, s.reader, scanVerdict, verdictRows+` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
+	verdicts, err := readVerdicts(ctx, s.reader, ` WHERE v.match_id = $1 ORDER BY v.round, v.no`, matchID)
 	return verdicts, s.wrap(err, "read verdicts of match %s", matchID)
 }
 
 // LeagueVerdicts returns the newest limit verdicts of a league's external
 // judges, newest match first, as they counted when their rounds closed. Those
-// on a delayed match follow when it is over (rulebook, section 5).
+// on a delayed match follow when it is over (docs/rules.md, section 5).
 func (s *Store) LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
 	}
-	verdicts, err := all(ctx, s.reader, scanVerdict, verdictRows+` JOIN matches m ON m.id = v.match_id
+	verdicts, err := readVerdicts(ctx, s.reader, ` JOIN matches m ON m.id = v.match_id
 		WHERE m.league = $1 AND m.delay = 0 AND v.no = 1 AND v.ballots <> '' ORDER BY m.id DESC, v.round LIMIT $2`, league, limit)
 	return verdicts, s.wrap(err, "read verdicts of league %s", league)
 }
+
+var voteTable = db.NewTable("votes", "v",
+	db.Text("match_id", func(v *arena.Vote) *string { return &v.MatchID }),
+	db.Int("round", func(v *arena.Vote) *int { return &v.Round }),
+	db.Digest("voter", func(v *arena.Vote) *[32]byte { return &v.Voter }),
+	db.Digest("address", func(v *arena.Vote) *[32]byte { return &v.Address }),
+	db.Text("choice", func(v *arena.Vote) *string { return &v.Choice }),
+	db.Text("other", func(v *arena.Vote) *string { return &v.Other }),
+	db.Time("at", func(v *arena.Vote) *time.Time { return &v.At }),
+)
+
+var saveVotes = db.NewUpsert(voteTable, []string{"match_id", "round", "voter"})
 
 // SaveVote counts a spectator's vote in an open round; the last one of a
 // voter counts. conflict: the round is not open. rate_limited: perAddress
 // other voters have voted from its address.
 func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) error {
-	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *transaction) error {
-		_, err := one(ctx, tx, scanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
+	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
 			v.MatchID, v.Round)
 		if errors.Is(err, sql.ErrNoRows) {
 			return arena.Errorf(arena.CodeConflict, "the vote on round %d of match %q is over", v.Round, v.MatchID)
@@ -76,7 +98,7 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if err != nil {
 			return err
 		}
-		others, err := one(ctx, tx, scanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND address = $3
+		others, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND address = $3
 			AND voter <> $4`, v.MatchID, v.Round, v.Address[:], v.Voter[:])
 		if err != nil {
 			return err
@@ -84,25 +106,15 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if int(others) >= perAddress {
 			return arena.Errorf(arena.CodeRateLimited, "%d browsers have voted from your address, the limit is %d", others, perAddress)
 		}
-		_, err = exec(ctx, tx, `INSERT INTO votes (match_id, round, voter, address, choice, other, at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (match_id, round, voter) DO UPDATE SET address = excluded.address,
-			choice = excluded.choice, other = excluded.other, at = excluded.at`,
-			v.MatchID, v.Round, v.Voter[:], v.Address[:], v.Choice, v.Other, ms(v.At))
+		_, err = saveVotes.Exec(ctx, tx, v)
 		return err
 	})
 	return s.wrap(err, "save a vote on match %s", v.MatchID)
 }
 
-// Votes gives the votes on a round.
+// Votes returns the votes on a round.
 func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.Vote, error) {
-	votes, err := all(ctx, s.reader, func(r scanner) (arena.Vote, error) {
-		v := arena.Vote{MatchID: matchID, Round: round}
-		var voter, address []byte
-		err := r.Scan(&voter, &address, &v.Choice, &v.Other, timeInto{&v.At})
-		copy(v.Voter[:], voter)
-		copy(v.Address[:], address)
-		return v, err
-	}, `SELECT voter, address, choice, other, at FROM votes WHERE match_id = $1 AND round = $2 ORDER BY at, voter`, matchID, round)
+	votes, err := voteTable.All(ctx, s.reader, ` WHERE v.match_id = $1 AND v.round = $2 ORDER BY v.at, v.voter`, matchID, round)
 	return votes, s.wrap(err, "read votes on match %s", matchID)
 }
 
@@ -111,8 +123,8 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 // the match is not finished.
 func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 	// Alone: another batch may hold encounters of the same agents.
-	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *transaction) error {
-		status, err := one(ctx, tx, scanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.lock("m"), r.MatchID)
+	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), r.MatchID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("match", r.MatchID)
 		}
@@ -128,8 +140,8 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			}
 		}
 		for _, a := range r.Answers {
-			if _, err := exec(ctx, tx, `UPDATE answers SET points = $1, reason = $2 WHERE match_id = $3 AND round = $4 AND agent_id = $5`,
-				int64(a.Points), storable(a.Reason), r.MatchID, a.Round, a.AgentID); err != nil {
+			if _, err := db.Exec(ctx, tx, `UPDATE answers SET points = $1, reason = $2 WHERE match_id = $3 AND round = $4 AND agent_id = $5`,
+				int64(a.Points), db.Storable(a.Reason), r.MatchID, a.Round, a.AgentID); err != nil {
 				return err
 			}
 		}
@@ -137,7 +149,7 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			return err
 		}
 		for _, seat := range r.Seats {
-			if _, err := exec(ctx, tx, `UPDATE seats SET points = $1, place = $2 WHERE match_id = $3 AND no = $4`,
+			if _, err := db.Exec(ctx, tx, `UPDATE seats SET points = $1, place = $2 WHERE match_id = $3 AND no = $4`,
 				int64(seat.Points), seat.Place, r.MatchID, seat.No); err != nil {
 				return err
 			}

@@ -75,10 +75,15 @@ func rooms() []room {
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
 		},
 		{
-			dir: "store", ours: []string{"arena", "migrations"}, why: "adapter: the only room that knows SQL drivers",
-			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "github.com/klauspost/compress"},
+			dir: "store", ours: []string{"arena", "migrations", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
+			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress"},
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
+		{
+			dir: "store/internal/db", ours: words, why: "adapter: the only package that imports SQL drivers",
+			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5"},
+		},
+		{dir: "store/internal/writer", ours: []string{"arena", "store/internal/db"}, why: "group commit: no statements of its own"},
 		{
 			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
 		},

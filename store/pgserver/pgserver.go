@@ -21,7 +21,7 @@ import (
 // ErrMissing means that the machine has no PostgreSQL server to start.
 var ErrMissing = errors.New("no PostgreSQL server found: put its initdb and pg_ctl on PATH, or apt-get install postgresql")
 
-// Program gives the path of one of the server's programs: from PATH, else where
+// Program returns the path of one of the server's programs: from PATH, else where
 // Debian puts them, the newest version first; ErrMissing.
 func Program(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
@@ -38,7 +38,7 @@ func Program(name string) (string, error) {
 	return slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), nil
 }
 
-// Own gives a folder to the user that the programs run as.
+// Own returns a folder to the user that the programs run as.
 func Own(folder string) error {
 	as, err := identity()
 	if err != nil || as == nil {

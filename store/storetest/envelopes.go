@@ -33,7 +33,7 @@ func (f *fixture) post(e arena.Envelope) arena.Envelope {
 	return stored
 }
 
-// seen gives the ids of visible envelopes.
+// seen returns the ids of visible envelopes.
 func (f *fixture) seen(q arena.EnvelopeQuery) []string {
 	f.t.Helper()
 	if q.Limit == 0 {

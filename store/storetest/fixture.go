@@ -99,7 +99,7 @@ func (f *fixture) equal(want, got any) {
 	}
 }
 
-// must gives the value of a call that has to work.
+// must returns the value of a call that has to work.
 func must[T any](v T, err error) func(f *fixture) T {
 	return func(f *fixture) T {
 		f.t.Helper()
@@ -233,7 +233,7 @@ func roundEvent() arena.Event {
 	return e
 }
 
-// log gives a match's whole log and checks its numbers (rulebook invariant:
+// log returns a match's whole log and checks its numbers (rulebook invariant:
 // 1, 2, 3 … without gaps).
 func (f *fixture) log(matchID string) []arena.Event {
 	f.t.Helper()

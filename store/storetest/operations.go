@@ -1,6 +1,10 @@
 package storetest
 
 import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -89,4 +93,124 @@ func lastSeasons(f *fixture) {
 	last := must(f.LastSeasons(ctx))(f)
 	f.equal(1, len(last))
 	f.equal("se_2", last["trivia"].Table[0].AgentID)
+}
+
+// auditedWrites: an audit entry is stored with the change that it records, or
+// neither is.
+func auditedWrites(f *fixture) {
+	ctx := f.t.Context()
+	entry := func(action string) arena.AuditEntry {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: action}
+	}
+	logged := func(want ...string) {
+		f.t.Helper()
+		entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 100})
+		f.ok(err)
+		var got []string
+		for _, e := range entries {
+			got = append(got, e.Action)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		f.equal(want, got)
+	}
+	kim := arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}
+	f.ok(f.CreateOwner(ctx, kim, token("to_1", "ow_kim"), entry("sign-up")))
+	f.fails(arena.CodeConflict, f.CreateOwner(ctx, kim, token("to_2", "ow_kim"), entry("sign-up again")))
+	f.ok(f.CreateToken(ctx, token("to_2", "ow_kim"), entry("create-token")))
+	f.fails(arena.CodeConflict, f.CreateToken(ctx, token("to_2", "ow_kim"), entry("create-token again")))
+	f.ok(f.RevokeToken(ctx, "ow_kim", "to_2", entry("revoke-token")))
+	f.fails(arena.CodeNotFound, f.RevokeToken(ctx, "ow_kim", "to_2", entry("revoke-token again")))
+	logged("sign-up", "create-token", "revoke-token")
+
+	ant := arena.Agent{ID: "ag_ant", OwnerID: "ow_kim", Name: "ant", Protocol: arena.ProtocolAAP, CreatedAt: start}
+	f.ok(f.CreateAgent(ctx, ant, entry("create-agent")))
+	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, arena.Agent{ID: "ag_2", OwnerID: "ow_kim", Name: "Ant", Protocol: arena.ProtocolAAP, CreatedAt: start}, entry("create-agent again")))
+	rename := func(g *arena.Agent) error { g.Name = "bee"; return nil }
+	names := func(before, after arena.Agent) (arena.AuditEntry, error) {
+		e := entry("update-agent")
+		e.Before, e.After = json.RawMessage(`"`+before.Name+`"`), json.RawMessage(`"`+after.Name+`"`)
+		return e, nil
+	}
+	_, _, err := f.UpdateAgent(ctx, "ag_ant", rename, func(arena.Agent, arena.Agent) (arena.AuditEntry, error) {
+		return arena.AuditEntry{}, errors.New("does not encode")
+	})
+	f.equal(true, err != nil)
+	f.equal("ant", must(f.Agent(ctx, "ag_ant"))(f).Name)
+	_, _, err = f.UpdateAgent(ctx, "ag_ant", rename, names)
+	f.ok(err)
+	logged("sign-up", "create-token", "revoke-token", "create-agent", "update-agent")
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{Find: "update-agent"}, arena.Page{Limit: 1})
+	f.ok(err)
+	f.equal(`"ant" "bee"`, string(entries[0].Before)+" "+string(entries[0].After))
+}
+
+// auditedLeagues: the same for leagues, their entries, matches and ratings.
+func auditedLeagues(f *fixture) {
+	ctx := f.t.Context()
+	entry := func(action string) arena.AuditEntry {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: action}
+	}
+	broken := errors.New("does not encode")
+	ids := f.agents("a", "b")
+	quiz := f.league("quiz")
+	f.fails(arena.CodeNameTaken, f.CreateLeague(ctx, quiz, entry("refused")))
+	quiz.Slug = "sums"
+	f.ok(f.CreateLeague(ctx, quiz, entry("create-league")))
+	open := func(l *arena.League) error { l.Status = arena.LeagueRunning; return nil }
+	was := must(f.League(ctx, "sums"))(f).Status
+	_, err := f.UpdateLeague(ctx, "sums", open, func(arena.League, arena.League) (arena.AuditEntry, error) { return entry("refused"), broken })
+	f.equal(true, errors.Is(err, broken))
+	f.equal(was, must(f.League(ctx, "sums"))(f).Status)
+	_, err = f.UpdateLeague(ctx, "sums", open, func(before, after arena.League) (arena.AuditEntry, error) {
+		return entry("start " + string(before.Status) + " " + string(after.Status)), nil
+	})
+	f.ok(err)
+	f.fails(arena.CodeNotFound, f.Enter(ctx, "none", ids[0], start, entry("refused")))
+	f.ok(f.Enter(ctx, "sums", ids[0], start, entry("enter")))
+	f.fails(arena.CodeNotFound, f.Withdraw(ctx, "sums", ids[1], start, entry("refused")))
+	f.ok(f.Withdraw(ctx, "sums", ids[0], start, entry("withdraw")))
+
+	m := arena.Match{
+		ID: "m_1", League: "quiz", Settings: quiz.Settings, CreatedAt: start, StartsAt: start.Add(time.Hour),
+		Seats: []arena.Seat{{No: 0, AgentID: ids[0]}, {No: 1, AgentID: ids[1]}},
+	}
+	e := arena.Event{At: start, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
+	_, err = f.CreateMatch(ctx, m, e, entry("create-match"))
+	f.ok(err)
+	m.ID = "m_2"
+	_, _, err = f.CreateAndClaim(ctx, m, e, "nd_1", time.Hour, entry("challenge"))
+	f.ok(err)
+	m.ID, m.League = "m_3", "none"
+	_, err = f.CreateMatch(ctx, m, e, entry("refused"))
+	f.fails(arena.CodeNotFound, err)
+	last := arena.Event{At: start, Type: arena.EventMatchVoid, Body: json.RawMessage(`{}`)}
+	_, err = f.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("cancel"))
+	f.ok(err)
+	_, err = f.EndMatch(ctx, "m_1", arena.MatchCancelled, "rain", start, last, entry("refused"))
+	f.fails(arena.CodeConflict, err)
+	pack := arena.Pack{ID: "pk_1", Name: "p", Format: "jsonl", CreatedAt: start}
+	f.ok(f.CreatePack(ctx, pack, nil, entry("create-pack")))
+	f.equal(true, f.CreatePack(ctx, pack, nil, entry("refused")) != nil)
+	rate := func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange { return nil }
+	_, err = f.RebuildRatings(ctx, "quiz", rate, func(changed int) (arena.AuditEntry, error) {
+		e := entry("rebuild")
+		e.Target = strconv.Itoa(changed)
+		return e, nil
+	})
+	f.ok(err)
+	_, err = f.RebuildRatings(ctx, "quiz", rate, func(int) (arena.AuditEntry, error) { return entry("refused"), broken })
+	f.equal(true, errors.Is(err, broken))
+
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 100})
+	f.ok(err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Action+e.Target)
+	}
+	slices.Sort(got)
+	want := []string{
+		"cancel", "challenge", "create-league", "create-match", "create-pack", "enter", "rebuild0", "start " + string(was) + " running", "withdraw",
+	}
+	f.equal(want, got)
 }

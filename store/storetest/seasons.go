@@ -98,7 +98,7 @@ func seasons(f *fixture) {
 	f.equal(stored, first)
 }
 
-// season gives the newest season of the league trivia.
+// season returns the newest season of the league trivia.
 func (f *fixture) season() (arena.Season, []arena.Pairing) {
 	f.t.Helper()
 	season, pairings, err := f.Season(f.t.Context(), "trivia", 0)

@@ -1,0 +1,173 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
+)
+
+// readerIdle is how long an unused connection that reads SQLite stays open.
+// Many spectators open all of them, and each keeps up to 16 MiB of pages. It is
+// shorter than the interval of the jobs that start at the same second and use
+// all connections for a moment.
+const readerIdle = 10 * time.Second
+
+// DB is an open database.
+type DB struct {
+	Dialect Dialect
+	Reader  *Handle // several connections that cannot write
+	Writer  *Handle
+}
+
+// Open connects to the database that databaseURL names: "sqlite:FILE" (created
+// with mode 0600 when missing; its folder must exist) or "postgres://…".
+// Databases in memory are rejected, since a restart would lose their rows.
+func Open(ctx context.Context, databaseURL string) (*DB, error) {
+	var d *DB
+	var err error
+	switch scheme, rest, _ := strings.Cut(databaseURL, ":"); scheme {
+	case "sqlite":
+		d, err = openSQLite(rest)
+	case "postgres", "postgresql":
+		d, err = openPostgres(databaseURL)
+	default:
+		err = errors.New(`the database URL begins with neither "sqlite:" nor "postgres:"`)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Ping(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("ping database: %w", d.Dialect.Explain(err)), d.Close())
+	}
+	return d, nil
+}
+
+// Ping checks that the database responds, to readers and writers.
+func (d *DB) Ping(ctx context.Context) error {
+	// The writer first: it gives a new SQLite file the form that readers expect.
+	for _, h := range []*Handle{d.Writer, d.Reader} {
+		if _, err := One(ctx, h, ScanInt, "SELECT 1"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes the connections.
+func (d *DB) Close() error { return errors.Join(d.Reader.Close(), d.Writer.Close()) }
+
+func openSQLite(name string) (*DB, error) {
+	name = strings.TrimPrefix(name, "//")
+	if name == "" || strings.ContainsAny(name, "?") || strings.HasPrefix(name, ":") || strings.HasPrefix(name, "file:") {
+		return nil, fmt.Errorf("sqlite:%s: want sqlite:FILE, a plain file name without settings, and not in memory", name)
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	// SQLite would make the file readable to others. Its -wal and -shm files
+	// get the mode of this one.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+
+	uri := (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
+	write := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		// The undo data of savepoints and the pages of a large transaction stay in
+		// memory. A longer log is copied back less often, and a page that many
+		// matches write to is copied once.
+		"temp_store(MEMORY)", "cache_size(-65536)", "wal_autocheckpoint(16000)",
+	}}
+	read := url.Values{"_dqs": {"0"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "cache_size(-16384)"}}
+	writer, err := sql.Open("sqlite", uri+"?"+write.Encode())
+	if err != nil {
+		return nil, err
+	}
+	reader, err := sql.Open("sqlite", uri+"?"+read.Encode())
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	writer.SetMaxOpenConns(1)
+	writer.SetMaxIdleConns(1)
+	readers := max(4, runtime.NumCPU())
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	reader.SetConnMaxIdleTime(readerIdle) // this frees its page cache
+	d := sqliteDialect()
+	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d)}, nil
+}
+
+func openPostgres(databaseURL string) (*DB, error) {
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, err // pgx omits the password
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 5 * time.Second
+	}
+	for name, value := range map[string]string{
+		"application_name": "arena", "statement_timeout": "30000",
+		// A node that freezes or loses its network inside a transaction must not
+		// hold its locks, such as that of claims, against the others (threat C2).
+		// The timeout is shorter than a lease, so take-over need not wait for it.
+		"idle_in_transaction_session_timeout": "3000",
+	} {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+		}
+	}
+	d := postgresDialect()
+	writer := stdlib.OpenDB(*config)
+	writer.SetMaxOpenConns(d.Writers + 1) // one more for migrations and pings
+	writer.SetMaxIdleConns(d.Writers)
+
+	readOnly := config.Copy()
+	readOnly.RuntimeParams["default_transaction_read_only"] = "on"
+	// Queries of pages finish before parallel workers or compiled code could
+	// start.
+	for _, name := range []string{"max_parallel_workers_per_gather", "jit"} {
+		if _, set := readOnly.RuntimeParams[name]; !set {
+			readOnly.RuntimeParams[name] = "0"
+		}
+	}
+	reader := stdlib.OpenDB(*readOnly)
+	reader.SetMaxOpenConns(16)
+	reader.SetMaxIdleConns(16)
+	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d)}, nil
+}
+
+// PageBytes returns the bytes of the pages that the handle's connections to
+// SQLite keep. It waits until each connection is free.
+func (h *Handle) PageBytes(ctx context.Context) (sum int, err error) {
+	for range max(1, h.Stats().OpenConnections) {
+		c, err := h.Conn(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer c.Close() //nolint:errcheck // returns it; not before the end, or the next one would be the same
+		if err := c.Raw(func(conn any) error {
+			bytes, _, err := conn.(sqlite.DBStatus).Status(sqlite.DBStatusCacheUsed, false)
+			sum += bytes
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+)
+
+// claimLock is the key of claims, and the name of their lock in the cluster.
+const claimLock = "claim"
+
+// blocked holds for a match m when one of its agents has as many running
+// seats as it allows (rulebook, section 1).
+const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent_id WHERE b.match_id = m.id AND ba.max_concurrent <=
+	(SELECT count(*) FROM seats p WHERE p.agent_id = b.agent_id AND p.playing = 1))`
+
+// freeToPlay is 1 for an agent a that has a free seat which no match that is
+// due waits for, else 0. Those matches are few, and are read first: an agent
+// may have played very many.
+func (s *Store) freeToPlay() string {
+	return `CASE WHEN a.max_concurrent > (SELECT count(*) FROM seats p WHERE p.agent_id = a.id AND p.playing = 1)
+		AND NOT EXISTS (SELECT 1 FROM matches w CROSS JOIN seats ws WHERE w.status IN ('scheduled', 'ready') AND w.starts_at <= ` + s.d.Clock + `
+		AND ws.match_id = w.id AND ws.agent_id = a.id) THEN 1 ELSE 0 END`
+}
+
+// ClaimMatches leases up to limit matches to node, for ttl by the database's
+// clock: first running ones whose lease has ended, then due ones, the longest
+// waiting first. Each claim raises the epoch, however
+// high it is. A due match is passed over, and becomes ready, while one of its
+// agents has no free seat; matches claimed in the same call count.
+func (s *Store) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	// Without the lock first: what is due is mostly claimed as it is created.
+	if due, err := s.anyDue(ctx); err != nil || !due {
+		return nil, s.wrap(err, "look for due matches")
+	}
+	var claimed []arena.Match
+	var ended []endedLease
+	// One claim at a time in the cluster: two nodes that count an agent's
+	// seats side by side would both find one free.
+	err := s.writeAlone(ctx, claimLock, func(ctx context.Context, tx *db.Tx) error {
+		claimed = nil
+		if err := s.d.LockInCluster(ctx, tx, claimLock); err != nil {
+			return err
+		}
+		var err error
+		if ended, err = s.endedLeases(ctx, tx, limit); err != nil {
+			return err
+		}
+		var ids []string
+		for _, l := range ended {
+			if err := s.claim(ctx, tx, l.match, node, ttl); err != nil {
+				return err
+			}
+			ids = append(ids, l.match)
+		}
+		for len(ids) < limit {
+			id, err := db.One(ctx, tx, db.ScanText, `SELECT m.id FROM matches m WHERE m.status IN ('scheduled', 'ready')
+				AND m.starts_at <= `+s.d.Clock+` AND NOT `+blocked+` ORDER BY m.starts_at, m.id LIMIT 1`+s.d.LockFree())
+			if errors.Is(err, sql.ErrNoRows) {
+				if err := s.markReady(ctx, tx); err != nil {
+					return err
+				}
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.claim(ctx, tx, id, node, ttl); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		for part := range slices.Chunk(ids, db.MaxIDs) {
+			var c db.Clauses
+			db.In(&c, "m.id", part)
+			matches, err := loadMatches(ctx, tx, c.Where(), c.Args...)
+			if err != nil {
+				return err
+			}
+			claimed = append(claimed, matches...)
+		}
+		order := make(map[string]int, len(ids))
+		for i, id := range ids {
+			order[id] = i
+		}
+		slices.SortFunc(claimed, func(a, b arena.Match) int { return order[a.ID] - order[b.ID] })
+		return nil
+	})
+	for _, l := range ended {
+		if err == nil && l.until > 0 { // not given back
+			s.log.Info("match taken over", "match_id", l.match, "epoch", l.epoch+1, "from", l.node, "overdue_ms", l.overdue)
+		}
+	}
+	return claimed, s.wrap(err, "claim matches for node %s", node)
+}
+
+// endedLease is a lease of a running match that does not hold any more.
+type endedLease struct {
+	match, node           string
+	epoch, until, overdue int64 // until is 0 when it was given back; overdue in milliseconds
+}
+
+// endedLeases locks the matches that may be taken over, the longest overdue
+// first.
+func (s *Store) endedLeases(ctx context.Context, tx *db.Tx, limit int) ([]endedLease, error) {
+	return db.All(ctx, tx, func(r db.Row) (l endedLease, err error) {
+		return l, r.Scan(&l.match, &l.node, &l.epoch, &l.until, &l.overdue)
+	}, `SELECT m.id, m.node, m.epoch, m.lease_until, `+s.d.Clock+` - m.lease_until FROM matches m WHERE m.status = 'running'
+		AND m.lease_until <= `+s.d.Clock+` ORDER BY m.lease_until, m.id LIMIT $1`+s.d.LockFree(), limit)
+}
+
+// anyDue reports whether a running match has lost its node, or a match that is
+// due waits.
+func (s *Store) anyDue(ctx context.Context) (bool, error) {
+	found, err := db.All(ctx, s.reader, db.ScanInt, `SELECT CAST($1 AS BIGINT) WHERE EXISTS (SELECT 1 FROM matches m WHERE m.status = 'running' AND m.lease_until <= `+s.d.Clock+`)
+		OR EXISTS (SELECT 1 FROM matches m WHERE m.status IN ('scheduled', 'ready') AND m.starts_at <= `+s.d.Clock+`)`, 1) // with a value to bind: see markReady
+	return len(found) > 0, err
+}
+
+func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
+	// A lease that expired while the match was being judged is an interruption:
+	// judging may have crashed or frozen its node, unless that node takes it back
+	// later (ExcuseLease). A released lease is none, nor is one that its own node
+	// claims again.
+	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
+		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
+		lease_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END
+		WHERE id = $3`, node, ttl.Milliseconds(), id); err != nil {
+		return err
+	}
+	_, err := db.Exec(ctx, tx, `UPDATE seats SET playing = 1 WHERE match_id = $1 AND state = 'active' AND playing = 0`, id)
+	return err
+}
+
+// markReady marks the due matches that wait for their agents.
+func (s *Store) markReady(ctx context.Context, tx *db.Tx) error {
+	// With a value to bind, or the driver of PostgreSQL would not prepare it.
+	_, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1 WHERE id IN (SELECT m.id FROM matches m
+		WHERE m.status = 'scheduled' AND m.starts_at <= `+s.d.Clock+`
+		AND `+blocked+s.d.LockFree()+`)`, string(arena.MatchReady))
+	return err
+}
+
+// NextStart returns the earliest start that is still to come, the zero time
+// when there is none.
+func (s *Store) NextStart(ctx context.Context) (time.Time, error) {
+	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.starts_at), 0) FROM matches m
+		WHERE m.status IN ('scheduled', 'ready') AND m.starts_at > `+s.d.Clock)
+	return db.FromMillis(at), s.wrap(err, "read next start")
+}
+
+// NextLeaseEnd returns the earliest time, by the database's clock, at which a
+// lease runs out that holds now; the zero time when there is none.
+func (s *Store) NextLeaseEnd(ctx context.Context) (time.Time, error) {
+	at, err := db.One(ctx, s.reader, db.ScanInt, `SELECT COALESCE(min(m.lease_until), 0) FROM matches m
+		WHERE m.status = 'running' AND m.lease_until > `+s.d.Clock)
+	return db.FromMillis(at), s.wrap(err, "read next end of a lease")
+}
+
+// RenewLeases extends the leases that node holds on these matches to ttl from
+// now and returns them, including ended ones whose match no other node has
+// claimed. It renews no other leases: the lease of an abandoned match must run
+// out.
+func (s *Store) RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) (held []arena.Lease, err error) {
+	// Alone, and its rows in the order of their ids: it locks many.
+	ids := slices.Sorted(slices.Values(matchIDs))
+	err = s.writeAlone(ctx, node, func(ctx context.Context, tx *db.Tx) error {
+		held = nil
+		for part := range slices.Chunk(ids, db.MaxIDs) {
+			c := db.Clauses{Args: []any{ttl.Milliseconds(), node}}
+			db.In(&c, "m.id", part)
+			renewed, err := db.All(ctx, tx, func(r db.Row) (arena.Lease, error) {
+				l := arena.Lease{Node: node}
+				return l, r.Scan(&l.MatchID, &l.Epoch)
+			}, `UPDATE matches SET lease_until = `+s.d.Clock+` + $1 WHERE id IN (SELECT m.id FROM matches m`+c.Where()+`
+				AND m.node = $2 AND m.status = 'running' ORDER BY m.id`+s.d.Lock("m")+`)
+				AND node = $2 AND status = 'running' RETURNING id, epoch`, c.Args...)
+			if err != nil {
+				return err
+			}
+			held = append(held, renewed...)
+		}
+		return nil
+	})
+	return held, s.wrap(err, "renew leases of node %s", node)
+}
+
+// ReleaseLease ends a lease: any node may claim the match at once.
+func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.fence(ctx, tx, l); err != nil {
+			return err
+		}
+		_, err := db.Exec(ctx, tx, `UPDATE matches SET lease_until = 0, node = '' WHERE id = $1`, l.MatchID)
+		return err
+	})
+	return s.wrap(err, "release match %s", l.MatchID)
+}
+
+// ExcuseLease takes back the interruption that the claim after l counted: the
+// node that held l is alive, and only lost its connection to the database. A second call for a lease could take back another
+// one's, so a call whose outcome is unknown must not be repeated.
+func (s *Store) ExcuseLease(ctx context.Context, l arena.Lease) error {
+	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
+			AND status = 'running' AND interruptions > 0`, l.MatchID, l.Epoch, l.Node)
+		return err
+	})
+	return s.wrap(err, "excuse lease of match %s", l.MatchID)
+}
+
+// fenced is what a runner's write needs to know of its match.
+type fenced struct {
+	league    string
+	round     int
+	roundOpen bool
+}
+
+// fence locks a match's row for a runner. lease_lost: the match is not
+// running, or a later claim has a higher epoch (threat C2).
+func (s *Store) fence(ctx context.Context, tx *db.Tx, l arena.Lease) (fenced, error) {
+	f, err := db.One(ctx, tx, func(r db.Row) (f fenced, err error) {
+		return f, r.Scan(&f.league, &f.round, &f.roundOpen)
+	}, `SELECT m.league, m.round, m.round_open FROM matches m WHERE m.id = $1 AND m.epoch = $2 AND m.status = 'running'`+
+		s.d.Lock("m"), l.MatchID, l.Epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = leaseLost(l)
+	}
+	return f, err
+}
+
+func leaseLost(l arena.Lease) error {
+	return arena.Errorf(arena.CodeLeaseLost, "node %q no longer plays match %q under epoch %d", l.Node, l.MatchID, l.Epoch)
+}

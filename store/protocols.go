@@ -1,0 +1,332 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+)
+
+// mailRow is a row of mail.
+type mailRow struct {
+	arena.Mail
+
+	expires time.Time
+}
+
+var mailTable = db.NewTable("mail", "x",
+	db.Text("box", func(m *mailRow) *string { return &m.Box }),
+	db.Int("n", func(m *mailRow) *int64 { return &m.N }),
+	db.Text("id", func(m *mailRow) *string { return &m.ID }),
+	db.Bytes("body", func(m *mailRow) *[]byte { return &m.Body }),
+	db.Time("created_at", func(m *mailRow) *time.Time { return &m.CreatedAt }),
+	db.Time("expires_at", func(m *mailRow) *time.Time { return &m.expires }),
+)
+
+var insertMail = db.NewInsert(mailTable, "")
+
+// PutMail stores a message for a box until its expiry and gives the number
+// that it got there. The same message again is the message that is there;
+// conflict: another one has its id.
+func (s *Store) PutMail(ctx context.Context, m arena.Mail, expires time.Time) (stored arena.Mail, err error) {
+	err = s.writeAlone(ctx, "mail", func(ctx context.Context, tx *db.Tx) error {
+		stored = m
+		there, err := mailTable.One(ctx, tx, ` WHERE x.box = $1 AND x.id = $2`, m.Box, m.ID)
+		switch {
+		case err == nil && bytes.Equal(there.Body, m.Body):
+			stored = there.Mail
+			return nil
+		case err == nil:
+			return arena.Errorf(arena.CodeConflict, "another message has the id %q", m.ID)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		// The one counter keeps numbers in the order of commits: a reader that
+		// has seen one has missed none before it.
+		if stored.N, err = db.One(ctx, tx, db.ScanInt, `INSERT INTO counters (name, value) VALUES ('mail', 1)
+			ON CONFLICT (name) DO UPDATE SET value = counters.value + 1 RETURNING value`); err != nil {
+			return err
+		}
+		_, err = insertMail.Exec(ctx, tx, mailRow{Mail: stored, expires: expires})
+		return err
+	})
+	return stored, s.wrap(err, "put mail for %s", m.Box)
+}
+
+// Mail returns at most limit messages of a box that came after number after and
+// have not expired at now, in order.
+func (s *Store) Mail(ctx context.Context, box string, after int64, limit int, now time.Time) ([]arena.Mail, error) {
+	rows, err := mailTable.All(ctx, s.reader, ` WHERE x.box = $1 AND x.n > $2 AND x.expires_at > $3 ORDER BY x.n LIMIT $4`,
+		box, after, db.Millis(now), limit)
+	var mail []arena.Mail
+	for _, r := range rows {
+		mail = append(mail, r.Mail)
+	}
+	return mail, s.wrap(err, "read mail for %s", box)
+}
+
+// DropMail removes a box's messages up to number upTo.
+func (s *Store) DropMail(ctx context.Context, box string, upTo int64) error {
+	err := s.write(ctx, box, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `DELETE FROM mail WHERE box = $1 AND n <= $2`, box, upTo)
+		return err
+	})
+	return s.wrap(err, "drop mail for %s", box)
+}
+
+// Once records that id was seen in scope and reports whether it was the first
+// time since the record expired. conflict: it was seen with another digest.
+func (s *Store) Once(ctx context.Context, scope, id string, digest [32]byte, now, expires time.Time) (first bool, err error) {
+	err = s.write(ctx, scope+" "+id, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `INSERT INTO seen (scope, id, digest, expires_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at
+			WHERE seen.expires_at <= $5`, scope, id, digest[:], db.Millis(expires), db.Millis(now))
+		if first = n > 0; err != nil || first {
+			return err
+		}
+		was, err := db.One(ctx, tx, func(r db.Row) (b []byte, err error) { return b, r.Scan(&b) },
+			`SELECT digest FROM seen WHERE scope = $1 AND id = $2`, scope, id)
+		if err == nil && !bytes.Equal(was, digest[:]) {
+			err = arena.Errorf(arena.CodeConflict, "the id %q was used for another message", id)
+		}
+		return err
+	})
+	return first && err == nil, s.wrap(err, "note %s in %s", id, scope)
+}
+
+// DropExpired removes at most limit messages, and as many notes of Once, that
+// expired before a time, and gives the larger of both numbers.
+func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	if err := checkLimit(limit); err != nil {
+		return 0, err
+	}
+	err = s.writeAlone(ctx, "drop expired", func(ctx context.Context, tx *db.Tx) error {
+		n = 0
+		for _, statement := range []string{
+			`DELETE FROM mail WHERE (box, n) IN (SELECT x.box, x.n FROM mail x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
+			`DELETE FROM seen WHERE (scope, id) IN (SELECT x.scope, x.id FROM seen x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
+		} {
+			dropped, err := db.Exec(ctx, tx, statement, db.Millis(before), limit)
+			if err != nil {
+				return err
+			}
+			n = max(n, int(dropped))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, s.wrap(err, "drop expired mail")
+	}
+	return n, nil
+}
+
+// AgentByKey returns the agent of a protocol, not retired, whose owner proved to
+// hold the key. not_found: there is none.
+func (s *Store) AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error) {
+	a, err := agentTable.One(ctx, s.reader, agentOwner+` WHERE a.protocol = $1 AND a.public_key = $2 AND a.key_proved_at > 0 AND a.retired_at = 0`, protocol, publicKey)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = arena.Errorf(arena.CodeNotFound, "no agent has proved to hold this key")
+	}
+	return a, s.wrap(err, "find the agent of a key")
+}
+
+// conversationKept is how long a conversation that is over is known as such.
+const conversationKept = 24 * time.Hour
+
+var conversationTable = db.NewTable("conversations", "c",
+	db.Digest("key", func(c *arena.Conversation) *[32]byte { return &c.Key }),
+	db.Text("agent_id", func(c *arena.Conversation) *string { return &c.AgentID }),
+	db.Text("address", func(c *arena.Conversation) *string { return &c.Address }),
+	db.Text("document", func(c *arena.Conversation) *string { return &c.Document }),
+	db.Text("state", func(c *arena.Conversation) *string { return &c.State }),
+	db.Time("created_at", func(c *arena.Conversation) *time.Time { return &c.CreatedAt }),
+	db.Time("expires_at", func(c *arena.Conversation) *time.Time { return &c.ExpiresAt }),
+)
+
+var insertConversations = db.NewInsert(conversationTable, "")
+
+// OpenConversation stores a conversation. rate_limited: its address has
+// perAddress open ones.
+func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
+	err := s.write(ctx, "conversations "+c.Address, func(ctx context.Context, tx *db.Tx) error {
+		open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE address = $1 AND expires_at > $2`, c.Address, db.Millis(c.CreatedAt))
+		if err != nil {
+			return err
+		}
+		if open >= int64(perAddress) {
+			return arena.Errorf(arena.CodeRateLimited, "this address has %d open conversations", perAddress)
+		}
+		if _, err := insertConversations.Exec(ctx, tx, c); err != nil {
+			return err
+		}
+		_, err = db.Exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
+			WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT 16)`, db.Millis(c.CreatedAt.Add(-conversationKept)))
+		return err
+	})
+	return s.wrap(err, "open a conversation")
+}
+
+func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock string) (arena.Conversation, error) {
+	c, err := conversationTable.One(ctx, q, ` WHERE c.key = $1`+lock, key[:])
+	if errors.Is(err, sql.ErrNoRows) {
+		err = arena.Errorf(arena.CodeNotFound, "there is no such conversation")
+	}
+	return c, err
+}
+
+// Conversation returns the conversation with a key, over or not.
+func (s *Store) Conversation(ctx context.Context, key [32]byte) (arena.Conversation, error) {
+	c, err := oneConversation(ctx, s.reader, key, "")
+	return c, s.wrap(err, "read a conversation")
+}
+
+// UpdateConversation changes state and expiry of a conversation by apply,
+// which runs inside the transaction, perhaps more than once.
+func (s *Store) UpdateConversation(ctx context.Context, key [32]byte, apply func(*arena.Conversation)) (c arena.Conversation, err error) {
+	err = s.write(ctx, "conversation "+string(key[:]), func(ctx context.Context, tx *db.Tx) error {
+		if c, err = oneConversation(ctx, tx, key, s.d.Lock("c")); err != nil {
+			return err
+		}
+		apply(&c)
+		_, err := db.Exec(ctx, tx, `UPDATE conversations SET state = $1, expires_at = $2 WHERE key = $3`, c.State, db.Millis(c.ExpiresAt), key[:])
+		return err
+	})
+	return c, s.wrap(err, "update a conversation")
+}
+
+// SetSecretBase sets the secret base URL of an agent, by the SHA-256 of its
+// secret. The previous one ends.
+func (s *Store) SetSecretBase(ctx context.Context, agentID string, hash [32]byte, at time.Time) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO secret_bases (agent_id, hash, created_at, alive_until, max_concurrent) VALUES ($1, $2, $3, 0, 1)
+			ON CONFLICT (agent_id) DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at`, agentID, hash[:], db.Millis(at))
+		return err
+	})
+	return s.wrap(err, "set the secret base of agent %s", agentID)
+}
+
+// AgentOfBase returns the agent whose secret base has the SHA-256 hash.
+// not_found: there is none, or the agent is retired.
+func (s *Store) AgentOfBase(ctx context.Context, hash [32]byte) (agentID string, err error) {
+	agentID, err = db.One(ctx, s.reader, db.ScanText, `SELECT b.agent_id FROM secret_bases b JOIN agents a ON a.id = b.agent_id
+		WHERE b.hash = $1 AND a.retired_at = 0`, hash[:])
+	if errors.Is(err, sql.ErrNoRows) {
+		err = arena.Errorf(arena.CodeNotFound, "there is no such secret base")
+	}
+	return agentID, s.wrap(err, "find the agent of a secret base")
+}
+
+// KeepAlive records that a polling agent counts as present until a time, and how
+// many matches it plays at once. An earlier time than the one noted changes
+// nothing but the number.
+func (s *Store) KeepAlive(ctx context.Context, agentID string, until time.Time, maxConcurrent int) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `UPDATE secret_bases SET alive_until = CASE WHEN alive_until < $1 THEN $1 ELSE alive_until END,
+			max_concurrent = $2 WHERE agent_id = $3`, db.Millis(until), maxConcurrent, agentID)
+		return err
+	})
+	return s.wrap(err, "note that agent %s polls", agentID)
+}
+
+// AliveUntil returns until when a polling agent counts as present, and how many
+// matches it plays at once; zero when it has never polled.
+func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error) {
+	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) {
+		return struct{}{}, r.Scan(db.IntoTime(&until), &maxConcurrent)
+	}, `SELECT alive_until, max_concurrent FROM secret_bases WHERE agent_id = $1`, agentID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return until, maxConcurrent, s.wrap(err, "read when agent %s polled", agentID)
+}
+
+var peerTable = db.NewTable("peers", "p",
+	db.Text("agent_id", func(p *arena.Peer) *string { return &p.AgentID }),
+	db.Text("key_name", func(p *arena.Peer) *string { return &p.KeyName }),
+	db.JSON("capabilities", func(p *arena.Peer) *[]string { return &p.Capabilities }),
+	db.Time("hello_at", func(p *arena.Peer) *time.Time { return &p.HelloAt }),
+	db.Text("way", func(p *arena.Peer) *string { return &p.Way }),
+	db.Int("epoch", func(p *arena.Peer) *int64 { return &p.Epoch }),
+	db.Time("seen_at", func(p *arena.Peer) *time.Time { return &p.SeenAt }),
+)
+
+var insertPeers = db.NewInsert(peerTable, "ON CONFLICT (agent_id) DO NOTHING")
+
+// Peer returns what is known of an agent as a peer. not_found: nothing.
+func (s *Store) Peer(ctx context.Context, agentID string) (arena.Peer, error) {
+	p, err := peerTable.One(ctx, s.reader, ` WHERE p.agent_id = $1`, agentID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("peer", agentID)
+	}
+	return p, s.wrap(err, "read peer %s", agentID)
+}
+
+// AgentByKeyName returns the agent, not retired, whose owner proved to hold the
+// key of that name. not_found: there is none.
+func (s *Store) AgentByKeyName(ctx context.Context, name string) (arena.Agent, error) {
+	a, err := agentTable.One(ctx, s.reader, agentOwner+
+		` JOIN peers p ON p.agent_id = a.id WHERE p.key_name = $1 AND a.key_proved_at > 0 AND a.retired_at = 0`, name)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = arena.Errorf(arena.CodeNotFound, "no agent has a key of this name")
+	}
+	return a, s.wrap(err, "find the agent of a key's name")
+}
+
+// NamePeer stores the name of an agent's key.
+func (s *Store) NamePeer(ctx context.Context, agentID, keyName string) error {
+	return s.changePeer(ctx, agentID, `key_name = $2`, keyName)
+}
+
+// GreetPeer stores the capabilities of an agent's hello.
+func (s *Store) GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error {
+	list, err := db.JSONText(capabilities)
+	if err != nil {
+		return s.wrap(err, "note hello of %s", agentID)
+	}
+	return s.changePeer(ctx, agentID, `capabilities = $2, hello_at = $3`, list, db.Millis(at))
+}
+
+// ConnectPeer records a connection of the agent, which ends all earlier ones,
+// and returns its epoch.
+func (s *Store) ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error) {
+	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		if err := addPeer(ctx, tx, agentID); err != nil {
+			return err
+		}
+		epoch, err = db.One(ctx, tx, db.ScanInt, `UPDATE peers SET way = $1, epoch = epoch + 1, seen_at = $2 WHERE agent_id = $3 RETURNING epoch`,
+			way, db.Millis(at), agentID)
+		return err
+	})
+	return epoch, s.wrap(err, "connect peer %s", agentID)
+}
+
+// SeePeer records a sign of life of a connection or, with the zero time, its
+// end. newest reports whether there is no later connection.
+func (s *Store) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error) {
+	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Exec(ctx, tx, `UPDATE peers SET seen_at = $1 WHERE agent_id = $2 AND epoch = $3`, db.Millis(at), agentID, epoch)
+		newest = n > 0
+		return err
+	})
+	return newest, s.wrap(err, "note life of peer %s", agentID)
+}
+
+func (s *Store) changePeer(ctx context.Context, agentID, set string, args ...any) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		if err := addPeer(ctx, tx, agentID); err != nil {
+			return err
+		}
+		_, err := db.Exec(ctx, tx, `UPDATE peers SET `+set+` WHERE agent_id = $1`, append([]any{agentID}, args...)...)
+		return err
+	})
+	return s.wrap(err, "change peer %s", agentID)
+}
+
+func addPeer(ctx context.Context, tx *db.Tx, agentID string) error {
+	_, err := insertPeers.Exec(ctx, tx, arena.Peer{AgentID: agentID, Capabilities: []string{}})
+	return err
+}

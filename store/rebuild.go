@@ -1,0 +1,331 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+)
+
+// RatedResults returns the settled matches of a league in the order of their
+// settlements, at most limit, from the one after afterSeq on.
+func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.RatedResult, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	var results []arena.RatedResult
+	_, err := db.All(ctx, s.reader, func(r db.Row) (none struct{}, err error) {
+		var t arena.RatedResult
+		var seat arena.RatedSeat
+		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+			return none, err
+		}
+		if n := len(results); n == 0 || results[n-1].Seq != t.Seq {
+			results = append(results, t)
+		}
+		last := &results[len(results)-1]
+		last.Seats = append(last.Seats, seat)
+		return none, nil
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place
+		FROM (SELECT seq, match_id, at FROM settlements WHERE league = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
+		JOIN rating_changes c ON c.settlement = t.seq
+		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id ORDER BY t.seq, c.no`, league, afterSeq, limit)
+	return results, s.wrap(err, "read rated results of league %s", league)
+}
+
+// SaveFit stores the newest refit of a league.
+func (s *Store) SaveFit(ctx context.Context, f arena.Fit) error {
+	lines, err := db.JSONText(f.Lines)
+	if err != nil {
+		return s.wrap(err, "save the fit of league %s", f.League)
+	}
+	err = s.write(ctx, leagueKey(f.League), func(ctx context.Context, tx *db.Tx) error {
+		_, err := db.Exec(ctx, tx, `INSERT INTO fits (league, settlement, at, lines) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (league) DO UPDATE SET settlement = excluded.settlement, at = excluded.at, lines = excluded.lines`,
+			f.League, f.Settlement, db.Millis(f.At), lines)
+		return err
+	})
+	return s.wrap(err, "save the fit of league %s", f.League)
+}
+
+// Fit returns the newest refit of a league; one without lines when there is
+// none yet. Its lines are shared and must not be changed: a table asks for
+// them again and again, and reading a thousand takes longer than the rest.
+func (s *Store) Fit(ctx context.Context, league string) (arena.Fit, error) {
+	known, _ := s.fits.Load(league)
+	was, ok := known.(arena.Fit)
+	settlement, at := was.Settlement, db.Millis(was.At)
+	if !ok {
+		settlement = -1 // no fit has it
+	}
+	f, err := db.One(ctx, s.reader, func(r db.Row) (arena.Fit, error) {
+		f := arena.Fit{League: league}
+		var lines sql.NullString
+		if err := r.Scan(&f.Settlement, db.IntoTime(&f.At), &lines); err != nil || !lines.Valid {
+			f.Lines = was.Lines
+			return f, err
+		}
+		return f, db.IntoJSON(&f.Lines).Scan(lines.String)
+	}, `SELECT settlement, at, CASE WHEN settlement = $1 AND at = $2 THEN NULL ELSE lines END FROM fits WHERE league = $3`, settlement, at, league)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Fit{League: league}, nil
+	}
+	if err == nil {
+		s.fits.Store(league, f)
+	}
+	return f, s.wrap(err, "read the fit of league %s", league)
+}
+
+// RebuildRatings replays every settled match of a league from its stored
+// answers, in the order of the settlements, and puts what comes out in the
+// place of changes, ratings and drift. rate computes as it does for Settle.
+// It returns the number of settlements that changed; if there are any, the
+// league's fit stands at settlement 0, so that the next refit begins anew. The
+// audit entries that audit returns are stored with it. The whole league is one
+// transaction; other settlements wait for it.
+func (s *Store) RebuildRatings(ctx context.Context, league string,
+	rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange,
+	audit ...func(changed int) (arena.AuditEntry, error),
+) (changed int, err error) {
+	err = s.writeAlone(ctx, leagueKey(league), func(ctx context.Context, tx *db.Tx) error {
+		changed = 0
+		if _, err := oneLeague(ctx, tx, league, s.d.Lock("l")); err != nil {
+			return err
+		}
+		// No settlement comes between.
+		if _, err := db.One(ctx, tx, db.ScanInt, `SELECT c.value FROM counters c WHERE c.name = 'settlements'`+s.d.Lock("c")); err != nil {
+			return err
+		}
+		b := &rebuild{league: league, rate: rate, rows: map[string]*ratingRow{}}
+		if err := b.kept(ctx, tx); err != nil {
+			return err
+		}
+		seqs, err := db.All(ctx, tx, db.ScanInt, `SELECT seq FROM settlements WHERE league = $1 ORDER BY seq`, league)
+		if err != nil {
+			return err
+		}
+		for _, seq := range seqs {
+			moved, err := b.settlement(ctx, tx, seq)
+			if err != nil {
+				return err
+			}
+			if moved {
+				changed++
+			}
+		}
+		if changed > 0 { // the fit rests on results that stand no more
+			if _, err := db.Exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
+				return err
+			}
+		}
+		if err := b.store(ctx, tx); err != nil {
+			return err
+		}
+		for _, entry := range audit {
+			e, err := entry(changed)
+			if err != nil {
+				return err
+			}
+			if err := insertAudit(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return changed, s.wrap(err, "rebuild the ratings of league %s", league)
+}
+
+// rebuild is one replay of a league.
+type rebuild struct {
+	league string
+	rate   func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange
+	rows   map[string]*ratingRow // as replayed so far
+	stored []ratingRow           // as they were
+	drift  arena.Melo
+}
+
+// kept starts all ratings anew. What does not come from results stays:
+// opponents are who met whom, and new versions were declared.
+func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
+	b.stored, err = ratingTable.All(ctx, tx, ` WHERE r.league = $1`, b.league)
+	for _, r := range b.stored {
+		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents}
+	}
+	return err
+}
+
+func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved bool, err error) {
+	t, err := settlementTable.One(ctx, tx, ` WHERE s.seq = $1`, seq)
+	if err != nil {
+		return false, err
+	}
+	before, err := ratingChangeTable.All(ctx, tx, ` WHERE c.settlement = $1 ORDER BY c.no`, seq)
+	if err != nil {
+		return false, err
+	}
+	matches, err := loadMatches(ctx, tx, ` WHERE m.id = $1`, t.MatchID)
+	if err != nil {
+		return false, err
+	}
+	answers, err := answersOf(ctx, tx, t.MatchID)
+	if err != nil {
+		return false, err
+	}
+	ratings := make(map[string]arena.Rating, len(matches[0].Seats))
+	for _, seat := range matches[0].Seats {
+		r := arena.NewRating(b.league, seat.AgentID)
+		if row := b.rows[seat.AgentID]; row != nil {
+			r = row.Rating
+		}
+		ratings[seat.AgentID] = r
+	}
+	for _, c := range before {
+		r := ratings[c.AgentID]
+		if r.NewVersion = 0; c.K == arena.StartK && r.Matches >= arena.ProvisionalMatches {
+			r.NewVersion = 1 // a new version had been declared
+		}
+		ratings[c.AgentID] = r
+	}
+	changes := b.rate(matches[0], answers, ratings)
+	if len(changes) != len(before) {
+		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", seq, len(changes), len(before))
+	}
+	for i, c := range changes {
+		row := b.rows[c.AgentID]
+		if row == nil || c.AgentID != before[i].AgentID {
+			return false, fmt.Errorf("settlement %d moves the rating of agent %s, it moved that of %s", seq, c.AgentID, before[i].AgentID)
+		}
+		row.settled(c, t.At)
+		b.drift += c.After - c.Before
+		was := before[i]
+		if was.Before == c.Before && was.After == c.After && was.K == c.K && was.Score == c.Score {
+			continue
+		}
+		moved = true
+		if _, err := updateRatingChanges.Exec(ctx, tx, ratingChangeRow{RatingChange: c, settlement: seq, no: i}); err != nil {
+			return false, err
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE seats SET rating_before = $1, rating_delta = $2 WHERE match_id = $3 AND agent_id = $4`,
+			int64(c.Before), int64(c.Delta), t.MatchID, c.AgentID); err != nil {
+			return false, err
+		}
+	}
+	_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
+	return moved, err
+}
+
+// store writes the ratings and the drift that came out.
+func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
+	rows := make([]ratingRow, len(b.stored))
+	for i, was := range b.stored {
+		r := b.rows[was.AgentID]
+		r.NewVersion = was.NewVersion
+		rows[i] = *r
+	}
+	if _, err := upsertRatings.Exec(ctx, tx, rows...); err != nil {
+		return err
+	}
+	_, err := db.Exec(ctx, tx, `UPDATE leagues SET drift = $1 WHERE slug = $2`, int64(b.drift), b.league)
+	return err
+}
+
+// CheckRatings replays all settlements in order and compares what they give
+// with the stored ratings and drifts, bit for bit (rulebook, section 7). It
+// gives the leagues with ratings by slug.
+func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
+	type key struct{ league, agent string }
+	replayed := map[key]arena.Rating{}
+	checks := map[string]*arena.RatingsReport{}
+	var checked []arena.RatingsReport
+	for after := int64(0); ; {
+		page, err := s.Settlements(ctx, "", after, db.MaxIDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			if after++; t.Seq != after {
+				return nil, fmt.Errorf("check ratings: settlement %d is missing", after)
+			}
+			c := checks[t.League]
+			if c == nil {
+				c = &arena.RatingsReport{League: t.League}
+				checks[t.League] = c
+			}
+			c.Settlements++
+			for _, change := range t.Changes {
+				k := key{t.League, change.AgentID}
+				r, known := replayed[k]
+				if !known {
+					r = arena.NewRating(k.league, k.agent)
+					c.Agents++
+				}
+				if change.Before != r.Melo {
+					return nil, fmt.Errorf("check ratings: settlement %d finds agent %s at %d, not at %d", t.Seq, k.agent, change.Before, r.Melo)
+				}
+				r.Melo = change.After
+				r.Matches++
+				c.Drift += change.After - change.Before
+				replayed[k] = r
+			}
+			if t.Drift != c.Drift {
+				return nil, fmt.Errorf("check ratings: settlement %d leaves a drift of %d, not %d", t.Seq, t.Drift, c.Drift)
+			}
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	rows, err := ratingTable.All(ctx, s.reader, ` ORDER BY r.league, r.agent_id`)
+	if err != nil {
+		return nil, s.wrap(err, "check ratings")
+	}
+	if len(rows) != len(replayed) {
+		return nil, fmt.Errorf("check ratings: %d are stored, settlements give %d", len(rows), len(replayed))
+	}
+	for _, r := range rows {
+		if want := replayed[key{r.League, r.AgentID}]; r.Melo != want.Melo || r.Matches != want.Matches {
+			return nil, fmt.Errorf("check ratings: agent %s in league %s has %d after %d matches, settlements give %d after %d",
+				r.AgentID, r.League, r.Melo, r.Matches, want.Melo, want.Matches)
+		}
+		checks[r.League].Sum += r.Melo
+	}
+	leagues, err := s.Leagues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range leagues {
+		c := checks[l.Slug]
+		if c == nil {
+			c = &arena.RatingsReport{League: l.Slug}
+		}
+		if l.Drift != c.Drift || c.Sum != arena.Melo(c.Agents)*arena.StartRating+c.Drift {
+			return nil, fmt.Errorf("check ratings: league %s has %d with a drift of %d, settlements give a drift of %d", l.Slug, c.Sum, l.Drift, c.Drift)
+		}
+		if c.Agents > 0 {
+			checked = append(checked, *c)
+		}
+	}
+	slices.SortFunc(checked, func(a, b arena.RatingsReport) int { return strings.Compare(a.League, b.League) })
+	return checked, nil
+}
+
+// CheckIntegrity runs SQLite's integrity check. PostgreSQL checks each page as it
+// reads it and has no such check.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
+	if s.d.RowLocks {
+		return nil
+	}
+	found, err := db.All(ctx, s.reader, db.ScanText, "PRAGMA integrity_check")
+	if err != nil {
+		return s.wrap(err, "check integrity")
+	}
+	if len(found) != 1 || found[0] != "ok" {
+		return fmt.Errorf("check integrity: %s", strings.Join(found, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,349 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
+)
+
+// addOutcomes counts how a match's rounds ended for each of its agents; it
+// runs once, in the transaction that ends the match. Its answers stay as they
+// are from then on, but for their points. The order keeps two transactions of
+// the same agents from waiting for each other, so that no second match may end
+// in the same transaction.
+func addOutcomes(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, `INSERT INTO outcomes (agent_id, outcome, rounds)
+		SELECT a.agent_id, a.outcome, count(*) FROM answers a WHERE a.match_id = $1 GROUP BY a.agent_id, a.outcome ORDER BY a.agent_id, a.outcome
+		ON CONFLICT (agent_id, outcome) DO UPDATE SET rounds = outcomes.rounds + excluded.rounds`, matchID)
+	return err
+}
+
+// AgentCauses counts an agent's rounds by outcome, those of matches that are
+// over: finished or void.
+func (s *Store) AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error) {
+	type cause struct {
+		outcome arena.Outcome
+		rounds  int
+	}
+	causes, err := db.All(ctx, s.reader, func(r db.Row) (c cause, err error) {
+		return c, r.Scan(&c.outcome, &c.rounds)
+	}, `SELECT outcome, rounds FROM outcomes WHERE agent_id = $1`, id)
+	rounds := make(map[arena.Outcome]int, len(causes))
+	for _, c := range causes {
+		rounds[c.outcome] = c.rounds
+	}
+	return rounds, s.wrap(err, "count outcomes of agent %s", id)
+}
+
+// AgentResults counts the closed rounds of an agent's newest matches, at most
+// so many, by how they ended; most rounds first.
+func (s *Store) AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error) {
+	if err := checkLimit(matches); err != nil {
+		return nil, err
+	}
+	query, args := resultQuery(agentID, matches)
+	counts, err := db.All(ctx, s.reader, func(r db.Row) (c arena.ResultCount, err error) {
+		var ns int64
+		err = r.Scan(&c.Result, &c.Rounds, &ns)
+		c.Mean = time.Duration(ns)
+		return c, err
+	}, query, args...)
+	slices.SortFunc(counts, func(a, b arena.ResultCount) int {
+		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Result, b.Result))
+	})
+	return counts, s.wrap(err, "count results of agent %s", agentID)
+}
+
+// seen leaves out the seats in delayed matches that run: what spectators do not
+// see yet does not count yet (rulebook, section 5).
+const seen = `match_id NOT IN (SELECT id FROM matches WHERE delay > 0)`
+
+// resultQuery reaches each answer by its key, from the agent's newest seats:
+// SQLite takes the tables of a CROSS JOIN in the order in which they stand.
+func resultQuery(agentID string, matches int) (string, []any) {
+	return `SELECT CASE WHEN a.outcome <> $1 THEN a.outcome WHEN a.judged = 0 THEN $2 WHEN a.points >= $3 THEN $4
+			WHEN a.points > 0 THEN $5 ELSE $6 END AS result, count(*), CAST(avg(a.elapsed_ns) AS BIGINT)
+		FROM (SELECT match_id FROM seats WHERE agent_id = $7 AND ` + seen + ` ORDER BY match_id DESC LIMIT $8) s
+		CROSS JOIN rounds r CROSS JOIN answers a
+		WHERE r.match_id = s.match_id AND r.closed_at > 0 AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $7
+		GROUP BY 1`,
+		[]any{
+			string(arena.OutcomeAnswered), string(arena.ResultUnjudged), int64(arena.OnePoint),
+			string(arena.ResultRight), string(arena.ResultPartial), string(arena.ResultWrong), agentID, matches,
+		}
+}
+
+// AgentClaims returns what an agent declared with its newest limit judged
+// answers, newest match first, as far as they lie in its newest 2*limit
+// matches; of these only those in one league when league is not "": an agent
+// that plays elsewhere would have all of its answers read. Rounds that have not
+// closed are left out: nothing is known of them yet (rulebook, section 5).
+func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	type claim struct {
+		arena.Claim
+		league string
+	}
+	query, args := claimQuery(agentID, league, limit)
+	found, err := db.All(ctx, s.reader, func(r db.Row) (c claim, err error) {
+		var points arena.Points
+		var said struct { // the rest of the reply, which may be long, is not kept
+			Confidence *float64 `json:"confidence"`
+			Tokens     *int64   `json:"tokens"`
+		}
+		err = r.Scan(&points, db.IntoJSON(&said), &c.league)
+		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}
+		return c, err
+	}, query, args...)
+	var claims []arena.Claim
+	for _, c := range found {
+		if c.league == league {
+			claims = append(claims, c.Claim)
+		}
+	}
+	return claims, s.wrap(err, "read claims of agent %s", agentID)
+}
+
+// claimQuery reaches each answer by its key, from the agent's newest seats;
+// with the leagues of their matches when one is asked for. It looks at twice as
+// many matches as answers are asked for: without a bound PostgreSQL walks
+// through all answers, and one who never answers would have all its matches
+// read. SQLite takes the tables of a CROSS JOIN in the order in which they
+// stand. That an answer is judged says that its round has closed: see
+// SaveAnswer.
+func claimQuery(agentID, league string, limit int) (string, []any) {
+	of := "''"
+	if league != "" {
+		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
+	}
+	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT s.match_id, a.points, a.body FROM
+		(SELECT match_id FROM seats WHERE agent_id = $1 AND ` + seen + ` ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
+		WHERE r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
+		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit}
+}
+
+// Dodges returns what agents dodged in their newest arena.DodgeMatches matches
+// of a league that have begun, oldest round first; in each league when league
+// is "". A 429 before the agent's first counted round of the match is none.
+func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error) {
+	var found []arena.Dodge
+	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
+		query, args := dodgeQuery(league, part)
+		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
+			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At))
+		}, query, args...)
+		if err != nil {
+			return nil, s.wrap(err, "read dodges of %d agents", len(agentIDs))
+		}
+		found = append(found, dodges...)
+	}
+	return found, nil
+}
+
+// dodgeQuery finds the few answers that can be dodges by their own index, the
+// condition of which is in it word by word, and counts newer matches for those
+// alone. A 429 without an attempt is a round
+// that fell into the pause.
+func dodgeQuery(league string, agentIDs []string) (string, []any) {
+	var c db.Clauses
+	db.In(&c, "a.agent_id", agentIDs)
+	c.And("a.outcome IN ('unavailable', 'rate_limited')")
+	c.And("a.attempts > 0")
+	if league != "" {
+		c.And("m.league = ?", league)
+	}
+	c.And(`(a.outcome = 'unavailable' OR EXISTS (SELECT 1 FROM answers b WHERE b.match_id = a.match_id
+		AND b.agent_id = a.agent_id AND b.round < a.round AND b.outcome NOT IN ('unavailable', 'rate_limited', 'void')))`)
+	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
+		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.DodgeMatches)
+	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at FROM answers a
+		JOIN matches m ON m.id = a.match_id JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` +
+		c.Where() + ` ORDER BY r.opened_at, a.match_id, a.round`, c.Args
+}
+
+// addEncounters counts a match that is finished for every pair of its agents,
+// as its seats stand; it runs once, in the transaction that ends the match.
+func addEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, encounters("1"), matchID)
+	return err
+}
+
+// takeEncounters takes back what addEncounters did, while the seats stand as
+// they did then.
+func takeEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
+	_, err := db.Exec(ctx, tx, encounters("-1"), matchID)
+	return err
+}
+
+// encounters adds the pairs of a match, each so many times. The order keeps
+// two transactions of the same agents from waiting for each other; nothing
+// that others lock may be locked after it.
+func encounters(times string) string {
+	return strings.ReplaceAll(`INSERT INTO encounters (a, b, a_wins, draws, b_wins)
+		SELECT x.agent_id, y.agent_id, CASE WHEN x.place < y.place THEN {n} ELSE 0 END, CASE WHEN x.place = y.place THEN {n} ELSE 0 END,
+			CASE WHEN x.place > y.place THEN {n} ELSE 0 END
+		FROM seats x JOIN seats y ON y.match_id = x.match_id AND x.agent_id < y.agent_id
+		WHERE x.match_id = $1 AND x.state <> 'left' AND y.state <> 'left' ORDER BY x.agent_id, y.agent_id
+		ON CONFLICT (a, b) DO UPDATE SET a_wins = encounters.a_wins + excluded.a_wins, draws = encounters.draws + excluded.draws,
+		b_wins = encounters.b_wins + excluded.b_wins`, "{n}", times)
+}
+
+// Opponents returns an agent's record against each agent that it met in a
+// finished match, rated or not, and neither left: the better place wins. Most
+// matches first.
+func (s *Store) Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error) {
+	records, err := db.All(ctx, s.reader, func(r db.Row) (o arena.OpponentRecord, err error) {
+		err = r.Scan(&o.AgentID, &o.Name, &o.Wins, &o.Draws, &o.Losses)
+		o.Matches = o.Wins + o.Draws + o.Losses
+		return o, err
+	}, `SELECT o.id, n.name, o.wins, o.draws, o.losses FROM (
+			SELECT e.b AS id, e.a_wins AS wins, e.draws AS draws, e.b_wins AS losses FROM encounters e WHERE e.a = $1 UNION ALL
+			SELECT e.a, e.b_wins, e.draws, e.a_wins FROM encounters e WHERE e.b = $1) o
+		JOIN agents n ON n.id = o.id ORDER BY o.wins + o.draws + o.losses DESC, o.id`, id)
+	return records, s.wrap(err, "read opponents of agent %s", id)
+}
+
+// Evidence returns the input of the report on anomalies: the newest finished
+// matches of a league, at most limit of them.
+func (s *Store) Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error) {
+	e := arena.Evidence{League: league}
+	if err := checkLimit(limit); err != nil {
+		return e, err
+	}
+	// All queries see the same matches.
+	err := s.view(ctx, func(q db.Querier) error {
+		ids, err := db.All(ctx, q, db.ScanText, `SELECT id FROM matches WHERE league = $1 AND status = $2 ORDER BY id DESC LIMIT $3`,
+			league, string(arena.MatchFinished), limit)
+		if err != nil {
+			return err
+		}
+		e.Matches = len(ids)
+		slices.Reverse(ids)
+		for part := range slices.Chunk(ids, db.MaxIDs) {
+			if err := readEvidence(ctx, q, part, &e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return e, s.wrap(err, "read evidence of league %s", league)
+}
+
+// readEvidence adds the answers and duels of some matches, oldest first.
+func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evidence) error {
+	type roundKey struct {
+		match string
+		no    int
+	}
+	type asked struct {
+		source  string
+		options []string
+		at      time.Time
+	}
+	var c db.Clauses
+	db.In(&c, "match_id", ids)
+	rounds := map[roundKey]asked{}
+	_, err := db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
+		var key roundKey
+		var a asked
+		var task struct { // the rest of it is not looked at
+			Options []string `json:"options"`
+		}
+		err = r.Scan(&key.match, &key.no, &a.source, db.IntoJSON(&task), db.IntoTime(&a.at))
+		a.options = task.Options
+		rounds[key] = a
+		return none, err
+	}, `SELECT match_id, no, source, task, opened_at FROM rounds`+c.Where(), c.Args...)
+	if err != nil {
+		return err
+	}
+	var d db.Clauses
+	db.In(&d, "a.match_id", ids)
+	d.And("a.outcome = ?", string(arena.OutcomeAnswered))
+	d.And("a.judged = 1")
+	answers, err := db.All(ctx, q, func(r db.Row) (g arena.GivenAnswer, err error) {
+		var said struct {
+			Answer string `json:"answer"`
+		}
+		err = r.Scan(&g.MatchID, &g.Round, &g.AgentID, &g.OwnerID, &g.Points, db.IntoJSON(&said))
+		a := rounds[roundKey{g.MatchID, g.Round}]
+		g.Text, g.Source, g.Options, g.AskedAt = said.Answer, a.source, a.options, a.at
+		return g, err
+	}, `SELECT a.match_id, a.round, a.agent_id, s.owner_id, a.points, a.body FROM answers a
+		JOIN seats s ON s.match_id = a.match_id AND s.agent_id = a.agent_id`+d.Where()+` ORDER BY a.match_id, a.round, a.agent_id`, d.Args...)
+	if err != nil {
+		return err
+	}
+	e.Answers = append(e.Answers, answers...)
+
+	var f db.Clauses
+	db.In(&f, "t.match_id", ids)
+	f.And("(SELECT count(*) FROM rating_changes n WHERE n.settlement = t.seq) = 2")
+	_, err = db.All(ctx, q, func(r db.Row) (none struct{}, err error) {
+		var t arena.RatedResult
+		var seat arena.RatedSeat
+		if err = r.Scan(&t.Seq, &t.MatchID, db.IntoTime(&t.At), &seat.AgentID, &seat.OwnerID, &seat.Place); err != nil {
+			return none, err
+		}
+		if n := len(e.Duels); n == 0 || e.Duels[n-1].Seq != t.Seq {
+			e.Duels = append(e.Duels, t)
+		}
+		last := &e.Duels[len(e.Duels)-1]
+		last.Seats = append(last.Seats, seat)
+		return none, nil
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place FROM settlements t
+		JOIN rating_changes c ON c.settlement = t.seq
+		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id`+f.Where()+` ORDER BY t.seq, c.no`, f.Args...)
+	return err
+}
+
+// moversLooked is how many of the newest settlements Movers looks at, however
+// many a busy day has.
+const moversLooked = 20_000
+
+// Movers returns the agents whose rating in one league has moved most since a
+// time, up or down.
+func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	movers, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Mover, err error) {
+		return m, r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, recentInto{&m.Recent}, &m.Change, &m.Matches)
+	}, moversQuery, db.Millis(since), moversLooked, limit)
+	return movers, s.wrap(err, "read movers")
+}
+
+// moversQuery begins with the settlements: SQLite keeps to the order of a
+// CROSS JOIN.
+const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.recent, t.change, t.matches FROM (
+		SELECT c.agent_id, c.league, CAST(sum(c.delta) AS BIGINT) AS change, count(*) AS matches
+		FROM settlements s CROSS JOIN rating_changes c
+		WHERE c.settlement = s.seq AND s.at >= $1 AND s.seq > (SELECT n.value - $2 FROM counters n WHERE n.name = 'settlements')
+		GROUP BY c.agent_id, c.league HAVING sum(c.delta) <> 0 ORDER BY abs(sum(c.delta)) DESC, c.agent_id, c.league LIMIT $3) t
+	JOIN agents a ON a.id = t.agent_id JOIN ratings g ON g.league = t.league AND g.agent_id = t.agent_id
+	ORDER BY abs(t.change) DESC, a.id, t.league`
+
+// LastSeasons returns the newest finished season of each league that has one, by
+// the league's slug, without entrants.
+func (s *Store) LastSeasons(ctx context.Context) (map[string]arena.Season, error) {
+	seasons, err := seasonTable.All(ctx, s.reader, lastSeasons)
+	if err != nil {
+		return nil, s.wrap(err, "read last seasons")
+	}
+	last := make(map[string]arena.Season, len(seasons))
+	for _, season := range seasons {
+		last[season.League] = season
+	}
+	return last, nil
+}
+
+// lastSeasons finds the seasons by their keys, from the leagues.
+const lastSeasons = ` WHERE (s.league, s.no) IN (SELECT l.slug, (SELECT o.no FROM seasons o
+	WHERE o.league = l.slug AND o.status = 'finished' ORDER BY o.no DESC LIMIT 1) FROM leagues l)`

@@ -1,0 +1,263 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+func agentByKey(f *fixture) {
+	ctx := f.t.Context()
+	const key = "did:key:z6Mk"
+	withKey := func(a *arena.Agent) { a.Protocol, a.PublicKey = arena.ProtocolEnvelope, key }
+	f.agent("ant", withKey)
+	f.agent("bee", withKey)
+	_, err := f.AgentByKey(ctx, arena.ProtocolEnvelope, key) // nobody has proved it
+	f.fails(arena.CodeNotFound, err)
+
+	prove := func(a *arena.Agent) error { a.KeyProvedAt = start; return nil }
+	_, proved, err := f.UpdateAgent(ctx, "ag_ant", prove)
+	f.ok(err)
+	f.equal(start, proved.KeyProvedAt)
+	f.equal(proved, must(f.AgentByKey(ctx, arena.ProtocolEnvelope, key))(f))
+	_, err = f.AgentByKey(ctx, arena.ProtocolAgentProtocol, key)
+	f.fails(arena.CodeNotFound, err)
+
+	_, _, err = f.UpdateAgent(ctx, "ag_bee", prove)
+	f.fails(arena.CodeConflict, err)
+	_, _, err = f.UpdateAgent(ctx, "ag_ant", func(a *arena.Agent) error { a.RetiredAt = start; return nil })
+	f.ok(err)
+	_, bee, err := f.UpdateAgent(ctx, "ag_bee", prove)
+	f.ok(err)
+	f.equal(bee, must(f.AgentByKey(ctx, arena.ProtocolEnvelope, key))(f))
+}
+
+func mail(f *fixture) {
+	ctx := f.t.Context()
+	put := func(box, id, body string, expires time.Time) arena.Mail {
+		f.t.Helper()
+		return must(f.PutMail(ctx, arena.Mail{Box: box, ID: id, Body: []byte(body), CreatedAt: start}, expires))(f)
+	}
+	hour := start.Add(time.Hour)
+	a := put("ant", "1", "hello", hour)
+	put("bee", "1", "not for ant", hour)
+	b := put("ant", "2", "again", start.Add(time.Minute))
+	if a.N < 1 || b.N <= a.N {
+		f.t.Fatalf("numbers %d and %d", a.N, b.N)
+	}
+	f.equal(a, put("ant", "1", "hello", hour))
+	_, err := f.PutMail(ctx, arena.Mail{Box: "ant", ID: "1", Body: []byte("other")}, hour)
+	f.fails(arena.CodeConflict, err)
+
+	f.equal([]arena.Mail{a, b}, must(f.Mail(ctx, "ant", 0, 10, start))(f))
+	f.equal([]arena.Mail{a}, must(f.Mail(ctx, "ant", 0, 1, start))(f))
+	f.equal([]arena.Mail{b}, must(f.Mail(ctx, "ant", a.N, 10, start))(f))
+	f.equal([]arena.Mail{a}, must(f.Mail(ctx, "ant", 0, 10, start.Add(time.Minute)))(f)) // b has expired
+
+	f.equal(1, must(f.DropExpired(ctx, start.Add(2*time.Minute), 10))(f))
+	c := put("ant", "2", "anew", hour)
+	if c.N <= b.N {
+		f.t.Fatalf("number %d after %d", c.N, b.N)
+	}
+	f.ok(f.DropMail(ctx, "ant", a.N))
+	f.equal([]arena.Mail{c}, must(f.Mail(ctx, "ant", 0, 10, start))(f))
+	f.equal(1, len(must(f.Mail(ctx, "bee", 0, 10, start))(f)))
+}
+
+// A reader that goes by numbers misses nothing, however many write at once.
+func mailOrder(f *fixture) {
+	ctx, peer := f.t.Context(), f.peer()
+	const writers, each = 8, 20
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			to := f.Store
+			if w%2 == 1 {
+				to = peer
+			}
+			for i := range each {
+				if _, err := to.PutMail(ctx, arena.Mail{Box: "ant", ID: fmt.Sprint(w, i), Body: []byte("x"), CreatedAt: start}, start.Add(time.Hour)); err != nil {
+					f.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	var seen []int64
+	var after int64
+	for len(seen) < writers*each && !f.t.Failed() {
+		for _, m := range must(f.Mail(ctx, "ant", after, 7, start))(f) {
+			after = m.N
+			seen = append(seen, m.N)
+		}
+	}
+	wg.Wait()
+	if !slices.IsSorted(seen) || len(slices.Compact(seen)) != writers*each {
+		f.t.Errorf("a reader saw %d messages in the order %v", len(seen), seen)
+	}
+}
+
+func once(f *fixture) {
+	ctx := f.t.Context()
+	digest, other := [32]byte{1}, [32]byte{2}
+	until := start.Add(10 * time.Minute)
+	f.equal(true, must(f.Once(ctx, "bee", "id", digest, start, until))(f))
+	f.equal(false, must(f.Once(ctx, "bee", "id", digest, start, until))(f))
+	f.equal(true, must(f.Once(ctx, "ant", "id", digest, start, until))(f))
+	_, err := f.Once(ctx, "bee", "id", other, start, until)
+	f.fails(arena.CodeConflict, err)
+	f.equal(true, must(f.Once(ctx, "bee", "id", other, until, until.Add(time.Minute)))(f)) // the note has expired
+	f.equal(1, must(f.DropExpired(ctx, until.Add(time.Second), 10))(f))
+	f.equal(true, must(f.Once(ctx, "ant", "id", digest, start, until))(f))
+
+	// Of many at once, one is the first.
+	var wg sync.WaitGroup
+	firsts := make(chan bool, 8)
+	for range cap(firsts) {
+		wg.Go(func() {
+			first, err := f.Once(ctx, "race", "id", digest, start, until)
+			if err != nil {
+				f.t.Error(err)
+			}
+			firsts <- first
+		})
+	}
+	wg.Wait()
+	close(firsts)
+	n := 0
+	for first := range firsts {
+		if first {
+			n++
+		}
+	}
+	f.equal(1, n)
+}
+
+// conversations are kept with what they remember, are few per address, and
+// leave a tombstone for a day.
+func conversations(f *fixture) {
+	ctx := f.t.Context()
+	open := func(n byte, agent, address string, at time.Time) (arena.Conversation, error) {
+		c := arena.Conversation{
+			Key: [32]byte{n, 255}, AgentID: agent, Address: address, Document: "abc", State: `{"n":1}`,
+			CreatedAt: at, ExpiresAt: at.Add(10 * time.Minute),
+		}
+		return c, f.OpenConversation(ctx, c, 2)
+	}
+	first := must(open(1, "", "192.0.2.1", start))(f)
+	f.equal(first, must(f.Conversation(ctx, first.Key))(f))
+	_, err := f.Conversation(ctx, [32]byte{1, 254})
+	f.fails(arena.CodeNotFound, err)
+	_, err = open(1, "", "192.0.2.2", start)
+	f.fails(arena.CodeConflict, err)
+
+	must(open(2, "", "192.0.2.1", start))(f)
+	_, err = open(3, "", "192.0.2.1", start.Add(time.Minute))
+	f.fails(arena.CodeRateLimited, err)
+	must(open(3, "ag_a", "ag_a", start))(f)
+	must(open(4, "", "192.0.2.2", start))(f)
+
+	peer := f.peer()
+	var wg sync.WaitGroup
+	for _, s := range []interface {
+		UpdateConversation(context.Context, [32]byte, func(*arena.Conversation)) (arena.Conversation, error)
+	}{f.Store, peer} {
+		wg.Go(func() {
+			for range 10 {
+				if _, err := s.UpdateConversation(ctx, first.Key, func(c *arena.Conversation) { c.State += "x" }); err != nil {
+					f.t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	first.State += "xxxxxxxxxxxxxxxxxxxx"
+	first.ExpiresAt = start.Add(time.Second)
+	f.equal(first, must(f.UpdateConversation(ctx, first.Key, func(c *arena.Conversation) { c.ExpiresAt = first.ExpiresAt }))(f))
+	f.equal(first, must(f.Conversation(ctx, first.Key))(f))
+	_, err = f.UpdateConversation(ctx, [32]byte{7}, func(*arena.Conversation) {})
+	f.fails(arena.CodeNotFound, err)
+
+	must(open(5, "", "192.0.2.1", start.Add(2*time.Second)))(f)                      // one of the two is over
+	must(open(6, "", "192.0.2.9", first.ExpiresAt.Add(24*time.Hour)))(f)             // its tombstone stays for a day
+	must(f.Conversation(ctx, first.Key))(f)                                          //
+	must(open(7, "", "192.0.2.9", first.ExpiresAt.Add(24*time.Hour+time.Second)))(f) // and goes then
+	_, err = f.Conversation(ctx, first.Key)
+	f.fails(arena.CodeNotFound, err)
+	must(f.Conversation(ctx, [32]byte{2, 255}))(f)
+}
+
+// secretBases belong to one agent each, and say how long it counts as present.
+func secretBases(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	alive := func(id string) (until time.Time, atOnce int) {
+		until, atOnce, err := f.AliveUntil(ctx, id)
+		f.ok(err)
+		return until, atOnce
+	}
+	until, _ := alive(ids[0])
+	f.equal(time.Time{}, until)
+	f.ok(f.KeepAlive(ctx, ids[0], start, 1)) // no base: nothing to note
+	f.ok(f.SetSecretBase(ctx, ids[0], [32]byte{1}, start))
+	f.equal(ids[0], must(f.AgentOfBase(ctx, [32]byte{1}))(f))
+	f.fails(arena.CodeConflict, f.SetSecretBase(ctx, ids[1], [32]byte{1}, start))
+	f.fails(arena.CodeNotFound, f.SetSecretBase(ctx, "ag_nobody", [32]byte{3}, start))
+
+	f.ok(f.KeepAlive(ctx, ids[0], start.Add(time.Minute), 4))
+	f.ok(f.KeepAlive(ctx, ids[0], start, 5))
+	until, atOnce := alive(ids[0])
+	f.equal(start.Add(time.Minute), until)
+	f.equal(5, atOnce)
+
+	f.ok(f.SetSecretBase(ctx, ids[0], [32]byte{2}, start)) // a fresh one ends the one before
+	_, err := f.AgentOfBase(ctx, [32]byte{1})
+	f.fails(arena.CodeNotFound, err)
+	until, _ = alive(ids[0])
+	f.equal(start.Add(time.Minute), until)
+
+	_, _, err = f.UpdateAgent(ctx, ids[0], func(a *arena.Agent) error { a.RetiredAt = start; return nil })
+	f.ok(err)
+	_, err = f.AgentOfBase(ctx, [32]byte{2})
+	f.fails(arena.CodeNotFound, err)
+}
+
+// peers: what a hello said, and which connection is the newest.
+func peers(f *fixture) {
+	ctx := f.t.Context()
+	ant := f.agent("ant", func(a *arena.Agent) {
+		a.Protocol, a.PublicKey, a.KeyProvedAt = arena.ProtocolAgentProtocol, "key of ant", start
+	})
+	f.agent("bee")
+	_, err := f.Peer(ctx, ant.ID)
+	f.fails(arena.CodeNotFound, err)
+	_, err = f.AgentByKeyName(ctx, "name")
+	f.fails(arena.CodeNotFound, err)
+
+	f.ok(f.NamePeer(ctx, ant.ID, "name"))
+	f.ok(f.NamePeer(ctx, "ag_bee", "name")) // whose key nobody proved
+	f.equal(ant, must(f.AgentByKeyName(ctx, "name"))(f))
+	f.ok(f.GreetPeer(ctx, ant.ID, []string{"arena:round", "\x00"}, start))
+	f.equal(int64(1), must(f.ConnectPeer(ctx, ant.ID, "websocket", start))(f))
+	f.equal(int64(2), must(f.ConnectPeer(ctx, ant.ID, "file", start.Add(time.Second)))(f))
+	f.equal(false, must(f.SeePeer(ctx, ant.ID, 1, start.Add(time.Minute)))(f))
+	want := arena.Peer{
+		AgentID: ant.ID, KeyName: "name", Capabilities: []string{"arena:round", "\x00"}, HelloAt: start,
+		Way: "file", Epoch: 2, SeenAt: start.Add(time.Second),
+	}
+	f.equal(want, must(f.Peer(ctx, ant.ID))(f))
+	f.equal(true, must(f.SeePeer(ctx, ant.ID, 2, time.Time{}))(f))
+	want.SeenAt = time.Time{}
+	f.equal(want, must(f.Peer(ctx, ant.ID))(f))
+
+	_, _, err = f.UpdateAgent(ctx, ant.ID, func(a *arena.Agent) error { a.RetiredAt = start; return nil })
+	f.ok(err)
+	_, err = f.AgentByKeyName(ctx, "name")
+	f.fails(arena.CodeNotFound, err)
+	f.fails(arena.CodeNotFound, f.NamePeer(ctx, "ag_none", "x"))
+}

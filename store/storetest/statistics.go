@@ -1,0 +1,307 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// agentCauses: how an agent's rounds ended is counted once, when their match
+// is over, whether it counts or not and whoever ends it.
+func agentCauses(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b", "c")
+	play := func(id string, outcomes ...arena.Outcome) arena.Match {
+		m := f.begin(id, "trivia", ids[:2]...)
+		for i, o := range outcomes {
+			f.ok(second(f.OpenRound(ctx, m.Lease, round(i+1), nil)))
+			said := arena.Answer{Round: i + 1, AgentID: ids[0], Outcome: arena.OutcomeTimeout, Attempts: 1}
+			f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+			said.Outcome = o // as a round that became void says
+			other := fullAnswer(ids[1])
+			other.Round = i + 1
+			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: i + 1, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+		}
+		return m
+	}
+	type counts map[arena.Outcome]int
+	now := func(want, other counts) {
+		f.t.Helper()
+		f.equal(want, counts(must(f.AgentCauses(ctx, ids[0]))(f)))
+		f.equal(other, counts(must(f.AgentCauses(ctx, ids[1]))(f)))
+		f.equal(0, len(must(f.AgentCauses(ctx, ids[2]))(f)))
+	}
+	over := event(arena.EventMatchVoid, `{}`)
+
+	settled := play("m_1", arena.OutcomeTimeout, arena.OutcomeVoid, arena.OutcomeTimeout)
+	now(counts{}, counts{}) // it is not over
+	f.settle(settled, start)
+	once := counts{arena.OutcomeTimeout: 2, arena.OutcomeVoid: 1}
+	now(once, counts{arena.OutcomeAnswered: 3})
+	f.equal(0, len(must(f.Settle(ctx, settled.Lease, result(settled, true), start, moves(settled), finished))(f)))
+	now(once, counts{arena.OutcomeAnswered: 3})
+
+	lost := play("m_2", arena.OutcomeTimeout)
+	f.ok(second(f.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
+	f.ok(second(f.VoidMatch(ctx, lost.Lease, "our fault", lost.Seats, start, over)))
+	now(counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1}, counts{arena.OutcomeAnswered: 4})
+	play("m_3", arena.OutcomeInvalid)
+	f.ok(second(f.EndMatch(ctx, "m_3", arena.MatchVoid, "rain", start, over)))
+	all := counts{arena.OutcomeTimeout: 3, arena.OutcomeVoid: 1, arena.OutcomeInvalid: 1}
+	now(all, counts{arena.OutcomeAnswered: 5})
+
+	f.match("m_4", "trivia", ids...)
+	f.ok(second(f.EndMatch(ctx, "m_4", arena.MatchCancelled, "rain", start, over)))
+	answers := must(f.Answers(ctx, "m_1"))(f)
+	answers[0].Points = 500
+	f.ok(f.SaveRescore(ctx, arena.Rescore{MatchID: "m_1", Answers: answers[:1], Seats: must(f.Match(ctx, "m_1"))(f).Seats}))
+	now(all, counts{arena.OutcomeAnswered: 5})
+}
+
+// agentResults: how the closed rounds of an agent's newest matches ended.
+func agentResults(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	play := func(m arena.Match, no int, a arena.Answer, closed bool) {
+		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		a.MatchID, a.Round, a.AgentID, a.Attempts = m.ID, no, ids[0], 1
+		if a.Outcome == arena.OutcomeAnswered {
+			a.Body = &arena.AnswerBody{Answer: "4"}
+		}
+		open := a
+		open.Points, open.Judged = 0, false
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, open, nil, nil)))
+		other := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[1], Outcome: arena.OutcomeTimeout, Elapsed: time.Second, Attempts: 1, Judged: true}
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		if closed {
+			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{a, other}}, noEvents)))
+		}
+	}
+	answered := func(points arena.Points, took time.Duration, judged bool) arena.Answer {
+		return arena.Answer{Outcome: arena.OutcomeAnswered, Points: points, Elapsed: took, Judged: judged}
+	}
+	first := f.begin("m_1", "trivia", ids...)
+	play(first, 1, answered(1000, 2*time.Second, true), true)
+	play(first, 2, answered(1500, 4*time.Second, true), true)
+	play(first, 3, answered(500, time.Second, true), true)
+	play(first, 4, answered(0, time.Second, false), true)
+	play(first, 5, arena.Answer{Outcome: arena.OutcomeInvalid, Reason: "bad_json", Judged: true}, true)
+	f.settle(first, start)
+	next := f.begin("m_2", "trivia", ids...)
+	play(next, 1, answered(0, 3*time.Second, true), true)
+	play(next, 2, answered(0, time.Second, true), false) // threat F1: of an open round nothing is known
+
+	wrong := arena.ResultCount{Result: arena.ResultWrong, Rounds: 1, Mean: 3 * time.Second}
+	f.equal([]arena.ResultCount{
+		{Result: arena.ResultRight, Rounds: 2, Mean: 3 * time.Second},
+		{Result: arena.RoundResult(arena.OutcomeInvalid), Rounds: 1},
+		{Result: arena.ResultPartial, Rounds: 1, Mean: time.Second},
+		{Result: arena.ResultUnjudged, Rounds: 1, Mean: time.Second},
+		wrong,
+	}, must(f.AgentResults(ctx, ids[0], 100))(f))
+	f.equal([]arena.ResultCount{wrong}, must(f.AgentResults(ctx, ids[0], 1))(f))
+	f.equal([]arena.ResultCount{{Result: arena.RoundResult(arena.OutcomeTimeout), Rounds: 6, Mean: time.Second}}, must(f.AgentResults(ctx, ids[1], 100))(f))
+	f.equal(0, len(must(f.AgentResults(ctx, "ag_none", 100))(f)))
+	f.fails(arena.CodeInvalid, second(f.AgentResults(ctx, ids[0], 0)))
+}
+
+// agentClaims: what agents declared with judged answers of closed rounds, and
+// nothing else.
+func agentClaims(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	ids := f.agents("a", "b")
+	play := func(m arena.Match, no int, points arena.Points, said arena.Answer, closed bool) {
+		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		said.MatchID, said.Round, said.AgentID = m.ID, no, ids[0]
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+		other := said
+		other.AgentID, other.Body = ids[1], &arena.AnswerBody{Answer: "5", Confidence: new(0.25)}
+		other.Judged = true // says so, and is not: its round is open
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		// Threat F1: of an open round nothing is known.
+		f.equal(no-1, len(must(f.AgentClaims(ctx, ids[1], m.League, 100))(f)))
+		if closed {
+			said.Points, said.Judged = points, true
+			other.Points, other.Judged = points, true
+			f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+		}
+	}
+	answer := func(confidence float64, tokens int64) arena.Answer {
+		return arena.Answer{Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4", Confidence: &confidence, Tokens: &tokens}}
+	}
+	first := f.begin("m_1", "trivia", ids...)
+	play(first, 1, 1000, answer(0.9, 70), true)
+	play(first, 2, 999, arena.Answer{Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}}, true)
+	f.settle(first, start)
+	running := f.begin("m_2", "sums", ids...)
+	play(running, 1, 0, answer(1, 0), true)
+	judged := answer(0.1, 1)
+	judged.Judged = true // and the round is open all the same
+	play(running, 2, 0, judged, false)
+
+	claim := func(confidence float64, tokens int64, right bool) arena.Claim {
+		return arena.Claim{Confidence: &confidence, Tokens: &tokens, Right: right}
+	}
+	newest, silent, oldest := claim(1, 0, false), arena.Claim{}, claim(0.9, 70, true)
+	for _, c := range []struct {
+		agent, league string
+		limit         int
+		want          []arena.Claim
+	}{
+		{ids[0], "", 100, []arena.Claim{newest, silent, oldest}},
+		{ids[0], "", 2, []arena.Claim{newest, silent}},
+		{ids[0], "sums", 100, []arena.Claim{newest}},
+		{ids[0], "trivia", 100, []arena.Claim{silent, oldest}},
+		{ids[0], "trivia", 2, []arena.Claim{silent}}, // the other one is in another league
+		{ids[0], "none", 100, nil},
+		{"ag_none", "", 100, nil},
+	} {
+		if got := must(f.AgentClaims(ctx, c.agent, c.league, c.limit))(f); len(got) > 0 || len(c.want) > 0 {
+			f.equal(c.want, got)
+		}
+	}
+	f.fails(arena.CodeInvalid, second(f.AgentClaims(ctx, ids[0], "", 0)))
+
+	// Who was out of reach has claimed nothing.
+	third := f.begin("m_3", "trivia", f.agents("c", "d")...)
+	f.ok(second(f.OpenRound(ctx, third.Lease, round(1), nil)))
+	timeout := arena.Answer{MatchID: "m_3", Round: 1, AgentID: "ag_c", Outcome: arena.OutcomeTimeout, Judged: true}
+	f.ok(second(f.SaveAnswer(ctx, third.Lease, timeout, nil, nil)))
+	f.ok(second(f.CloseRound(ctx, third.Lease, arena.RoundClose{Round: 1, Seats: third.Seats, Answers: []arena.Answer{timeout}}, noEvents)))
+	f.equal(0, len(must(f.AgentClaims(ctx, "ag_c", "", 9))(f)))
+
+	// Only the newest matches are looked at, twice as many as answers are asked for.
+	f.settle(running, start)
+	for _, id := range []string{"m_4", "m_5"} {
+		f.settle(f.begin(id, "sums", ids...), start)
+	}
+	f.equal(0, len(must(f.AgentClaims(ctx, ids[0], "", 1))(f)))
+	f.equal([]arena.Claim{newest, silent}, must(f.AgentClaims(ctx, ids[0], "", 2))(f))
+}
+
+// dodges: threat F5, skips and rate-limit pauses of an agent's newest matches
+// in a league, and nothing that an honest agent does.
+func dodges(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("sums")
+	ids := f.agents("a", "b")
+	play := func(m arena.Match, no, attempts int, outcome arena.Outcome) {
+		f.ok(second(f.OpenRound(ctx, m.Lease, round(no), nil)))
+		said := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[0], Outcome: outcome, Attempts: attempts}
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, said, nil, nil)))
+		other := arena.Answer{MatchID: m.ID, Round: no, AgentID: ids[1], Outcome: arena.OutcomeTimeout, Attempts: 1}
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, other, nil, nil)))
+		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
+	}
+	limited := f.begin("m_01", "trivia", ids...)
+	play(limited, 1, 1, arena.OutcomeRateLimited) // nothing was counted yet
+	play(limited, 2, 1, arena.OutcomeVoid)
+	play(limited, 3, 1, arena.OutcomeRateLimited)
+	play(limited, 4, 1, arena.OutcomeTimeout)
+	play(limited, 5, 1, arena.OutcomeRateLimited)
+	play(limited, 6, 0, arena.OutcomeRateLimited) // in the pause
+	f.settle(limited, start)
+	skipped := f.begin("m_02", "trivia", ids...)
+	play(skipped, 1, 1, arena.OutcomeUnavailable)
+	f.settle(skipped, start)
+	elsewhere := f.begin("m_03", "sums", ids...)
+	play(elsewhere, 1, 1, arena.OutcomeError)
+	play(elsewhere, 2, 1, arena.OutcomeUnavailable)
+	f.settle(elsewhere, start)
+
+	dodge := func(match, league string, no int, outcome arena.Outcome) arena.Dodge {
+		return arena.Dodge{AgentID: ids[0], League: league, MatchID: match, Round: no, Outcome: outcome, At: round(no).OpenedAt}
+	}
+	skip := dodge("m_02", "trivia", 1, arena.OutcomeUnavailable)
+	sums := dodge("m_03", "sums", 2, arena.OutcomeUnavailable)
+	pause := dodge("m_01", "trivia", 5, arena.OutcomeRateLimited)
+	f.equal([]arena.Dodge{skip, sums, pause}, must(f.Dodges(ctx, "", ids))(f))
+	f.equal([]arena.Dodge{skip, pause}, must(f.Dodges(ctx, "trivia", ids))(f))
+	f.equal(0, len(must(f.Dodges(ctx, "", ids[1:]))(f)))
+	f.equal(0, len(must(f.Dodges(ctx, "", nil))(f)))
+
+	// Only the newest matches of the league that have begun are looked at.
+	more := func(first, last int) {
+		for n := first; n <= last; n++ {
+			f.settle(f.begin(fmt.Sprintf("m_%02d", n), "trivia", ids...), start)
+		}
+	}
+	more(4, 2+arena.DodgeMatches)
+	f.match("m_later", "trivia", ids...)
+	f.equal([]arena.Dodge{skip, sums}, must(f.Dodges(ctx, "", ids))(f))
+	f.ok(second(f.EndMatch(ctx, "m_later", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
+	more(3+arena.DodgeMatches, 3+arena.DodgeMatches)
+	f.equal([]arena.Dodge{sums}, must(f.Dodges(ctx, "", ids))(f))
+}
+
+// evidence: the newest matches that are over, with answers, tasks and rated
+// duels; nothing of a match that is not over.
+func evidence(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("other")
+	ids := f.agents("a", "b", "c")
+	play := func(id, league string, rated bool, agents ...string) {
+		m := f.begin(id, league, agents...)
+		r := round(1)
+		r.Task.Source = "pk_1/" + id
+		f.ok(second(f.OpenRound(ctx, m.Lease, r, nil)))
+		var answers []arena.Answer
+		for i, agent := range agents {
+			a := arena.Answer{Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "said by " + agent}}
+			if id == "m_3" && i == 1 {
+				a.Outcome, a.Body = arena.OutcomeTimeout, nil
+			}
+			f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+			a.Points, a.Judged = arena.Points(333*(1-i)), true
+			answers = append(answers, a)
+		}
+		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats, Answers: answers}, noEvents)))
+		changes := moves(m)
+		if !rated {
+			changes = func(map[string]arena.Rating) []arena.RatingChange { return nil }
+		}
+		f.ok(second(f.Settle(ctx, m.Lease, result(m, rated), start, changes, finished)))
+	}
+	play("m_1", "trivia", true, ids[0], ids[1])
+	play("m_2", "other", true, ids[0], ids[1])
+	play("m_3", "trivia", false, ids[2], ids[0])
+
+	e := must(f.Evidence(ctx, "trivia", 10))(f)
+	f.equal(2, e.Matches)
+	f.equal(3, len(e.Answers)) // one timed out
+	first := e.Answers[0]
+	f.equal(arena.GivenAnswer{
+		MatchID: "m_1", Round: 1, AgentID: ids[0], OwnerID: "ow_a", Source: "pk_1/m_1", Options: []string{"4", "5"},
+		Text: "said by " + ids[0], Points: 333, AskedAt: round(1).OpenedAt,
+	}, first)
+	f.equal("m_3", e.Answers[2].MatchID)
+	f.equal(1, len(e.Duels))
+	f.equal([]arena.RatedSeat{{AgentID: ids[0], OwnerID: "ow_a", Place: 1}, {AgentID: ids[1], OwnerID: "ow_b", Place: 2}}, e.Duels[0].Seats)
+
+	e = must(f.Evidence(ctx, "trivia", 1))(f)
+	f.equal(1, e.Matches)
+	f.equal("m_3", e.Answers[0].MatchID)
+	f.equal(arena.Evidence{League: "none"}, must(f.Evidence(ctx, "none", 10))(f))
+	_, err := f.Evidence(ctx, "trivia", 0)
+	f.fails(arena.CodeInvalid, err)
+
+	for i := range 300 { // more than are read at once
+		play(fmt.Sprintf("m_x%03d", i), "trivia", true, ids[i%2], ids[2])
+	}
+	e = must(f.Evidence(ctx, "trivia", 301))(f)
+	f.equal(301, e.Matches)
+	f.equal(601, len(e.Answers))
+	f.equal(300, len(e.Duels))
+	f.equal("m_3", e.Answers[0].MatchID)
+	f.equal("m_x299", e.Answers[600].MatchID)
+
+	f.open("m_y", ids[0], ids[1])
+	f.equal(302, must(f.Evidence(ctx, "trivia", 400))(f).Matches)
+}
