@@ -86,7 +86,7 @@ type SigningKey struct {
 	ExpiresAt time.Time // no longer published from then on; zero: current
 }
 
-// TaskClaims are the claims of a task token (AAP, "Authentication"; rulebook,
+// TaskClaims are the claims of a task token (AAP, "Authentication"; docs/rules.md,
 // section 2). The token of a task also opens the agent's side of the stream.
 type TaskClaims struct {
 	ID        string // jti

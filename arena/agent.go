@@ -16,7 +16,7 @@ type Owner struct {
 // AgentStatus says whether an agent may take a seat.
 type AgentStatus string
 
-// The states of an agent (rulebook, section 1).
+// The states of an agent (docs/rules.md, section 1).
 const (
 	AgentPending AgentStatus = "pending" // no passed endpoint check yet
 	AgentActive  AgentStatus = "active"
@@ -218,7 +218,7 @@ func (a Agent) PauseFor(reason PauseReason) (Pause, bool) {
 }
 
 // Plays reports whether the agent's health lists the league among its
-// capabilities (rulebook, section 1).
+// capabilities (docs/rules.md, section 1).
 func (a Agent) Plays(league string) bool {
 	return slices.Contains(a.Health.Capabilities, league)
 }

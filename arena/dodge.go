@@ -7,7 +7,7 @@ import (
 )
 
 // Dodge is one round that an agent got out of without a loss: it answered 503,
-// or 429 after its first counted round in the match (rulebook, section 3).
+// or 429 after its first counted round in the match (docs/rules.md, section 3).
 type Dodge struct {
 	AgentID string
 	League  string
@@ -17,7 +17,7 @@ type Dodge struct {
 	At      time.Time // when the round opened
 }
 
-// The dodge ledger's bounds. The rulebook names the first two and the
+// The dodge ledger's bounds. docs/rules.md names the first two and the
 // doubling; the times are the arena's own.
 const (
 	DodgeMatches     = 20 // of an agent in a league that the ledger looks at, the newest

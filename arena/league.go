@@ -12,7 +12,7 @@ import (
 // Format is how a league pairs its agents and ranks a match.
 type Format string
 
-// The formats (rulebook, section 8).
+// The formats (docs/rules.md, section 8).
 const (
 	FormatLadder            Format = "ladder"
 	FormatRoundRobin        Format = "round_robin"
@@ -24,7 +24,7 @@ const (
 	FormatGauntlet          Format = "gauntlet"
 )
 
-// Visibility is what spectators see of a running match (rulebook, section 5):
+// Visibility is what spectators see of a running match (docs/rules.md, section 5):
 // live, sealed, or "delayed:<seconds>".
 type Visibility string
 
@@ -64,7 +64,7 @@ func (v Visibility) Valid() bool {
 	return v == VisibilityLive || v == VisibilitySealed || v.Delay() > 0
 }
 
-// LeagueStatus is the state of a competition (rulebook, section 8).
+// LeagueStatus is the state of a competition (docs/rules.md, section 8).
 type LeagueStatus string
 
 // The states of a league.
@@ -114,7 +114,7 @@ const (
 	JudgeCode   = "code"
 )
 
-// The judges that compare answers in pairs (rulebook, section 6).
+// The judges that compare answers in pairs (docs/rules.md, section 6).
 const (
 	JudgePanel = "panel" // judge agents
 	JudgeCrowd = "crowd" // votes of spectators
@@ -166,7 +166,7 @@ type DebateSpec struct {
 	Turns int `json:"turns"` // speeches of each seat for each side, 1..5
 }
 
-// Score modes (rulebook, section 7).
+// Score modes (docs/rules.md, section 7).
 const (
 	ScoreMatch  = "match"
 	ScoreRounds = "rounds"

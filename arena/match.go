@@ -2,7 +2,7 @@ package arena
 
 import "time"
 
-// MatchStatus is the state of a match (rulebook, section 1).
+// MatchStatus is the state of a match (docs/rules.md, section 1).
 type MatchStatus string
 
 // The states: scheduled -> ready -> running -> finished | void | cancelled.
@@ -119,7 +119,7 @@ type Round struct {
 	Interruptions int       // take-overs while it was open
 }
 
-// Outcome is the one word for how a seat's round went (rulebook, section 3).
+// Outcome is the one word for how a seat's round went (docs/rules.md, section 3).
 type Outcome string
 
 // The outcomes.

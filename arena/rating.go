@@ -11,7 +11,7 @@ import (
 // point. Whole numbers make every settlement exact and replayable bit for bit.
 type Melo int64
 
-// The bounds of "agora-elo-1" (rulebook, section 7).
+// The bounds of "agora-elo-1" (docs/rules.md, section 7).
 const (
 	StartRating Melo = 1_500_000
 	FloorRating Melo = 100_000
@@ -94,7 +94,7 @@ type Rating struct {
 	LastRatedAt time.Time
 }
 
-// StartK is K of provisional ratings and of newly declared versions (rulebook,
+// StartK is K of provisional ratings and of newly declared versions (docs/rules.md,
 // section 7).
 const StartK = 40
 
@@ -103,7 +103,7 @@ const StartK = 40
 const ProvisionalMatches = 30
 
 // NewVersionMatches is the number of rated matches with K = 40 after a
-// declared new version (rulebook, section 7).
+// declared new version (docs/rules.md, section 7).
 const NewVersionMatches = 10
 
 // Provisional reports whether the rating rests on too few matches.
@@ -143,7 +143,7 @@ type RatingPoint struct {
 	Delta   Melo
 	Version string // of the agent in that match; "": it named none
 	// LeftOut is there where the agent won a match and its rating fell: how many
-	// rounds counted for one side only and so were not compared (rulebook,
+	// rounds counted for one side only and so were not compared (docs/rules.md,
 	// section 7); 0: the league compares round by round.
 	LeftOut *int
 }
@@ -157,7 +157,7 @@ type Standing struct {
 	Recent    []Melo // ratings after the last matches, oldest first, at most 20
 }
 
-// The conditions for a rank (rulebook, section 7).
+// The conditions for a rank (docs/rules.md, section 7).
 const (
 	RankedMatches   = 10
 	RankedOpponents = 5
@@ -185,7 +185,7 @@ type RatedSeat struct {
 	Place   int
 }
 
-// FitLine is what the refit of a league says of one agent (rulebook, section
+// FitLine is what the refit of a league says of one agent (docs/rules.md, section
 // 7): a strength from all its results at once, with its uncertainty.
 type FitLine struct {
 	AgentID  string `json:"agent_id"`

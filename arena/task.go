@@ -125,7 +125,7 @@ type Receipt struct {
 }
 
 // Reply is what came of one attempt, in the words of the outcome table
-// (rulebook, section 3), whatever the protocol.
+// (docs/rules.md, section 3), whatever the protocol.
 type Reply struct {
 	Outcome   Outcome
 	Reason    string // stable word: "status_500", "bad_json", "too_large", "refused"; "" when answered

@@ -1,5 +1,5 @@
 // Package health asks agents' endpoints for their health and decides what
-// follows from it (rulebook, section 4).
+// follows from it (docs/rules.md, section 4).
 //
 // It owns the policy, which is pure (three failures in a row pause, two
 // successes resume, the first success lets a new agent play), and the sweep,

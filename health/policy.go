@@ -6,7 +6,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// The thresholds (AAP, "Health check"; rulebook, section 4).
+// The thresholds (AAP, "Health check"; docs/rules.md, section 4).
 const (
 	PauseAfter  = 3 // failures in a row
 	ResumeAfter = 2 // successes in a row

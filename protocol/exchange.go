@@ -52,7 +52,7 @@ type Exchange struct {
 }
 
 // overdue is the rule of the time limit: what ends with it is in time, what
-// ends later is not (rulebook, section 3: 1 ms late is late).
+// ends later is not (docs/rules.md, section 3: 1 ms late is late).
 func overdue(elapsed, limit time.Duration) bool { return elapsed > limit }
 
 // watch keeps the clock of one request.

@@ -9,7 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Verdict is a line of the outcome table (rulebook, section 3).
+// Verdict is a line of the outcome table (docs/rules.md, section 3).
 type Verdict struct {
 	Outcome   arena.Outcome
 	Reason    string // stable word, "" when answered
@@ -56,7 +56,7 @@ func failed(f Failure) (Verdict, bool) {
 }
 
 // byStatus decides by the statuses of AAP, "Error codes", and those that the
-// rulebook adds.
+// docs/rules.md adds.
 func byStatus(status int) (Verdict, bool) {
 	v := Verdict{Reason: fmt.Sprintf("status_%d", status), Detail: fmt.Sprintf("the endpoint answered with status %d", status)}
 	switch status {

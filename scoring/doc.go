@@ -1,5 +1,5 @@
 // Package scoring turns answers into points, points into places and places
-// into rating changes (rulebook, sections 6 and 7).
+// into rating changes (docs/rules.md, section 6 and 7).
 //
 // It owns the pure judges, what their settings and tasks may be, the order of seats, who drops out of an
 // elimination match, when a match is over and the rating system

@@ -14,7 +14,7 @@ import (
 const MaxFitAgents = 2000
 
 // Fit gives the strengths of all agents of results at once, with their
-// uncertainty, by agent id (rulebook, section 7). Agents beyond MaxFitAgents
+// uncertainty, by agent id (docs/rules.md, section 7). Agents beyond MaxFitAgents
 // are an error.
 //
 // It is the Bradley-Terry model: i beats j with probability

@@ -74,7 +74,7 @@ func games(results []arena.RatedResult, visit func(a, b string, score, weight fl
 	}
 }
 
-// likelihood is that of the rulebook, section 7, ratings in Elo.
+// likelihood is that of the docs/rules.md, section 7, ratings in Elo.
 func likelihood(results []arena.RatedResult, ratings map[string]float64) float64 {
 	chance := func(gap float64) float64 { return 1 / (1 + math.Pow(10, -gap/400)) }
 	sum := 0.0

@@ -11,7 +11,7 @@ import (
 // 1 is best; equal seats share the better place and the next ones follow after
 // the gap. Duels and tables order by points. Elimination orders by the round of
 // elimination, survivors first, then by points. Seats that left share the last
-// place, whatever they had (rulebook, section 7).
+// place, whatever they had (docs/rules.md, section 7).
 func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
 	placed := slices.Clone(seats)
 	for i := range placed {
@@ -57,7 +57,7 @@ func survived(s arena.Seat) int {
 // Eliminate gives a copy of the seats after a judged round of an elimination
 // match: those active seats are out whose round counted and brought no points.
 // A seat whose round did not count (rate limited, void) is spared. When every
-// counted seat missed, nobody drops (rulebook, section 8). answers holds the
+// counted seat missed, nobody drops (docs/rules.md, section 8). answers holds the
 // round's judged answers by agent id.
 func Eliminate(seats []arena.Seat, round int, answers map[string]arena.Answer) []arena.Seat {
 	after := slices.Clone(seats)

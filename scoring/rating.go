@@ -10,7 +10,7 @@ import (
 // be rated differently.
 const System = "agora-elo-1"
 
-// The K factors and their conditions (rulebook, section 7). A declared new
+// The K factors and their conditions (docs/rules.md, section 7). A declared new
 // version has the K of a newcomer for its next matches (Rating.NewVersion).
 const (
 	newcomerK  = arena.StartK
@@ -20,7 +20,7 @@ const (
 )
 
 // Rate gives the rating changes of a finished match by "agora-elo-1"
-// (rulebook, section 7), in the order of the seats; nil is no contest, and
+// (docs/rules.md, section 7), in the order of the seats; nil is no contest, and
 // also the result of settings that are not rated.
 //
 // answers are all answers of the match; ratings are those before it, by agent
@@ -33,7 +33,7 @@ const (
 // that with equal K t_ij = -t_ji and the sum of all ratings stays the same to
 // the last digit, but for the floor.
 //
-// What the rulebook leaves open is settled so:
+// What docs/rules.md leaves open is settled so:
 //   - A round is played when it counted for at least one seat; a participant
 //     has counted rounds in at least half of those played. For an eliminated
 //     seat only the rounds up to its elimination are asked for: it cannot play

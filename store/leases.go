@@ -15,7 +15,7 @@ import (
 const claimLock = "claim"
 
 // blocked holds for a match m when one of its agents has as many running
-// seats as it allows (rulebook, section 1).
+// seats as it allows (docs/rules.md, section 1).
 const blocked = `EXISTS (SELECT 1 FROM seats b JOIN agents ba ON ba.id = b.agent_id WHERE b.match_id = m.id AND ba.max_concurrent <=
 	(SELECT count(*) FROM seats p WHERE p.agent_id = b.agent_id AND p.playing = 1))`
 

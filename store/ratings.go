@@ -179,7 +179,7 @@ var (
 
 // Settlements returns settlements with their changes in order, at most limit,
 // from the one after afterSeq on; of one league, or of all when league is "".
-// Replayed in this order they give every current rating (rulebook, section 7).
+// Replayed in this order they give every current rating (docs/rules.md, section 7).
 func (s *Store) Settlements(ctx context.Context, league string, afterSeq int64, limit int) ([]arena.Settlement, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (m
 
 // meet records which agents met and returns, by agent, the number of opponents
 // that it had not met in a rated match of the league before. Agents of one owner are not
-// rated against each other and so do not meet (rulebook, section 7).
+// rated against each other and so do not meet (docs/rules.md, section 7).
 func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
 	var pairs []pairRow
 	for i, a := range changes {
@@ -372,7 +372,7 @@ func (i orAsIs[T]) Scan(src any) error {
 
 // Standings returns a league's table: every agent that is in it or was ever
 // rated in it. Those with a rank at now come first, then the others, each by
-// rating, then id (rulebook, section 7). Of an agent it has ids and names,
+// rating, then id (docs/rules.md, section 7). Of an agent it has ids and names,
 // version, pauses, and when it passed and retired.
 func (s *Store) Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error) {
 	var found []*arena.Standing

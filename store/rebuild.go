@@ -235,7 +235,7 @@ func (b *rebuild) store(ctx context.Context, tx *db.Tx) error {
 }
 
 // CheckRatings replays all settlements in order and compares what they give
-// with the stored ratings and drifts, bit for bit (rulebook, section 7). It
+// with the stored ratings and drifts, bit for bit (docs/rules.md, section 7). It
 // gives the leagues with ratings by slug.
 func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error) {
 	type key struct{ league, agent string }

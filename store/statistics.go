@@ -60,7 +60,7 @@ func (s *Store) AgentResults(ctx context.Context, agentID string, matches int) (
 }
 
 // seen leaves out the seats in delayed matches that run: what spectators do not
-// see yet does not count yet (rulebook, section 5).
+// see yet does not count yet (docs/rules.md, section 5).
 const seen = `match_id NOT IN (SELECT id FROM matches WHERE delay > 0)`
 
 // resultQuery reaches each answer by its key, from the agent's newest seats:
@@ -82,7 +82,7 @@ func resultQuery(agentID string, matches int) (string, []any) {
 // answers, newest match first, as far as they lie in its newest 2*limit
 // matches; of these only those in one league when league is not "": an agent
 // that plays elsewhere would have all of its answers read. Rounds that have not
-// closed are left out: nothing is known of them yet (rulebook, section 5).
+// closed are left out: nothing is known of them yet (docs/rules.md, section 5).
 func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // Of a delayed match spectators get what is old enough, early or late,
-// however it comes; its end brings the rest at once. Rulebook, section 5.
+// however it comes; its end brings the rest at once. docs/rules.md, section 5.
 func TestSpectator_Delayed(t *testing.T) {
 	t.Parallel()
 	b := start(t)

@@ -3,7 +3,7 @@
 //
 // It owns the hub (topics, order, viewers), the sockets (WebSocket and
 // server-sent events), and the rules for what an agent may send: shape,
-// identity, text, rate and totals (rulebook, section 3; threats E1 to E10 and
+// identity, text, rate and totals (docs/rules.md, section 3; threats E1 to E10 and
 // V1 to V4). It leaves the truth to the log: rows are committed before they
 // are published, and whatever the hub did not see it reads there. It leaves
 // tokens to arena/token, rows to store, and routing to arena/api.
@@ -43,7 +43,7 @@
 // and lobby topics carry the match-level events as they are published; their
 // counters restart with the hub, which is what epoch in hello tells.
 //
-// The events of a delayed match (rulebook, section 5) are published when
+// The events of a delayed match (docs/rules.md, section 5) are published when
 // spectators may see them, by the node that plays it. All reads go through
 // arena/visibility, so a topic does not find them in the log before.
 //

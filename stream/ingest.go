@@ -95,7 +95,7 @@ func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskCla
 }
 
 // take turns a message of size bytes into the event to append, sealed when
-// the match is (rulebook, section 5; threat F1).
+// the match is (docs/rules.md, section 5; threat F1).
 func (h *Handler) take(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {
 		return arena.Event{}, s.forge()

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxMessage   = 16 << 10 // bytes of one event (rulebook, section 3)
+	maxMessage   = 16 << 10 // bytes of one event (docs/rules.md, section 3)
 	maxSeatBytes = 1 << 20  // of accepted events per seat and match (threat E2)
 	maxForged    = 3        // events under another identity before the seat is shown the door (threat E1)
 	floodFactor  = 3        // bursts refused in a row before the same

@@ -1,5 +1,5 @@
 // Package judge asks the external judges: a panel of judge agents, the crowd, a
-// language model, or the pool that runs answers of the judge code (rulebook,
+// language model, or the pool that runs answers of the judge code (docs/rules.md,
 // section 6).
 //
 // It owns which pairs of answers are compared and in which order, what a judge

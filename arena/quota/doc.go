@@ -1,4 +1,4 @@
-// Package quota limits how often one caller may do something (rulebook,
+// Package quota limits how often one caller may do something (docs/rules.md,
 // section 3): requests, sign-ups, endpoint checks, challenges.
 //
 // It owns the limits, the token buckets of this node and the order in which

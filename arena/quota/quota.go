@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Limits bound what one caller may ask for (rulebook, section 3). Zero
+// Limits bound what one caller may ask for (docs/rules.md, section 3). Zero
 // switches a limit off.
 type Limits struct {
 	AddressPerMinute  int // requests of one address without a good token
@@ -25,7 +25,7 @@ type Limits struct {
 	ChallengedPerDay  int // of one opponent, by all owners
 }
 
-// DefaultLimits returns those of the rulebook.
+// DefaultLimits returns those of docs/rules.md.
 func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,

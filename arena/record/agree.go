@@ -55,7 +55,7 @@ func (c *checker) readLog() error {
 }
 
 // reveals holds every revealed part against the commitment that was published
-// while its round was open (rulebook, section 5).
+// while its round was open (docs/rules.md, section 5).
 func (c *checker) reveals() error {
 	for i, e := range c.events {
 		if e.Type != arena.EventReveal {
@@ -208,7 +208,7 @@ func (c *checker) seats() error {
 }
 
 // ratings checks each change and their sum: with one K for everyone a match
-// moves ratings and makes none, but for the floor (rulebook, section 7).
+// moves ratings and makes none, but for the floor (docs/rules.md, section 7).
 func (c *checker) ratings() error {
 	_, changes, err := c.finished()
 	if err != nil {

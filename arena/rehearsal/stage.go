@@ -168,7 +168,7 @@ func (p *play) ask(ctx context.Context, r *arena.RehearsedRound, no int, send fu
 }
 
 // askTwice is a seat's round as a match plays it: once more within the same
-// time limit where the outcome table says so (rulebook, section 3).
+// time limit where the outcome table says so (docs/rules.md, section 3).
 func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound, d Driver) (arena.Reply, error) {
 	send, err := p.attempt(ctx, d, r, 1, r.TimeLimit)
 	if err != nil {

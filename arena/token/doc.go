@@ -1,5 +1,5 @@
 // Package token makes and checks task tokens: the signed JWTs that travel
-// with every task (AAP, "Authentication"; rulebook, section 2) and open the
+// with every task (AAP, "Authentication"; docs/rules.md, section 2) and open the
 // agent's side of the stream.
 //
 // It owns the signing keys (made at first start, rotated with an overlap,

@@ -229,7 +229,7 @@ func follow(t *testing.T, s *memory) (p *published, stop func()) {
 }
 
 // Each event of a delayed match is published once, in order, within half a
-// second after its time; nothing of an open round but its start. Rulebook,
+// second after its time; nothing of an open round but its start. docs/rules.md,
 // section 5; threat F1.
 func TestDelayedPublisher(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
 // Package format holds the pure rules of the formats: who meets whom next,
-// and who stands where (rulebook, section 8).
+// and who stands where (docs/rules.md, section 8).
 //
 // It owns pairings and tables. A season's state goes in, what happens next
 // comes out; nothing is kept between calls, so a season can be stopped at any

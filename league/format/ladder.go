@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/league/matching"
 )
 
-// The terms of a ladder's pairing (rulebook, sections 7 and 8).
+// The terms of a ladder's pairing (docs/rules.md, section 7 and 8).
 const (
 	meetingCost     = 200_000 // milli-Elo per meeting in the window
 	waitingBonus    = 5       // milli-Elo per millisecond waited, of each of the two
@@ -45,7 +45,7 @@ type LadderInput struct {
 	Patience time.Duration
 }
 
-// PairLadder pairs idle agents for duels (rulebook, section 8). In this order:
+// PairLadder pairs idle agents for duels (docs/rules.md, section 8). In this order:
 // as many duels as possible, as few as possible that cannot be rated
 // (RatedPair), as few as possible between last opponents, least cost. The cost
 // of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
@@ -73,7 +73,7 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 }
 
 // RatedPair reports whether a ladder duel of two agents may be rated: not of
-// one owner, and at most three in 24 h (rulebook, section 7; threat F4).
+// one owner, and at most three in 24 h (docs/rules.md, section 7; threat F4).
 func RatedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) bool {
 	met := 0
 	for _, m := range meetings {

@@ -227,7 +227,7 @@ func (r *swissRound) edges(odd bool) []matching.Edge {
 	return edges
 }
 
-// pairWeight says what a pair is worth, i standing before j (rulebook, section
+// pairWeight says what a pair is worth, i standing before j (docs/rules.md, section
 // 8): that they play; that they have not met, or seldom; that their scores are
 // near; that they are of different halves of a score group, of different
 // owners, and as far apart as the halves are. Two of different groups are the

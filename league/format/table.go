@@ -7,7 +7,7 @@ import (
 )
 
 // swissTable orders by score, then Buchholz without the weakest opponent,
-// Buchholz, direct meetings, Sonneborn–Berger and rating (rulebook, section 8).
+// Buchholz, direct meetings, Sonneborn–Berger and rating (docs/rules.md, section 8).
 //
 // Byes and forfeits won count in the tie-breaks by the rule of the virtual
 // opponent (FIDE, until 2023): as a game against one that had the agent's

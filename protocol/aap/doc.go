@@ -3,7 +3,7 @@
 //
 // It owns the wire shapes of both sides (pinned by golden files in testdata),
 // the claims of a task's token and the one function that gives every status,
-// body and failure its outcome (rulebook, section 3). It leaves connections,
+// body and failure its outcome (docs/rules.md, section 3). It leaves connections,
 // limits and blocked addresses to protocol, the signing of tokens to
 // arena/token, retries and pauses to arena/runner, and what follows from a
 // failed health check to health.

@@ -8,7 +8,7 @@ import (
 	"github.com/agora-arena/arena/protocol/task"
 )
 
-// classify is the outcome table (rulebook, section 3) as one total function:
+// classify is the outcome table (docs/rules.md, section 3) as one total function:
 // every failure, status, content type and body has exactly one outcome. The
 // answer is nil unless the outcome is answered.
 func classify(x protocol.Exchange, outputFormat string) (protocol.Verdict, *arena.AnswerBody) {

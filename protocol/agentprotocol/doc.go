@@ -5,7 +5,7 @@
 // It owns the form of a message and its signature, the forms of an agent id,
 // the handshake, the arena's side of the three transports, and the driver that
 // asks a round's question as a request and puts what comes back into the words
-// of the outcome table (rulebook, section 3). Every message that comes in,
+// of the outcome table (docs/rules.md, section 3). Every message that comes in,
 // whatever the way, passes one gate (Server.receive): form, recipient, time,
 // sender, signature, rate, replay.
 //

@@ -273,7 +273,7 @@ func (s *Server) reply(body []byte, key ed25519.PublicKey) (m message, reason st
 }
 
 // hear puts a response or error into the words of the outcome table
-// (rulebook, section 3).
+// (docs/rules.md, section 3).
 func (d *Driver) hear(o *outcome, c *call, m message) {
 	defer func() {
 		if o.Answer == nil && o.Head == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// The limits of a health check (rulebook, section 4).
+// The limits of a health check (docs/rules.md, section 4).
 const (
 	probeLimit = 5 * time.Second // from dialling to the last byte
 	probeBody  = 4 << 10

@@ -22,7 +22,7 @@ const (
 	KeepsQuiet Does = "says nothing"
 )
 
-// RunOutcomeTable checks the outcome table (rulebook, section 3) for a driver:
+// RunOutcomeTable checks the outcome table (docs/rules.md, section 3) for a driver:
 // what an agent does has one outcome, the same in every protocol. ask puts a
 // task with this time limit to an agent that does it.
 func RunOutcomeTable(t *testing.T, ask func(t *testing.T, does Does, limit time.Duration) arena.Reply) {

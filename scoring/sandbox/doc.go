@@ -1,5 +1,5 @@
 // Package sandbox runs untrusted JavaScript on goja and counts what it uses. It
-// is the only package that imports the interpreter (rulebook, section 6: the
+// is the only package that imports the interpreter (docs/rules.md, section 6: the
 // judge code).
 //
 // Counted steps and bytes decide how a call ends, so that a verdict is the same

@@ -37,7 +37,7 @@ func createAndClaim(f *fixture) {
 	f.equal(0, len(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
 	f.equal(1, len(must(f.RenewLeases(ctx, "nd_1", []string{"m_1"}, ttl))(f)))
 
-	// Rulebook, section 1: no free seat, so it waits. Another node has it once
+	// docs/rules.md, section 1: no free seat, so it waits. Another node has it once
 	// there is one.
 	f.equal(arena.Lease{}, create(due("m_2", ids...), ttl))
 	f.equal(arena.MatchScheduled, must(f.Match(ctx, "m_2"))(f).Status)

@@ -233,7 +233,7 @@ func roundEvent() arena.Event {
 	return e
 }
 
-// log returns a match's whole log and checks its numbers (rulebook invariant:
+// log returns a match's whole log and checks its numbers (docs/rules.md, invariant:
 // 1, 2, 3 … without gaps).
 func (f *fixture) log(matchID string) []arena.Event {
 	f.t.Helper()

@@ -56,7 +56,7 @@ func claimMatches(f *fixture) {
 	f.fails(arena.CodeInvalid, err)
 }
 
-// claimFreeSeats: rulebook, section 1: an agent takes a seat only while its
+// claimFreeSeats: docs/rules.md, section 1: an agent takes a seat only while its
 // running seats are fewer than its max_concurrent.
 func claimFreeSeats(f *fixture) {
 	ctx := f.t.Context()

@@ -158,7 +158,7 @@ func settleMany(f *fixture) {
 	for _, s := range table {
 		want := 127
 		if s.Agent.OwnerID == owner.ID {
-			want = 126 // rulebook, section 7: pairs of one owner do not count
+			want = 126 // docs/rules.md, section 7: pairs of one owner do not count
 		}
 		f.equal(want, s.Opponents)
 	}
@@ -203,7 +203,7 @@ func settleRace(f *fixture) {
 }
 
 // replay: invariant: settlements in order give every current rating bit for
-// bit, and sum(R) = agents * 1,500,000 + drift (rulebook, section 7).
+// bit, and sum(R) = agents * 1,500,000 + drift (docs/rules.md, section 7).
 func replay(f *fixture) {
 	ctx := f.t.Context()
 	slugs := []string{"trivia", "sums"}

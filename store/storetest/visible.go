@@ -8,7 +8,7 @@ import (
 )
 
 // visible checks what spectators see of a delayed match, by every read that has
-// something of it (rulebook, section 5; threat F1).
+// something of it (docs/rules.md, section 5; threat F1).
 func visible(f *fixture) {
 	ctx := f.t.Context()
 	reader := must(visibility.NewReader(f.Store, f.clock.read))(f)

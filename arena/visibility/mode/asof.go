@@ -14,7 +14,7 @@ func RowEvents() []arena.EventType {
 }
 
 // AsOf returns the match as it stood when its log ended with the event seq:
-// what spectators of a delayed match see of it (rulebook, section 5). events
+// what spectators of a delayed match see of it (docs/rules.md, section 5). events
 // are those of the log up to seq whose type is one of RowEvents; AsOf ignores
 // others.
 func AsOf(m arena.Match, seq int64, events []arena.Event) (arena.Match, error) {

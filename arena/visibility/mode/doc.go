@@ -1,5 +1,5 @@
 // Package mode defines the visibility modes of a match: live, sealed and
-// delayed (rulebook, section 5). Rules is the one value from which the engine,
+// delayed (docs/rules.md, section 5). Rules is the one value from which the engine,
 // the stream and the public reads take what a mode does. AsOf restores a match
 // as it stood at an earlier event.
 //

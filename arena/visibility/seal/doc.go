@@ -1,5 +1,5 @@
 // Package seal splits an event of a sealed match into what anyone may read
-// now and what stays hidden until its round closes (rulebook, section 5), and
+// now and what stays hidden until its round closes (docs/rules.md, section 5), and
 // commits to the hidden part so that nobody, the arena included, can change
 // it afterwards.
 //

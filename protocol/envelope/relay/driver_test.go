@@ -157,7 +157,7 @@ func TestDriver_table(t *testing.T) {
 	})
 }
 
-// Every outcome of the table (rulebook, section 3) is reached by an agent that
+// Every outcome of the table (docs/rules.md, section 3) is reached by an agent that
 // only polls.
 func TestDriver_outcomes(t *testing.T) {
 	t.Parallel()

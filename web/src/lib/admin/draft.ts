@@ -218,7 +218,7 @@ export function previewOf(d: Draft): League {
   };
 }
 
-/** What may be done to a league in a state (the states are the rulebook's). */
+/** What may be done to a league in a state (states: docs/rules.md). */
 export const MOVES = {
   draft: ['open'], open: ['start', 'finish'], running: ['freeze', 'pause', 'finish'], frozen: ['resume', 'pause', 'finish'], paused: ['resume', 'finish'],
   finished: ['open'],
