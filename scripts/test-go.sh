@@ -22,9 +22,16 @@ for module in "$@"; do
       plain+=("$path")
     fi
   done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep .)
+  # Side by side: the end-to-end tests, which are among the plain ones, mostly wait.
   (
     cd "$module"
-    if [ ${#plain[@]} -gt 0 ]; then CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}"; fi
-    if [ ${#raced[@]} -gt 0 ]; then CGO_ENABLED=1 go test -race "${unwatched[@]}" "${common[@]}" "${raced[@]}"; fi
+    code=0 pid=
+    if [ ${#plain[@]} -gt 0 ]; then
+      CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}" &
+      pid=$!
+    fi
+    if [ ${#raced[@]} -gt 0 ]; then CGO_ENABLED=1 go test -race "${unwatched[@]}" "${common[@]}" "${raced[@]}" || code=$?; fi
+    if [ -n "$pid" ]; then wait "$pid" || code=$?; fi
+    exit "$code"
   )
 done
