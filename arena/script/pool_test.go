@@ -82,7 +82,8 @@ func TestPool_Run(t *testing.T) {
 		{"results", solve(`function solve(a, b) { return [a + b, '<&>'] }`, `[1,2]`, `["x","y"]`), []arena.CallResult{{Value: `[3,"<&>"]`}, {Value: `["xy","<&>"]`}}},
 		{"an error of one call", solve(`function solve(a) { if (a) throw 'no'; return 1 }`, `[1]`, `[0]`), []arena.CallResult{{Error: `threw "no"`}, {Value: "1"}}},
 		{
-			"the first error ends it", arena.Script{Source: `function solve(a) { throw 'no' }`, Function: "solve", Calls: calls(`[]`, `[]`), Budget: 1, StopOnError: true},
+			"the first error ends it",
+			arena.Script{Source: `function solve(a) { throw 'no' }`, Function: "solve", Calls: calls(`[]`, `[]`), Budget: 1, StopOnError: true},
 			[]arena.CallResult{{Error: `threw "no"`}, {Error: "not called: an earlier call failed"}},
 		},
 		{"another function", arena.Script{Source: `const turn = (s) => s`, Function: "turn", Calls: calls(`[{"a":1}]`), Budget: 1}, []arena.CallResult{{Value: `{"a":1}`}}},
