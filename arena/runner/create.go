@@ -39,7 +39,7 @@ func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit
 func (r *Runner) expect() (play func(m arena.Match, asked time.Time), done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.take == nil || len(r.playing)+r.expected >= r.o.MaxMatches {
+	if r.take == nil || len(r.runs)+r.expected >= r.o.MaxMatches {
 		return nil, nil
 	}
 	r.expected++
@@ -64,5 +64,5 @@ func (r *Runner) takeBy(play func(m arena.Match, asked time.Time)) {
 func (r *Runner) room() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.o.MaxMatches - len(r.playing) - r.expected
+	return r.o.MaxMatches - len(r.runs) - r.expected
 }

@@ -170,10 +170,10 @@ func Laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 }
 
 // judged is the match with what is stored of its open round.
-func (p *play) judged(open *round) judged {
-	j := judged{m: p.m, answers: make(map[seatRound]arena.Answer, len(open.answers))}
-	if p.m.Settings.Debate != nil {
-		j.answers = bySeatRound(p.answers)
+func (mr *matchRun) judged(open *round) judged {
+	j := judged{m: mr.m, answers: make(map[seatRound]arena.Answer, len(open.answers))}
+	if mr.m.Settings.Debate != nil {
+		j.answers = bySeatRound(mr.answers)
 	}
 	for _, a := range open.answers {
 		j.answers[seatRound{open.No, a.AgentID}] = a
@@ -184,15 +184,15 @@ func (p *play) judged(open *round) judged {
 // evaluates reports whether the arena itself works on answers to judge them:
 // compares them with the right ones, or runs them. Judges that compare only ask
 // others, which takes long and breaks no node.
-func (p *play) evaluates() bool { return !p.m.Settings.Judge.Compares() }
+func (mr *matchRun) evaluates() bool { return !mr.m.Settings.Judge.Compares() }
 
 // markJudging marks the match as being judged, unless the write of the round's
 // last outcome has done so. If this node dies now, the match is charged with it.
-func (p *play) markJudging(ctx context.Context, round int) error {
-	if !p.evaluates() || p.judging.Swap(true) {
+func (mr *matchRun) markJudging(ctx context.Context, round int) error {
+	if !mr.evaluates() || mr.judging.Swap(true) {
 		return nil
 	}
-	_, err := retry(ctx, p, func() (struct{}, error) { return struct{}{}, p.r.o.Store.MarkJudging(ctx, p.m.Lease, round) })
+	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.r.o.Store.MarkJudging(ctx, mr.m.Lease, round) })
 	if err != nil {
 		return fmt.Errorf("mark the match as being judged: %w", err)
 	}
@@ -201,28 +201,28 @@ func (p *play) markJudging(ctx context.Context, round int) error {
 
 // judge gives the points of the round's stored answers, and what the judge
 // said. The crowd is told that it may vote.
-func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {
-	seen := p.judged(open)
-	local, inputs, ok := seen.local(open.Task, open.No, p.r.o.Now())
+func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, error) {
+	seen := mr.judged(open)
+	local, inputs, ok := seen.local(open.Task, open.No, mr.r.o.Now())
 	if ok {
 		return local, nil
 	}
 	j := seen.judging(open.Task, open.No, inputs)
 	if j.Spec.Kind == arena.JudgeCrowd {
-		j.Until = p.r.o.Now().Add(j.Spec.Window)
-		e := p.event(arena.EventVoteOpened, "", open.No, arena.VoteOpenedBody{
+		j.Until = mr.r.o.Now().Add(j.Spec.Window)
+		e := mr.event(arena.EventVoteOpened, "", open.No, arena.VoteOpenedBody{
 			Until: j.Until.UTC().Format(arena.TimeFormat), Criteria: j.Spec.Criteria, Entries: j.Blind(),
 		})
-		if err := p.commit(ctx, fmt.Sprintf("open the vote on round %d", open.No), func() ([]arena.Event, error) {
-			return p.r.o.Store.Tell(ctx, p.m.Lease, open.No, []arena.Event{e})
+		if err := mr.commit(ctx, fmt.Sprintf("open the vote on round %d", open.No), func() ([]arena.Event, error) {
+			return mr.r.o.Store.Tell(ctx, mr.m.Lease, open.No, []arena.Event{e})
 		}); err != nil {
 			return arena.Verdict{}, err
 		}
 	}
-	if p.r.o.Judges == nil {
+	if mr.r.o.Judges == nil {
 		return arena.Verdict{}, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
 	}
-	v, err := p.r.o.Judges.Judge(ctx, j)
+	v, err := mr.r.o.Judges.Judge(ctx, j)
 	switch {
 	case ctx.Err() != nil:
 		return arena.Verdict{}, context.Cause(ctx)
@@ -230,7 +230,7 @@ func (p *play) judge(ctx context.Context, open *round) (arena.Verdict, error) {
 		return arena.Verdict{}, &judgeError{err}
 	}
 	v = completed(v, local)
-	v.MatchID, v.Round, v.At = p.m.ID, open.No, p.r.o.Now()
+	v.MatchID, v.Round, v.At = mr.m.ID, open.No, mr.r.o.Now()
 	return v, nil
 }
 
@@ -241,17 +241,17 @@ func (e *judgeError) Error() string { return "no verdict: " + e.err.Error() }
 func (e *judgeError) Unwrap() error { return e.err }
 
 // brief is a round's task as one seat gets it.
-func (p *play) brief(open *round, seat int) arena.Task {
-	if d := p.m.Settings.Debate; d != nil {
-		return debate.Brief(open.Task, *d, open.No, seat, p.judged(open).speeches())
+func (mr *matchRun) brief(open *round, seat int) arena.Task {
+	if d := mr.m.Settings.Debate; d != nil {
+		return debate.Brief(open.Task, *d, open.No, seat, mr.judged(open).speeches())
 	}
 	return open.Task
 }
 
 // public is a round's task as everyone sees it.
-func (p *play) public(r *round) arena.TaskBody {
-	if d := p.m.Settings.Debate; d != nil {
-		return debate.Public(r.Task, *d, r.No, p.m.Seats[0].Name, p.m.Seats[1].Name).Public()
+func (mr *matchRun) public(r *round) arena.TaskBody {
+	if d := mr.m.Settings.Debate; d != nil {
+		return debate.Public(r.Task, *d, r.No, mr.m.Seats[0].Name, mr.m.Seats[1].Name).Public()
 	}
 	return r.Task.Public()
 }

@@ -24,24 +24,24 @@ func (r *Runner) trusted() time.Duration { return r.o.LeaseTTL * 3 / 5 }
 // age is the time since the lease was last asked for with success. The
 // monotonic clock runs on while a process is stopped, so a node that wakes
 // from a freeze sees it at once (threat C2).
-func (p *play) age() time.Duration { return p.r.o.Now().Sub(*p.renewed.Load()) }
+func (mr *matchRun) age() time.Duration { return mr.r.o.Now().Sub(*mr.renewed.Load()) }
 
 // fresh waits while the match may be another node's: the storage cannot be
 // asked. It fails when the match is lost or its work has ended, and tells
 // whether it waited. What cannot be fenced by the database is done behind it:
 // requests to agents, and reading their outcome from the clock.
-func (p *play) fresh(ctx context.Context) (waited bool, err error) {
+func (mr *matchRun) fresh(ctx context.Context) (waited bool, err error) {
 	for {
-		news := p.r.nextRenewal() // before the look: none is missed
-		switch age := p.age(); {
+		news := mr.r.nextRenewal() // before the look: none is missed
+		switch age := mr.age(); {
 		case ctx.Err() != nil:
 			return waited, context.Cause(ctx)
-		case age <= p.r.trusted():
+		case age <= mr.r.trusted():
 			return waited, nil
-		case p.r.slept():
-			return waited, p.lose()
+		case mr.r.slept():
+			return waited, mr.lose()
 		}
-		p.doubt()
+		mr.doubt()
 		waited = true
 		select {
 		case <-news:
@@ -51,18 +51,18 @@ func (p *play) fresh(ctx context.Context) (waited bool, err error) {
 }
 
 // doubt notes that the lease is older than a node trusts.
-func (p *play) doubt() {
-	if !p.doubted.Swap(true) {
-		p.log.Debug("lease doubted", "epoch", p.m.Lease.Epoch)
+func (mr *matchRun) doubt() {
+	if !mr.doubted.Swap(true) {
+		mr.log.Debug("lease doubted", "epoch", mr.m.Lease.Epoch)
 	}
 }
 
 // lose ends the work under a lease that is gone or may be.
-func (p *play) lose() error {
-	err := fmt.Errorf("lease of match %s, last renewed %s ago: %w", p.m.ID, p.age().Round(time.Millisecond), errLeaseLost)
-	if !p.lost.Swap(true) {
-		p.log.Debug("lease lost", "epoch", p.m.Lease.Epoch)
-		p.cancel(err)
+func (mr *matchRun) lose() error {
+	err := fmt.Errorf("lease of match %s, last renewed %s ago: %w", mr.m.ID, mr.age().Round(time.Millisecond), errLeaseLost)
+	if !mr.lost.Swap(true) {
+		mr.log.Debug("lease lost", "epoch", mr.m.Lease.Epoch)
+		mr.cancel(err)
 	}
 	return err
 }
@@ -81,20 +81,20 @@ func (r *Runner) strike() {
 }
 
 // watch takes a look at all leases. It ends the work under those that grew old
-// while the process slept, and gives the plays whose leases are to be renewed:
+// while the process slept, and gives the runs whose leases are to be renewed:
 // one that is merely old is still this node's when nobody has claimed it.
-func (r *Runner) watch() []*play {
+func (r *Runner) watch() []*matchRun {
 	slept := r.slept()
 	defer r.strike()
-	return slices.DeleteFunc(r.plays(), func(p *play) bool {
+	return slices.DeleteFunc(r.matchRuns(), func(mr *matchRun) bool {
 		switch {
-		case p.age() <= r.trusted():
+		case mr.age() <= r.trusted():
 		case slept:
-			_ = p.lose() // tells its own work
+			_ = mr.lose() // tells its own work
 		default:
-			p.doubt()
+			mr.doubt()
 		}
-		return p.lost.Load()
+		return mr.lost.Load()
 	})
 }
 
@@ -119,22 +119,22 @@ func (r *Runner) storageAway() {
 }
 
 // justBack holds for two heartbeats after the storage was away. Others may
-// have missed it too: who still plays a match shall renew its lease before
+// have missed it too: who still runs a match shall renew its lease before
 // anyone takes it for abandoned.
 func (r *Runner) justBack() bool {
 	away := r.away.Load()
 	return away != nil && r.o.Now().Sub(*away) < 2*r.o.Heartbeat
 }
 
-// renewal is one attempt to renew the leases of some plays.
+// renewal is one attempt to renew the leases of some runs.
 type renewal struct {
-	plays []*play
+	runs  []*matchRun
 	asked time.Time
 	held  map[arena.Lease]bool
 	err   error
 }
 
-// heartbeat renews the leases of what this node plays until ctx ends. A match
+// heartbeat renews the leases of what this node runs until ctx ends. A match
 // that was not renewed in time waits, however long the database takes to
 // answer.
 func (r *Runner) heartbeat(ctx context.Context) {
@@ -152,31 +152,31 @@ func (r *Runner) heartbeat(ctx context.Context) {
 			busy = false
 			r.apply(ctx, n)
 		case <-tick.C:
-			plays := r.watch()
-			if busy || len(plays) == 0 {
+			runs := r.watch()
+			if busy || len(runs) == 0 {
 				continue
 			}
 			busy = true
-			renewing.Go(func() { renewed <- r.renew(ctx, plays) })
+			renewing.Go(func() { renewed <- r.renew(ctx, runs) })
 		}
 	}
 }
 
-func (r *Runner) plays() []*play {
+func (r *Runner) matchRuns() []*matchRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	plays := make([]*play, 0, len(r.playing))
-	for _, p := range r.playing {
-		plays = append(plays, p)
+	runs := make([]*matchRun, 0, len(r.runs))
+	for _, mr := range r.runs {
+		runs = append(runs, mr)
 	}
-	return plays
+	return runs
 }
 
-func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
-	n := renewal{plays: plays, asked: r.o.Now()}
-	ids := make([]string, len(plays))
-	for i, p := range plays {
-		ids[i] = p.m.ID
+func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
+	n := renewal{runs: runs, asked: r.o.Now()}
+	ids := make([]string, len(runs))
+	for i, mr := range runs {
+		ids[i] = mr.m.ID
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.trusted())
 	defer cancel()
@@ -188,9 +188,9 @@ func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
 	for _, l := range held {
 		n.held[l] = true
 	}
-	for _, p := range plays {
-		if !n.held[p.m.Lease] && !p.given.Load() && p.judging.Load() {
-			r.excuse(ctx, p)
+	for _, mr := range runs {
+		if !n.held[mr.m.Lease] && !mr.given.Load() && mr.judging.Load() {
+			r.excuse(ctx, mr)
 		}
 	}
 	return n
@@ -199,9 +199,9 @@ func (r *Runner) renew(ctx context.Context, plays []*play) renewal {
 // excuse tells that a lease ran out because the storage could not be reached,
 // not because the match broke its node. Once: the storage may have heard what
 // it does not confirm.
-func (r *Runner) excuse(ctx context.Context, p *play) {
-	if err := r.o.Store.ExcuseLease(ctx, p.m.Lease); err != nil {
-		p.log.Warn("lost lease could not be excused", "epoch", p.m.Lease.Epoch, "error", err)
+func (r *Runner) excuse(ctx context.Context, mr *matchRun) {
+	if err := r.o.Store.ExcuseLease(ctx, mr.m.Lease); err != nil {
+		mr.log.Warn("lost lease could not be excused", "epoch", mr.m.Lease.Epoch, "error", err)
 	}
 }
 
@@ -216,15 +216,15 @@ func (r *Runner) apply(ctx context.Context, n renewal) {
 		return
 	}
 	late := r.o.Now().Sub(n.asked) > r.trusted()
-	for _, p := range n.plays {
+	for _, mr := range n.runs {
 		switch {
-		case n.held[p.m.Lease]:
-			if !late && p.doubted.Swap(false) {
-				p.log.Debug("lease kept", "epoch", p.m.Lease.Epoch)
+		case n.held[mr.m.Lease]:
+			if !late && mr.doubted.Swap(false) {
+				mr.log.Debug("lease kept", "epoch", mr.m.Lease.Epoch)
 			}
-			p.renewed.Store(&n.asked)
-		case !p.done.Load(): // what has ended needs no lease
-			_ = p.lose() // tells its own work
+			mr.renewed.Store(&n.asked)
+		case !mr.done.Load(): // what has ended needs no lease
+			_ = mr.lose() // tells its own work
 		}
 	}
 	r.tellRenewal()

@@ -131,7 +131,7 @@ type Runner struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	playing  map[arena.Lease]*play
+	runs     map[arena.Lease]*matchRun
 	expected int                                  // matches that are being created here
 	take     func(m arena.Match, asked time.Time) // starts one of them; nil: this node takes none
 	renewal  chan struct{}                        // closed at the next renewal
@@ -161,7 +161,7 @@ func New(o Options) (*Runner, error) {
 		o.WakeOthers = func() {}
 	}
 	o.Logger = o.Logger.With("component", "runner")
-	return &Runner{o: o, wake: make(chan struct{}, 1), playing: map[arena.Lease]*play{}, renewal: make(chan struct{})}, nil
+	return &Runner{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
 }
 
 func defaults[T ~int | ~int64](v *T, d T) {
@@ -182,7 +182,7 @@ func (r *Runner) Wake() {
 func (r *Runner) Playing() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.playing)
+	return len(r.runs)
 }
 
 // Run claims and plays matches until ctx ends. Then it claims no more and
@@ -305,26 +305,26 @@ func (r *Runner) nextLeaseEnd(ctx context.Context) time.Time {
 // match should stop after its open round; the lease runs from asked.
 func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
-	p := &play{
+	mr := &matchRun{
 		r: r, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
 	}
-	p.renewed.Store(&asked)
-	p.told.Store(m.Seq)
+	mr.renewed.Store(&asked)
+	mr.told.Store(m.Seq)
 	r.mu.Lock()
-	r.playing[m.Lease] = p
+	r.runs[m.Lease] = mr
 	r.mu.Unlock()
 	// With these lines, and those of a lease that is lost or given back, the logs
 	// of all nodes tell who believed to own a match, and when.
 	lease := m.Lease // the goroutine shall not keep a second copy of the match
-	p.log.Debug("match claimed", "epoch", lease.Epoch)
+	mr.log.Debug("match claimed", "epoch", lease.Epoch)
 	r.wg.Go(func() {
 		defer func() {
-			p.log.Debug("match let go", "epoch", lease.Epoch)
+			mr.log.Debug("match let go", "epoch", lease.Epoch)
 			cancel(nil)
 			r.mu.Lock()
-			delete(r.playing, lease)
+			delete(r.runs, lease)
 			r.mu.Unlock()
 			if drain.Err() != nil {
 				r.o.WakeOthers() // the match was given back, or its seats are free
@@ -332,6 +332,6 @@ func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time
 				r.Wake() // its seats are free: a match that waited for them may start
 			}
 		}()
-		p.run(ctx)
+		mr.run(ctx)
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// ask puts one round's task to one seat and stores what comes of it.
-type ask struct {
-	p         *play
+// seatRequest sends one round's task to one seat and stores the answer.
+type seatRequest struct {
+	run       *matchRun
 	round     *round
 	seat      *arena.Seat
 	rest      arena.Rest // of the agent, as it was when the round opened
@@ -29,199 +29,201 @@ type ask struct {
 // prepare makes the first request, unless the seat's agent is in a pause
 // after a 429, then the round is void for it, or retired, then it is lost; nothing
 // is sent.
-func (a *ask) prepare(ctx context.Context, v *arena.Volley) error {
-	if a.rest.Retired || a.resting() {
+func (sr *seatRequest) prepare(ctx context.Context, v *arena.Volley) error {
+	if sr.rest.Retired || sr.resting() {
 		return nil
 	}
 	var err error
-	a.send, err = a.request(ctx, a.first, a.p.m.Settings.TimeLimit, v)
+	sr.send, err = sr.request(ctx, sr.first, sr.run.m.Settings.TimeLimit, v)
 	return err
 }
 
-func (a *ask) resting() bool {
-	for _, pause := range a.rest.Pauses {
-		if pause.Reason == arena.PauseRateLimit && a.round.OpenedAt.Before(pause.Until) {
+func (sr *seatRequest) resting() bool {
+	for _, pause := range sr.rest.Pauses {
+		if pause.Reason == arena.PauseRateLimit && sr.round.OpenedAt.Before(pause.Until) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *ask) request(ctx context.Context, number int, limit time.Duration, v *arena.Volley) (func(context.Context) arena.Reply, error) {
-	driver, ok := a.p.r.o.Drivers[a.seat.Protocol]
+func (sr *seatRequest) request(ctx context.Context, number int, limit time.Duration, v *arena.Volley) (func(context.Context) arena.Reply, error) {
+	driver, ok := sr.run.r.o.Drivers[sr.seat.Protocol]
 	if !ok {
-		return nil, fmt.Errorf("no driver speaks %q", a.seat.Protocol)
+		return nil, fmt.Errorf("no driver for protocol %q", sr.seat.Protocol)
 	}
-	previous, err := a.p.previous(a.seat.AgentID, a.round.No)
+	previous, err := sr.run.previous(sr.seat.AgentID, sr.round.No)
 	if err != nil {
 		return nil, err
 	}
-	s, t := a.p.m.Settings, a.p.brief(a.round, a.seat.No)
+	s, t := sr.run.m.Settings, sr.run.brief(sr.round, sr.seat.No)
 	maxTokens := s.MaxTokens
 	if t.MaxTokens > 0 {
 		maxTokens = t.MaxTokens
 	}
 	return driver.Prepare(ctx, arena.Attempt{
-		MatchID: a.p.m.ID, League: a.p.m.League, Round: a.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
+		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
 		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
-		Opponents: a.opponents, Deadline: a.deadline, Previous: previous, Seat: *a.seat, Volley: v,
+		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Volley: v,
 	})
 }
 
-// play runs the attempts of the outcome table (rulebook, section 3) and
+// do runs the attempts of the outcome table (docs/rules.md, section 3) and
 // stores the answer.
 //
-// A goroutine waits below it for an agent, thousands do at a time. A stack of
-// which more than 2.4 KB are in use while it waits is never less than 16 KB,
-// so what comes before and after the wait is done in functions of their own.
-func (a *ask) play(ctx context.Context) error {
-	if a.send != nil {
-		if err := a.attempts(ctx); err != nil {
+// Thousands of goroutines wait for agents below do. A stack with more than
+// 2.4 KB in use during the wait takes at least 16 KB, so the work before and
+// after the wait is in separate functions that are not inlined.
+func (sr *seatRequest) do(ctx context.Context) error {
+	if sr.send != nil {
+		if err := sr.attempts(ctx); err != nil {
 			return err
 		}
 	}
-	return a.store(ctx)
+	return sr.store(ctx)
 }
 
-// store stores the answer with its deliveries and events in one transaction.
+// store stores the answer, its deliveries and its events in one transaction.
 //
 //go:noinline
-func (a *ask) store(ctx context.Context) error {
-	a.answer = arena.Answer{MatchID: a.p.m.ID, Round: a.round.No, AgentID: a.seat.AgentID}
+func (sr *seatRequest) store(ctx context.Context) error {
+	sr.answer = arena.Answer{MatchID: sr.run.m.ID, Round: sr.round.No, AgentID: sr.seat.AgentID}
 	switch {
-	case a.rest.Retired:
-		a.answer.Outcome, a.answer.Reason = arena.OutcomeTimeout, "retired"
-	case a.send == nil:
-		a.answer.Outcome, a.answer.Reason = arena.OutcomeRateLimited, "paused"
+	case sr.rest.Retired:
+		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeTimeout, "retired"
+	case sr.send == nil:
+		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeRateLimited, "paused"
 	default:
-		if hear := a.p.r.o.Hear; hear != nil && a.reply.Outcome == arena.OutcomeAnswered {
-			hear(ctx, a.p.m.ID, a.seat.AgentID) // this answer may close the round
+		if hear := sr.run.r.o.Hear; hear != nil && sr.reply.Outcome == arena.OutcomeAnswered {
+			hear(ctx, sr.run.m.ID, sr.seat.AgentID) // this answer may close the round
 		}
-		a.settleReply(ctx, a.reply)
+		sr.settleReply(ctx, sr.reply)
 	}
-	e, err := a.p.outcomeEvent(a.answer)
+	e, err := sr.run.outcomeEvent(sr.answer)
 	if err != nil {
 		return fmt.Errorf("seat outcome: %w", err)
 	}
-	a.answer.ArrivedAt = e.At
-	a.events = append([]arena.Event{e}, a.events...)
-	save := a.p.r.o.Store.SaveAnswer
-	if a.round.pending.Add(-1) == 0 && a.p.evaluates() {
-		a.p.judging.Store(true)
-		save = a.p.r.o.Store.SaveLastAnswer // the mark costs no write of its own
+	sr.answer.ArrivedAt = e.At
+	sr.events = append([]arena.Event{e}, sr.events...)
+	save := sr.run.r.o.Store.SaveAnswer
+	if sr.round.pending.Add(-1) == 0 && sr.run.evaluates() {
+		sr.run.judging.Store(true)
+		save = sr.run.r.o.Store.SaveLastAnswer // the mark costs no write of its own
 	}
-	if err := a.p.commit(ctx, "save answer of "+a.seat.AgentID, func() ([]arena.Event, error) {
-		return save(ctx, a.p.m.Lease, a.answer, a.deliveries, a.events)
+	if err := sr.run.commit(ctx, "save answer of "+sr.seat.AgentID, func() ([]arena.Event, error) {
+		return save(ctx, sr.run.m.Lease, sr.answer, sr.deliveries, sr.events)
 	}); err != nil {
 		return err
 	}
-	a.p.r.o.Observe(Observation{League: a.p.m.League, Outcome: a.answer.Outcome, Elapsed: a.answer.Elapsed})
+	sr.run.r.o.Observe(Observation{League: sr.run.m.League, Outcome: sr.answer.Outcome, Elapsed: sr.answer.Elapsed})
 	return nil
 }
 
-// attempts sends the request, and once more when the table says so, within
-// the same time limit.
-func (a *ask) attempts(ctx context.Context) error {
-	err := a.attempt(ctx, a.first, a.p.m.Settings.TimeLimit, a.send)
-	if err != nil || !a.reply.Retry || (a.reply.Unreached && a.round.No == 1) {
+// attempts sends the request and retries it once if the outcome table allows
+// it, within the same time limit.
+func (sr *seatRequest) attempts(ctx context.Context) error {
+	err := sr.attempt(ctx, sr.first, sr.run.m.Settings.TimeLimit, sr.send)
+	if err != nil || !sr.reply.Retry || (sr.reply.Unreached && sr.round.No == 1) {
 		return err
 	}
-	before := a.reply.Elapsed
-	left := a.p.m.Settings.TimeLimit - before
+	before := sr.reply.Elapsed
+	left := sr.run.m.Settings.TimeLimit - before
 	if left <= 0 {
 		return nil
 	}
-	send, err := a.request(ctx, a.first+1, left, nil)
+	send, err := sr.request(ctx, sr.first+1, left, nil)
 	if err != nil {
-		a.p.log.Error("second request could not be prepared", "agent_id", a.seat.AgentID, "error", err)
+		sr.run.log.Error("second request could not be prepared", "agent_id", sr.seat.AgentID, "error", err)
 		return nil
 	}
-	err = a.attempt(ctx, a.first+1, left, send)
-	a.reply.Elapsed += before // one time limit, one clock
+	err = sr.attempt(ctx, sr.first+1, left, send)
+	sr.reply.Elapsed += before // both attempts share the time limit
 	return err
 }
 
-// attempt sends one request once the match is surely this node's. What comes
-// back does not count when it no longer is: a node that was frozen reads a
-// good reply late, and that is our fault, not the agent's; it is asked again.
-// While the storage is away, what came back is kept in memory.
-func (a *ask) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
-	if !a.shot {
-		waited, err := a.p.fresh(ctx)
+// attempt sends one request while this node holds the lease. A reply that
+// arrives without it is dropped and the request repeated later: a node that was
+// stalled reads a timely reply late, which is not the agent's fault. A reply
+// that arrives while the storage is unavailable is kept in memory.
+func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
+	if !sr.shot {
+		waited, err := sr.run.fresh(ctx)
 		if err != nil {
 			return err
 		}
-		if waited { // the request names a deadline and has a token of before
-			if send, err = a.afresh(ctx, number, limit); err != nil {
+		if waited { // the request has an old deadline and token
+			if send, err = sr.prepareAgain(ctx, number, limit); err != nil {
 				return err
 			}
 		}
 	}
-	a.shot = false // a second request is not
+	sr.shot = false // a retry is sent by itself
 	reply := send(ctx)
-	if _, err := a.p.fresh(ctx); err != nil {
+	if _, err := sr.run.fresh(ctx); err != nil {
 		return err
 	}
-	a.reply = reply
-	a.record(number)
+	sr.reply = reply
+	sr.record(number)
 	return nil
 }
 
-// afresh prepares a request again.
+// prepareAgain prepares a request with a new deadline.
 //
 //go:noinline
-func (a *ask) afresh(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
-	a.deadline = a.p.r.o.Now().Add(limit)
-	send, err := a.request(ctx, number, limit, nil)
+func (sr *seatRequest) prepareAgain(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
+	sr.deadline = sr.run.r.o.Now().Add(limit)
+	send, err := sr.request(ctx, number, limit, nil)
 	if err != nil {
-		a.p.log.Error("request could not be prepared again", "agent_id", a.seat.AgentID, "error", err)
+		sr.run.log.Error("request could not be prepared again", "agent_id", sr.seat.AgentID, "error", err)
 		return nil, &voidError{"the arena could not prepare a request"}
 	}
 	return send, nil
 }
 
-// settleReply turns the last reply into the seat's outcome.
-func (a *ask) settleReply(ctx context.Context, reply arena.Reply) {
-	a.answer.Outcome, a.answer.Reason = reply.Outcome, reply.Reason
-	a.answer.Body, a.answer.Elapsed, a.answer.Attempts = reply.Answer, reply.Elapsed, len(a.deliveries)
+// settleReply sets the seat's outcome from the last reply.
+func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
+	sr.answer.Outcome, sr.answer.Reason = reply.Outcome, reply.Reason
+	sr.answer.Body, sr.answer.Elapsed, sr.answer.Attempts = reply.Answer, reply.Elapsed, len(sr.deliveries)
 	switch {
-	case reply.Unreached && a.round.No == 1 && reply.Outcome == arena.OutcomeError:
-		a.answer.Outcome = arena.OutcomeUnavailable
+	case reply.Unreached && sr.round.No == 1 && reply.Outcome == arena.OutcomeError:
+		sr.answer.Outcome = arena.OutcomeUnavailable
 	case reply.Outcome == arena.OutcomeRateLimited:
-		a.rateLimited(ctx)
+		sr.rateLimited(ctx)
 	}
-	if a.answer.Outcome == arena.OutcomeUnavailable {
-		a.events = append(a.events, a.p.event(arena.EventAgentLeft, a.seat.AgentID, a.round.No,
+	if sr.answer.Outcome == arena.OutcomeUnavailable {
+		sr.events = append(sr.events, sr.run.event(arena.EventAgentLeft, sr.seat.AgentID, sr.round.No,
 			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: reply.Reason}))
 	}
 }
 
-// rateLimited pauses the agent after a 429. From the second one in a match
-// the round is lost as by a timeout.
-func (a *ask) rateLimited(ctx context.Context) {
-	a.seat.RateLimits++
-	if a.seat.RateLimits > 1 {
-		a.answer.Outcome = arena.OutcomeTimeout
+// rateLimited pauses the agent after a 429. From the second 429 of a match on,
+// the outcome is a timeout.
+func (sr *seatRequest) rateLimited(ctx context.Context) {
+	sr.seat.RateLimits++
+	if sr.seat.RateLimits > 1 {
+		sr.answer.Outcome = arena.OutcomeTimeout
 	}
-	paused, err := a.p.r.o.Pauses.PauseForRateLimit(ctx, *a.seat, a.p.r.o.Now().Add(a.p.r.o.RateLimitPause))
+	paused, err := sr.run.r.o.Pauses.PauseForRateLimit(ctx, *sr.seat, sr.run.r.o.Now().Add(sr.run.r.o.RateLimitPause))
 	if err != nil {
-		a.p.log.Error("agent could not be paused", "agent_id", a.seat.AgentID, "error", err)
+		sr.run.log.Error("agent could not be paused", "agent_id", sr.seat.AgentID, "error", err)
 		return
 	}
-	paused.MatchID, paused.Round = a.p.m.ID, a.round.No
-	a.events = append(a.events, paused)
+	paused.MatchID, paused.Round = sr.run.m.ID, sr.round.No
+	sr.events = append(sr.events, paused)
 }
 
+// record adds the last reply to the deliveries of the answer.
+//
 //go:noinline
-func (a *ask) record(number int) {
-	reply := &a.reply
+func (sr *seatRequest) record(number int) {
+	reply := &sr.reply
 	sent := reply.SentAt
 	if sent.IsZero() {
-		sent = a.p.r.o.Now()
+		sent = sr.run.r.o.Now()
 	}
-	a.deliveries = append(a.deliveries, arena.Delivery{
-		ID: arena.NewID(arena.DeliveryPrefix, sent), MatchID: a.p.m.ID, League: a.p.m.League, AgentID: a.seat.AgentID,
-		Round: a.round.No, TaskID: a.round.Task.ID, Attempt: number, Status: reply.Status, Outcome: reply.Outcome,
+	sr.deliveries = append(sr.deliveries, arena.Delivery{
+		ID: arena.NewID(arena.DeliveryPrefix, sent), MatchID: sr.run.m.ID, League: sr.run.m.League, AgentID: sr.seat.AgentID,
+		Round: sr.round.No, TaskID: sr.round.Task.ID, Attempt: number, Status: reply.Status, Outcome: reply.Outcome,
 		Reason: reply.Reason, Detail: reply.Detail, SentAt: sent, Elapsed: reply.Elapsed,
 		Request: reply.Request, Response: reply.Head,
 	})
