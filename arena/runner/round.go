@@ -88,8 +88,8 @@ func (mr *matchRun) open(ctx context.Context, r *round) (*round, error) {
 	return r, nil
 }
 
-// warm connects to the agents while the round is stored: the start gun shall
-// not find some of them connected and others not.
+// warm opens connections to the agents while the round is stored, so that no
+// seat pays for the handshake after dispatch.
 func (mr *matchRun) warm() {
 	for i := range mr.m.Seats {
 		s := &mr.m.Seats[i]
@@ -116,12 +116,12 @@ func (mr *matchRun) openingEvent(r *round) arena.Event {
 // playRound sends the task to every active seat without a stored answer at the
 // same moment, waits for all outcomes and closes the round.
 func (mr *matchRun) playRound(ctx context.Context, open *round) error {
-	var volley arena.Volley
-	requests, err := mr.prepareRequests(ctx, open, &volley)
+	var batch arena.Batch
+	requests, err := mr.prepareRequests(ctx, open, &batch)
 	if err != nil {
 		return err
 	}
-	if err := mr.fire(ctx, requests, &volley); err != nil {
+	if err := mr.dispatch(ctx, requests, &batch); err != nil {
 		return err
 	}
 	return mr.closeRound(ctx, open, requests)
@@ -130,7 +130,7 @@ func (mr *matchRun) playRound(ctx context.Context, open *round) error {
 // prepareRequests prepares the requests of a round.
 //
 //go:noinline
-func (mr *matchRun) prepareRequests(ctx context.Context, open *round, volley *arena.Volley) ([]*seatRequest, error) {
+func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *arena.Batch) ([]*seatRequest, error) {
 	rests := open.rests
 	if rests == nil {
 		var err error
@@ -155,7 +155,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, volley *ar
 			continue
 		}
 		a := &seatRequest{run: mr, round: open, seat: s, rest: rests[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
-		if err := a.prepare(ctx, volley); err != nil {
+		if err := a.prepare(ctx, batch); err != nil {
 			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return nil, &voidError{"the arena could not prepare a request"}
 		}
@@ -165,12 +165,12 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, volley *ar
 	return requests, nil
 }
 
-// fire sends the requests together and waits until all have their outcome.
-func (mr *matchRun) fire(ctx context.Context, requests []*seatRequest, volley *arena.Volley) error {
+// dispatch sends the requests together and waits until all have an outcome.
+func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch *arena.Batch) error {
 	if ctx.Err() == nil && mr.age() <= mr.r.trusted() { // else every seat waits for the lease
-		volley.Shoot()
+		batch.Send()
 		for _, a := range requests {
-			a.shot = a.send != nil
+			a.dispatched = a.send != nil
 		}
 	}
 	failed := make(chan error, len(requests))
@@ -178,7 +178,7 @@ func (mr *matchRun) fire(ctx context.Context, requests []*seatRequest, volley *a
 		if err := sr.do(ctx); err != nil {
 			failed <- err
 			if arena.CodeOf(err) == arena.CodeLeaseLost {
-				mr.cancel(err) // nobody waits for the other seats any more
+				mr.cancel(err) // the other seats no longer matter
 			}
 		}
 	}

@@ -46,14 +46,15 @@ type Store interface {
 	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
 }
 
-// Driver speaks one protocol. Prepare makes the request with its token; no
-// byte leaves before send, or what it adds to the attempt's volley, is called.
+// Driver sends tasks over one protocol. Prepare returns a function that sends
+// the request. It may also add the request to the attempt's batch. Nothing is
+// sent before the function is called or the batch is sent.
 type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 }
 
-// warmer is a Driver that can connect to an endpoint before there is a request
-// for it. It must not block.
+// warmer is implemented by drivers that can connect to an endpoint before a
+// request is prepared. Warm must not block.
 type warmer interface {
 	Warm(endpoint string)
 }

@@ -10,15 +10,15 @@ import (
 
 // seatRequest sends one round's task to one seat and stores the answer.
 type seatRequest struct {
-	run       *matchRun
-	round     *round
-	seat      *arena.Seat
-	rest      arena.Rest // of the agent, as it was when the round opened
-	opponents int
-	first     int  // number of the first attempt under this lease
-	shot      bool // the volley, with the first request, has been released
-	deadline  time.Time
-	send      func(context.Context) arena.Reply
+	run        *matchRun
+	round      *round
+	seat       *arena.Seat
+	rest       arena.Rest // of the agent, as it was when the round opened
+	opponents  int
+	first      int  // number of the first attempt under this lease
+	dispatched bool // the batch with the first request has been sent
+	deadline   time.Time
+	send       func(context.Context) arena.Reply
 
 	reply      arena.Reply // the last one
 	answer     arena.Answer
@@ -26,15 +26,14 @@ type seatRequest struct {
 	events     []arena.Event
 }
 
-// prepare makes the first request, unless the seat's agent is in a pause
-// after a 429, then the round is void for it, or retired, then it is lost; nothing
-// is sent.
-func (sr *seatRequest) prepare(ctx context.Context, v *arena.Volley) error {
+// prepare prepares the first request. Nothing is sent to an agent that is paused
+// after a 429, whose round is void, or retired, whose round is lost.
+func (sr *seatRequest) prepare(ctx context.Context, b *arena.Batch) error {
 	if sr.rest.Retired || sr.resting() {
 		return nil
 	}
 	var err error
-	sr.send, err = sr.request(ctx, sr.first, sr.run.m.Settings.TimeLimit, v)
+	sr.send, err = sr.request(ctx, sr.first, sr.run.m.Settings.TimeLimit, b)
 	return err
 }
 
@@ -47,7 +46,7 @@ func (sr *seatRequest) resting() bool {
 	return false
 }
 
-func (sr *seatRequest) request(ctx context.Context, number int, limit time.Duration, v *arena.Volley) (func(context.Context) arena.Reply, error) {
+func (sr *seatRequest) request(ctx context.Context, number int, limit time.Duration, b *arena.Batch) (func(context.Context) arena.Reply, error) {
 	driver, ok := sr.run.r.o.Drivers[sr.seat.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("no driver for protocol %q", sr.seat.Protocol)
@@ -64,7 +63,7 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
 		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
-		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Volley: v,
+		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }
 
@@ -146,7 +145,7 @@ func (sr *seatRequest) attempts(ctx context.Context) error {
 // stalled reads a timely reply late, which is not the agent's fault. A reply
 // that arrives while the storage is unavailable is kept in memory.
 func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
-	if !sr.shot {
+	if !sr.dispatched {
 		waited, err := sr.run.fresh(ctx)
 		if err != nil {
 			return err
@@ -157,7 +156,7 @@ func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Durat
 			}
 		}
 	}
-	sr.shot = false // a retry is sent by itself
+	sr.dispatched = false // a retry is sent by itself
 	reply := send(ctx)
 	if _, err := sr.run.fresh(ctx); err != nil {
 		return err

@@ -22,8 +22,8 @@ func (w *warming) Warm(endpoint string) {
 	w.warmed = append(w.warmed, endpoint)
 }
 
-// Before each round every seat that will be asked is connected to.
-func TestRunner_WarmsBeforeTheGun(t *testing.T) {
+// The runner connects to the endpoint of every seat before each round.
+func TestRunner_WarmsBeforeDispatch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	w := &warming{bench: b}
