@@ -16,50 +16,51 @@ var (
 	errGraceOver = errors.New("the grace of a draining node is over")
 )
 
-// trusted is how long a node believes in a lease after it last asked for it.
-// It is less than the lease lasts, so that this node has stopped before
-// another one can claim.
+// trusted returns how long a node relies on a lease after it requested its last
+// renewal. It is shorter than the lease, so that this node stops before another
+// one can claim the match.
 func (r *Runner) trusted() time.Duration { return r.o.LeaseTTL * 3 / 5 }
 
-// age is the time since the lease was last asked for with success. The
-// monotonic clock runs on while a process is stopped, so a node that wakes
-// from a freeze sees it at once (threat C2).
-func (mr *matchRun) age() time.Duration { return mr.r.o.Now().Sub(*mr.renewed.Load()) }
+// leaseAge returns the time since the last successful renewal was requested.
+// The monotonic clock advances while a process is stopped, so a node detects
+// a freeze at once (threat C2).
+func (mr *matchRun) leaseAge() time.Duration { return mr.r.o.Now().Sub(*mr.renewed.Load()) }
 
-// fresh waits while the match may be another node's: the storage cannot be
-// asked. It fails when the match is lost or its work has ended, and tells
-// whether it waited. What cannot be fenced by the database is done behind it:
-// requests to agents, and reading their outcome from the clock.
-func (mr *matchRun) fresh(ctx context.Context) (waited bool, err error) {
+// ensureLease waits until the lease has been renewed recently enough, and
+// reports whether it waited. It fails when the lease is lost or the run has
+// ended. It guards the operations that the database cannot fence: requests to
+// agents, and outcomes that depend on the clock.
+func (mr *matchRun) ensureLease(ctx context.Context) (waited bool, err error) {
 	for {
-		news := mr.r.nextRenewal() // before the look: none is missed
-		switch age := mr.age(); {
+		renewed := mr.r.nextRenewal() // before the check, so that no renewal is missed
+		switch age := mr.leaseAge(); {
 		case ctx.Err() != nil:
 			return waited, context.Cause(ctx)
 		case age <= mr.r.trusted():
 			return waited, nil
-		case mr.r.slept():
-			return waited, mr.lose()
+		case mr.r.stalled():
+			return waited, mr.loseLease()
 		}
-		mr.doubt()
+		mr.markSuspect()
 		waited = true
 		select {
-		case <-news:
+		case <-renewed:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// doubt notes that the lease is older than a node trusts.
-func (mr *matchRun) doubt() {
-	if !mr.doubted.Swap(true) {
+// markSuspect records that the lease is too old to rely on.
+func (mr *matchRun) markSuspect() {
+	if !mr.suspect.Swap(true) {
 		mr.log.Debug("lease doubted", "epoch", mr.m.Lease.Epoch)
 	}
 }
 
-// lose ends the work under a lease that is gone or may be.
-func (mr *matchRun) lose() error {
-	err := fmt.Errorf("lease of match %s, last renewed %s ago: %w", mr.m.ID, mr.age().Round(time.Millisecond), errLeaseLost)
+// loseLease stops the run because its lease is lost or may be. It returns the
+// error that the run stops with.
+func (mr *matchRun) loseLease() error {
+	err := fmt.Errorf("lease of match %s, last renewed %s ago: %w", mr.m.ID, mr.leaseAge().Round(time.Millisecond), errLeaseLost)
 	if !mr.lost.Swap(true) {
 		mr.log.Debug("lease lost", "epoch", mr.m.Lease.Epoch)
 		mr.cancel(err)
@@ -67,66 +68,69 @@ func (mr *matchRun) lose() error {
 	return err
 }
 
-// slept tells that this process stood still for so long that nothing it read
-// from its clock before can be believed. While only the storage is away, its
-// heart goes on beating.
-func (r *Runner) slept() bool {
-	beat := r.beat.Load()
-	return beat != nil && r.o.Now().Sub(*beat) > r.trusted()
+// stalled reports whether this process was stopped for so long that its earlier
+// readings of the clock are worthless. The ticks continue while only the storage
+// is unavailable.
+func (r *Runner) stalled() bool {
+	last := r.lastTick.Load()
+	return last != nil && r.o.Now().Sub(*last) > r.trusted()
 }
 
-func (r *Runner) strike() {
+// tick records that this process is running.
+func (r *Runner) tick() {
 	now := r.o.Now()
-	r.beat.Store(&now)
+	r.lastTick.Store(&now)
 }
 
-// watch takes a look at all leases. It ends the work under those that grew old
-// while the process slept, and gives the runs whose leases are to be renewed:
-// one that is merely old is still this node's when nobody has claimed it.
-func (r *Runner) watch() []*matchRun {
-	slept := r.slept()
-	defer r.strike()
+// checkLeases checks the age of all leases. It stops the runs whose leases grew
+// too old while the process was stalled, and returns the others, whose leases
+// must be renewed. A lease that is merely old can be renewed unless another node
+// has claimed the match.
+func (r *Runner) checkLeases() []*matchRun {
+	stalled := r.stalled()
+	defer r.tick()
 	return slices.DeleteFunc(r.matchRuns(), func(mr *matchRun) bool {
 		switch {
-		case mr.age() <= r.trusted():
-		case slept:
-			_ = mr.lose() // tells its own work
+		case mr.leaseAge() <= r.trusted():
+		case stalled:
+			_ = mr.loseLease() // the run returns the error
 		default:
-			mr.doubt()
+			mr.markSuspect()
 		}
 		return mr.lost.Load()
 	})
 }
 
-// nextRenewal gives a channel that is closed when leases were renewed.
+// nextRenewal returns a channel that is closed at the next renewal.
 func (r *Runner) nextRenewal() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.renewal
 }
 
-func (r *Runner) tellRenewal() {
+// signalRenewal closes the channel of nextRenewal and makes a new one.
+func (r *Runner) signalRenewal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.renewal)
 	r.renewal = make(chan struct{})
 }
 
-// storageAway notes that the storage could not be asked.
-func (r *Runner) storageAway() {
+// noteUnavailable records that the storage was unavailable just now.
+func (r *Runner) noteUnavailable() {
 	now := r.o.Now()
-	r.away.Store(&now)
+	r.unavailableAt.Store(&now)
 }
 
-// justBack holds for two heartbeats after the storage was away. Others may
-// have missed it too: who still runs a match shall renew its lease before
-// anyone takes it for abandoned.
-func (r *Runner) justBack() bool {
-	away := r.away.Load()
-	return away != nil && r.o.Now().Sub(*away) < 2*r.o.Heartbeat
+// recovering reports whether the storage was unavailable within the last two
+// heartbeats. Other nodes may have lost it too: they must be able to renew the
+// leases of their matches before this node claims them.
+func (r *Runner) recovering() bool {
+	at := r.unavailableAt.Load()
+	return at != nil && r.o.Now().Sub(*at) < 2*r.o.Heartbeat
 }
 
-// renewal is one attempt to renew the leases of some runs.
+// renewal is the result of one attempt to renew the leases of some runs.
 type renewal struct {
 	runs  []*matchRun
 	asked time.Time
@@ -134,9 +138,8 @@ type renewal struct {
 	err   error
 }
 
-// heartbeat renews the leases of what this node runs until ctx ends. A match
-// that was not renewed in time waits, however long the database takes to
-// answer.
+// heartbeat renews the leases of this node's runs until ctx ends. A run whose
+// lease was not renewed in time waits, however slow the database is.
 func (r *Runner) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(r.o.Heartbeat)
 	defer tick.Stop()
@@ -150,9 +153,9 @@ func (r *Runner) heartbeat(ctx context.Context) {
 			return
 		case n := <-renewed:
 			busy = false
-			r.apply(ctx, n)
+			r.applyRenewal(ctx, n)
 		case <-tick.C:
-			runs := r.watch()
+			runs := r.checkLeases()
 			if busy || len(runs) == 0 {
 				continue
 			}
@@ -162,6 +165,7 @@ func (r *Runner) heartbeat(ctx context.Context) {
 	}
 }
 
+// matchRuns returns the runs of this node.
 func (r *Runner) matchRuns() []*matchRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,6 +176,7 @@ func (r *Runner) matchRuns() []*matchRun {
 	return runs
 }
 
+// renew renews the leases of some runs.
 func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
 	n := renewal{runs: runs, asked: r.o.Now()}
 	ids := make([]string, len(runs))
@@ -189,28 +194,29 @@ func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
 		n.held[l] = true
 	}
 	for _, mr := range runs {
-		if !n.held[mr.m.Lease] && !mr.given.Load() && mr.judging.Load() {
-			r.excuse(ctx, mr)
+		if !n.held[mr.m.Lease] && !mr.released.Load() && mr.judging.Load() {
+			r.revertInterruption(ctx, mr)
 		}
 	}
 	return n
 }
 
-// excuse tells that a lease ran out because the storage could not be reached,
-// not because the match broke its node. Once: the storage may have heard what
-// it does not confirm.
-func (r *Runner) excuse(ctx context.Context, mr *matchRun) {
+// revertInterruption reverts the interruption that a later claim counted: the
+// lease expired because the storage was unavailable, not because the match broke
+// its node. There is no retry, since the storage may have done it without
+// confirming it.
+func (r *Runner) revertInterruption(ctx context.Context, mr *matchRun) {
 	if err := r.o.Store.ExcuseLease(ctx, mr.m.Lease); err != nil {
-		mr.log.Warn("lost lease could not be excused", "epoch", mr.m.Lease.Epoch, "error", err)
+		mr.log.Warn("interruption could not be reverted", "epoch", mr.m.Lease.Epoch, "error", err)
 	}
 }
 
-// apply notes which leases are good from n.asked on, and ends the work under
-// those that are gone.
-func (r *Runner) apply(ctx context.Context, n renewal) {
+// applyRenewal records the leases that were renewed and stops the runs whose
+// leases were not.
+func (r *Runner) applyRenewal(ctx context.Context, n renewal) {
 	if n.err != nil {
 		if ctx.Err() == nil {
-			r.storageAway()
+			r.noteUnavailable()
 			r.o.Logger.Warn("renew leases", "error", n.err)
 		}
 		return
@@ -219,13 +225,13 @@ func (r *Runner) apply(ctx context.Context, n renewal) {
 	for _, mr := range n.runs {
 		switch {
 		case n.held[mr.m.Lease]:
-			if !late && mr.doubted.Swap(false) {
+			if !late && mr.suspect.Swap(false) {
 				mr.log.Debug("lease kept", "epoch", mr.m.Lease.Epoch)
 			}
 			mr.renewed.Store(&n.asked)
-		case !mr.done.Load(): // what has ended needs no lease
-			_ = mr.lose() // tells its own work
+		case !mr.done.Load(): // a run that is ending needs no lease
+			_ = mr.loseLease() // the run returns the error
 		}
 	}
-	r.tellRenewal()
+	r.signalRenewal()
 }

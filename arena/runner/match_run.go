@@ -17,24 +17,24 @@ import (
 
 // matchRun is one match under one lease.
 type matchRun struct {
-	r       *Runner
-	m       arena.Match
-	answers []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
-	last    map[string]arena.Answer // the latest judged one, by agent id
-	correct map[int]string          // right answers of the rounds opened so far
-	drain   context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
-	cancel  context.CancelCauseFunc
-	renewed atomic.Pointer[time.Time] // when the lease was last asked for with success
-	told    atomic.Int64              // highest seq of what this lease published
-	done    atomic.Bool               // the lease is about to end on purpose
-	given   atomic.Bool               // it was given back
-	doubted atomic.Bool               // it is older than the node trusts
-	lost    atomic.Bool               // its work has been ended
-	judging atomic.Bool               // the match is marked as being judged, or may be
-	closed  time.Time                 // when the last round closed; zero before the first
-	flush   func()                    // stops the delayed publisher after it has published what is visible
-	rand    *rand.Rand
-	log     *slog.Logger
+	r        *Runner
+	m        arena.Match
+	answers  []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
+	last     map[string]arena.Answer // the latest judged one, by agent id
+	correct  map[int]string          // right answers of the rounds opened so far
+	drain    context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
+	cancel   context.CancelCauseFunc
+	renewed  atomic.Pointer[time.Time] // when the lease was last asked for with success
+	told     atomic.Int64              // highest seq of what this lease published
+	done     atomic.Bool               // the lease is about to end on purpose
+	released atomic.Bool               // it was given back
+	suspect  atomic.Bool               // it is older than the node trusts
+	lost     atomic.Bool               // its work has been ended
+	judging  atomic.Bool               // the match is marked as being judged, or may be
+	closed   time.Time                 // when the last round closed; zero before the first
+	flush    func()                    // stops the delayed publisher after it has published what is visible
+	rand     *rand.Rand
+	log      *slog.Logger
 }
 
 // voidError ends a match without a result; reason is public.
@@ -308,7 +308,7 @@ func (mr *matchRun) void(ctx context.Context, reason string) error {
 // at once.
 func (mr *matchRun) release(ctx context.Context) error {
 	mr.done.Store(true)
-	mr.given.Store(true)
+	mr.released.Store(true)
 	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
 	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.r.o.Store.ReleaseLease(ctx, mr.m.Lease) })
 	if err != nil {
@@ -322,7 +322,7 @@ func (mr *matchRun) release(ctx context.Context) error {
 func (mr *matchRun) releaseMidRound(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	mr.given.Store(true)
+	mr.released.Store(true)
 	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
 	if err := mr.r.o.Store.ReleaseLease(ctx, mr.m.Lease); err != nil {
 		mr.log.Warn("match could not be given back", "error", err)

@@ -167,7 +167,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 
 // dispatch sends the requests together and waits until all have an outcome.
 func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch *arena.Batch) error {
-	if ctx.Err() == nil && mr.age() <= mr.r.trusted() { // else every seat waits for the lease
+	if ctx.Err() == nil && mr.leaseAge() <= mr.r.trusted() { // else every seat waits for the lease
 		batch.Send()
 		for _, a := range requests {
 			a.dispatched = a.send != nil

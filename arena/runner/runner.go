@@ -138,9 +138,9 @@ type Runner struct {
 	renewal  chan struct{}                        // closed at the next renewal
 	wg       sync.WaitGroup
 
-	beat atomic.Pointer[time.Time] // the heart's last
-	away atomic.Pointer[time.Time] // when the storage was last found away
-	ends leaseEnd                  // the claim loop's own
+	lastTick      atomic.Pointer[time.Time] // the heart's last
+	unavailableAt atomic.Pointer[time.Time] // when the storage was last found away
+	ends          leaseEnd                  // the claim loop's own
 }
 
 // New checks the parts and makes a Runner. It does nothing before Run.
@@ -196,7 +196,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer kill(nil)
 	var beats sync.WaitGroup
 	beating, stopBeating := context.WithCancel(matches)
-	r.strike()
+	r.tick()
 	beats.Go(func() { r.heartbeat(beating) })
 
 	r.takeBy(func(m arena.Match, asked time.Time) { r.start(ctx, matches, m, asked) })
@@ -241,7 +241,7 @@ func (r *Runner) claimLoop(ctx, matches context.Context) {
 // claim starts what is due and reports whether there may be more.
 func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 	limit := min(r.room(), 64)
-	if limit <= 0 || r.justBack() {
+	if limit <= 0 || r.recovering() {
 		return false
 	}
 	asked := r.o.Now()
@@ -251,7 +251,7 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 	case ctx.Err() != nil:
 		return false
 	case arena.CodeOf(err) == arena.CodeUnavailable:
-		r.storageAway()
+		r.noteUnavailable()
 		r.o.Logger.Warn("storage is away, no match is claimed", "error", err)
 		return false
 	default:

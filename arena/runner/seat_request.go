@@ -146,7 +146,7 @@ func (sr *seatRequest) attempts(ctx context.Context) error {
 // that arrives while the storage is unavailable is kept in memory.
 func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
 	if !sr.dispatched {
-		waited, err := sr.run.fresh(ctx)
+		waited, err := sr.run.ensureLease(ctx)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Durat
 	}
 	sr.dispatched = false // a retry is sent by itself
 	reply := send(ctx)
-	if _, err := sr.run.fresh(ctx); err != nil {
+	if _, err := sr.run.ensureLease(ctx); err != nil {
 		return err
 	}
 	sr.reply = reply
