@@ -8,17 +8,16 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Create stores a match with the first event of its log and the audit entries
-// about it, and plays it here when it starts at its creation and nothing holds
-// it up: the claim is part of the row, so that one commit lies between the two
-// of the match and its first task. Any other match waits to be claimed. Errors
-// are the store's.
+// Create stores a match with the first event of its log and its audit entries.
+// If the match starts now and this node has capacity, the same commit claims
+// the match, and the node plays it at once. Otherwise the match waits to be
+// claimed. Create returns the errors of the store.
 //
-// When the answer of the storage is lost, nobody plays what it may have
-// stored before the lease has run out (threat C5).
+// If the response of the storage is lost, a match that it may have stored is
+// claimed when its lease has expired (threat C5).
 func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	play, done := r.expect()
-	if play == nil {
+	start, done := r.reserve()
+	if start == nil {
 		return r.o.Store.CreateMatch(ctx, m, e, audit...)
 	}
 	defer done()
@@ -28,23 +27,23 @@ func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit
 		return scheduled, err
 	}
 	m.Status, m.Lease, m.Seq, m.StartedAt = arena.MatchRunning, lease, scheduled.Seq, asked
-	m.Seats = slices.Clone(m.Seats) // the caller's
-	play(m, asked)
+	m.Seats = slices.Clone(m.Seats) // the caller keeps its own
+	start(m, asked)
 	return scheduled, nil
 }
 
-// expect keeps a place for one more match: play starts it, done gives the
-// place back, and until then Run does not return. Nil: this node takes no
-// match now.
-func (r *Runner) expect() (play func(m arena.Match, asked time.Time), done func()) {
+// reserve reserves capacity for one more match until done is called, and
+// returns the function that starts the match. Run does not return before done.
+// Both functions are nil if this node takes no match now.
+func (r *Runner) reserve() (start func(m arena.Match, asked time.Time), done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.take == nil || len(r.runs)+r.expected >= r.o.MaxMatches {
+	if r.startCreated == nil || len(r.runs)+r.expected >= r.o.MaxMatches {
 		return nil, nil
 	}
 	r.expected++
 	r.wg.Add(1)
-	return r.take, func() {
+	return r.startCreated, func() {
 		r.mu.Lock()
 		r.expected--
 		r.mu.Unlock()
@@ -52,16 +51,16 @@ func (r *Runner) expect() (play func(m arena.Match, asked time.Time), done func(
 	}
 }
 
-// takeBy says how matches are started that this node creates; nil: it takes
-// no more.
-func (r *Runner) takeBy(play func(m arena.Match, asked time.Time)) {
+// setStartCreated sets the function that starts a match that this node creates.
+// With nil the node takes no more of them.
+func (r *Runner) setStartCreated(start func(m arena.Match, asked time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.take = play
+	r.startCreated = start
 }
 
-// room is the number of matches that this node may still claim.
-func (r *Runner) room() int {
+// capacity returns the number of matches that this node may still claim.
+func (r *Runner) capacity() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.o.MaxMatches - len(r.runs) - r.expected

@@ -17,24 +17,24 @@ import (
 
 // matchRun is one match under one lease.
 type matchRun struct {
-	r        *Runner
-	m        arena.Match
-	answers  []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
-	last     map[string]arena.Answer // the latest judged one, by agent id
-	correct  map[int]string          // right answers of the rounds opened so far
-	drain    context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
-	cancel   context.CancelCauseFunc
-	renewed  atomic.Pointer[time.Time] // when the lease was last asked for with success
-	told     atomic.Int64              // highest seq of what this lease published
-	done     atomic.Bool               // the lease is about to end on purpose
-	released atomic.Bool               // it was given back
-	suspect  atomic.Bool               // it is older than the node trusts
-	lost     atomic.Bool               // its work has been ended
-	judging  atomic.Bool               // the match is marked as being judged, or may be
-	closed   time.Time                 // when the last round closed; zero before the first
-	flush    func()                    // stops the delayed publisher after it has published what is visible
-	rand     *rand.Rand
-	log      *slog.Logger
+	r           *Runner
+	m           arena.Match
+	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
+	last        map[string]arena.Answer // the latest judged one, by agent id
+	correct     map[int]string          // right answers of the rounds opened so far
+	drain       context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
+	cancel      context.CancelCauseFunc
+	renewed     atomic.Pointer[time.Time] // when the last successful renewal was requested
+	published   atomic.Int64              // highest seq of what this lease published
+	done        atomic.Bool               // the run is about to end its lease
+	released    atomic.Bool               // the lease was released
+	suspect     atomic.Bool               // the lease is too old to rely on
+	lost        atomic.Bool               // the lease is lost, and the run is stopping
+	judging     atomic.Bool               // the match is marked as being judged, or may be
+	closed      time.Time                 // when the last round closed; zero before the first
+	stopDelayed func()                    // stops the delayed publisher after it has published what is visible
+	rand        *rand.Rand
+	log         *slog.Logger
 }
 
 // voidError ends a match without a result; reason is public.
@@ -82,19 +82,19 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 		open, err = mr.restore(ctx)
 	}
 	if err == nil {
-		mr.flush, err = retry(ctx, mr, func() (func(), error) { return mr.r.o.Delayed.Follow(ctx, mr.m) })
+		mr.stopDelayed, err = retry(ctx, mr, func() (func(), error) { return mr.r.o.Delayed.Follow(ctx, mr.m) })
 	}
 	if err != nil {
 		return err
 	}
-	defer mr.flush()
+	defer mr.stopDelayed()
 	for {
 		if open == nil {
 			over, err := mr.over()
 			if err != nil {
 				return err
 			}
-			if over && mr.shown(ctx) {
+			if over && mr.awaitVisible(ctx) {
 				return mr.settle(ctx)
 			}
 			if mr.drain.Err() != nil {
@@ -162,9 +162,9 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	var opening *arena.Round
 	if first != nil {
-		first.rests = make(map[string]arena.Rest, len(agents))
+		first.cooldowns = make(map[string]arena.Rest, len(agents))
 		for id, a := range agents {
-			first.rests[id] = arena.Rest{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
+			first.cooldowns[id] = arena.Rest{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
 		}
 		opening, events = &first.Round, append(events, mr.openingEvent(first))
 		mr.warm()
@@ -241,14 +241,14 @@ func (mr *matchRun) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// shown waits until spectators of a delayed match have seen its last round,
-// since the result and the ratings tell how that went. It gives false when the
-// match is to be left before.
-func (mr *matchRun) shown(ctx context.Context) bool {
+// awaitVisible waits until the last round of a delayed match is visible, since
+// result and ratings reveal its outcome. It returns false if the match must be
+// released first.
+func (mr *matchRun) awaitVisible(ctx context.Context) bool {
 	for {
 		wait := mode.Of(mr.m).Delay - mr.r.o.Now().Sub(mr.closed)
 		if wait <= 0 {
-			mr.flush()
+			mr.stopDelayed()
 			return true
 		}
 		if ctx.Err() != nil || mr.drain.Err() != nil {
@@ -258,8 +258,8 @@ func (mr *matchRun) shown(ctx context.Context) bool {
 	}
 }
 
-// settle ends the match: places, ratings and the last event in one
-// transaction. A second settle finds the first and changes nothing.
+// settle stores places, ratings and the last event in one transaction. To settle
+// a match again changes nothing.
 func (mr *matchRun) settle(ctx context.Context) error {
 	mr.done.Store(true)
 	seats := scoring.PlaceSeats(mr.m.Settings.Format, mr.m.Seats)
@@ -291,6 +291,7 @@ func (mr *matchRun) settle(ctx context.Context) error {
 	return nil
 }
 
+// void ends the match without a result.
 func (mr *matchRun) void(ctx context.Context, reason string) error {
 	mr.done.Store(true)
 	last := mr.event(arena.EventMatchVoid, "", 0, arena.MatchVoidBody{League: mr.m.League, Reason: reason})
@@ -334,19 +335,18 @@ func (mr *matchRun) observeEnd(status arena.MatchStatus) {
 	mr.r.o.Observe(Observation{League: mr.m.League, Status: status, Elapsed: mr.r.o.Now().Sub(mr.m.StartedAt)})
 }
 
-// commit runs a step that appends to the log, and tells spectators what it
-// appended. A step that had to be repeated may have been done the first time,
-// with nobody to hear of it: then the log itself says what was appended
-// (threat C5).
-func (mr *matchRun) commit(ctx context.Context, what string, step func() ([]arena.Event, error)) error {
+// commit runs an operation that appends to the log, and publishes the events. If
+// it was repeated, the first try may have succeeded without returning its events:
+// then commit reads them from the log (threat C5).
+func (mr *matchRun) commit(ctx context.Context, what string, op func() ([]arena.Event, error)) error {
 	tries := 0
 	stored, err := retry(ctx, mr, func() ([]arena.Event, error) {
 		tries++
-		return step()
+		return op()
 	})
 	if err == nil && tries > 1 && len(stored) == 0 {
 		stored, err = retry(ctx, mr, func() ([]arena.Event, error) {
-			return mr.r.o.Store.EventsAfter(ctx, mr.m.ID, mr.told.Load(), maxUntold)
+			return mr.r.o.Store.EventsAfter(ctx, mr.m.ID, mr.published.Load(), maxRepublished)
 		})
 	}
 	if err != nil {
@@ -356,16 +356,16 @@ func (mr *matchRun) commit(ctx context.Context, what string, step func() ([]aren
 	return nil
 }
 
-// maxUntold bounds how much of the log is read to publish it again.
-const maxUntold = 1000
+// maxRepublished is the number of events that commit reads from the log.
+const maxRepublished = 1000
 
-// retry repeats a step while the storage is away and the lease may hold.
-// Every step is safe to repeat: the lease fences it, and what was done
-// already is not done again.
-func retry[T any](ctx context.Context, mr *matchRun, step func() (T, error)) (T, error) {
+// retry repeats an operation while the storage is unavailable and the run goes
+// on. Every operation is safe to repeat: it is fenced by the lease, and does
+// nothing the second time.
+func retry[T any](ctx context.Context, mr *matchRun, op func() (T, error)) (T, error) {
 	const first = 50 * time.Millisecond
 	for wait := first; ; wait = min(2*wait, time.Second) {
-		v, err := step()
+		v, err := op()
 		if err == nil || arena.CodeOf(err) != arena.CodeUnavailable {
 			return v, err
 		}
@@ -399,13 +399,13 @@ func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) 
 	return agents, nil
 }
 
-// rests reads which agents of the match are paused at a time, and why, or retired.
-func (mr *matchRun) rests(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
-	rests, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.r.o.Store.Rests(ctx, mr.agentIDs(), at) })
+// cooldowns reads which agents of the match are paused at a time, and why, or retired.
+func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.r.o.Store.Rests(ctx, mr.agentIDs(), at) })
 	if err != nil {
-		return nil, fmt.Errorf("read rests of agents: %w", err)
+		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}
-	return rests, nil
+	return cooldowns, nil
 }
 
 func (mr *matchRun) briefs() []arena.SeatBrief {
@@ -416,6 +416,7 @@ func (mr *matchRun) briefs() []arena.SeatBrief {
 	return briefs
 }
 
+// publish publishes events that were committed, unless the match is delayed.
 func (mr *matchRun) publish(events []arena.Event) {
 	if len(events) == 0 {
 		return
@@ -424,7 +425,7 @@ func (mr *matchRun) publish(events []arena.Event) {
 	if mode.Of(mr.m).PublishedAtOnce(last) {
 		mr.r.o.Publisher.Publish(mr.m.League, events...)
 	}
-	for told := mr.told.Load(); told < last.Seq && !mr.told.CompareAndSwap(told, last.Seq); told = mr.told.Load() {
+	for seq := mr.published.Load(); seq < last.Seq && !mr.published.CompareAndSwap(seq, last.Seq); seq = mr.published.Load() {
 	}
 }
 

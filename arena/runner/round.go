@@ -20,10 +20,10 @@ import (
 // round is the open round of a match run.
 type round struct {
 	arena.Round
-	deadline time.Time
-	answers  map[string]arena.Answer // by agent id: what is stored
-	pending  atomic.Int32            // seats whose outcome is not stored yet
-	rests    map[string]arena.Rest   // of agents, as they were just before it opened; nil: not read yet
+	deadline  time.Time
+	answers   map[string]arena.Answer // by agent id: what is stored
+	pending   atomic.Int32            // seats whose outcome is not stored yet
+	cooldowns map[string]arena.Rest   // of agents, as they were just before it opened; nil: not read yet
 }
 
 // nextRound picks a task and opens the next round.
@@ -131,10 +131,10 @@ func (mr *matchRun) playRound(ctx context.Context, open *round) error {
 //
 //go:noinline
 func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *arena.Batch) ([]*seatRequest, error) {
-	rests := open.rests
-	if rests == nil {
+	cooldowns := open.cooldowns
+	if cooldowns == nil {
 		var err error
-		if rests, err = mr.rests(ctx, open.OpenedAt); err != nil {
+		if cooldowns, err = mr.cooldowns(ctx, open.OpenedAt); err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +154,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
 			continue
 		}
-		a := &seatRequest{run: mr, round: open, seat: s, rest: rests[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
+		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
 		if err := a.prepare(ctx, batch); err != nil {
 			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return nil, &voidError{"the arena could not prepare a request"}

@@ -12,10 +12,10 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Store is what the runner needs of the rows. Every method that takes a lease
-// fails with arena.CodeLeaseLost when a later claim has made it worthless, and
-// changes nothing and returns no events when it has been done already: after
-// arena.CodeUnavailable nobody knows whether it was, so it is called again.
+// Store stores matches. Every method with a lease fails with arena.CodeLeaseLost
+// after a later claim. It changes nothing and returns no events if the operation
+// was performed before, so it is safe to repeat after arena.CodeUnavailable,
+// which leaves open whether the operation was performed.
 type Store interface {
 	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
 	NextStart(ctx context.Context) (time.Time, error)
@@ -24,8 +24,8 @@ type Store interface {
 	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
-	// ExcuseLease takes back the interruption that a later claim counted. It is
-	// called at most once for a lease, and only if the match was being judged.
+	// ExcuseLease reverts the interruption that a later claim counted. It is
+	// called at most once per lease, and only if the match was being judged.
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
@@ -37,7 +37,7 @@ type Store interface {
 	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
 	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
 	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
-	// SaveLastAnswer is SaveAnswer, and marks the match as being judged.
+	// SaveLastAnswer is like SaveAnswer and marks the match as being judged.
 	SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
 	MarkJudging(ctx context.Context, l arena.Lease, round int) error
 	Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error)
@@ -77,14 +77,14 @@ type Publisher interface {
 
 // DelayedPublisher publishes the events of a delayed match.
 type DelayedPublisher interface {
-	// Follow publishes the events of m when spectators may see them, until stop
-	// is called; stop publishes what is visible by then. It does nothing for a
-	// match that is not delayed.
+	// Follow publishes the events of m when they become visible, until stop is
+	// called. stop publishes the events that are visible by then. Follow does
+	// nothing for a match that is not delayed.
 	Follow(ctx context.Context, m arena.Match) (stop func(), err error)
 }
 
-// Options are the parts and limits of a Runner. Parts without a default must
-// be given.
+// Options are the dependencies and limits of a Runner. Those without a default
+// are required.
 type Options struct {
 	Store     Store
 	Drivers   map[string]Driver // by protocol
@@ -93,26 +93,27 @@ type Options struct {
 	Delayed   DelayedPublisher
 	Pauses    Pauses
 	Logger    *slog.Logger
-	Now       func() time.Time // must carry a monotonic reading, as time.Now does: leases are judged by it
+	Now       func() time.Time // with a monotonic reading, as time.Now: it measures the age of leases
 	Node      string           // id of this process, unique in the cluster
 
 	LeaseTTL       time.Duration // default 5 s
 	Heartbeat      time.Duration // default 1 s
-	Sweep          time.Duration // longest wait between two looks for due matches; default 1 s
-	MaxMatches     int           // played at once by this node; default 5000
+	Sweep          time.Duration // longest time between two claims; default 1 s
+	MaxMatches     int           // that this node plays at once; default 5000
 	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
 	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 	Observe        func(Observation)
-	Judges         Judges // of leagues whose judge must be asked; nil: their rounds are void
-	// Hear returns when what an agent has sent beside its answer is in the log,
-	// as far as it came to this node, or soon. Nil: nothing waits for it.
-	Hear func(ctx context.Context, matchID, agentID string)
-	// WakeOthers tells other nodes that a match waits for them, after this one
-	// gave it back. It must not block. Nil: their sweep finds it.
+	Judges         Judges // external judges; nil: rounds that need one are void
+	// Flush waits until the events that an agent has sent to this node are in the
+	// log, or for a short time at most. Nil: answers do not wait for events.
+	Flush func(ctx context.Context, matchID, agentID string)
+	// WakeOthers notifies other nodes that this one has released a match. It must
+	// not block. Nil: they claim the match at their next sweep.
 	WakeOthers func()
 }
 
-// Observation is one figure for metrics: a seat's round or a match that ended.
+// Observation is one measurement for metrics: the outcome of a seat in a round,
+// or the end of a match.
 type Observation struct {
 	League  string
 	Outcome arena.Outcome     // of a seat's round, or ""
@@ -120,10 +121,10 @@ type Observation struct {
 	Elapsed time.Duration
 }
 
-// MaxInterruptions is how many of a match's leases may end by crashes or
-// freezes of its nodes while the match is being judged, before it is given up: it
-// may be the match that breaks them. Leases that were given back do not count,
-// nor do those that ended because their node could not reach the storage.
+// MaxInterruptions is the number of interruptions after which a match is void.
+// An interruption is a lease that ended because its node crashed or froze while
+// it judged the match, which may be the cause. Leases that were released do not
+// count, nor do leases that expired while the storage was unavailable.
 const MaxInterruptions = 5
 
 // Runner plays the matches of one node.
@@ -131,19 +132,20 @@ type Runner struct {
 	o    Options
 	wake chan struct{}
 
-	mu       sync.Mutex
-	runs     map[arena.Lease]*matchRun
-	expected int                                  // matches that are being created here
-	take     func(m arena.Match, asked time.Time) // starts one of them; nil: this node takes none
-	renewal  chan struct{}                        // closed at the next renewal
-	wg       sync.WaitGroup
+	mu           sync.Mutex
+	runs         map[arena.Lease]*matchRun
+	expected     int                                  // matches that are being created here
+	startCreated func(m arena.Match, asked time.Time) // starts a match that was created here; nil: this node takes none
+	renewal      chan struct{}                        // closed at the next renewal
+	wg           sync.WaitGroup
 
-	lastTick      atomic.Pointer[time.Time] // the heart's last
-	unavailableAt atomic.Pointer[time.Time] // when the storage was last found away
-	ends          leaseEnd                  // the claim loop's own
+	lastTick      atomic.Pointer[time.Time] // of the heartbeat
+	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
+	leaseEnd      leaseEnd                  // used by the claim loop only
 }
 
-// New checks the parts and makes a Runner. It does nothing before Run.
+// New returns a Runner, or an error if a required option is missing. The Runner
+// does nothing before Run.
 func New(o Options) (*Runner, error) {
 	switch {
 	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
@@ -165,13 +167,14 @@ func New(o Options) (*Runner, error) {
 	return &Runner{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
 }
 
+// defaults sets v to d if it has no positive value.
 func defaults[T ~int | ~int64](v *T, d T) {
 	if *v <= 0 {
 		*v = d
 	}
 }
 
-// Wake makes the runner look for due matches at once. It never blocks.
+// Wake makes the runner claim due matches at once. It never blocks.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -179,29 +182,29 @@ func (r *Runner) Wake() {
 	}
 }
 
-// Playing is the number of matches that this node plays now.
+// Playing returns the number of matches that this node plays now.
 func (r *Runner) Playing() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.runs)
 }
 
-// Run claims and plays matches until ctx ends. Then it claims no more and
-// gives each match back the moment its open round has closed, at once when
-// none is open. Rounds that are still open after Grace are given back as they
-// are. It returns when every match goroutine has ended (threat C8).
+// Run claims and plays matches until ctx ends. Then it drains: it claims no
+// more matches, and releases each one when its open round has closed. After
+// Grace it releases the matches whose rounds are still open. Run returns when
+// every match goroutine has ended (threat C8).
 func (r *Runner) Run(ctx context.Context) error {
-	// Matches outlive ctx by the grace: they get a context of their own.
-	matches, kill := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer kill(nil)
-	var beats sync.WaitGroup
-	beating, stopBeating := context.WithCancel(matches)
+	// Matches may outlive ctx by the grace, so they have their own context.
+	matches, cancelMatches := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelMatches(nil)
+	var heartbeats sync.WaitGroup
+	heartbeatCtx, stopHeartbeat := context.WithCancel(matches)
 	r.tick()
-	beats.Go(func() { r.heartbeat(beating) })
+	heartbeats.Go(func() { r.heartbeat(heartbeatCtx) })
 
-	r.takeBy(func(m arena.Match, asked time.Time) { r.start(ctx, matches, m, asked) })
+	r.setStartCreated(func(m arena.Match, asked time.Time) { r.start(ctx, matches, m, asked) })
 	r.claimLoop(ctx, matches)
-	r.takeBy(nil)
+	r.setStartCreated(nil)
 
 	done := make(chan struct{})
 	go func() { r.wg.Wait(); close(done) }()
@@ -211,16 +214,16 @@ func (r *Runner) Run(ctx context.Context) error {
 	case <-done:
 	case <-grace.C:
 		r.o.Logger.Warn("grace is over, open rounds are given back", "matches", r.Playing())
-		kill(errGraceOver)
+		cancelMatches(errGraceOver)
 		<-done
 	}
-	stopBeating()
-	beats.Wait()
+	stopHeartbeat()
+	heartbeats.Wait()
 	return nil
 }
 
-// claimLoop looks for due matches whenever it is woken, when the next match
-// is to start, and every Sweep as the net under both.
+// claimLoop claims due matches when Wake is called, when the next match starts
+// or loses its lease, and at least once per Sweep.
 func (r *Runner) claimLoop(ctx, matches context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -229,7 +232,7 @@ func (r *Runner) claimLoop(ctx, matches context.Context) {
 		if more {
 			continue
 		}
-		timer.Reset(r.untilNextLook(ctx))
+		timer.Reset(r.untilNextClaim(ctx))
 		select {
 		case <-ctx.Done():
 		case <-r.wake:
@@ -238,9 +241,9 @@ func (r *Runner) claimLoop(ctx, matches context.Context) {
 	}
 }
 
-// claim starts what is due and reports whether there may be more.
+// claim claims and starts due matches, and reports whether there may be more.
 func (r *Runner) claim(ctx, matches context.Context) (more bool) {
-	limit := min(r.room(), 64)
+	limit := min(r.capacity(), 64)
 	if limit <= 0 || r.recovering() {
 		return false
 	}
@@ -264,11 +267,12 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 	return len(claimed) == limit
 }
 
-// clockStep is the wait when a start has come by this node's clock and not by
-// the database's, which counts.
-const clockStep = 5 * time.Millisecond
+// clockRetry is the time until the next claim when a match is due by this node's
+// clock but not yet by the clock of the database, which decides.
+const clockRetry = 5 * time.Millisecond
 
-func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
+// untilNextClaim returns the time until a match may be due.
+func (r *Runner) untilNextClaim(ctx context.Context) time.Duration {
 	wait := r.o.Sweep
 	start, err := r.o.Store.NextStart(ctx)
 	if err != nil {
@@ -276,34 +280,34 @@ func (r *Runner) untilNextLook(ctx context.Context) time.Duration {
 	}
 	for _, next := range []time.Time{start, r.nextLeaseEnd(ctx)} {
 		if !next.IsZero() {
-			wait = min(wait, max(next.Sub(r.o.Now()), clockStep))
+			wait = min(wait, max(next.Sub(r.o.Now()), clockRetry))
 		}
 	}
 	return wait
 }
 
-// leaseEnd is when the next lease of the cluster runs out, unless it is
-// renewed, as it was at a time.
+// leaseEnd is the time at which the next lease of the cluster expires unless it
+// is renewed, as read from the storage at the time asked.
 type leaseEnd struct{ at, asked time.Time }
 
-// nextLeaseEnd makes a match that has lost its node be claimed when its lease
-// runs out, and no sweep later. The storage reads all running matches for it,
-// so it is asked once a sweep.
+// nextLeaseEnd returns the time at which the next lease expires, so that a match
+// that lost its node is claimed then and not a sweep later. The query reads all
+// running matches, so it runs once per sweep.
 func (r *Runner) nextLeaseEnd(ctx context.Context) time.Time {
 	now := r.o.Now()
-	if now.Sub(r.ends.asked) < r.o.Sweep && now.Before(r.ends.at) {
-		return r.ends.at
+	if now.Sub(r.leaseEnd.asked) < r.o.Sweep && now.Before(r.leaseEnd.at) {
+		return r.leaseEnd.at
 	}
 	at, err := r.o.Store.NextLeaseEnd(ctx)
 	if err != nil {
-		at = time.Time{} // the sweep finds what is to be found
+		at = time.Time{} // the sweep claims the match
 	}
-	r.ends = leaseEnd{at, now}
+	r.leaseEnd = leaseEnd{at, now}
 	return at
 }
 
-// start plays one claimed match in its own goroutine. drain ends when the
-// match should stop after its open round; the lease runs from asked.
+// start plays one claimed match in its own goroutine. drain ends when the match
+// should stop after its open round. The lease counts from asked.
 func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	mr := &matchRun{
@@ -312,13 +316,13 @@ func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time
 		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
 	}
 	mr.renewed.Store(&asked)
-	mr.told.Store(m.Seq)
+	mr.published.Store(m.Seq)
 	r.mu.Lock()
 	r.runs[m.Lease] = mr
 	r.mu.Unlock()
-	// With these lines, and those of a lease that is lost or given back, the logs
-	// of all nodes tell who believed to own a match, and when.
-	lease := m.Lease // the goroutine shall not keep a second copy of the match
+	// These lines, and those about lost and released leases, show in the logs of
+	// all nodes which node relied on which lease, and when.
+	lease := m.Lease // so that the goroutine does not keep a second copy of the match
 	mr.log.Debug("match claimed", "epoch", lease.Epoch)
 	r.wg.Go(func() {
 		defer func() {
@@ -328,9 +332,9 @@ func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time
 			delete(r.runs, lease)
 			r.mu.Unlock()
 			if drain.Err() != nil {
-				r.o.WakeOthers() // the match was given back, or its seats are free
+				r.o.WakeOthers() // the match was released, or its agents are free
 			} else {
-				r.Wake() // its seats are free: a match that waited for them may start
+				r.Wake() // its agents are free for another match
 			}
 		}()
 		mr.run(ctx)

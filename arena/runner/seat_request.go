@@ -13,7 +13,7 @@ type seatRequest struct {
 	run        *matchRun
 	round      *round
 	seat       *arena.Seat
-	rest       arena.Rest // of the agent, as it was when the round opened
+	cooldown   arena.Rest // of the agent when the round opened
 	opponents  int
 	first      int  // number of the first attempt under this lease
 	dispatched bool // the batch with the first request has been sent
@@ -29,7 +29,7 @@ type seatRequest struct {
 // prepare prepares the first request. Nothing is sent to an agent that is paused
 // after a 429, whose round is void, or retired, whose round is lost.
 func (sr *seatRequest) prepare(ctx context.Context, b *arena.Batch) error {
-	if sr.rest.Retired || sr.resting() {
+	if sr.cooldown.Retired || sr.coolingDown() {
 		return nil
 	}
 	var err error
@@ -37,8 +37,8 @@ func (sr *seatRequest) prepare(ctx context.Context, b *arena.Batch) error {
 	return err
 }
 
-func (sr *seatRequest) resting() bool {
-	for _, pause := range sr.rest.Pauses {
+func (sr *seatRequest) coolingDown() bool {
+	for _, pause := range sr.cooldown.Pauses {
 		if pause.Reason == arena.PauseRateLimit && sr.round.OpenedAt.Before(pause.Until) {
 			return true
 		}
@@ -88,13 +88,13 @@ func (sr *seatRequest) do(ctx context.Context) error {
 func (sr *seatRequest) store(ctx context.Context) error {
 	sr.answer = arena.Answer{MatchID: sr.run.m.ID, Round: sr.round.No, AgentID: sr.seat.AgentID}
 	switch {
-	case sr.rest.Retired:
+	case sr.cooldown.Retired:
 		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeTimeout, "retired"
 	case sr.send == nil:
 		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeRateLimited, "paused"
 	default:
-		if hear := sr.run.r.o.Hear; hear != nil && sr.reply.Outcome == arena.OutcomeAnswered {
-			hear(ctx, sr.run.m.ID, sr.seat.AgentID) // this answer may close the round
+		if flush := sr.run.r.o.Flush; flush != nil && sr.reply.Outcome == arena.OutcomeAnswered {
+			flush(ctx, sr.run.m.ID, sr.seat.AgentID) // this answer may close the round
 		}
 		sr.settleReply(ctx, sr.reply)
 	}

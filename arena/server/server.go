@@ -247,7 +247,7 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 	}
 	if s.runner, err = runner.New(runner.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Flush: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}
