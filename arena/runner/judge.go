@@ -10,23 +10,25 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// Judges asks the judges that must be asked. An error voids the round: nobody
-// loses because a judge failed.
+// Judges judges rounds with external judges: a panel, a crowd, a model or code.
+// An error voids the round, so that no seat loses because a judge failed.
 type Judges interface {
 	Judge(ctx context.Context, j arena.Judging) (arena.Verdict, error)
 }
 
-// judged is a match as its judge sees it.
-type judged struct {
+// judgeView is a match with the answers that its judge needs.
+type judgeView struct {
 	m       arena.Match
-	answers map[seatRound]arena.Answer // of the round that is judged; in a debate also of those before it
+	answers map[seatRound]arena.Answer // of the round; in a debate also of the rounds before
 }
 
+// seatRound identifies an answer of a match.
 type seatRound struct {
 	round   int
 	agentID string
 }
 
+// bySeatRound returns the answers of a match by round and agent.
 func bySeatRound(answers []arena.Answer) map[seatRound]arena.Answer {
 	found := make(map[seatRound]arena.Answer, len(answers))
 	for _, a := range answers {
@@ -38,8 +40,8 @@ func bySeatRound(answers []arena.Answer) map[seatRound]arena.Answer {
 // local returns the verdict when no external judge is needed: the judge is
 // deterministic, or there is nothing to compare or run. ok is false when an
 // external judge must judge the inputs. In a debate only the last round of each
-// half is judged, on all that was said in it.
-func (j judged) local(task arena.Task, round int, now time.Time) (v arena.Verdict, inputs []arena.JudgedAnswer, ok bool) {
+// half is judged, on all speeches of the half.
+func (j judgeView) local(task arena.Task, round int, now time.Time) (v arena.Verdict, inputs []arena.JudgedAnswer, ok bool) {
 	spec := j.m.Settings.Judge
 	v = arena.Verdict{MatchID: j.m.ID, Round: round, Judge: spec.Kind, Version: scoring.Version(spec), At: now}
 	if !spec.Compares() {
@@ -61,16 +63,17 @@ func (j judged) local(task arena.Task, round int, now time.Time) (v arena.Verdic
 	if d := j.m.Settings.Debate; d != nil && !debate.StageOf(*d, round).Closes {
 		return arena.Verdict{}, nil, true // nothing to judge yet
 	}
-	switch inputs = j.laid(round); len(inputs) {
+	switch inputs = j.inputs(round); len(inputs) {
 	case 0:
 		return v, nil, true
-	case 1: // the seat that did answer takes the round (rulebook, section 3)
+	case 1: // the only seat that answered wins the round (docs/rules.md, section 3)
 		v.Seats = []arena.SeatVerdict{{AgentID: inputs[0].AgentID, Points: arena.OnePoint}}
 		return v, nil, true
 	}
 	return v, inputs, false
 }
 
+// deterministic returns the points that a deterministic judge gives an answer.
 func deterministic(spec arena.JudgeSpec, task arena.Task, a arena.Answer) arena.Points {
 	if !judgeable(a) {
 		return 0
@@ -92,8 +95,8 @@ func limitReason(a arena.Answer) string {
 	return ""
 }
 
-// completed adds to the verdict of a judge the seats whose answers it did not
-// get, which have no points.
+// completed adds to the verdict of an external judge the seats whose answers it
+// did not receive. They have no points.
 func completed(v, local arena.Verdict) arena.Verdict {
 	if len(local.Seats) == 0 {
 		return v
@@ -111,47 +114,49 @@ func completed(v, local arena.Verdict) arena.Verdict {
 	return v
 }
 
-func (j judged) answer(round int, agentID string) (arena.Answer, bool) {
+// answer returns the answer of an agent in a round.
+func (j judgeView) answer(round int, agentID string) (arena.Answer, bool) {
 	a, ok := j.answers[seatRound{round, agentID}]
 	return a, ok
 }
 
-// laid gives what is laid before a judge: answers, or in a debate all that a
-// seat has said in the half.
-func (j judged) laid(round int) (laid []arena.JudgedAnswer) {
-	var said [2]string
+// inputs returns the texts that a judge compares: answers, or in a debate the
+// speeches of each seat in the half.
+func (j judgeView) inputs(round int) (inputs []arena.JudgedAnswer) {
+	var speeches [2]string
 	if d := j.m.Settings.Debate; d != nil {
-		said = debate.Speeches(*d, round, j.speeches())
+		speeches = debate.Speeches(*d, round, j.speeches())
 	}
 	for i, seat := range j.m.Seats {
 		text := ""
 		if j.m.Settings.Debate != nil {
-			text = said[i]
+			text = speeches[i]
 		} else if a, ok := j.answer(round, seat.AgentID); ok && a.Body != nil && a.Reason != arena.ReasonJudgeLimit {
 			text = a.Body.Answer
 		}
 		if text != "" {
-			laid = append(laid, arena.JudgedAnswer{AgentID: seat.AgentID, OwnerID: seat.OwnerID, Text: text})
+			inputs = append(inputs, arena.JudgedAnswer{AgentID: seat.AgentID, OwnerID: seat.OwnerID, Text: text})
 		}
 	}
-	return laid
+	return inputs
 }
 
-// speeches gives what has been said in a debate, in order.
-func (j judged) speeches() (said []debate.Speech) {
+// speeches returns the speeches of a debate in order.
+func (j judgeView) speeches() (speeches []debate.Speech) {
 	for no := 1; no <= j.m.Settings.Rounds; no++ {
 		for seat := range j.m.Seats {
 			if a, ok := j.answer(no, j.m.Seats[seat].AgentID); ok && a.Body != nil {
-				said = append(said, debate.Speech{Round: no, Seat: seat, Text: a.Body.Answer})
+				speeches = append(speeches, debate.Speech{Round: no, Seat: seat, Text: a.Body.Answer})
 			}
 		}
 	}
-	return said
+	return speeches
 }
 
-func (j judged) judging(task arena.Task, round int, laid []arena.JudgedAnswer) arena.Judging {
+// judging returns a round with the inputs of an external judge.
+func (j judgeView) judging(task arena.Task, round int, inputs []arena.JudgedAnswer) arena.Judging {
 	in := arena.Judging{
-		MatchID: j.m.ID, League: j.m.League, Round: round, Spec: j.m.Settings.Judge, Seed: j.m.Seed, Task: task, Answers: laid,
+		MatchID: j.m.ID, League: j.m.League, Round: round, Spec: j.m.Settings.Judge, Seed: j.m.Seed, Task: task, Answers: inputs,
 	}
 	for _, s := range j.m.Seats {
 		in.Playing = append(in.Playing, s.AgentID)
@@ -162,16 +167,16 @@ func (j judged) judging(task arena.Task, round int, laid []arena.JudgedAnswer) a
 	return in
 }
 
-// Laid gives a round of a match as it is laid before its judge, from the
-// match's stored answers and without the task.
-func Laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
-	j := judged{m: m, answers: bySeatRound(answers)}
-	return j.judging(arena.Task{}, round, j.laid(round))
+// JudgeInput returns a round of a match as its external judge receives it, from
+// the match's stored answers and without the task.
+func JudgeInput(m arena.Match, answers []arena.Answer, round int) arena.Judging {
+	j := judgeView{m: m, answers: bySeatRound(answers)}
+	return j.judging(arena.Task{}, round, j.inputs(round))
 }
 
-// judged is the match with what is stored of its open round.
-func (mr *matchRun) judged(open *round) judged {
-	j := judged{m: mr.m, answers: make(map[seatRound]arena.Answer, len(open.answers))}
+// judgeView returns the match with the stored answers of its open round.
+func (mr *matchRun) judgeView(open *round) judgeView {
+	j := judgeView{m: mr.m, answers: make(map[seatRound]arena.Answer, len(open.answers))}
 	if mr.m.Settings.Debate != nil {
 		j.answers = bySeatRound(mr.answers)
 	}
@@ -181,13 +186,13 @@ func (mr *matchRun) judged(open *round) judged {
 	return j
 }
 
-// evaluates reports whether the arena itself works on answers to judge them:
-// compares them with the right ones, or runs them. Judges that compare only ask
-// others, which takes long and breaks no node.
+// evaluates reports whether this node itself works on the answers: compares them
+// with the right ones, or runs them. A judge that compares answers with each
+// other only makes requests, which may take long but cannot break a node.
 func (mr *matchRun) evaluates() bool { return !mr.m.Settings.Judge.Compares() }
 
 // markJudging marks the match as being judged, unless the write of the round's
-// last outcome has done so. If this node dies now, the match is charged with it.
+// last outcome has. If this node dies now, it counts as an interruption.
 func (mr *matchRun) markJudging(ctx context.Context, round int) error {
 	if !mr.evaluates() || mr.judging.Swap(true) {
 		return nil
@@ -199,10 +204,10 @@ func (mr *matchRun) markJudging(ctx context.Context, round int) error {
 	return nil
 }
 
-// judge gives the points of the round's stored answers, and what the judge
-// said. The crowd is told that it may vote.
+// judge returns the verdict on the stored answers of the round. Before a crowd
+// judges it, judge publishes the vote.
 func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, error) {
-	seen := mr.judged(open)
+	seen := mr.judgeView(open)
 	local, inputs, ok := seen.local(open.Task, open.No, mr.r.o.Now())
 	if ok {
 		return local, nil
@@ -234,21 +239,21 @@ func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, erro
 	return v, nil
 }
 
-// judgeError is a judge that gave no verdict: the round is void.
+// judgeError is the error of an external judge. It voids the round.
 type judgeError struct{ err error }
 
 func (e *judgeError) Error() string { return "no verdict: " + e.err.Error() }
 func (e *judgeError) Unwrap() error { return e.err }
 
-// brief is a round's task as one seat gets it.
+// brief returns the task of a round as one seat receives it.
 func (mr *matchRun) brief(open *round, seat int) arena.Task {
 	if d := mr.m.Settings.Debate; d != nil {
-		return debate.Brief(open.Task, *d, open.No, seat, mr.judged(open).speeches())
+		return debate.Brief(open.Task, *d, open.No, seat, mr.judgeView(open).speeches())
 	}
 	return open.Task
 }
 
-// public is a round's task as everyone sees it.
+// public returns the task of a round as spectators see it.
 func (mr *matchRun) public(r *round) arena.TaskBody {
 	if d := mr.m.Settings.Debate; d != nil {
 		return debate.Public(r.Task, *d, r.No, mr.m.Seats[0].Name, mr.m.Seats[1].Name).Public()

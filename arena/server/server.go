@@ -273,7 +273,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	pages := previews{matches: s.visible, leagues: s.store, url: s.url, log: s.log}
-	votes, err := visibility.NewVotes(s.visible, runner.Laid)
+	votes, err := visibility.NewVotes(s.visible, runner.JudgeInput)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		Store: s.store, Visible: s.visible, Votes: votes, Accounts: services.accounts, Agents: services.agents, Matches: services.matches, Leagues: services.leagues,
 		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(), Viewers: s.hub.Viewers,
 		SeasonTable: seasonTable, VerifyRatings: s.store.CheckRatings,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		Laid: runner.JudgeInput, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		Record: s.record, Card: cards.Draw,
