@@ -1,13 +1,13 @@
-// Package runner plays matches: it claims a due match, or creates one under
-// its own lease, puts one task after another to the seats, has the answers
-// judged, closes each round and settles the match. It also takes over matches
-// whose node has gone.
+// Package runner plays matches. It claims a due match, or creates one under its
+// own lease, sends one task after another to the seats, has the answers judged,
+// closes each round and settles the match. It also takes over matches whose node
+// is gone.
 //
-// It owns the outcome table over time (who is asked again, who leaves, who is
-// paused), the start gun and the lease. It leaves rows to store, wire shapes
-// to protocol, points, places and rating formulas to scoring, task choice to
-// league, and fan-out to stream; it reaches all of them through the small
-// interfaces below, which arena/server joins.
+// It owns the outcome table over time (retries, no-shows, pauses), simultaneous
+// dispatch and the lease. Rows belong to store, wire formats to protocol, points,
+// places and ratings to scoring, the choice of tasks to league, and fan-out to
+// stream. The runner reaches them through the small interfaces that it declares,
+// and arena/server connects them.
 //
 //	           claim               open                all seats have an outcome
 //	ready ───────────────▶ running ─────▶ round open ───────────────────▶ round closed
@@ -15,30 +15,31 @@
 //	     lease lost, crash   │  └───────────── not over yet ──────────────────┤
 //	     (another node       │                                                │ over
 //	      resumes here)      ▼                                                ▼
-//	                       void ◀── own fault, a duel's seat left ──      finished
+//	                       void ◀─ own fault, an opponent of a duel left ─  finished
 //
-// Every write carries the lease's epoch, so a node that lost its lease
-// changes nothing. A run looks at the stored state first: finished rounds and
-// stored answers stay, only what is missing is asked again.
+// Every write carries the epoch of the lease, so a node that lost its lease
+// changes nothing. A run begins with the stored state: closed rounds and stored
+// answers stay, and only missing answers are requested again.
 //
-// What the database cannot fence stands behind the node's own clock: no
-// request leaves, and no outcome is read from the clock, unless the lease was
-// renewed within 0.6 of its length (threat C2). While the database is away the
-// match waits with what it has in memory, and goes on under the same epoch if
-// its lease is renewed before anyone else claims it, however late (threats C5,
-// C6). A process that stood still gives up what it played: it cannot believe
-// its clock.
+// The node's own clock guards the operations that the database cannot fence. No
+// request is sent, and no outcome depends on the clock, unless the lease was
+// renewed within 0.6 of its length (threat C2). While the database is
+// unavailable, the match waits with its state in memory. It continues under the
+// same epoch if its lease is renewed before another node claims it, however late
+// (threats C5, C6). A process that was stalled drops its runs, because its
+// readings of the clock are worthless.
 //
-// A match whose node was lost five times while it judged the match is void: it
-// may be what breaks them. The match is marked in the write that stores the last
-// outcome of a round, and the mark is cleared by the write that closes the round;
-// other matches of the node are not charged. Judges that compare answers are asked
-// and run nothing here, so their matches are not marked.
-// What a draining node gives back does not count. Nor does a lease that ran
-// out while its node could not reach the database: the node keeps or claims
-// the match again, or takes the count back when it finds that another one has
-// claimed it. After an outage nobody claims for two heartbeats, so that those
-// who play come first.
+// A match is void after five interruptions. An interruption is a lease that ended
+// because its node died while it judged the match, which may be the cause. The
+// write that stores the last outcome of a round marks the match as being judged,
+// and the write that closes the round clears the mark. Other matches of the node
+// are not charged. A judge that compares answers runs nothing on the node, so its
+// matches are not marked. Two other ends of a lease do not count: the release by
+// a draining node, and an expiry while the database was unavailable. In the
+// latter case the node keeps or claims the match again, or reverts the
+// interruption when another node has claimed the match. After an outage a node
+// claims nothing for two heartbeats, so that the holders of leases can renew them
+// first.
 //
 // Only arena/server may import it.
 package runner

@@ -24,7 +24,7 @@ type RescoreStore interface {
 }
 
 // Rescorer judges the answers of finished matches again, with the current judge
-// of their league, and rebuilds the ratings (docs/rules.md, section 7).
+// of their league, and rebuilds the ratings (docs/rules.md, section 6).
 type Rescorer struct {
 	Store  RescoreStore
 	Judges Judges // nil: matches with an external judge fail

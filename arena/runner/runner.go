@@ -70,7 +70,7 @@ type Pauses interface {
 	PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error)
 }
 
-// Publisher tells spectators what has been committed.
+// Publisher sends committed events to spectators.
 type Publisher interface {
 	Publish(league string, events ...arena.Event)
 }
