@@ -145,8 +145,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 			continue
 		}
 		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
-		left = append(left, mr.event(arena.EventAgentLeft, s.AgentID, 0,
-			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: why}))
+		left = append(left, mr.leftEvent(s.AgentID, 0, why))
 	}
 	events := append([]arena.Event{mr.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
@@ -294,7 +293,10 @@ func (mr *matchRun) settle(ctx context.Context) error {
 // void ends the match without a result.
 func (mr *matchRun) void(ctx context.Context, reason string) error {
 	mr.done.Store(true)
-	last := mr.event(arena.EventMatchVoid, "", 0, arena.MatchVoidBody{League: mr.m.League, Reason: reason})
+	last, err := mr.m.VoidEvent(mr.r.o.Now(), reason)
+	if err != nil {
+		return err
+	}
 	if err := mr.commit(ctx, "void match", func() ([]arena.Event, error) {
 		return mr.r.o.Store.VoidMatch(ctx, mr.m.Lease, reason, mr.m.Seats, mr.r.o.Now(), last)
 	}); err != nil {
@@ -440,6 +442,12 @@ func (mr *matchRun) event(t arena.EventType, agentID string, round int, body any
 	return arena.Event{MatchID: mr.m.ID, AgentID: agentID, Round: round, At: mr.r.o.Now(), Type: t, Body: raw}
 }
 
+// leftEvent returns the agent_left event of an unavailable agent.
+func (mr *matchRun) leftEvent(agentID string, round int, reason string) arena.Event {
+	return mr.event(arena.EventAgentLeft, agentID, round, arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: reason})
+}
+
+// totalRounds returns the number of rounds, or nil for an open end.
 func totalRounds(s arena.Settings) *int {
 	if s.Rounds == 0 {
 		return nil

@@ -190,8 +190,7 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 		sr.rateLimited(ctx)
 	}
 	if sr.answer.Outcome == arena.OutcomeUnavailable {
-		sr.events = append(sr.events, sr.run.event(arena.EventAgentLeft, sr.seat.AgentID, sr.round.No,
-			arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: reply.Reason}))
+		sr.events = append(sr.events, sr.run.leftEvent(sr.seat.AgentID, sr.round.No, reply.Reason))
 	}
 }
 
