@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
@@ -38,8 +38,8 @@ type protocolParts struct {
 // protocols are the parts by the name of the protocol.
 type protocols map[string]*protocolParts
 
-func (p protocols) drivers() map[string]runner.Driver {
-	drivers := make(map[string]runner.Driver, len(p))
+func (p protocols) drivers() map[string]engine.Driver {
+	drivers := make(map[string]engine.Driver, len(p))
 	for name, l := range p {
 		drivers[name] = l.driver
 	}

@@ -16,7 +16,7 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"SetPause": {pauses}, "LiftPause": {pauses}, "AgentPausedBody": {pauses}, "AgentResumedBody": {pauses},
 		"MatchScheduledBody": {matches}, "EndMatch": {matches},
-		"VoidEvent":    {matches, "arena/runner"}, // a round of the match may void it
+		"VoidEvent":    {matches, "arena/match/engine"}, // a round of the match may void it
 		"CreateLeague": {leagues}, "UpdateLeague": {leagues},
 	}
 }

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // everything is a cut that lets no call through.
@@ -104,7 +104,7 @@ func TestRunner_AFreezeIsNoOutage(t *testing.T) {
 		return bad(arena.OutcomeTimeout, "late")
 	})
 	id := b.match()
-	b.node("n1", lively, func(o *runner.Options) { o.Now = clock.now })
+	b.node("n1", lively, func(o *engine.Options) { o.Now = clock.now })
 	b.over(id)
 	if diff := cmp.Diff(outcomes("answered answered answered"), b.answers(id)[agentID(1)]); diff != "" {
 		t.Errorf("outcomes differ (-want +got):\n%s", diff)
@@ -124,7 +124,7 @@ func TestRunner_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 		}
 	}}
 	id := b.match()
-	b.node("n1", lively, x.use, func(o *runner.Options) { o.Tasks = pick })
+	b.node("n1", lively, x.use, func(o *engine.Options) { o.Tasks = pick })
 	b.wait("round 2 is open", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
@@ -188,7 +188,7 @@ func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
 	other.sever(everything)
-	n2 := b.node("n2", lively, impatient, other.use, func(o *runner.Options) { o.Heartbeat = time.Hour })
+	n2 := b.node("n2", lively, impatient, other.use, func(o *engine.Options) { o.Heartbeat = time.Hour })
 	b.until("the other node misses the storage", func() bool { return other.called("ClaimMatches") == 1 })
 	holder.sever(everything)
 	b.until("the lease has run out", b.lapsed)
@@ -217,7 +217,7 @@ func TestRunner_LooksWhenALeaseRunsOut(t *testing.T) {
 	if len(claimed) != 1 {
 		t.Fatalf("%d matches were claimed", len(claimed))
 	}
-	b.node("n1", func(o *runner.Options) { o.Sweep = time.Hour })
+	b.node("n1", func(o *engine.Options) { o.Sweep = time.Hour })
 	if m, _ := b.over(id); m.Status != arena.MatchFinished || m.Lease.Epoch != 2 {
 		t.Errorf("match is %s at epoch %d", m.Status, m.Lease.Epoch)
 	}

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // jury prefers the longest answer, and keeps what it was asked.
@@ -64,7 +64,7 @@ func (j *jury) count() int {
 	return len(j.asked)
 }
 
-func (j *jury) join(o *runner.Options) { o.Judges = j }
+func (j *jury) join(o *engine.Options) { o.Judges = j }
 
 func asked(kind string) func(*arena.Settings) {
 	return func(s *arena.Settings) {
@@ -127,9 +127,9 @@ func TestRunner_PureVerdict(t *testing.T) {
 // nothing is rated.
 func TestRunner_JudgeFails(t *testing.T) {
 	t.Parallel()
-	for name, join := range map[string]func(*runner.Options){
+	for name, join := range map[string]func(*engine.Options){
 		"error":    (&jury{fails: errors.New("the model is away")}).join,
-		"no judge": func(*runner.Options) {},
+		"no judge": func(*engine.Options) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +203,7 @@ func TestRunner_Crowd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, wrong, long)
 	j := &jury{hold: make(chan struct{})}
-	first := b.node("n1", j.join, func(o *runner.Options) { o.Grace = time.Millisecond })
+	first := b.node("n1", j.join, func(o *engine.Options) { o.Grace = time.Millisecond })
 	id := b.match(asked(arena.JudgeCrowd))
 	votes := func(n int) func() bool {
 		return func() bool {

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // hang never answers by itself.
@@ -20,10 +20,10 @@ func hang(ctx context.Context, _ arena.Attempt) arena.Reply {
 }
 
 // impatient leaves open rounds at once when it stops, as a crash does.
-func impatient(o *runner.Options) { o.Grace = time.Nanosecond }
+func impatient(o *engine.Options) { o.Grace = time.Nanosecond }
 
 // lively makes a node look often, and renew often what it has.
-func lively(o *runner.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*time.Millisecond }
+func lively(o *engine.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*time.Millisecond }
 
 // A node goes away in the middle of round 2, after seat 0 has answered it.
 // The next one keeps what is stored and asks only seat 1 again.
@@ -78,7 +78,7 @@ func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
 		return right(ctx, a)
 	}), wrong)
 	id := b.match()
-	long := func(o *runner.Options) { o.LeaseTTL = time.Hour }
+	long := func(o *engine.Options) { o.LeaseTTL = time.Hour }
 	first := b.node("n1", long)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
@@ -101,7 +101,7 @@ func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
-	n1 := b.node("n1", func(o *runner.Options) { o.Heartbeat = 20 * time.Millisecond })
+	n1 := b.node("n1", func(o *engine.Options) { o.Heartbeat = 20 * time.Millisecond })
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
@@ -126,7 +126,7 @@ func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	b := newBench(t, right, wrong)
 	id := b.match(func(s *arena.Settings) { s.Break = time.Hour })
 	woken := make(chan struct{}, 1)
-	first := b.node("n1", func(o *runner.Options) {
+	first := b.node("n1", func(o *engine.Options) {
 		o.WakeOthers = func() { woken <- struct{}{} }
 		o.Grace = time.Hour // or its end would cut the break short
 	})
@@ -141,7 +141,7 @@ func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	}
 	first.stop()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
-	second := b.node("n2", func(o *runner.Options) { o.Now = later })
+	second := b.node("n2", func(o *engine.Options) { o.Now = later })
 	b.wait("round 2 is closed", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
 	})
@@ -159,7 +159,7 @@ func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
-	long := func(o *runner.Options) { o.LeaseTTL = time.Hour }
+	long := func(o *engine.Options) { o.LeaseTTL = time.Hour }
 	first := b.node("n1", long, impatient)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
@@ -182,18 +182,18 @@ func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
 // ended by themselves count.
 func TestRunner_SurvivesManyHandOvers(t *testing.T) {
 	t.Parallel()
-	const handOvers = 2 * runner.MaxInterruptions
+	const handOvers = 2 * engine.MaxInterruptions
 	b := newBench(t, right, wrong)
 	id := b.match(func(s *arena.Settings) { s.Rounds, s.Break = handOvers+1, time.Hour })
 	for i := range handOvers {
 		after := time.Duration(i) * time.Hour // each break is over for the next node
-		n := b.node(fmt.Sprintf("n%d", i), func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
+		n := b.node(fmt.Sprintf("n%d", i), func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
 		b.wait(fmt.Sprintf("round %d is closed", i+1), func() bool {
 			return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == i+1
 		})
 		n.stop()
 	}
-	b.node("last", func(o *runner.Options) {
+	b.node("last", func(o *engine.Options) {
 		o.Now = func() time.Time { return time.Now().Add(handOvers * time.Hour) }
 		o.Grace = time.Nanosecond
 	})
@@ -228,7 +228,7 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 		}
 	}}
 	// Its heartbeat is out of the game: the gun itself must look.
-	first := b.node("n1", lively, x.use, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	first := b.node("n1", lively, x.use, func(o *engine.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
@@ -251,7 +251,7 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 
 // picks looks over the shoulder of Tasks.
 type picks struct {
-	runner.Tasks
+	engine.Tasks
 	at func(round int)
 }
 
@@ -273,7 +273,7 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 		clock.jump(time.Hour)
 		return bad(arena.OutcomeTimeout, "late")
 	})
-	first := b.node("n1", lively, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
+	first := b.node("n1", lively, func(o *engine.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("the freeze", func() bool { return clock.by.Load() > 0 })
@@ -294,7 +294,7 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	_, _, err = b.store.UpdateAgent(t.Context(), agentID(1), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 	b.ok(err)
 	b.match()
-	b.node("n1", impatient, func(o *runner.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
+	b.node("n1", impatient, func(o *engine.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
 	b.wait("the first match plays", func() bool { return len(b.asked) == 2 })
 	lost := b.match()
 	claimed, err := b.store.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
@@ -318,7 +318,7 @@ func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 		b.ok(err)
 	}
 	guilty, innocent := b.match(), b.match()
-	for i := range runner.MaxInterruptions + 1 {
+	for i := range engine.MaxInterruptions + 1 {
 		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
 		b.ok(err)
 		if len(claimed) != 2 {
@@ -328,7 +328,7 @@ func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 			if m.Interruptions != i && m.ID == guilty || m.Interruptions != 0 && m.ID == innocent {
 				t.Errorf("claim %d: match %s has %d interruptions", i, m.ID, m.Interruptions)
 			}
-			if m.ID != guilty || i == runner.MaxInterruptions {
+			if m.ID != guilty || i == engine.MaxInterruptions {
 				continue
 			}
 			_, err := b.store.OpenRound(t.Context(), m.Lease, arena.Round{No: 1, Interruptions: i}, nil)

@@ -1,4 +1,4 @@
-// Package runner plays matches. It claims a due match, or creates one under its
+// Package engine plays matches. It claims a due match, or creates one under its
 // own lease, sends one task after another to the seats, has the answers judged,
 // closes each round and settles the match. It also takes over matches whose node
 // is gone.
@@ -42,4 +42,4 @@
 // first.
 //
 // Only arena/server may import it.
-package runner
+package engine

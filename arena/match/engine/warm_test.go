@@ -1,10 +1,10 @@
-package runner_test
+package engine_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // warming is a driver that can connect before there is a request.
@@ -28,7 +28,7 @@ func TestRunner_WarmsBeforeDispatch(t *testing.T) {
 	b := newBench(t, right, right)
 	w := &warming{bench: b}
 	id := b.match()
-	b.node("n1", func(o *runner.Options) { o.Drivers = map[string]runner.Driver{"fake": w} })
+	b.node("n1", func(o *engine.Options) { o.Drivers = map[string]engine.Driver{"fake": w} })
 	b.over(id)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // batching is a driver that can send without waiting.
@@ -46,7 +46,7 @@ func TestRunner_Batch(t *testing.T) {
 	b := newBench(t, again, right, right, right)
 	v := &batching{bench: b}
 	id := b.match()
-	b.node("n1", func(o *runner.Options) { o.Drivers = map[string]runner.Driver{"fake": v} })
+	b.node("n1", func(o *engine.Options) { o.Drivers = map[string]engine.Driver{"fake": v} })
 	b.over(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/store"
 )
@@ -117,7 +117,7 @@ func (b *bench) match(change ...func(*arena.Settings)) string {
 	return m.ID
 }
 
-// Prepare implements runner.Driver.
+// Prepare implements engine.Driver.
 func (b *bench) Prepare(_ context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
 	return func(ctx context.Context) arena.Reply {
 		b.mu.Lock()
@@ -129,7 +129,7 @@ func (b *bench) Prepare(_ context.Context, a arena.Attempt) (func(context.Contex
 	}, nil
 }
 
-// Publish implements runner.Publisher.
+// Publish implements engine.Publisher.
 func (b *bench) Publish(_ string, events ...arena.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *bench) signal() {
 	b.changed = make(chan struct{})
 }
 
-// Pick implements runner.Tasks: the answer of round n is "right n".
+// Pick implements engine.Tasks: the answer of round n is "right n".
 func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, error) {
 	return arena.Task{ID: fmt.Sprintf("tk_%d", round), Description: fmt.Sprintf("question %d", round), Answers: []string{fmt.Sprintf("right %d", round)}}, nil
 }
@@ -152,7 +152,7 @@ func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, e
 const leaseTime = 10 * time.Second
 
 // unhurried is a storage that is not too slow to take a match back.
-type unhurried struct{ runner.Store }
+type unhurried struct{ engine.Store }
 
 func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return u.Store.ReleaseLease(context.WithoutCancel(ctx), l)
@@ -160,15 +160,15 @@ func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
 
 // node is a running Runner.
 type node struct {
-	*runner.Runner
+	*engine.Runner
 	drain func() // ends Run's context
 	stop  func() // and waits
 }
 
-func (b *bench) node(name string, change ...func(*runner.Options)) *node {
+func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	b.t.Helper()
-	o := runner.Options{
-		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
+	o := engine.Options{
+		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name, LeaseTTL: leaseTime,
 	}
 	for _, c := range change {
@@ -178,7 +178,7 @@ func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.ok(err)
 	o.Delayed, err = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
 	b.ok(err)
-	r, err := runner.New(o)
+	r, err := engine.New(o)
 	b.ok(err)
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)
@@ -446,7 +446,7 @@ func TestRunner_SecondRateLimitIsATimeout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, always(limited), wrong)
 	// The pause is over before the next round.
-	b.node("n1", func(o *runner.Options) { o.RateLimitPause = time.Nanosecond })
+	b.node("n1", func(o *engine.Options) { o.RateLimitPause = time.Nanosecond })
 	id := b.match()
 	m, _ := b.over(id)
 	if diff := cmp.Diff(outcomes("rate_limited timeout timeout"), b.answers(id)[agentID(0)]); diff != "" {

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/visibility/mode"
 )
 
@@ -41,7 +41,7 @@ func TestRunner_Delayed(t *testing.T) {
 func playDelayed(t *testing.T, format arena.Format) {
 	t.Helper()
 	b := newBench(t, right, in(3, wrong), in(2, always(unavailable)))
-	b.node("n1", func(o *runner.Options) { o.Publisher = late{b} })
+	b.node("n1", func(o *engine.Options) { o.Publisher = late{b} })
 	id := b.match(func(s *arena.Settings) { s.Visibility, s.Format = "delayed:1", format })
 	m, events := b.over(id)
 	if diff := cmp.Diff(events[1:], b.told); diff != "" { // who schedules it tells that
@@ -89,7 +89,7 @@ func TestRunner_Delayed_drain(t *testing.T) {
 	if m := match(); m.Status != arena.MatchRunning {
 		t.Fatalf("match %s", m.Status)
 	}
-	b.node("n3", func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
+	b.node("n3", func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
 	m, _ := b.over(id)
 	rounds, err := b.store.Rounds(t.Context(), id)
 	b.ok(err)
