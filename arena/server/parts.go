@@ -45,7 +45,7 @@ type Parts struct {
 	Store  *store.Store
 	Hub    *stream.Hub
 	Pauses *registry.Pauses
-	Runner *engine.Runner
+	Runner *engine.Engine
 	Keys   *token.Keys
 	Client *protocol.Client
 	Canary func(context.Context) error

@@ -65,7 +65,7 @@ type Server struct {
 	protocols protocols
 	signed    *agentprotocol.Server
 	pauses    *registry.Pauses
-	runner    *engine.Runner
+	runner    *engine.Engine
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
 	scripts   *script.Pool

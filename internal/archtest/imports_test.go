@@ -355,7 +355,7 @@ func TestRooms_TableRefuses(t *testing.T) {
 		{"arena/match/engine/judge.go", module + "arena/script/worker"},
 		{"arena/match.go", module + "arena/strictjson"},
 		{"scoring/rating.go", module + "store"},
-		{"arena/match/engine/runner.go", module + "store"},
+		{"arena/match/engine/engine.go", module + "store"},
 		{"league/scheduler.go", module + "protocol"},
 		{"league/format/swiss.go", module + "store"},
 		{"league/matching/max.go", module + "arena"},

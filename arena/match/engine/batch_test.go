@@ -33,7 +33,7 @@ func (v *batching) Prepare(ctx context.Context, a arena.Attempt) (func(context.C
 
 // A round tries to send all requests before it waits for a reply. A retry is
 // sent by itself.
-func TestRunner_Batch(t *testing.T) {
+func TestEngine_Batch(t *testing.T) {
 	t.Parallel()
 	again := func(ctx context.Context, a arena.Attempt) arena.Reply {
 		if a.Round == 2 && a.Number == 1 {

@@ -15,14 +15,14 @@ import (
 //
 // If the response of the storage is lost, a match that it may have stored is
 // claimed when its lease has expired (threat C5).
-func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
-	start, done := r.reserve()
+func (e *Engine) Create(ctx context.Context, m arena.Match, first arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+	start, done := e.reserve()
 	if start == nil {
-		return r.o.Store.CreateMatch(ctx, m, e, audit...)
+		return e.o.Store.CreateMatch(ctx, m, first, audit...)
 	}
 	defer done()
-	asked := r.o.Now()
-	scheduled, lease, err := r.o.Store.CreateAndClaim(ctx, m, e, r.o.Node, r.o.LeaseTTL, audit...)
+	asked := e.o.Now()
+	scheduled, lease, err := e.o.Store.CreateAndClaim(ctx, m, first, e.o.Node, e.o.LeaseTTL, audit...)
 	if err != nil || lease == (arena.Lease{}) {
 		return scheduled, err
 	}
@@ -35,33 +35,33 @@ func (r *Runner) Create(ctx context.Context, m arena.Match, e arena.Event, audit
 // reserve reserves capacity for one more match until done is called, and
 // returns the function that starts the match. Run does not return before done.
 // Both functions are nil if this node takes no match now.
-func (r *Runner) reserve() (start func(m arena.Match, asked time.Time), done func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.startCreated == nil || len(r.runs)+r.expected >= r.o.MaxMatches {
+func (e *Engine) reserve() (start func(m arena.Match, asked time.Time), done func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.startCreated == nil || len(e.runs)+e.expected >= e.o.MaxMatches {
 		return nil, nil
 	}
-	r.expected++
-	r.wg.Add(1)
-	return r.startCreated, func() {
-		r.mu.Lock()
-		r.expected--
-		r.mu.Unlock()
-		r.wg.Done()
+	e.expected++
+	e.wg.Add(1)
+	return e.startCreated, func() {
+		e.mu.Lock()
+		e.expected--
+		e.mu.Unlock()
+		e.wg.Done()
 	}
 }
 
 // setStartCreated sets the function that starts a match that this node creates.
 // With nil the node takes no more of them.
-func (r *Runner) setStartCreated(start func(m arena.Match, asked time.Time)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.startCreated = start
+func (e *Engine) setStartCreated(start func(m arena.Match, asked time.Time)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.startCreated = start
 }
 
 // capacity returns the number of matches that this node may still claim.
-func (r *Runner) capacity() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.o.MaxMatches - len(r.runs) - r.expected
+func (e *Engine) capacity() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.o.MaxMatches - len(e.runs) - e.expected
 }

@@ -61,7 +61,7 @@ func (b *bench) due(id string) (arena.Match, arena.Event) {
 
 // A match that is created by a node that can play it is played without any
 // claim, from the row that its creation wrote.
-func TestRunner_Create(t *testing.T) {
+func TestEngine_Create(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()
@@ -98,7 +98,7 @@ func (n *node) wait(t *testing.T, k *maker, how string) {
 }
 
 // A node that takes no match only stores it.
-func TestRunner_Create_waits(t *testing.T) {
+func TestEngine_Create_waits(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct {
 		change func(*engine.Options)
@@ -145,7 +145,7 @@ func TestRunner_Create_waits(t *testing.T) {
 
 // A node that begins to drain while it creates a match gives it back before
 // Run returns, and it counts as no interruption.
-func TestRunner_Create_drain(t *testing.T) {
+func TestEngine_Create_drain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()
@@ -182,7 +182,7 @@ func TestRunner_Create_drain(t *testing.T) {
 
 // What a lost answer leaves behind is claimed when its lease has run out.
 // Threat C5.
-func TestRunner_Create_lostAnswer(t *testing.T) {
+func TestEngine_Create_lostAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()

@@ -28,7 +28,7 @@ func (s *sluggish) StartMatch(ctx context.Context, l arena.Lease, seats []arena.
 
 // Every seat is told a deadline that leaves it the whole time limit, however
 // long the round took to open: one in the past could not even be signed.
-func TestRunner_DeadlineCountsFromTheRequest(t *testing.T) {
+func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	id := b.match(func(s *arena.Settings) { s.Rounds, s.TimeLimit = 1, time.Second })

@@ -28,7 +28,7 @@ func (l late) Publish(league string, events ...arena.Event) {
 
 // Spectators of a delayed match hear everything of it, later, and nothing is
 // settled before they have seen its last round. Rulebook, section 5.
-func TestRunner_Delayed(t *testing.T) {
+func TestEngine_Delayed(t *testing.T) {
 	t.Parallel()
 	for _, format := range []arena.Format{arena.FormatLadder, arena.FormatElimination} {
 		t.Run(string(format), func(t *testing.T) {
@@ -71,7 +71,7 @@ func playDelayed(t *testing.T, format arena.Format) {
 
 // A node that drains gives a match back that waits to be settled; the next one
 // waits for what is left; so does the one after it.
-func TestRunner_Delayed_drain(t *testing.T) {
+func TestEngine_Delayed_drain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	first := b.node("n1")

@@ -6,7 +6,7 @@
 // It owns the outcome table over time (retries, no-shows, pauses), simultaneous
 // dispatch and the lease. Rows belong to store, wire formats to protocol, points,
 // places and ratings to scoring, the choice of tasks to league, and fan-out to
-// stream. The runner reaches them through the small interfaces that it declares,
+// stream. The engine reaches them through the small interfaces that it declares,
 // and arena/server connects them.
 //
 //	           claim               open                all seats have an outcome

@@ -216,7 +216,7 @@ func (x *frail) Publish(league string, events ...arena.Event) {
 // effect, and storage may be away at any step: the match is finished, by
 // another node or the same one, with every answer once, one settlement and
 // one log. Threats C1, C5, C6.
-func TestRunner_Faults(t *testing.T) {
+func TestEngine_Faults(t *testing.T) {
 	t.Parallel()
 	server, err := storetest.StartServer(t.Context())
 	if storetest.Missing(err) {

@@ -197,7 +197,7 @@ func (mr *matchRun) markJudging(ctx context.Context, round int) error {
 	if !mr.evaluates() || mr.judging.Swap(true) {
 		return nil
 	}
-	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.r.o.Store.MarkJudging(ctx, mr.m.Lease, round) })
+	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.engine.o.Store.MarkJudging(ctx, mr.m.Lease, round) })
 	if err != nil {
 		return fmt.Errorf("mark the match as being judged: %w", err)
 	}
@@ -208,26 +208,26 @@ func (mr *matchRun) markJudging(ctx context.Context, round int) error {
 // judges it, judge publishes the vote.
 func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, error) {
 	seen := mr.judgeView(open)
-	local, inputs, ok := seen.local(open.Task, open.No, mr.r.o.Now())
+	local, inputs, ok := seen.local(open.Task, open.No, mr.engine.o.Now())
 	if ok {
 		return local, nil
 	}
 	j := seen.judging(open.Task, open.No, inputs)
 	if j.Spec.Kind == arena.JudgeCrowd {
-		j.Until = mr.r.o.Now().Add(j.Spec.Window)
+		j.Until = mr.engine.o.Now().Add(j.Spec.Window)
 		e := mr.event(arena.EventVoteOpened, "", open.No, arena.VoteOpenedBody{
 			Until: j.Until.UTC().Format(arena.TimeFormat), Criteria: j.Spec.Criteria, Entries: j.Blind(),
 		})
 		if err := mr.commit(ctx, fmt.Sprintf("open the vote on round %d", open.No), func() ([]arena.Event, error) {
-			return mr.r.o.Store.Tell(ctx, mr.m.Lease, open.No, []arena.Event{e})
+			return mr.engine.o.Store.Tell(ctx, mr.m.Lease, open.No, []arena.Event{e})
 		}); err != nil {
 			return arena.Verdict{}, err
 		}
 	}
-	if mr.r.o.Judges == nil {
+	if mr.engine.o.Judges == nil {
 		return arena.Verdict{}, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
 	}
-	v, err := mr.r.o.Judges.Judge(ctx, j)
+	v, err := mr.engine.o.Judges.Judge(ctx, j)
 	switch {
 	case ctx.Err() != nil:
 		return arena.Verdict{}, context.Cause(ctx)
@@ -235,7 +235,7 @@ func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, erro
 		return arena.Verdict{}, &judgeError{err}
 	}
 	v = completed(v, local)
-	v.MatchID, v.Round, v.At = mr.m.ID, open.No, mr.r.o.Now()
+	v.MatchID, v.Round, v.At = mr.m.ID, open.No, mr.engine.o.Now()
 	return v, nil
 }
 

@@ -19,12 +19,12 @@ var (
 // trusted returns how long a node relies on a lease after it requested its last
 // renewal. It is shorter than the lease, so that this node stops before another
 // one can claim the match.
-func (r *Runner) trusted() time.Duration { return r.o.LeaseTTL * 3 / 5 }
+func (e *Engine) trusted() time.Duration { return e.o.LeaseTTL * 3 / 5 }
 
 // leaseAge returns the time since the last successful renewal was requested.
 // The monotonic clock advances while a process is stopped, so a node detects
 // a freeze at once (threat C2).
-func (mr *matchRun) leaseAge() time.Duration { return mr.r.o.Now().Sub(*mr.renewed.Load()) }
+func (mr *matchRun) leaseAge() time.Duration { return mr.engine.o.Now().Sub(*mr.renewed.Load()) }
 
 // ensureLease waits until the lease has been renewed recently enough, and
 // reports whether it waited. It fails when the lease is lost or the run has
@@ -32,13 +32,13 @@ func (mr *matchRun) leaseAge() time.Duration { return mr.r.o.Now().Sub(*mr.renew
 // agents, and outcomes that depend on the clock.
 func (mr *matchRun) ensureLease(ctx context.Context) (waited bool, err error) {
 	for {
-		renewed := mr.r.nextRenewal() // before the check, so that no renewal is missed
+		renewed := mr.engine.nextRenewal() // before the check, so that no renewal is missed
 		switch age := mr.leaseAge(); {
 		case ctx.Err() != nil:
 			return waited, context.Cause(ctx)
-		case age <= mr.r.trusted():
+		case age <= mr.engine.trusted():
 			return waited, nil
-		case mr.r.stalled():
+		case mr.engine.stalled():
 			return waited, mr.loseLease()
 		}
 		mr.markSuspect()
@@ -71,27 +71,27 @@ func (mr *matchRun) loseLease() error {
 // stalled reports whether this process was stopped for so long that its earlier
 // readings of the clock are worthless. The ticks continue while only the storage
 // is unavailable.
-func (r *Runner) stalled() bool {
-	last := r.lastTick.Load()
-	return last != nil && r.o.Now().Sub(*last) > r.trusted()
+func (e *Engine) stalled() bool {
+	last := e.lastTick.Load()
+	return last != nil && e.o.Now().Sub(*last) > e.trusted()
 }
 
 // tick records that this process is running.
-func (r *Runner) tick() {
-	now := r.o.Now()
-	r.lastTick.Store(&now)
+func (e *Engine) tick() {
+	now := e.o.Now()
+	e.lastTick.Store(&now)
 }
 
 // checkLeases checks the age of all leases. It stops the runs whose leases grew
 // too old while the process was stalled, and returns the others, whose leases
 // must be renewed. A lease that is merely old can be renewed unless another node
 // has claimed the match.
-func (r *Runner) checkLeases() []*matchRun {
-	stalled := r.stalled()
-	defer r.tick()
-	return slices.DeleteFunc(r.matchRuns(), func(mr *matchRun) bool {
+func (e *Engine) checkLeases() []*matchRun {
+	stalled := e.stalled()
+	defer e.tick()
+	return slices.DeleteFunc(e.matchRuns(), func(mr *matchRun) bool {
 		switch {
-		case mr.leaseAge() <= r.trusted():
+		case mr.leaseAge() <= e.trusted():
 		case stalled:
 			_ = mr.loseLease() // the run returns the error
 		default:
@@ -102,32 +102,32 @@ func (r *Runner) checkLeases() []*matchRun {
 }
 
 // nextRenewal returns a channel that is closed at the next renewal.
-func (r *Runner) nextRenewal() <-chan struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.renewal
+func (e *Engine) nextRenewal() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.renewal
 }
 
 // signalRenewal closes the channel of nextRenewal and makes a new one.
-func (r *Runner) signalRenewal() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(r.renewal)
-	r.renewal = make(chan struct{})
+func (e *Engine) signalRenewal() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	close(e.renewal)
+	e.renewal = make(chan struct{})
 }
 
 // noteUnavailable records that the storage was unavailable just now.
-func (r *Runner) noteUnavailable() {
-	now := r.o.Now()
-	r.unavailableAt.Store(&now)
+func (e *Engine) noteUnavailable() {
+	now := e.o.Now()
+	e.unavailableAt.Store(&now)
 }
 
 // recovering reports whether the storage was unavailable within the last two
 // heartbeats. Other nodes may have lost it too: they must be able to renew the
 // leases of their matches before this node claims them.
-func (r *Runner) recovering() bool {
-	at := r.unavailableAt.Load()
-	return at != nil && r.o.Now().Sub(*at) < 2*r.o.Heartbeat
+func (e *Engine) recovering() bool {
+	at := e.unavailableAt.Load()
+	return at != nil && e.o.Now().Sub(*at) < 2*e.o.Heartbeat
 }
 
 // renewal is the result of one attempt to renew the leases of some runs.
@@ -140,8 +140,8 @@ type renewal struct {
 
 // heartbeat renews the leases of this node's runs until ctx ends. A run whose
 // lease was not renewed in time waits, however slow the database is.
-func (r *Runner) heartbeat(ctx context.Context) {
-	tick := time.NewTicker(r.o.Heartbeat)
+func (e *Engine) heartbeat(ctx context.Context) {
+	tick := time.NewTicker(e.o.Heartbeat)
 	defer tick.Stop()
 	renewed := make(chan renewal, 1)
 	var renewing sync.WaitGroup
@@ -153,39 +153,39 @@ func (r *Runner) heartbeat(ctx context.Context) {
 			return
 		case n := <-renewed:
 			busy = false
-			r.applyRenewal(ctx, n)
+			e.applyRenewal(ctx, n)
 		case <-tick.C:
-			runs := r.checkLeases()
+			runs := e.checkLeases()
 			if busy || len(runs) == 0 {
 				continue
 			}
 			busy = true
-			renewing.Go(func() { renewed <- r.renew(ctx, runs) })
+			renewing.Go(func() { renewed <- e.renew(ctx, runs) })
 		}
 	}
 }
 
 // matchRuns returns the runs of this node.
-func (r *Runner) matchRuns() []*matchRun {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	runs := make([]*matchRun, 0, len(r.runs))
-	for _, mr := range r.runs {
+func (e *Engine) matchRuns() []*matchRun {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	runs := make([]*matchRun, 0, len(e.runs))
+	for _, mr := range e.runs {
 		runs = append(runs, mr)
 	}
 	return runs
 }
 
 // renew renews the leases of some runs.
-func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
-	n := renewal{runs: runs, asked: r.o.Now()}
+func (e *Engine) renew(ctx context.Context, runs []*matchRun) renewal {
+	n := renewal{runs: runs, asked: e.o.Now()}
 	ids := make([]string, len(runs))
 	for i, mr := range runs {
 		ids[i] = mr.m.ID
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.trusted())
+	ctx, cancel := context.WithTimeout(ctx, e.trusted())
 	defer cancel()
-	held, err := r.o.Store.RenewLeases(ctx, r.o.Node, ids, r.o.LeaseTTL)
+	held, err := e.o.Store.RenewLeases(ctx, e.o.Node, ids, e.o.LeaseTTL)
 	if n.err = err; err != nil {
 		return n
 	}
@@ -195,7 +195,7 @@ func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
 	}
 	for _, mr := range runs {
 		if !n.held[mr.m.Lease] && !mr.released.Load() && mr.judging.Load() {
-			r.revertInterruption(ctx, mr)
+			e.revertInterruption(ctx, mr)
 		}
 	}
 	return n
@@ -205,23 +205,23 @@ func (r *Runner) renew(ctx context.Context, runs []*matchRun) renewal {
 // lease expired because the storage was unavailable, not because the match broke
 // its node. There is no retry, since the storage may have done it without
 // confirming it.
-func (r *Runner) revertInterruption(ctx context.Context, mr *matchRun) {
-	if err := r.o.Store.ExcuseLease(ctx, mr.m.Lease); err != nil {
+func (e *Engine) revertInterruption(ctx context.Context, mr *matchRun) {
+	if err := e.o.Store.ExcuseLease(ctx, mr.m.Lease); err != nil {
 		mr.log.Warn("interruption could not be reverted", "epoch", mr.m.Lease.Epoch, "error", err)
 	}
 }
 
 // applyRenewal records the leases that were renewed and stops the runs whose
 // leases were not.
-func (r *Runner) applyRenewal(ctx context.Context, n renewal) {
+func (e *Engine) applyRenewal(ctx context.Context, n renewal) {
 	if n.err != nil {
 		if ctx.Err() == nil {
-			r.noteUnavailable()
-			r.o.Logger.Warn("renew leases", "error", n.err)
+			e.noteUnavailable()
+			e.o.Logger.Warn("renew leases", "error", n.err)
 		}
 		return
 	}
-	late := r.o.Now().Sub(n.asked) > r.trusted()
+	late := e.o.Now().Sub(n.asked) > e.trusted()
 	for _, mr := range n.runs {
 		switch {
 		case n.held[mr.m.Lease]:
@@ -233,5 +233,5 @@ func (r *Runner) applyRenewal(ctx context.Context, n renewal) {
 			_ = mr.loseLease() // the run returns the error
 		}
 	}
-	r.signalRenewal()
+	e.signalRenewal()
 }

@@ -17,7 +17,7 @@ import (
 
 // matchRun is one match under one lease.
 type matchRun struct {
-	r           *Runner
+	engine      *Engine
 	m           arena.Match
 	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
 	last        map[string]arena.Answer // the latest judged one, by agent id
@@ -82,7 +82,7 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 		open, err = mr.restore(ctx)
 	}
 	if err == nil {
-		mr.stopDelayed, err = retry(ctx, mr, func() (func(), error) { return mr.r.o.Delayed.Follow(ctx, mr.m) })
+		mr.stopDelayed, err = retry(ctx, mr, func() (func(), error) { return mr.engine.o.Delayed.Follow(ctx, mr.m) })
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := mr.r.o.Now()
+	now := mr.engine.o.Now()
 	var left []arena.Event
 	for i := range mr.m.Seats {
 		s := &mr.m.Seats[i]
@@ -169,7 +169,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 		mr.warm()
 	}
 	if err := mr.commit(ctx, "start match", func() ([]arena.Event, error) {
-		return mr.r.o.Store.StartMatch(ctx, mr.m.Lease, mr.m.Seats, now, opening, events)
+		return mr.engine.o.Store.StartMatch(ctx, mr.m.Lease, mr.m.Seats, now, opening, events)
 	}); err != nil {
 		return nil, err
 	}
@@ -185,11 +185,11 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 	if mr.m.Round == 0 {
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
-	rounds, err := retry(ctx, mr, func() ([]arena.Round, error) { return mr.r.o.Store.Rounds(ctx, mr.m.ID) })
+	rounds, err := retry(ctx, mr, func() ([]arena.Round, error) { return mr.engine.o.Store.Rounds(ctx, mr.m.ID) })
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
 	}
-	mr.answers, err = retry(ctx, mr, func() ([]arena.Answer, error) { return mr.r.o.Store.Answers(ctx, mr.m.ID) })
+	mr.answers, err = retry(ctx, mr, func() ([]arena.Answer, error) { return mr.engine.o.Store.Answers(ctx, mr.m.ID) })
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
@@ -205,7 +205,7 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 	mr.closed = last.ClosedAt
 	if !mr.m.RoundOpen {
 		// The previous node may have waited for a part of the break.
-		mr.wait(ctx, min(mr.m.Settings.Break, mr.m.Settings.Break-mr.r.o.Now().Sub(last.ClosedAt)))
+		mr.wait(ctx, min(mr.m.Settings.Break, mr.m.Settings.Break-mr.engine.o.Now().Sub(last.ClosedAt)))
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
 	last.Interruptions++
@@ -245,7 +245,7 @@ func (mr *matchRun) wait(ctx context.Context, d time.Duration) {
 // released first.
 func (mr *matchRun) awaitVisible(ctx context.Context) bool {
 	for {
-		wait := mode.Of(mr.m).Delay - mr.r.o.Now().Sub(mr.closed)
+		wait := mode.Of(mr.m).Delay - mr.engine.o.Now().Sub(mr.closed)
 		if wait <= 0 {
 			mr.stopDelayed()
 			return true
@@ -282,7 +282,7 @@ func (mr *matchRun) settle(ctx context.Context) error {
 		return mr.event(arena.EventMatchFinished, "", 0, body), nil
 	}
 	if err := mr.commit(ctx, "settle", func() ([]arena.Event, error) {
-		return mr.r.o.Store.Settle(ctx, mr.m.Lease, result, mr.r.o.Now(), rate, last)
+		return mr.engine.o.Store.Settle(ctx, mr.m.Lease, result, mr.engine.o.Now(), rate, last)
 	}); err != nil {
 		return err
 	}
@@ -293,12 +293,12 @@ func (mr *matchRun) settle(ctx context.Context) error {
 // void ends the match without a result.
 func (mr *matchRun) void(ctx context.Context, reason string) error {
 	mr.done.Store(true)
-	last, err := mr.m.VoidEvent(mr.r.o.Now(), reason)
+	last, err := mr.m.VoidEvent(mr.engine.o.Now(), reason)
 	if err != nil {
 		return err
 	}
 	if err := mr.commit(ctx, "void match", func() ([]arena.Event, error) {
-		return mr.r.o.Store.VoidMatch(ctx, mr.m.Lease, reason, mr.m.Seats, mr.r.o.Now(), last)
+		return mr.engine.o.Store.VoidMatch(ctx, mr.m.Lease, reason, mr.m.Seats, mr.engine.o.Now(), last)
 	}); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (mr *matchRun) release(ctx context.Context) error {
 	mr.done.Store(true)
 	mr.released.Store(true)
 	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
-	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.r.o.Store.ReleaseLease(ctx, mr.m.Lease) })
+	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.engine.o.Store.ReleaseLease(ctx, mr.m.Lease) })
 	if err != nil {
 		return fmt.Errorf("release lease: %w", err)
 	}
@@ -327,14 +327,14 @@ func (mr *matchRun) releaseMidRound(ctx context.Context) {
 	defer cancel()
 	mr.released.Store(true)
 	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
-	if err := mr.r.o.Store.ReleaseLease(ctx, mr.m.Lease); err != nil {
+	if err := mr.engine.o.Store.ReleaseLease(ctx, mr.m.Lease); err != nil {
 		mr.log.Warn("match could not be given back", "error", err)
 	}
 }
 
 // observeEnd reports the end of the match to the metrics.
 func (mr *matchRun) observeEnd(status arena.MatchStatus) {
-	mr.r.o.Observe(Observation{League: mr.m.League, Status: status, Elapsed: mr.r.o.Now().Sub(mr.m.StartedAt)})
+	mr.engine.o.Observe(Observation{League: mr.m.League, Status: status, Elapsed: mr.engine.o.Now().Sub(mr.m.StartedAt)})
 }
 
 // commit runs an operation that appends to the log, and publishes the events. If
@@ -348,7 +348,7 @@ func (mr *matchRun) commit(ctx context.Context, what string, op func() ([]arena.
 	})
 	if err == nil && tries > 1 && len(stored) == 0 {
 		stored, err = retry(ctx, mr, func() ([]arena.Event, error) {
-			return mr.r.o.Store.EventsAfter(ctx, mr.m.ID, mr.published.Load(), maxRepublished)
+			return mr.engine.o.Store.EventsAfter(ctx, mr.m.ID, mr.published.Load(), maxRepublished)
 		})
 	}
 	if err != nil {
@@ -394,7 +394,7 @@ func (mr *matchRun) agentIDs() []string {
 
 // agents reads the agents of the match.
 func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) {
-	agents, err := retry(ctx, mr, func() (map[string]arena.Agent, error) { return mr.r.o.Store.AgentsByID(ctx, mr.agentIDs()) })
+	agents, err := retry(ctx, mr, func() (map[string]arena.Agent, error) { return mr.engine.o.Store.AgentsByID(ctx, mr.agentIDs()) })
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
@@ -403,7 +403,7 @@ func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) 
 
 // cooldowns reads which agents of the match are paused at a time, and why, or retired.
 func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
-	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.r.o.Store.Rests(ctx, mr.agentIDs(), at) })
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.engine.o.Store.Rests(ctx, mr.agentIDs(), at) })
 	if err != nil {
 		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}
@@ -425,7 +425,7 @@ func (mr *matchRun) publish(events []arena.Event) {
 	}
 	last := events[len(events)-1]
 	if mode.Of(mr.m).PublishedAtOnce(last) {
-		mr.r.o.Publisher.Publish(mr.m.League, events...)
+		mr.engine.o.Publisher.Publish(mr.m.League, events...)
 	}
 	for seq := mr.published.Load(); seq < last.Seq && !mr.published.CompareAndSwap(seq, last.Seq); seq = mr.published.Load() {
 	}
@@ -439,7 +439,7 @@ func (mr *matchRun) event(t arena.EventType, agentID string, round int, body any
 		mr.log.Error("event body does not encode", "type", t, "error", err)
 		raw = json.RawMessage(`{}`)
 	}
-	return arena.Event{MatchID: mr.m.ID, AgentID: agentID, Round: round, At: mr.r.o.Now(), Type: t, Body: raw}
+	return arena.Event{MatchID: mr.m.ID, AgentID: agentID, Round: round, At: mr.engine.o.Now(), Type: t, Body: raw}
 }
 
 // leftEvent returns the agent_left event of an unavailable agent.

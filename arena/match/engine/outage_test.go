@@ -59,7 +59,7 @@ func (b *bench) lapsed() bool {
 
 // An outage of the storage that outlasts the lease costs a match nothing, when
 // nobody else claims it: what was answered is kept in memory. Threats C5, C6.
-func TestRunner_KeepsItsMatchThroughAnOutage(t *testing.T) {
+func TestEngine_KeepsItsMatchThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	b := newBench(t, right, in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -92,7 +92,7 @@ func TestRunner_KeepsItsMatchThroughAnOutage(t *testing.T) {
 
 // A freeze is no outage: what was read after it does not count, even when the
 // match is still this node's. Threat C2.
-func TestRunner_AFreezeIsNoOutage(t *testing.T) {
+func TestEngine_AFreezeIsNoOutage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, nil)
 	clock := &frozen{}
@@ -113,7 +113,7 @@ func TestRunner_AFreezeIsNoOutage(t *testing.T) {
 
 // A task that waited for the storage leaves with a deadline, and a token, of
 // its own time.
-func TestRunner_RequestsThatWaitedArePreparedAgain(t *testing.T) {
+func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	x := newFrail(b, fault{})
@@ -152,7 +152,7 @@ func coded(s *arena.Settings) { s.Judge, s.Rounds = arena.JudgeSpec{Kind: arena.
 
 // A match of a node that cannot reach the storage is taken over by one that
 // can. When the first one comes back, it takes the interruption back.
-func TestRunner_ACutNodeIsNoInterruption(t *testing.T) {
+func TestEngine_ACutNodeIsNoInterruption(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	x, j := newFrail(b, fault{}), &jury{hold: make(chan struct{})}
@@ -178,7 +178,7 @@ func TestRunner_ACutNodeIsNoInterruption(t *testing.T) {
 
 // A node that finds the storage back does not take for abandoned what another
 // one plays, which may have missed the storage as long.
-func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
+func TestEngine_AfterAnOutageHoldersComeFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	holder, other := newFrail(b, fault{}), newFrail(b, fault{})
@@ -208,7 +208,7 @@ func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
 
 // A match that lost its node is claimed when its lease runs out, and not at
 // the next sweep.
-func TestRunner_LooksWhenALeaseRunsOut(t *testing.T) {
+func TestEngine_LooksWhenALeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()

@@ -27,7 +27,7 @@ func lively(o *engine.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*
 
 // A node goes away in the middle of round 2, after seat 0 has answered it.
 // The next one keeps what is stored and asks only seat 1 again.
-func TestRunner_ResumesInTheOpenRound(t *testing.T) {
+func TestEngine_ResumesInTheOpenRound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
@@ -70,7 +70,7 @@ func TestRunner_ResumesInTheOpenRound(t *testing.T) {
 
 // Between rounds a node that drains gives its match back, and another goes on
 // without waiting for the lease to end.
-func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
+func TestEngine_DrainGivesTheMatchBack(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	b := newBench(t, in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -97,7 +97,7 @@ func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
 }
 
 // Threat C2: a node that lost its lease changes nothing any more.
-func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
+func TestEngine_ALostLeaseEndsTheWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
@@ -121,7 +121,7 @@ func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
 
 // In the break between two rounds a node that drains waits for nothing, and
 // the next one waits for what is left of the break. Threat C8.
-func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
+func TestEngine_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match(func(s *arena.Settings) { s.Break = time.Hour })
@@ -155,7 +155,7 @@ func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
 
 // A round that is still open when the grace is over is given back as it is:
 // nobody waits for the lease to end.
-func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
+func TestEngine_GraceGivesTheOpenRoundBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
@@ -180,7 +180,7 @@ func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
 
 // However often a match is handed over, it is not given up: only leases that
 // ended by themselves count.
-func TestRunner_SurvivesManyHandOvers(t *testing.T) {
+func TestEngine_SurvivesManyHandOvers(t *testing.T) {
 	t.Parallel()
 	const handOvers = 2 * engine.MaxInterruptions
 	b := newBench(t, right, wrong)
@@ -216,7 +216,7 @@ func (f *frozen) jump(d time.Duration) { f.by.Add(int64(d)) }
 
 // Threat C2: a node that was stopped between opening a round and the start
 // gun does not fire: another node may have asked already.
-func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
+func TestEngine_AFrozenNodeDoesNotFire(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	clock := &frozen{}
@@ -262,7 +262,7 @@ func (p *picks) Pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 
 // Threat C2: what a node reads from its clock after a freeze is not held
 // against an agent.
-func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
+func TestEngine_AFreezeIsNotTheAgentsFault(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, nil)
 	clock := &frozen{}
@@ -286,7 +286,7 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 
 // A match whose claim was committed but never heard of runs out, although the
 // node goes on renewing what it plays.
-func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
+func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, hang)
 	_, _, err := b.store.UpdateAgent(t.Context(), agentID(0), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
@@ -310,7 +310,7 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 
 // Threat J5: nodes that die while they judge a match are charged to this match,
 // which is given up. Another match of the same nodes is played to its end.
-func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
+func TestEngine_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	for i := range 2 {

@@ -33,7 +33,7 @@ func TestRevealBody(t *testing.T) {
 func TestMatchRun_outcomeEvent_sealed(t *testing.T) {
 	t.Parallel()
 	for visibility, open := range map[arena.Visibility]bool{arena.VisibilityLive: true, arena.VisibilitySealed: false, "": false, "unheard of": false} {
-		mr := &matchRun{r: &Runner{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}}}
+		mr := &matchRun{engine: &Engine{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}}}
 		e, err := mr.outcomeEvent(arena.Answer{Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "Lima"}})
 		if err != nil {
 			t.Fatal(err)

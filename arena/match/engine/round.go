@@ -37,7 +37,7 @@ func (mr *matchRun) nextRound(ctx context.Context) (*round, error) {
 
 // pickTask returns a round with its task, which is not open yet.
 func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
-	task, err := retry(ctx, mr, func() (arena.Task, error) { return mr.r.o.Tasks.Pick(ctx, mr.m, no) })
+	task, err := retry(ctx, mr, func() (arena.Task, error) { return mr.engine.o.Tasks.Pick(ctx, mr.m, no) })
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -50,7 +50,7 @@ func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
 
 // newRound returns a stored round with a new deadline and its stored answers.
 func (mr *matchRun) newRound(r arena.Round) *round {
-	r.OpenedAt = mr.r.o.Now()
+	r.OpenedAt = mr.engine.o.Now()
 	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimit), answers: map[string]arena.Answer{}}
 	for _, a := range mr.answers {
 		if a.Round == r.No {
@@ -80,7 +80,7 @@ func (mr *matchRun) open(ctx context.Context, r *round) (*round, error) {
 	mr.warm()
 	e := mr.openingEvent(r)
 	if err := mr.commit(ctx, fmt.Sprintf("open round %d", r.No), func() ([]arena.Event, error) {
-		return mr.r.o.Store.OpenRound(ctx, mr.m.Lease, r.Round, []arena.Event{e})
+		return mr.engine.o.Store.OpenRound(ctx, mr.m.Lease, r.Round, []arena.Event{e})
 	}); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (mr *matchRun) open(ctx context.Context, r *round) (*round, error) {
 func (mr *matchRun) warm() {
 	for i := range mr.m.Seats {
 		s := &mr.m.Seats[i]
-		if d, ok := mr.r.o.Drivers[s.Protocol].(warmer); ok && s.State == arena.SeatActive {
+		if d, ok := mr.engine.o.Drivers[s.Protocol].(warmer); ok && s.State == arena.SeatActive {
 			d.Warm(s.Endpoint)
 		}
 	}
@@ -140,7 +140,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 	}
 	// Opening the round may have taken long. The time of each seat begins with
 	// its request, so the deadline in the request counts from here.
-	open.deadline = mr.r.o.Now().Add(mr.m.Settings.TimeLimit)
+	open.deadline = mr.engine.o.Now().Add(mr.m.Settings.TimeLimit)
 	active := 0
 	for _, s := range mr.m.Seats {
 		if s.State == arena.SeatActive {
@@ -167,7 +167,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 
 // dispatch sends the requests together and waits until all have an outcome.
 func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch *arena.Batch) error {
-	if ctx.Err() == nil && mr.leaseAge() <= mr.r.trusted() { // else every seat waits for the lease
+	if ctx.Err() == nil && mr.leaseAge() <= mr.engine.trusted() { // else every seat waits for the lease
 		batch.Send()
 		for _, a := range requests {
 			a.dispatched = a.send != nil
@@ -250,14 +250,14 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		judged.Seats = scoring.Eliminate(judged.Seats, open.No, open.answers)
 	}
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
-		return mr.r.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
+		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
 			return mr.closingEvents(open, judged, hidden)
 		})
 	}); err != nil {
 		return err
 	}
 	mr.judging.Store(false)
-	mr.m.Seats, mr.m.RoundOpen, mr.closed = judged.Seats, false, mr.r.o.Now()
+	mr.m.Seats, mr.m.RoundOpen, mr.closed = judged.Seats, false, mr.engine.o.Now()
 	mr.answers = append(mr.answers, judged.Answers...)
 	for _, a := range judged.Answers {
 		mr.last[a.AgentID] = a

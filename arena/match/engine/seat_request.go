@@ -47,7 +47,7 @@ func (sr *seatRequest) coolingDown() bool {
 }
 
 func (sr *seatRequest) request(ctx context.Context, number int, limit time.Duration, b *arena.Batch) (func(context.Context) arena.Reply, error) {
-	driver, ok := sr.run.r.o.Drivers[sr.seat.Protocol]
+	driver, ok := sr.run.engine.o.Drivers[sr.seat.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("no driver for protocol %q", sr.seat.Protocol)
 	}
@@ -93,7 +93,7 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	case sr.send == nil:
 		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeRateLimited, "paused"
 	default:
-		if flush := sr.run.r.o.Flush; flush != nil && sr.reply.Outcome == arena.OutcomeAnswered {
+		if flush := sr.run.engine.o.Flush; flush != nil && sr.reply.Outcome == arena.OutcomeAnswered {
 			flush(ctx, sr.run.m.ID, sr.seat.AgentID) // this answer may close the round
 		}
 		sr.settleReply(ctx, sr.reply)
@@ -104,17 +104,17 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	}
 	sr.answer.ArrivedAt = e.At
 	sr.events = append([]arena.Event{e}, sr.events...)
-	save := sr.run.r.o.Store.SaveAnswer
+	save := sr.run.engine.o.Store.SaveAnswer
 	if sr.round.pending.Add(-1) == 0 && sr.run.evaluates() {
 		sr.run.judging.Store(true)
-		save = sr.run.r.o.Store.SaveLastAnswer // the mark costs no write of its own
+		save = sr.run.engine.o.Store.SaveLastAnswer // the mark costs no write of its own
 	}
 	if err := sr.run.commit(ctx, "save answer of "+sr.seat.AgentID, func() ([]arena.Event, error) {
 		return save(ctx, sr.run.m.Lease, sr.answer, sr.deliveries, sr.events)
 	}); err != nil {
 		return err
 	}
-	sr.run.r.o.Observe(Observation{League: sr.run.m.League, Outcome: sr.answer.Outcome, Elapsed: sr.answer.Elapsed})
+	sr.run.engine.o.Observe(Observation{League: sr.run.m.League, Outcome: sr.answer.Outcome, Elapsed: sr.answer.Elapsed})
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Durat
 //
 //go:noinline
 func (sr *seatRequest) prepareAgain(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
-	sr.deadline = sr.run.r.o.Now().Add(limit)
+	sr.deadline = sr.run.engine.o.Now().Add(limit)
 	send, err := sr.request(ctx, number, limit, nil)
 	if err != nil {
 		sr.run.log.Error("request could not be prepared again", "agent_id", sr.seat.AgentID, "error", err)
@@ -201,7 +201,7 @@ func (sr *seatRequest) rateLimited(ctx context.Context) {
 	if sr.seat.RateLimits > 1 {
 		sr.answer.Outcome = arena.OutcomeTimeout
 	}
-	paused, err := sr.run.r.o.Pauses.PauseForRateLimit(ctx, *sr.seat, sr.run.r.o.Now().Add(sr.run.r.o.RateLimitPause))
+	paused, err := sr.run.engine.o.Pauses.PauseForRateLimit(ctx, *sr.seat, sr.run.engine.o.Now().Add(sr.run.engine.o.RateLimitPause))
 	if err != nil {
 		sr.run.log.Error("agent could not be paused", "agent_id", sr.seat.AgentID, "error", err)
 		return
@@ -217,7 +217,7 @@ func (sr *seatRequest) record(number int) {
 	reply := &sr.reply
 	sent := reply.SentAt
 	if sent.IsZero() {
-		sent = sr.run.r.o.Now()
+		sent = sr.run.engine.o.Now()
 	}
 	sr.deliveries = append(sr.deliveries, arena.Delivery{
 		ID: arena.NewID(arena.DeliveryPrefix, sent), MatchID: sr.run.m.ID, League: sr.run.m.League, AgentID: sr.seat.AgentID,

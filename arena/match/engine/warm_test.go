@@ -22,8 +22,8 @@ func (w *warming) Warm(endpoint string) {
 	w.warmed = append(w.warmed, endpoint)
 }
 
-// The runner connects to the endpoint of every seat before each round.
-func TestRunner_WarmsBeforeDispatch(t *testing.T) {
+// The engine connects to the endpoint of every seat before each round.
+func TestEngine_WarmsBeforeDispatch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	w := &warming{bench: b}

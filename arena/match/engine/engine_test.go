@@ -158,9 +158,9 @@ func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return u.Store.ReleaseLease(context.WithoutCancel(ctx), l)
 }
 
-// node is a running Runner.
+// node is a running Engine.
 type node struct {
-	*engine.Runner
+	*engine.Engine
 	drain func() // ends Run's context
 	stop  func() // and waits
 }
@@ -184,7 +184,7 @@ func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	var once sync.Once
-	n := &node{Runner: r, drain: cancel, stop: func() {
+	n := &node{Engine: r, drain: cancel, stop: func() {
 		once.Do(func() {
 			cancel()
 			b.ok(<-done)
@@ -280,7 +280,7 @@ var (
 	limited     = bad(arena.OutcomeRateLimited, "status_429")
 )
 
-func TestRunner_PlaysADuel(t *testing.T) {
+func TestEngine_PlaysADuel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	b.node("n1")
@@ -340,7 +340,7 @@ func TestRunner_PlaysADuel(t *testing.T) {
 
 // The outcome table of the rulebook, section 3: seat 0 misbehaves in round 2
 // of 3, seats 1 and 2 are right.
-func TestRunner_OutcomeTable(t *testing.T) {
+func TestEngine_OutcomeTable(t *testing.T) {
 	t.Parallel()
 	once := func() script { // fails, then is right on the second attempt
 		return func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -429,7 +429,7 @@ func count[T any](s []T, f func(T) bool) (n int) {
 	return n
 }
 
-func TestRunner_ADuelWithoutOpponentIsVoid(t *testing.T) {
+func TestEngine_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, in(2, always(unavailable)), right)
 	b.node("n1")
@@ -442,7 +442,7 @@ func TestRunner_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	}
 }
 
-func TestRunner_SecondRateLimitIsATimeout(t *testing.T) {
+func TestEngine_SecondRateLimitIsATimeout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, always(limited), wrong)
 	// The pause is over before the next round.
@@ -457,7 +457,7 @@ func TestRunner_SecondRateLimitIsATimeout(t *testing.T) {
 	}
 }
 
-func TestRunner_Elimination(t *testing.T) {
+func TestEngine_Elimination(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(3, wrong), in(1, wrong), right, in(2, always(unavailable)))
 	b.agent[agentID(3)] = in(4, wrong)
@@ -481,7 +481,7 @@ func TestRunner_Elimination(t *testing.T) {
 	}
 }
 
-func TestRunner_NotReadyAtTheStart(t *testing.T) {
+func TestEngine_NotReadyAtTheStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong, right)
 	_, _, err := b.store.UpdateAgent(t.Context(), agentID(2), func(a *arena.Agent) error {

@@ -83,7 +83,7 @@ type DelayedPublisher interface {
 	Follow(ctx context.Context, m arena.Match) (stop func(), err error)
 }
 
-// Options are the dependencies and limits of a Runner. Those without a default
+// Options are the dependencies and limits of an Engine. Those without a default
 // are required.
 type Options struct {
 	Store     Store
@@ -127,8 +127,8 @@ type Observation struct {
 // count, nor do leases that expired while the storage was unavailable.
 const MaxInterruptions = 5
 
-// Runner plays the matches of one node.
-type Runner struct {
+// Engine plays the matches of one node.
+type Engine struct {
 	o    Options
 	wake chan struct{}
 
@@ -144,12 +144,12 @@ type Runner struct {
 	leaseEnd      leaseEnd                  // used by the claim loop only
 }
 
-// New returns a Runner, or an error if a required option is missing. The Runner
+// New returns an Engine, or an error if a required option is missing. The Engine
 // does nothing before Run.
-func New(o Options) (*Runner, error) {
+func New(o Options) (*Engine, error) {
 	switch {
 	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
-		return nil, errors.New("runner: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
+		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
 	}
 	defaults(&o.LeaseTTL, 5*time.Second)
 	defaults(&o.Heartbeat, time.Second)
@@ -164,7 +164,7 @@ func New(o Options) (*Runner, error) {
 		o.WakeOthers = func() {}
 	}
 	o.Logger = o.Logger.With("component", "runner")
-	return &Runner{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
+	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
 }
 
 // defaults sets v to d if it has no positive value.
@@ -174,46 +174,46 @@ func defaults[T ~int | ~int64](v *T, d T) {
 	}
 }
 
-// Wake makes the runner claim due matches at once. It never blocks.
-func (r *Runner) Wake() {
+// Wake makes the engine claim due matches at once. It never blocks.
+func (e *Engine) Wake() {
 	select {
-	case r.wake <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default:
 	}
 }
 
 // Playing returns the number of matches that this node plays now.
-func (r *Runner) Playing() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.runs)
+func (e *Engine) Playing() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.runs)
 }
 
 // Run claims and plays matches until ctx ends. Then it drains: it claims no
 // more matches, and releases each one when its open round has closed. After
 // Grace it releases the matches whose rounds are still open. Run returns when
 // every match goroutine has ended (threat C8).
-func (r *Runner) Run(ctx context.Context) error {
+func (e *Engine) Run(ctx context.Context) error {
 	// Matches may outlive ctx by the grace, so they have their own context.
 	matches, cancelMatches := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancelMatches(nil)
 	var heartbeats sync.WaitGroup
 	heartbeatCtx, stopHeartbeat := context.WithCancel(matches)
-	r.tick()
-	heartbeats.Go(func() { r.heartbeat(heartbeatCtx) })
+	e.tick()
+	heartbeats.Go(func() { e.heartbeat(heartbeatCtx) })
 
-	r.setStartCreated(func(m arena.Match, asked time.Time) { r.start(ctx, matches, m, asked) })
-	r.claimLoop(ctx, matches)
-	r.setStartCreated(nil)
+	e.setStartCreated(func(m arena.Match, asked time.Time) { e.start(ctx, matches, m, asked) })
+	e.claimLoop(ctx, matches)
+	e.setStartCreated(nil)
 
 	done := make(chan struct{})
-	go func() { r.wg.Wait(); close(done) }()
-	grace := time.NewTimer(r.o.Grace)
+	go func() { e.wg.Wait(); close(done) }()
+	grace := time.NewTimer(e.o.Grace)
 	defer grace.Stop()
 	select {
 	case <-done:
 	case <-grace.C:
-		r.o.Logger.Warn("grace is over, open rounds are given back", "matches", r.Playing())
+		e.o.Logger.Warn("grace is over, open rounds are given back", "matches", e.Playing())
 		cancelMatches(errGraceOver)
 		<-done
 	}
@@ -224,45 +224,45 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // claimLoop claims due matches when Wake is called, when the next match starts
 // or loses its lease, and at least once per Sweep.
-func (r *Runner) claimLoop(ctx, matches context.Context) {
+func (e *Engine) claimLoop(ctx, matches context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		more := r.claim(ctx, matches)
+		more := e.claim(ctx, matches)
 		if more {
 			continue
 		}
-		timer.Reset(r.untilNextClaim(ctx))
+		timer.Reset(e.untilNextClaim(ctx))
 		select {
 		case <-ctx.Done():
-		case <-r.wake:
+		case <-e.wake:
 		case <-timer.C:
 		}
 	}
 }
 
 // claim claims and starts due matches, and reports whether there may be more.
-func (r *Runner) claim(ctx, matches context.Context) (more bool) {
-	limit := min(r.capacity(), 64)
-	if limit <= 0 || r.recovering() {
+func (e *Engine) claim(ctx, matches context.Context) (more bool) {
+	limit := min(e.capacity(), 64)
+	if limit <= 0 || e.recovering() {
 		return false
 	}
-	asked := r.o.Now()
-	claimed, err := r.o.Store.ClaimMatches(ctx, r.o.Node, r.o.LeaseTTL, limit)
+	asked := e.o.Now()
+	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return false
 	case arena.CodeOf(err) == arena.CodeUnavailable:
-		r.noteUnavailable()
-		r.o.Logger.Warn("storage is away, no match is claimed", "error", err)
+		e.noteUnavailable()
+		e.o.Logger.Warn("storage is away, no match is claimed", "error", err)
 		return false
 	default:
-		r.o.Logger.Error("claim matches", "error", err)
+		e.o.Logger.Error("claim matches", "error", err)
 		return false
 	}
 	for _, m := range claimed {
-		r.start(ctx, matches, m, asked)
+		e.start(ctx, matches, m, asked)
 	}
 	return len(claimed) == limit
 }
@@ -272,15 +272,15 @@ func (r *Runner) claim(ctx, matches context.Context) (more bool) {
 const clockRetry = 5 * time.Millisecond
 
 // untilNextClaim returns the time until a match may be due.
-func (r *Runner) untilNextClaim(ctx context.Context) time.Duration {
-	wait := r.o.Sweep
-	start, err := r.o.Store.NextStart(ctx)
+func (e *Engine) untilNextClaim(ctx context.Context) time.Duration {
+	wait := e.o.Sweep
+	start, err := e.o.Store.NextStart(ctx)
 	if err != nil {
 		return wait
 	}
-	for _, next := range []time.Time{start, r.nextLeaseEnd(ctx)} {
+	for _, next := range []time.Time{start, e.nextLeaseEnd(ctx)} {
 		if !next.IsZero() {
-			wait = min(wait, max(next.Sub(r.o.Now()), clockRetry))
+			wait = min(wait, max(next.Sub(e.o.Now()), clockRetry))
 		}
 	}
 	return wait
@@ -293,48 +293,48 @@ type leaseEnd struct{ at, asked time.Time }
 // nextLeaseEnd returns the time at which the next lease expires, so that a match
 // that lost its node is claimed then and not a sweep later. The query reads all
 // running matches, so it runs once per sweep.
-func (r *Runner) nextLeaseEnd(ctx context.Context) time.Time {
-	now := r.o.Now()
-	if now.Sub(r.leaseEnd.asked) < r.o.Sweep && now.Before(r.leaseEnd.at) {
-		return r.leaseEnd.at
+func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
+	now := e.o.Now()
+	if now.Sub(e.leaseEnd.asked) < e.o.Sweep && now.Before(e.leaseEnd.at) {
+		return e.leaseEnd.at
 	}
-	at, err := r.o.Store.NextLeaseEnd(ctx)
+	at, err := e.o.Store.NextLeaseEnd(ctx)
 	if err != nil {
 		at = time.Time{} // the sweep claims the match
 	}
-	r.leaseEnd = leaseEnd{at, now}
+	e.leaseEnd = leaseEnd{at, now}
 	return at
 }
 
 // start plays one claimed match in its own goroutine. drain ends when the match
 // should stop after its open round. The lease counts from asked.
-func (r *Runner) start(drain, matches context.Context, m arena.Match, asked time.Time) {
+func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	mr := &matchRun{
-		r: r, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		engine: e, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
-		log:  r.o.Logger.With("match_id", m.ID, "league", m.League),
+		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
 	}
 	mr.renewed.Store(&asked)
 	mr.published.Store(m.Seq)
-	r.mu.Lock()
-	r.runs[m.Lease] = mr
-	r.mu.Unlock()
+	e.mu.Lock()
+	e.runs[m.Lease] = mr
+	e.mu.Unlock()
 	// These lines, and those about lost and released leases, show in the logs of
 	// all nodes which node relied on which lease, and when.
 	lease := m.Lease // so that the goroutine does not keep a second copy of the match
 	mr.log.Debug("match claimed", "epoch", lease.Epoch)
-	r.wg.Go(func() {
+	e.wg.Go(func() {
 		defer func() {
 			mr.log.Debug("match let go", "epoch", lease.Epoch)
 			cancel(nil)
-			r.mu.Lock()
-			delete(r.runs, lease)
-			r.mu.Unlock()
+			e.mu.Lock()
+			delete(e.runs, lease)
+			e.mu.Unlock()
 			if drain.Err() != nil {
-				r.o.WakeOthers() // the match was released, or its agents are free
+				e.o.WakeOthers() // the match was released, or its agents are free
 			} else {
-				r.Wake() // its agents are free for another match
+				e.Wake() // its agents are free for another match
 			}
 		}()
 		mr.run(ctx)
