@@ -4,7 +4,7 @@
 // The Service creates and changes leagues and their entries, imports packs, and owns their
 // state machine and audit entries. Entries decides which agents may enter a
 // league, Tasks which task a round has, and the Scheduler looks at every running
-// league and has its matches created (rulebook, section 8).
+// league and has its matches created (docs/rules.md, section 8).
 //
 // It leaves the rules of settings to league/settings, pairings to
 // league/format, packs and generators to league/pack, matches to arena/match,

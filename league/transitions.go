@@ -13,7 +13,7 @@ type transition struct {
 	to   arena.LeagueStatus
 }
 
-// transitions is the whole state machine of a league (rulebook, section 8).
+// transitions is the whole state machine of a league (docs/rules.md, section 8).
 func transitions() map[arena.LeagueAction]transition {
 	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
 		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished

@@ -110,7 +110,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {
-			_ = s.Close() // the first error is the one to tell
+			_ = s.Close() // err is the error to return
 		}
 	}()
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
@@ -317,7 +317,7 @@ func (s *Server) privateHandler() http.Handler {
 	return mux
 }
 
-// ready says whether this node should get requests.
+// ready reports whether this node should get requests.
 func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
@@ -336,7 +336,7 @@ func (s *Server) wake() {
 	s.runner.Wake()
 }
 
-// wakeOthers tells the runners of the other nodes that a match waits.
+// wakeOthers makes the engines of the other nodes claim due matches.
 func (s *Server) wakeOthers() {
 	if s.bus != nil {
 		s.bus.Wake()

@@ -24,7 +24,7 @@ type Publisher interface {
 }
 
 // DelayedPublisher publishes the events of delayed matches when spectators may
-// see them (rulebook, section 5). The events of other matches are published
+// see them (docs/rules.md, section 5). The events of other matches are published
 // when they are committed.
 type DelayedPublisher struct {
 	reader    *Reader

@@ -1,5 +1,5 @@
 // Package visibility decides what spectators may see of a match, and when
-// (rulebook, section 5). It is the only way to a public read: handlers, link
+// (docs/rules.md, section 5). It is the only way to a public read: handlers, link
 // previews, cards and the stream are given a Reader, and no interface of
 // theirs reaches the rows behind it.
 //
