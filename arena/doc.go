@@ -5,7 +5,7 @@
 // word alone (an agent's status at an instant, the wire form of an event).
 // It leaves rows to store, wire shapes to protocol and arena/api, points and
 // rating formulas to scoring, and every decision over time to the actors
-// (arena/runner, league, health).
+// (arena/match/engine, league, health).
 //
 // It imports the standard library only; every room may import it.
 package arena

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -225,3 +226,13 @@ type (
 		Reason string `json:"reason"`
 	}
 )
+
+// VoidEvent returns the last event of the log of a match that is void or
+// canceled.
+func (m Match) VoidEvent(at time.Time, reason string) (Event, error) {
+	body, err := json.Marshal(MatchVoidBody{League: m.League, Reason: reason})
+	if err != nil {
+		return Event{}, fmt.Errorf("encode event %s of match %s: %w", EventMatchVoid, m.ID, err)
+	}
+	return Event{MatchID: m.ID, At: at, Type: EventMatchVoid, Body: body}, nil
+}

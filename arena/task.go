@@ -84,32 +84,32 @@ type Attempt struct {
 	RoundLimit  time.Duration
 	Previous    *PreviousRound
 	Seat        Seat
-	Judging     bool    // a question to a judge agent, not a round of its own match
-	Volley      *Volley // of the round's requests; nil: each is sent by itself
+	Judging     bool   // a question to a judge agent, not a round of its own match
+	Batch       *Batch // of the round's first requests; nil: send this one by itself
 }
 
-// Volley holds what sends the first requests of a round, so that one goroutine
-// can do it for all, one right after the other. It is not safe for concurrent
-// use.
-type Volley struct{ shots []func() }
+// Batch collects the first requests of a round, so that one goroutine can send
+// all of them in a row. It is not safe for concurrent use.
+type Batch struct{ trySends []func() }
 
-// Add adds what sends a request if that needs no waiting. It must not block.
-// The attempt's send is called after it has been shot, and sends what was not.
-func (v *Volley) Add(shot func()) {
-	if v != nil {
-		v.shots = append(v.shots, shot)
+// Add adds a function that sends a request if it can do so without waiting. The
+// function must not block. If it did not send the request, the attempt's send
+// function does.
+func (b *Batch) Add(trySend func()) {
+	if b != nil {
+		b.trySends = append(b.trySends, trySend)
 	}
 }
 
-// Shoot sends the requests in the order in which they were added.
-func (v *Volley) Shoot() {
-	for _, shot := range v.shots {
-		shot()
+// Send calls the added functions in order.
+func (b *Batch) Send() {
+	for _, trySend := range b.trySends {
+		trySend()
 	}
-	v.shots = nil
+	b.trySends = nil
 }
 
-// PreviousRound tells an agent how its last round went.
+// PreviousRound is the result of an agent's last closed round.
 type PreviousRound struct {
 	Outcome  Outcome
 	Correct  string

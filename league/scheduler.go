@@ -191,7 +191,7 @@ func (t *tick) hasSeat(a arena.Agent) bool {
 	return a.Running+t.taken[a.ID] < max(a.Health.MaxConcurrent, 1)
 }
 
-// eligible gives the agents of a league that may take a seat: idle ones now,
+// eligible returns the agents of a league that may take a seat: idle ones now,
 // busy ones when they are done with what they play. Whom the dodge ledger
 // suspends is neither.
 func (t *tick) eligible(ctx context.Context, league string, entered []arena.Agent) (idle, busy []arena.Agent, err error) {
@@ -221,9 +221,9 @@ func (t *tick) entered(ctx context.Context, league string) (all []arena.Agent, e
 	}
 }
 
-// played tells when agents last played in a league: the end of a match or the
-// start of one that is running. It looks at the newest ended matches; an agent
-// that is not among them has rested long enough for every purpose here.
+// played returns when agents last played in a league: the end of a match or the
+// start of one that is running. It reads the newest ended matches only: the
+// scheduler treats agents of older matches like those that never played.
 func (t *tick) played(ctx context.Context, league string) (map[string]time.Time, error) {
 	ended, _, err := t.Store.Matches(ctx, arena.MatchFilter{
 		League: league, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid},

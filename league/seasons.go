@@ -24,10 +24,10 @@ type season struct {
 	since    map[string]time.Time   // when the idle ones played last
 }
 
-// tournament takes the season of a league one step on: it begins it, takes
-// late joiners in, decides pairings whose matches are over, orders the next
-// ones, makes their matches, and ends it. Everything follows from what is
-// stored, so a tick may stop anywhere and another one goes on.
+// tournament advances the season of a league: it begins the season, adds late
+// joiners, decides pairings whose matches are over, orders the next pairings,
+// creates their matches, and ends the season. Each step depends on stored state
+// only, so a tick may stop anywhere and the next one continues.
 func (t *tick) tournament(ctx context.Context, l arena.League) error {
 	s, err := t.load(ctx, l)
 	if s == nil || err != nil {
@@ -40,7 +40,7 @@ func (t *tick) tournament(ctx context.Context, l arena.League) error {
 	return t.apply(ctx, s, st)
 }
 
-// load gives the running season with what decides its next step. nil: none
+// load returns the running season with what decides its next step. nil: none
 // runs, and none is to begin now.
 func (t *tick) load(ctx context.Context, l arena.League) (*season, error) {
 	running, pairings, err := t.Store.Season(ctx, l.Slug, 0)
@@ -189,8 +189,8 @@ func (t *tick) advance(ctx context.Context, s *season) (step, error) {
 	return st, nil
 }
 
-// comeAndGo takes in who has entered the league since, and notes who has left
-// it or is retired: in time for the next round.
+// comeAndGo adds the agents that have entered the league and marks those that
+// have left it or are retired, before the next round.
 func (t *tick) comeAndGo(ctx context.Context, s *season, st *step) error {
 	round := 0
 	for _, p := range s.pairings {
@@ -212,7 +212,7 @@ func (t *tick) comeAndGo(ctx context.Context, s *season, st *step) error {
 	return err
 }
 
-// decide gives an open pairing its result, if there is one.
+// decide sets the result of an open pairing and reports whether it could.
 func (t *tick) decide(s *season, p *arena.Pairing, st *step) bool {
 	m, made := s.matches[p.MatchID]
 	switch {
@@ -259,7 +259,7 @@ func nameOf(entrants []arena.Entrant, id string) string {
 	return id
 }
 
-// order asks the format for the next pairings, or for the end.
+// order stores the next pairings of the format, or the end of the season.
 func (t *tick) order(ctx context.Context, s *season, st *step) error {
 	state := format.State{
 		Season: s.Season, Pairings: s.pairings, Now: t.now,

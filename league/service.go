@@ -191,7 +191,7 @@ func (s *Service) Enter(ctx context.Context, caller arena.Caller, slug, agentID,
 	return s.o.Store.Enter(ctx, slug, g.ID, at, audit)
 }
 
-// Withdraw takes an agent of the caller out of a league.
+// Withdraw removes an agent of the caller from a league.
 func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error {
 	g, err := s.own(ctx, caller, agentID)
 	if err != nil {

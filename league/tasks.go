@@ -22,7 +22,8 @@ import (
 type TaskStore interface {
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	Task(ctx context.Context, packID string, n int) (arena.Task, error) // n in [0, Pack.Tasks)
-	// RecentTasks tells which sources the agents of a match have had lately, and when.
+	// RecentTasks returns the task sources that the agents of a match had recently,
+	// with the times.
 	RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error)
 }
 
@@ -54,7 +55,7 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 	return &Tasks{store: store, plans: map[string]plan{}}, nil
 }
 
-// Pick gives the task of a round, from 1 on. Generated tasks follow from the
+// Pick returns the task of a round, from 1 on. Generated tasks follow from the
 // match's seed. From a pack comes the first task, in an order drawn from the
 // seed, that none of the agents has had lately when this Tasks first saw the
 // match, or when they have had all, the one that was put longest ago. Where the
@@ -94,7 +95,7 @@ func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 	return task, nil
 }
 
-// next gives the number of a round's task in its pack, by the match's plan.
+// next returns the number of a round's task in its pack, by the match's plan.
 func (t *Tasks) next(ctx context.Context, m arena.Match, round int) (int, error) {
 	t.mu.Lock()
 	p := t.plans[m.ID]
@@ -119,7 +120,7 @@ func (t *Tasks) next(ctx context.Context, m arena.Match, round int) (int, error)
 
 func source(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
 
-// choose gives the numbers of the tasks of a round and of those after it.
+// choose returns the numbers of the tasks of a round and of those after it.
 func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, error) {
 	p, err := t.store.Pack(ctx, m.Settings.PackID)
 	if err != nil {
@@ -147,7 +148,7 @@ func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, er
 	return inOrder(m.Seed, p, seen, min(max(m.Settings.Rounds-round+1, 1), plannedRounds)), nil
 }
 
-// inOrder gives want tasks of a pack: first those that are not seen, in an
+// inOrder returns want tasks of a pack: first those that are not seen, in an
 // order drawn from the seed, then those put longest ago, and then all again.
 func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, want int) []int {
 	var tasks, old []int
@@ -177,8 +178,8 @@ func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, want int) []i
 
 // lots draws 0..n-1 one after the other, each number once, in an order that
 // follows from a seed: the shuffle of Fisher and Yates, which keeps only what it
-// has moved. The numbers that were drawn do not tell the next one. Else whoever
-// knows the pack would know from two rounds what comes in all others (threat F1).
+// has moved. The numbers drawn so far do not determine the next one. Otherwise two
+// rounds and the pack would reveal all later tasks (threat F1).
 type lots struct {
 	random *rand.Rand
 	drawn  int

@@ -9,7 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// gatherDue says whether an elimination may gather its next match.
+// gatherDue reports whether an elimination may gather its next match.
 func (t *tick) gatherDue(ctx context.Context, s *season) (due bool, next time.Time, err error) {
 	if slices.ContainsFunc(s.pairings, arena.Pairing.Open) {
 		return false, time.Time{}, nil
@@ -17,7 +17,7 @@ func (t *tick) gatherDue(ctx context.Context, s *season) (due bool, next time.Ti
 	return t.occasion(ctx, s.league)
 }
 
-// roundDue says whether pairings may be ordered now: always, unless they begin
+// roundDue reports whether pairings may be ordered now: always, unless they begin
 // a round and the league's schedule starts rounds. Replays and the games of a
 // series belong to a round that has begun.
 func (t *tick) roundDue(ctx context.Context, s *season, ordered []arena.Pairing) (bool, error) {
@@ -32,7 +32,7 @@ func (t *tick) roundDue(ctx context.Context, s *season, ordered []arena.Pairing)
 	return t.occurrence(ctx, s.league)
 }
 
-// occasion says whether an elimination league gathers now, and when next.
+// occasion reports whether an elimination league gathers now, and when next.
 func (t *tick) occasion(ctx context.Context, l arena.League) (due bool, next time.Time, err error) {
 	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsMatch {
 		due, err = t.occurrence(ctx, l)
@@ -63,7 +63,7 @@ func (t *tick) occasion(ctx context.Context, l arena.League) (due bool, next tim
 	return true, time.Time{}, nil
 }
 
-// occurrence says whether an occurrence of the league's schedule has come
+// occurrence reports whether an occurrence of the league's schedule has come
 // that nobody has taken yet. One that nobody asked for in time is taken late.
 func (t *tick) occurrence(ctx context.Context, l arena.League) (due bool, err error) {
 	due, next := t.Due(l, t.now)

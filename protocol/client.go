@@ -130,7 +130,7 @@ type Request struct {
 // read, the connection is closed by then.
 func (c *Client) Do(ctx context.Context, r Request) Exchange { return c.Call(r).Do(ctx) }
 
-// Call prepares a request. Nothing is sent before Shoot or Do is called.
+// Call prepares a request. Nothing is sent before TrySend or Do is called.
 func (c *Client) Call(r Request) *Call {
 	call := &Call{c: c, method: r.Method, maxBody: cmp.Or(r.MaxBody, MaxBody), watch: watch{now: c.now, limit: r.Limit, whole: r.WholeCall}}
 	u, err := url.Parse(r.URL)
@@ -166,12 +166,12 @@ type Call struct {
 	x Exchange
 }
 
-// Shoot sends the request if that needs no waiting: on a connection that is
-// there, whose other side has taken all that was sent before. Otherwise Do will
-// send it. One goroutine that shoots many requests sends them closer together
-// than as many goroutines, which would also read the first replies meanwhile.
-func (c *Call) Shoot() {
-	if c.x.Failure != "" || len(c.request) > maxShot {
+// TrySend sends the request if it can do so without waiting: over an idle
+// connection with an empty send buffer. Otherwise Do sends it. One goroutine
+// sends many requests closer together than as many goroutines, which would also
+// read the first replies in between.
+func (c *Call) TrySend() {
+	if c.x.Failure != "" || len(c.request) > maxTrySend {
 		return
 	}
 	c.clock()
@@ -181,12 +181,11 @@ func (c *Call) Shoot() {
 	}
 }
 
-// maxShot is the longest request, in bytes, that a socket surely takes without
-// waiting when it holds nothing else: half of Linux' smallest default of a send
-// buffer (tcp_wmem).
-const maxShot = 8 << 10
+// maxTrySend is the longest request, in bytes, that an empty send buffer always
+// takes without waiting: half of Linux's smallest default buffer (tcp_wmem).
+const maxTrySend = 8 << 10
 
-// Do sends the request, unless it has been shot, and tells what happened, as
+// Do sends the request, unless TrySend has, and returns the exchange, as
 // Client.Do.
 //
 // The wait for an agent is below it, so it does the rest in functions of their
@@ -247,7 +246,7 @@ func (c *Call) exchange(ctx context.Context) {
 	}
 }
 
-// write sends the request in one piece, unless it has been shot, and tells
+// write sends the request in one piece, unless TrySend has, and tells
 // whether a reply may come.
 func (c *Call) write(ctx context.Context) bool {
 	if c.request != nil {

@@ -26,9 +26,9 @@
 //	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 //	Probe(ctx context.Context, a arena.Agent) arena.Health
 //
-// Prepare makes the body and the token; no byte leaves before send is called, or
-// what the driver added to the attempt's volley, so that all requests of a round
-// can be released together. send is called at most once, speaks in the words of the outcome table (docs/rules.md, section 3) and
+// Prepare makes the body and the token. Nothing is sent before send is called or
+// the attempt's batch is sent, so that all requests of a round can be sent
+// together. send is called at most once, speaks in the words of the outcome table (docs/rules.md, section 3) and
 // returns when the exchange is over: at the latest when its set-up time, the
 // attempt's time limit and a few milliseconds have passed. When the context of
 // send ends first, the reply is void: that is the arena's doing. Probe asks for

@@ -4,7 +4,7 @@
 // It owns the pure judges, what their settings and tasks may be, the order of seats, who drops out of an
 // elimination match, when a match is over and the rating system
 // "agora-elo-1". It leaves asking judges to arena/judge, the playing of rounds
-// to arena/runner and the writing of ratings to store.
+// to arena/match/engine and the writing of ratings to store.
 //
 // It also owns what stands beside the ratings and moves none of them: refits,
 // Glicko-2 and calibration.

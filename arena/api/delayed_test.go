@@ -12,7 +12,7 @@ import (
 )
 
 // What happens in a delayed match reaches nobody before its time, by any
-// route; then everyone. Rulebook, section 5; threat F1.
+// route; then everyone. docs/rules.md, section 5; threat F1.
 func TestAPI_delayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {

@@ -184,7 +184,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	return answer(table)
 }
 
-// fitView is an agent in the refit of its league (rulebook, section 7).
+// fitView is an agent in the refit of its league (docs/rules.md, section 7).
 type fitView struct {
 	Rating   arena.Melo  `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
 	Low      arena.Melo  `json:"low" doc:"Of the 95 % interval, clustered by match."`

@@ -184,7 +184,7 @@ func (a *API) upsets(matches []visibility.Match) []upsetView {
 			winner, loser = loser, winner
 		}
 		gap := float64(loser.Before-winner.Before) / 1000
-		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: rulebook, section 7
+		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: docs/rules.md, section 7
 		if chance <= upsetChance {
 			found = append(found, upsetView{Match: a.viewMatch(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
 		}

@@ -67,7 +67,7 @@ type currentRoundView struct {
 }
 
 // roundView is a closed round. Nothing of an open one is ever in it, so a
-// sealed round stays sealed (rulebook, section 5).
+// sealed round stays sealed (docs/rules.md, section 5).
 type roundView struct {
 	Round       int                `json:"round"`
 	Task        arena.TaskBody     `json:"task"`

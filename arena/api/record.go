@@ -16,7 +16,7 @@ const (
 )
 
 // getRecord gives the signed record of a finished match. Nothing in it is
-// hidden any more: every round has closed (rulebook, section 5).
+// hidden any more: every round has closed (docs/rules.md, section 5).
 func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
 	m, err := a.Visible.Match(ctx, in.ID)
 	if err != nil {

@@ -144,7 +144,7 @@ func (s *Service) agents(ctx context.Context, l arena.League, ids []string, atOn
 	return agents, nil
 }
 
-// notReadyBecause returns why an agent cannot take a seat now (rulebook,
+// notReadyBecause returns why an agent cannot take a seat now (docs/rules.md,
 // section 1), "" if it can.
 func notReadyBecause(g arena.Agent, league string, now time.Time) string {
 	switch status := g.StatusAt(now); {

@@ -56,7 +56,7 @@ func (s *Service) CancelUnstarted(ctx context.Context, m arena.Match, reason str
 // end cancels or voids a match and publishes the end of its log.
 func (s *Service) end(ctx context.Context, m arena.Match, status arena.MatchStatus, reason string, audit ...arena.AuditEntry) error {
 	now := s.now()
-	last, err := newEvent(m.ID, now, arena.EventMatchVoid, arena.MatchVoidBody{League: m.League, Reason: reason})
+	last, err := m.VoidEvent(now, reason)
 	if err != nil {
 		return err
 	}

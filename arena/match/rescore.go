@@ -9,7 +9,7 @@ import (
 )
 
 // Rescorer judges finished matches again and rebuilds the ratings of their
-// league (rulebook, section 6).
+// league (docs/rules.md, section 6).
 type Rescorer interface {
 	Match(ctx context.Context, id string) (arena.RescoreReport, error)
 	League(ctx context.Context, slug string) (arena.RescoreReport, error)

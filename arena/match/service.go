@@ -107,10 +107,11 @@ func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.Au
 	for _, seat := range m.Seats {
 		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: seat.AgentID, Name: seat.Name, Version: seat.Version})
 	}
-	e, err := newEvent(m.ID, m.CreatedAt, arena.EventMatchScheduled, body)
+	data, err := json.Marshal(body)
 	if err != nil {
-		return arena.Match{}, err
+		return arena.Match{}, fmt.Errorf("encode event %s of match %s: %w", arena.EventMatchScheduled, m.ID, err)
 	}
+	e := arena.Event{MatchID: m.ID, At: m.CreatedAt, Type: arena.EventMatchScheduled, Body: data}
 	if e, err = s.o.Engine.Create(ctx, m, e, audit...); err != nil {
 		return arena.Match{}, err
 	}
@@ -118,12 +119,4 @@ func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.Au
 	s.o.Publisher.Publish(m.League, e)
 	s.o.Logger.InfoContext(ctx, "match scheduled", "match_id", m.ID, "league", m.League, "seats", len(m.Seats), "rated", m.Settings.Rated)
 	return m, nil
-}
-
-func newEvent(matchID string, at time.Time, t arena.EventType, body any) (arena.Event, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return arena.Event{}, fmt.Errorf("encode event %s of match %s: %w", t, matchID, err)
-	}
-	return arena.Event{MatchID: matchID, At: at, Type: t, Body: data}, nil
 }

@@ -154,7 +154,7 @@ func (c *Config) take(values map[string]string, from string, table []Setting) []
 	return problems
 }
 
-// Validate gives the problems that only several settings together have, joined.
+// Validate returns the problems that only several settings together have, joined.
 func (c Config) Validate() error {
 	var problems []error
 	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !isLoopback(c.PublicURL.Hostname()) && !c.AllowCIDRsForce {
@@ -218,7 +218,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// keys gives every name that may stand in the environment; those of the file
+// keys returns every name that may stand in the environment; those of the file
 // are the same without ARENA_CONFIG.
 func keys(table []Setting) []string {
 	names := []string{configKey}

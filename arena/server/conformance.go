@@ -24,12 +24,12 @@ const (
 // exist.
 func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
 	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
-	stranger, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: token.ES256, Now: time.Now, Logger: s.log})
+	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: token.ES256, Now: time.Now, Logger: s.log})
 	if err != nil {
 		return found, err
 	}
 	kit, err := conformance.New(conformance.Options{
-		Client: s.client, Sign: s.keys.Sign, Stranger: stranger.Sign, Issuer: s.url, AgentID: g.ID, Limit: fullCheckLimit, Now: time.Now,
+		Client: s.client, Sign: s.keys.Sign, Stranger: foreign.Sign, Issuer: s.url, AgentID: g.ID, Limit: fullCheckLimit, Now: time.Now,
 	})
 	if err != nil {
 		return found, err

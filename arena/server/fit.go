@@ -11,13 +11,14 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// fitter refits the ratings of leagues that have new results (rulebook,
-// section 7). A large league takes seconds of processor time, so it rests.
+// fitter refits the ratings of leagues that have new results (docs/rules.md,
+// section 7). A large league takes seconds of processor time, so
+// the fitter skips it for a while afterwards.
 type fitter struct {
-	store fitStore
-	now   func() time.Time
-	log   *slog.Logger
-	rest  map[string]time.Time // leagues that were expensive here, or failed, and until when
+	store    fitStore
+	now      func() time.Time
+	log      *slog.Logger
+	cooldown map[string]time.Time // leagues that were expensive here, or failed, and until when
 }
 
 // fitStore is what a refit needs of the rows.
@@ -43,15 +44,15 @@ func (f *fitter) run(ctx context.Context) error {
 	var failed error
 	for _, l := range leagues {
 		began := f.now()
-		if ctx.Err() != nil || began.Before(f.rest[l.Slug]) {
+		if ctx.Err() != nil || began.Before(f.cooldown[l.Slug]) {
 			continue
 		}
 		if err = f.league(ctx, l.Slug); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("league %s: %w", l.Slug, err))
 		}
-		delete(f.rest, l.Slug)
+		delete(f.cooldown, l.Slug)
 		if end := f.now(); err != nil || end.Sub(began) > fitCheap {
-			f.rest[l.Slug] = end.Add(fitRest)
+			f.cooldown[l.Slug] = end.Add(fitRest)
 		}
 	}
 	return failed

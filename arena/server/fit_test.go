@@ -13,13 +13,13 @@ import (
 )
 
 // Leagues with new results are refitted, others are left alone, expensive
-// ones rest.
+// ones are skipped.
 func TestFitter(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := storetest.Fill(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"))
 	now, cost := time.UnixMilli(1_000_000).UTC(), time.Duration(0)
-	f := &fitter{store: s, log: slog.New(slog.DiscardHandler), rest: map[string]time.Time{}, now: func() time.Time {
+	f := &fitter{store: s, log: slog.New(slog.DiscardHandler), cooldown: map[string]time.Time{}, now: func() time.Time {
 		now = now.Add(cost)
 		return now
 	}}
@@ -100,7 +100,7 @@ func TestFitter_failure(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &brokenFits{fitStore: s, broken: leagues[0].Slug}
-	f := &fitter{store: b, log: slog.New(slog.DiscardHandler), rest: map[string]time.Time{}, now: func() time.Time { return time.UnixMilli(0) }}
+	f := &fitter{store: b, log: slog.New(slog.DiscardHandler), cooldown: map[string]time.Time{}, now: func() time.Time { return time.UnixMilli(0) }}
 	if err := f.run(ctx); !errors.Is(err, errBroken) {
 		t.Errorf("the failure is %v", err)
 	}

@@ -33,7 +33,7 @@ func afterCollection(percent int) {
 	runtime.AddCleanup(new(*byte), afterCollection, percent)
 }
 
-// garbagePercent gives GOGC for so many live bytes: spareGarbage, at least as much
+// garbagePercent returns GOGC for so many live bytes: spareGarbage, at least as much
 // as is live, at most 16 times.
 func garbagePercent(live uint64) int {
 	const most = 1600
@@ -47,9 +47,9 @@ func liveBytes() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// spareMemory gives back to the system what the run-time keeps for the next
-// allocations. It would do so by itself only as far as spareGarbage needs it,
-// and first looks for garbage two minutes after the last collection.
+// spareMemory returns the memory that the run-time keeps for later allocations to
+// the system. The run-time itself keeps as much as spareGarbage allows, and
+// collects garbage only two minutes after the last collection.
 type spareMemory struct{ allocated uint64 } // bytes until the last call
 
 // giveBack collects and gives back, unless so much was allocated since the

@@ -40,14 +40,14 @@ func (s *Server) jobs() []job {
 		}},
 		// Often when matches are archived early, so that it happens about then.
 		{name: "archive", every: min(max(s.cfg.ArchiveAfter, time.Second), 30*time.Second), run: s.archive},
-		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, rest: map[string]time.Time{}}).run},
+		{name: "fit", every: time.Minute, run: (&fitter{store: s.store, now: time.Now, log: s.log, cooldown: map[string]time.Time{}}).run},
 		{name: "mail", every: time.Minute, run: func(ctx context.Context) error { return inBatches(ctx, time.Second, s.store.DropExpired) }},
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
 	}
 }
 
-// beat tells the other nodes that this one lives, and how it is.
+// beat stores the heartbeat of this node with its state, for the other nodes.
 func (s *Server) beat(ctx context.Context) error {
 	n := arena.Node{ID: s.node, Version: s.version(), StartedAt: s.startedAt, Draining: s.draining.Load()}
 	n.LastError, n.LastErrorAt = s.lastError.read()
@@ -71,8 +71,8 @@ func (s *Server) retain(ctx context.Context) error {
 // not wait for long.
 const cleanBatch = 100
 
-// inBatches takes what is older than age until nothing of it is left. Age 0:
-// nothing is ever old.
+// inBatches calls take until no row older than age is left. With age 0 it does
+// nothing.
 func inBatches(ctx context.Context, age time.Duration, take func(context.Context, time.Time, int) (int, error)) error {
 	if age == 0 {
 		return nil
@@ -145,14 +145,14 @@ func checkSchedule(expression string) error {
 	return nil
 }
 
-// due says whether an occurrence of a league's schedule has come and when the
+// due reports whether an occurrence of a league's schedule has come and when the
 // next one is. A league that was just given a schedule waits for the first.
 func due(l arena.League, now time.Time) (bool, time.Time) {
 	next := nextRun(l.Schedule, now)
 	return !next.IsZero() && !l.NextRunAt.IsZero() && !now.Before(l.NextRunAt), next
 }
 
-// nextRun gives the first occurrence of a schedule after a time, zero when
+// nextRun returns the first occurrence of a schedule after a time, zero when
 // there is none.
 func nextRun(expression string, after time.Time) time.Time {
 	schedule, err := cron.ParseStandard(expression)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/judge"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	leaguesettings "github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/scoring"
@@ -19,7 +19,7 @@ import (
 // newJudges makes the external judges: panels over the drivers of the players,
 // the crowd, answers that are programs, and the operator's language model if
 // there is one.
-func (s *Server) newJudges(drivers map[string]runner.Driver) (*judge.Judges, error) {
+func (s *Server) newJudges(drivers map[string]engine.Driver) (*judge.Judges, error) {
 	o := judge.Options{
 		Agents: s.store.AgentsByID, Votes: s.store.Votes, Scripts: s.scripts, Version: scoring.Version, Now: time.Now, Logger: s.log,
 		Ask: func(ctx context.Context, q judge.Question) (arena.AnswerBody, error) {
@@ -38,7 +38,7 @@ func (s *Server) newJudges(drivers map[string]runner.Driver) (*judge.Judges, err
 
 // askJudge puts one comparison to a judge agent as a match of one round, and
 // once more when the outcome table allows it.
-func askJudge(ctx context.Context, drivers map[string]runner.Driver, q judge.Question) (arena.AnswerBody, error) {
+func askJudge(ctx context.Context, drivers map[string]engine.Driver, q judge.Question) (arena.AnswerBody, error) {
 	driver, ok := drivers[q.Agent.Protocol]
 	if !ok {
 		return arena.AnswerBody{}, fmt.Errorf("ask judge agent %s: no driver speaks %q", q.Agent.ID, q.Agent.Protocol)

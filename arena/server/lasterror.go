@@ -23,7 +23,7 @@ func (l *lastError) read() (text string, at time.Time) {
 	return l.text, l.at
 }
 
-// of gives a handler that remembers, and hands everything on to next.
+// of returns a handler that remembers, and hands everything on to next.
 func (l *lastError) of(next slog.Handler) slog.Handler { return rememberingHandler{next, l} }
 
 type rememberingHandler struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/stream"
@@ -69,7 +69,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-func (m *metrics) observe(o runner.Observation) {
+func (m *metrics) observe(o engine.Observation) {
 	if o.Status != "" {
 		m.matches.WithLabelValues(o.League, string(o.Status)).Inc()
 		return

@@ -59,8 +59,8 @@ func parseURL(v string, to **url.URL, schemes ...string) error {
 	return nil
 }
 
-// parseIssuer takes plain http on this machine only: whoever is in between
-// could put keys of their own in the issuer's place.
+// parseIssuer accepts plain http on this machine only: on a network, a man in the
+// middle could replace the issuer's keys.
 func parseIssuer(v string, to **url.URL) error {
 	var u *url.URL
 	if err := parseURL(v, &u, "https", "http"); err != nil || u == nil {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/store"
@@ -45,7 +45,7 @@ type Parts struct {
 	Store  *store.Store
 	Hub    *stream.Hub
 	Pauses *registry.Pauses
-	Runner *runner.Runner
+	Runner *engine.Engine
 	Keys   *token.Keys
 	Client *protocol.Client
 	Canary func(context.Context) error

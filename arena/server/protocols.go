@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
@@ -20,7 +20,7 @@ import (
 	"github.com/agora-arena/arena/stream"
 )
 
-// driver speaks one protocol to agents.
+// driver sends tasks and health checks over one protocol.
 type driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 	Probe(ctx context.Context, a arena.Agent) arena.Health
@@ -38,8 +38,8 @@ type protocolParts struct {
 // protocols are the parts by the name of the protocol.
 type protocols map[string]*protocolParts
 
-func (p protocols) drivers() map[string]runner.Driver {
-	drivers := make(map[string]runner.Driver, len(p))
+func (p protocols) drivers() map[string]engine.Driver {
+	drivers := make(map[string]engine.Driver, len(p))
 	for name, l := range p {
 		drivers[name] = l.driver
 	}
@@ -77,19 +77,19 @@ func (p protocols) handlers() map[string]http.Handler {
 
 // outbound is what calls agents, beside the drivers themselves.
 type outbound struct {
-	guard *protocol.Guard
-	aap   *aap.Driver
-	bell  *mailbox.Bell
-	box   *mailbox.Box
-	log   *envelope.Log
+	guard    *protocol.Guard
+	aap      *aap.Driver
+	notifier *mailbox.Bell
+	box      *mailbox.Box
+	log      *envelope.Log
 }
 
 // newOutbound makes the guarded client and the drivers of all protocols. The
 // driver of AgentProtocol waits at its inbound handler, which is made with it.
 func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
-	o := &outbound{bell: mailbox.NewBell(nil)}
+	o := &outbound{notifier: mailbox.NewBell(nil)}
 	if s.bus != nil {
-		o.bell = mailbox.NewBell(s.bus)
+		o.notifier = mailbox.NewBell(s.bus)
 	}
 	roots, err := extraRoots(s.cfg.ExtraCAFile)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	}); err != nil {
 		return nil, err
 	}
-	if o.box, err = mailbox.NewBox(s.store, o.bell, time.Now); err != nil {
+	if o.box, err = mailbox.NewBox(s.store, o.notifier, time.Now); err != nil {
 		return nil, err
 	}
 	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
@@ -120,7 +120,7 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if err != nil {
 		return nil, err
 	}
-	if o.log, err = envelope.NewLog(s.store, o.bell, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
+	if o.log, err = envelope.NewLog(s.store, o.notifier, envelope.NewIdentity(key, "Agora Arena"), time.Now); err != nil {
 		return nil, err
 	}
 	envelopeDriver, err := envelope.NewDriver(envelope.DriverOptions{Log: o.log, Logger: s.log, Now: time.Now})
@@ -157,7 +157,7 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Bell: o.bell, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Bell: o.notifier, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	return nil
 }
 
-// whoAmI tells an agent how the arena sees it.
+// whoAmI returns an agent as the arena has registered it.
 func whoAmI(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 	return map[string]any{
 		"agent_id": a.ID, "name": a.Name, "status": a.StatusAt(time.Now()), "leagues": a.Leagues, "healthy": a.Health.OK,

@@ -23,8 +23,8 @@ import (
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/arena/visibility"
@@ -65,7 +65,7 @@ type Server struct {
 	protocols protocols
 	signed    *agentprotocol.Server
 	pauses    *registry.Pauses
-	runner    *runner.Runner
+	runner    *engine.Engine
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
 	scripts   *script.Pool
@@ -90,7 +90,7 @@ type Options struct {
 	LadderPause      time.Duration                  // 0: the scheduler's own
 	EliminationPause time.Duration                  // 0: the scheduler's own
 	RateLimitPause   time.Duration                  // 0: that of the rules
-	Drivers          func(map[string]runner.Driver) // wraps the drivers of the matches; may be nil
+	Drivers          func(map[string]engine.Driver) // wraps the drivers of the matches; may be nil
 	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
 	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
 }
@@ -110,7 +110,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {
-			_ = s.Close() // the first error is the one to tell
+			_ = s.Close() // err is the error to return
 		}
 	}()
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
@@ -221,7 +221,7 @@ func (s *Server) newStreams() (*stream.Handler, error) {
 
 // newEngine makes the judges, the pauses of agents, the runner of matches and
 // what scores them again.
-func (s *Server) newEngine() (*runner.Rescorer, error) {
+func (s *Server) newEngine() (*engine.Rescorer, error) {
 	tasks, err := league.NewTasks(s.store)
 	if err != nil {
 		return nil, err
@@ -245,13 +245,13 @@ func (s *Server) newEngine() (*runner.Rescorer, error) {
 	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	if s.runner, err = runner.New(runner.Options{
+	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Hear: s.hub.Hear, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Flush: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}
-	return &runner.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
+	return &engine.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
 }
 
 // newAPI makes the API and the servers of the listeners.
@@ -273,7 +273,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	pages := previews{matches: s.visible, leagues: s.store, url: s.url, log: s.log}
-	votes, err := visibility.NewVotes(s.visible, runner.Laid)
+	votes, err := visibility.NewVotes(s.visible, engine.JudgeInput)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		Store: s.store, Visible: s.visible, Votes: votes, Accounts: services.accounts, Agents: services.agents, Matches: services.matches, Leagues: services.leagues,
 		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(), Viewers: s.hub.Viewers,
 		SeasonTable: seasonTable, VerifyRatings: s.store.CheckRatings,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
+		Laid: engine.JudgeInput, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
 		NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
 		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
 		Record: s.record, Card: cards.Draw,
@@ -317,7 +317,7 @@ func (s *Server) privateHandler() http.Handler {
 	return mux
 }
 
-// ready says whether this node should get requests.
+// ready reports whether this node should get requests.
 func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
@@ -336,7 +336,7 @@ func (s *Server) wake() {
 	s.runner.Wake()
 }
 
-// wakeOthers tells the runners of the other nodes that a match waits.
+// wakeOthers makes the engines of the other nodes claim due matches.
 func (s *Server) wakeOthers() {
 	if s.bus != nil {
 		s.bus.Wake()

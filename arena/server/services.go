@@ -7,9 +7,9 @@ import (
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
@@ -29,7 +29,7 @@ type services struct {
 
 // newServices makes the health checks, the scheduler of leagues and the
 // services.
-func (s *Server) newServices(out *outbound, rescorer *runner.Rescorer) (_ *services, err error) {
+func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *services, err error) {
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, Canary: s.canary,
 		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand

@@ -206,7 +206,7 @@ const (
 // another one.
 const maxTypos = 2
 
-// nearest gives the known key that an unknown one was most likely meant to
+// nearest returns the known key that an unknown one was most likely meant to
 // be, "" when none is near.
 func nearest(unknown string, known []string) string {
 	best, distance := "", maxTypos+1

@@ -28,8 +28,7 @@ func Scheduled(m arena.Match) Match {
 	return newMatch(created, mode.Of(created))
 }
 
-// Row returns the fields for code that does not tell a visible match from a
-// raw one.
+// Row returns the fields for code that treats visible and raw matches alike.
 func (m Match) Row() arena.Match { return m.row }
 
 // Rules returns what the match's visibility mode does.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // sending is a task that a benchmark's server sent and has done with.
@@ -25,7 +25,7 @@ type sendings struct {
 }
 
 // watch puts itself before the drivers.
-func (s *sendings) watch(drivers map[string]runner.Driver) {
+func (s *sendings) watch(drivers map[string]engine.Driver) {
 	for name, d := range drivers {
 		drivers[name] = watchedDriver{d, s}
 	}
@@ -67,7 +67,7 @@ func gun(all []sending) spread {
 }
 
 type watchedDriver struct {
-	runner.Driver
+	engine.Driver
 	to *sendings
 }
 

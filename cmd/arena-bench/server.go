@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/server"
 )
 
@@ -41,7 +41,7 @@ func newBenchNode(ctx context.Context, settings map[string]string, o server.Opti
 // benchServer runs a whole node on a database ("": SQLite in a temporary
 // folder) whose own jobs do nothing meanwhile. drivers may change what speaks
 // to agents. stop ends it.
-func benchServer(ctx context.Context, database string, drivers func(map[string]runner.Driver)) (s *benchNode, stop func() error, err error) {
+func benchServer(ctx context.Context, database string, drivers func(map[string]engine.Driver)) (s *benchNode, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("folder for the database: %w", err)

@@ -27,7 +27,7 @@ type tenure struct {
 // from is when the process knew of its claim.
 func (t tenure) from() time.Time { return t.claimed.to }
 
-// The messages of arena/runner that begin and end a belief, and the store's
+// The messages of arena/match/engine that begin and end a belief, and the store's
 // that tells of a lease which had run out.
 const (
 	logTakenOver = "match taken over"

@@ -16,8 +16,8 @@ func homes() map[string][]string {
 	return map[string][]string{
 		"SetPause": {pauses}, "LiftPause": {pauses}, "AgentPausedBody": {pauses}, "AgentResumedBody": {pauses},
 		"MatchScheduledBody": {matches}, "EndMatch": {matches},
-		"MatchVoidBody": {matches, "arena/runner"}, // a round of the match may void it
-		"CreateLeague":  {leagues}, "UpdateLeague": {leagues},
+		"VoidEvent":    {matches, "arena/match/engine"}, // a round of the match may void it
+		"CreateLeague": {leagues}, "UpdateLeague": {leagues},
 	}
 }
 

@@ -42,9 +42,9 @@ func New(o Options) (*Driver, error) {
 // Warm has a connection made to an agent that is about to get a task.
 func (d *Driver) Warm(endpoint string) { d.o.Client.Warm(endpoint) }
 
-// Prepare makes the task POST with its token. Nothing is sent before the volley
-// is shot or send is called; send is called at most once. An error means that the arena itself
-// could not make the request.
+// Prepare returns a function that sends the task POST with its token, and adds
+// the request to the batch of the round. Nothing is sent before. The function is
+// called at most once. An error means that the arena could not build the request.
 func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
 	if a.Seat.Endpoint == "" || a.TimeLimit <= 0 {
 		return nil, fmt.Errorf("task of %s in match %s: no endpoint or no time", a.Seat.AgentID, a.MatchID)
@@ -60,7 +60,7 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	call := d.o.Client.Call(protocol.Request{
 		Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
 	})
-	a.Volley.Add(call.Shoot)
+	a.Batch.Add(call.TrySend)
 	format := a.Task.OutputFormat
 	return func(ctx context.Context) arena.Reply {
 		x := call.Do(ctx)

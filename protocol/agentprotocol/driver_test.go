@@ -360,7 +360,7 @@ func TestDriver_attacks(t *testing.T) {
 	}
 }
 
-// The start gun, and what the request says.
+// Nothing is sent before dispatch, and the request has these members.
 func TestDriver_Prepare(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -64,7 +64,7 @@ func NewAttempt(endpoint string, limit time.Duration) arena.Attempt {
 	}
 }
 
-// RunDriverSuite checks what every driver owes the runner: the start gun, every
+// RunDriverSuite checks what every driver owes the runner: simultaneous dispatch, every
 // outcome, one request per send, an end to every attack, and health.
 func RunDriverSuite(t *testing.T, s Suite) {
 	t.Helper()

@@ -3,7 +3,7 @@
 // commits to the hidden part so that nobody, the arena included, can change
 // it afterwards.
 //
-// It is pure. arena/runner seals outcomes with it, stream seals agents'
+// It is pure. arena/match/engine seals outcomes with it, stream seals agents'
 // events. It keeps nothing: the hidden part travels in arena.Event.Hidden and
 // is stored beside the row.
 package seal

@@ -225,7 +225,7 @@ func TestDriver_request(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page := w.get(); len(page.Events) != 0 { // the start gun
+	if page := w.get(); len(page.Events) != 0 { // not dispatched yet
 		t.Errorf("visible before send: %s", page.body)
 	}
 	requests := make(chan event, 8)

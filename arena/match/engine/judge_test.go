@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // jury prefers the longest answer, and keeps what it was asked.
@@ -64,7 +64,7 @@ func (j *jury) count() int {
 	return len(j.asked)
 }
 
-func (j *jury) join(o *runner.Options) { o.Judges = j }
+func (j *jury) join(o *engine.Options) { o.Judges = j }
 
 func asked(kind string) func(*arena.Settings) {
 	return func(s *arena.Settings) {
@@ -80,7 +80,7 @@ func long(context.Context, arena.Attempt) arena.Reply { return says("a long answ
 
 // A judge that is asked gives the points; its verdict is kept with its
 // ballots, and shown with the round.
-func TestRunner_AskedJudge(t *testing.T) {
+func TestEngine_AskedJudge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, wrong, long)
 	j := &jury{}
@@ -107,7 +107,7 @@ func TestRunner_AskedJudge(t *testing.T) {
 }
 
 // The verdict of a pure judge is kept with its version.
-func TestRunner_PureVerdict(t *testing.T) {
+func TestEngine_PureVerdict(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	b.node("n1")
@@ -125,11 +125,11 @@ func TestRunner_PureVerdict(t *testing.T) {
 
 // A judge that fails voids the round: nobody loses it. With all rounds void
 // nothing is rated.
-func TestRunner_JudgeFails(t *testing.T) {
+func TestEngine_JudgeFails(t *testing.T) {
 	t.Parallel()
-	for name, join := range map[string]func(*runner.Options){
+	for name, join := range map[string]func(*engine.Options){
 		"error":    (&jury{fails: errors.New("the model is away")}).join,
-		"no judge": func(*runner.Options) {},
+		"no judge": func(*engine.Options) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,9 +150,9 @@ func TestRunner_JudgeFails(t *testing.T) {
 	}
 }
 
-// The seat that did answer takes the round, and nobody is asked (rulebook,
+// The seat that did answer takes the round, and nobody is asked (docs/rules.md,
 // section 3).
-func TestRunner_AskedJudge_oneAnswer(t *testing.T) {
+func TestEngine_AskedJudge_oneAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, always(bad(arena.OutcomeTimeout, "late")), long)
 	j := &jury{}
@@ -166,7 +166,7 @@ func TestRunner_AskedJudge_oneAnswer(t *testing.T) {
 // A lone answer of the judge code does not take the round: it is judged. What
 // exceeded the limits of its judge process keeps the reason in answer, verdict
 // and event.
-func TestRunner_CodeJudge(t *testing.T) {
+func TestEngine_CodeJudge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, always(bad(arena.OutcomeTimeout, "late")))
 	j := &jury{change: func(v *arena.Verdict) {
@@ -199,11 +199,11 @@ func TestRunner_CodeJudge(t *testing.T) {
 
 // The crowd is told what to vote on, without names; a node that dies while it
 // votes is followed by one that opens the vote again.
-func TestRunner_Crowd(t *testing.T) {
+func TestEngine_Crowd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, wrong, long)
 	j := &jury{hold: make(chan struct{})}
-	first := b.node("n1", j.join, func(o *runner.Options) { o.Grace = time.Millisecond })
+	first := b.node("n1", j.join, func(o *engine.Options) { o.Grace = time.Millisecond })
 	id := b.match(asked(arena.JudgeCrowd))
 	votes := func(n int) func() bool {
 		return func() bool {
@@ -234,7 +234,7 @@ func TestRunner_Crowd(t *testing.T) {
 
 // A debate: each seat hears its side and its opponent's words, and each half
 // is judged once, on all its speeches.
-func TestRunner_Debate(t *testing.T) {
+func TestEngine_Debate(t *testing.T) {
 	t.Parallel()
 	speaks := func(name string) script {
 		return func(_ context.Context, a arena.Attempt) arena.Reply {

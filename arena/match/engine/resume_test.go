@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // hang never answers by itself.
@@ -20,14 +20,14 @@ func hang(ctx context.Context, _ arena.Attempt) arena.Reply {
 }
 
 // impatient leaves open rounds at once when it stops, as a crash does.
-func impatient(o *runner.Options) { o.Grace = time.Nanosecond }
+func impatient(o *engine.Options) { o.Grace = time.Nanosecond }
 
 // lively makes a node look often, and renew often what it has.
-func lively(o *runner.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*time.Millisecond }
+func lively(o *engine.Options) { o.Heartbeat, o.Sweep = 50*time.Millisecond, 20*time.Millisecond }
 
 // A node goes away in the middle of round 2, after seat 0 has answered it.
 // The next one keeps what is stored and asks only seat 1 again.
-func TestRunner_ResumesInTheOpenRound(t *testing.T) {
+func TestEngine_ResumesInTheOpenRound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
@@ -70,7 +70,7 @@ func TestRunner_ResumesInTheOpenRound(t *testing.T) {
 
 // Between rounds a node that drains gives its match back, and another goes on
 // without waiting for the lease to end.
-func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
+func TestEngine_DrainGivesTheMatchBack(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	b := newBench(t, in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -78,7 +78,7 @@ func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
 		return right(ctx, a)
 	}), wrong)
 	id := b.match()
-	long := func(o *runner.Options) { o.LeaseTTL = time.Hour }
+	long := func(o *engine.Options) { o.LeaseTTL = time.Hour }
 	first := b.node("n1", long)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
@@ -97,11 +97,11 @@ func TestRunner_DrainGivesTheMatchBack(t *testing.T) {
 }
 
 // Threat C2: a node that lost its lease changes nothing any more.
-func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
+func TestEngine_ALostLeaseEndsTheWork(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
-	n1 := b.node("n1", func(o *runner.Options) { o.Heartbeat = 20 * time.Millisecond })
+	n1 := b.node("n1", func(o *engine.Options) { o.Heartbeat = 20 * time.Millisecond })
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
@@ -121,12 +121,12 @@ func TestRunner_ALostLeaseEndsTheWork(t *testing.T) {
 
 // In the break between two rounds a node that drains waits for nothing, and
 // the next one waits for what is left of the break. Threat C8.
-func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
+func TestEngine_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match(func(s *arena.Settings) { s.Break = time.Hour })
 	woken := make(chan struct{}, 1)
-	first := b.node("n1", func(o *runner.Options) {
+	first := b.node("n1", func(o *engine.Options) {
 		o.WakeOthers = func() { woken <- struct{}{} }
 		o.Grace = time.Hour // or its end would cut the break short
 	})
@@ -141,7 +141,7 @@ func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
 	}
 	first.stop()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
-	second := b.node("n2", func(o *runner.Options) { o.Now = later })
+	second := b.node("n2", func(o *engine.Options) { o.Now = later })
 	b.wait("round 2 is closed", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == 2
 	})
@@ -155,11 +155,11 @@ func TestRunner_DrainDoesNotWaitForTheBreak(t *testing.T) {
 
 // A round that is still open when the grace is over is given back as it is:
 // nobody waits for the lease to end.
-func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
+func TestEngine_GraceGivesTheOpenRoundBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	id := b.match()
-	long := func(o *runner.Options) { o.LeaseTTL = time.Hour }
+	long := func(o *engine.Options) { o.LeaseTTL = time.Hour }
 	first := b.node("n1", long, impatient)
 	b.wait("round 2 is asked", func() bool {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
@@ -180,20 +180,20 @@ func TestRunner_GraceGivesTheOpenRoundBack(t *testing.T) {
 
 // However often a match is handed over, it is not given up: only leases that
 // ended by themselves count.
-func TestRunner_SurvivesManyHandOvers(t *testing.T) {
+func TestEngine_SurvivesManyHandOvers(t *testing.T) {
 	t.Parallel()
-	const handOvers = 2 * runner.MaxInterruptions
+	const handOvers = 2 * engine.MaxInterruptions
 	b := newBench(t, right, wrong)
 	id := b.match(func(s *arena.Settings) { s.Rounds, s.Break = handOvers+1, time.Hour })
 	for i := range handOvers {
 		after := time.Duration(i) * time.Hour // each break is over for the next node
-		n := b.node(fmt.Sprintf("n%d", i), func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
+		n := b.node(fmt.Sprintf("n%d", i), func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(after) } })
 		b.wait(fmt.Sprintf("round %d is closed", i+1), func() bool {
 			return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundClosed }) == i+1
 		})
 		n.stop()
 	}
-	b.node("last", func(o *runner.Options) {
+	b.node("last", func(o *engine.Options) {
 		o.Now = func() time.Time { return time.Now().Add(handOvers * time.Hour) }
 		o.Grace = time.Nanosecond
 	})
@@ -216,7 +216,7 @@ func (f *frozen) jump(d time.Duration) { f.by.Add(int64(d)) }
 
 // Threat C2: a node that was stopped between opening a round and the start
 // gun does not fire: another node may have asked already.
-func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
+func TestEngine_AFrozenNodeDoesNotFire(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	clock := &frozen{}
@@ -228,7 +228,7 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 		}
 	}}
 	// Its heartbeat is out of the game: the gun itself must look.
-	first := b.node("n1", lively, x.use, func(o *runner.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
+	first := b.node("n1", lively, x.use, func(o *engine.Options) { o.Now, o.Tasks, o.Heartbeat = clock.now, pick, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("round 2 is open", func() bool {
@@ -251,7 +251,7 @@ func TestRunner_AFrozenNodeDoesNotFire(t *testing.T) {
 
 // picks looks over the shoulder of Tasks.
 type picks struct {
-	runner.Tasks
+	engine.Tasks
 	at func(round int)
 }
 
@@ -262,7 +262,7 @@ func (p *picks) Pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 
 // Threat C2: what a node reads from its clock after a freeze is not held
 // against an agent.
-func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
+func TestEngine_AFreezeIsNotTheAgentsFault(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, nil)
 	clock := &frozen{}
@@ -273,7 +273,7 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 		clock.jump(time.Hour)
 		return bad(arena.OutcomeTimeout, "late")
 	})
-	first := b.node("n1", lively, func(o *runner.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
+	first := b.node("n1", lively, func(o *engine.Options) { o.Now, o.Heartbeat = clock.now, time.Hour })
 	id := b.match()
 	first.Wake()
 	b.wait("the freeze", func() bool { return clock.by.Load() > 0 })
@@ -286,7 +286,7 @@ func TestRunner_AFreezeIsNotTheAgentsFault(t *testing.T) {
 
 // A match whose claim was committed but never heard of runs out, although the
 // node goes on renewing what it plays.
-func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
+func TestEngine_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, hang)
 	_, _, err := b.store.UpdateAgent(t.Context(), agentID(0), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
@@ -294,7 +294,7 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 	_, _, err = b.store.UpdateAgent(t.Context(), agentID(1), func(a *arena.Agent) error { a.Health.MaxConcurrent = 2; return nil })
 	b.ok(err)
 	b.match()
-	b.node("n1", impatient, func(o *runner.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
+	b.node("n1", impatient, func(o *engine.Options) { o.Heartbeat, o.Sweep = 20*time.Millisecond, time.Hour }) // it looks once
 	b.wait("the first match plays", func() bool { return len(b.asked) == 2 })
 	lost := b.match()
 	claimed, err := b.store.ClaimMatches(t.Context(), "n1", 100*time.Millisecond, 10)
@@ -310,7 +310,7 @@ func TestRunner_DoesNotRenewWhatItDoesNotPlay(t *testing.T) {
 
 // Threat J5: nodes that die while they judge a match are charged to this match,
 // which is given up. Another match of the same nodes is played to its end.
-func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
+func TestEngine_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	for i := range 2 {
@@ -318,7 +318,7 @@ func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 		b.ok(err)
 	}
 	guilty, innocent := b.match(), b.match()
-	for i := range runner.MaxInterruptions + 1 {
+	for i := range engine.MaxInterruptions + 1 {
 		claimed, err := b.store.ClaimMatches(t.Context(), fmt.Sprintf("crashing %d", i), -time.Hour, 2) // its leases end at once
 		b.ok(err)
 		if len(claimed) != 2 {
@@ -328,7 +328,7 @@ func TestRunner_GivesUpTheMatchThatBreaksNodes(t *testing.T) {
 			if m.Interruptions != i && m.ID == guilty || m.Interruptions != 0 && m.ID == innocent {
 				t.Errorf("claim %d: match %s has %d interruptions", i, m.ID, m.Interruptions)
 			}
-			if m.ID != guilty || i == runner.MaxInterruptions {
+			if m.ID != guilty || i == engine.MaxInterruptions {
 				continue
 			}
 			_, err := b.store.OpenRound(t.Context(), m.Lease, arena.Round{No: 1, Interruptions: i}, nil)

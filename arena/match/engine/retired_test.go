@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // Threat F6: who retires an agent in the middle of a match loses the rest of it: nobody
 // calls the endpoint any more.
-func TestRunner_RetiredIsATimeout(t *testing.T) {
+func TestEngine_RetiredIsATimeout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	b.agent[agentID(0)] = in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // sluggish is a storage that takes longer to open a round than the round
 // lasts: the clock moves on while it does.
 type sluggish struct {
-	runner.Store
+	engine.Store
 	late atomic.Int64 // nanoseconds
 }
 
@@ -28,13 +28,13 @@ func (s *sluggish) StartMatch(ctx context.Context, l arena.Lease, seats []arena.
 
 // Every seat is told a deadline that leaves it the whole time limit, however
 // long the round took to open: one in the past could not even be signed.
-func TestRunner_DeadlineCountsFromTheRequest(t *testing.T) {
+func TestEngine_DeadlineCountsFromTheRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	id := b.match(func(s *arena.Settings) { s.Rounds, s.TimeLimit = 1, time.Second })
 	slow := &sluggish{Store: b.store}
 	began := time.Now()
-	b.node("n1", func(o *runner.Options) { o.Store, o.Now = slow, slow.now })
+	b.node("n1", func(o *engine.Options) { o.Store, o.Now = slow, slow.now })
 	b.over(id)
 	if len(b.asked) != 2 {
 		t.Fatalf("%d requests, want 2", len(b.asked))

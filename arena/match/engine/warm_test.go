@@ -1,10 +1,10 @@
-package runner_test
+package engine_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // warming is a driver that can connect before there is a request.
@@ -22,13 +22,13 @@ func (w *warming) Warm(endpoint string) {
 	w.warmed = append(w.warmed, endpoint)
 }
 
-// Before each round every seat that will be asked is connected to.
-func TestRunner_WarmsBeforeTheGun(t *testing.T) {
+// The engine connects to the endpoint of every seat before each round.
+func TestEngine_WarmsBeforeDispatch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	w := &warming{bench: b}
 	id := b.match()
-	b.node("n1", func(o *runner.Options) { o.Drivers = map[string]runner.Driver{"fake": w} })
+	b.node("n1", func(o *engine.Options) { o.Drivers = map[string]engine.Driver{"fake": w} })
 	b.over(id)
 	w.mu.Lock()
 	defer w.mu.Unlock()

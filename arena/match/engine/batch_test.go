@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -8,32 +8,32 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
-// volleying is a driver that can send without waiting.
-type volleying struct {
+// batching is a driver that can send without waiting.
+type batching struct {
 	*bench
-	done []string // "shot" and "sent", with the agent, its round and its request's number
+	done []string // "tried" and "sent", with the agent, its round and its request's number
 }
 
-func (v *volleying) Prepare(ctx context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
+func (v *batching) Prepare(ctx context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
 	send, err := v.bench.Prepare(ctx, a)
 	note := func(what string) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.done = append(v.done, fmt.Sprintf("%s %s %d.%d", what, a.Seat.AgentID, a.Round, a.Number))
 	}
-	a.Volley.Add(func() { note("shot") })
+	a.Batch.Add(func() { note("tried") })
 	return func(ctx context.Context) arena.Reply {
 		note("sent")
 		return send(ctx)
 	}, err
 }
 
-// All requests of a round are shot before anybody waits for a reply; a second
-// request goes by itself.
-func TestRunner_Volley(t *testing.T) {
+// A round tries to send all requests before it waits for a reply. A retry is
+// sent by itself.
+func TestEngine_Batch(t *testing.T) {
 	t.Parallel()
 	again := func(ctx context.Context, a arena.Attempt) arena.Reply {
 		if a.Round == 2 && a.Number == 1 {
@@ -44,9 +44,9 @@ func TestRunner_Volley(t *testing.T) {
 		return right(ctx, a)
 	}
 	b := newBench(t, again, right, right, right)
-	v := &volleying{bench: b}
+	v := &batching{bench: b}
 	id := b.match()
-	b.node("n1", func(o *runner.Options) { o.Drivers = map[string]runner.Driver{"fake": v} })
+	b.node("n1", func(o *engine.Options) { o.Drivers = map[string]engine.Driver{"fake": v} })
 	b.over(id)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func TestRunner_Volley(t *testing.T) {
 		if round == 2 {
 			want++
 		}
-		if len(did) != want || slices.ContainsFunc(did[:4], func(d string) bool { return !strings.HasPrefix(d, "shot ") }) ||
+		if len(did) != want || slices.ContainsFunc(did[:4], func(d string) bool { return !strings.HasPrefix(d, "tried ") }) ||
 			slices.ContainsFunc(did[4:], func(d string) bool { return !strings.HasPrefix(d, "sent ") }) {
 			t.Fatalf("round %d: %q", round, did)
 		}

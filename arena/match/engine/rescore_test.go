@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
-func (b *bench) rescorer(j runner.Judges) *runner.Rescorer {
-	return &runner.Rescorer{Store: b.store, Judges: j, Now: time.Now, Logger: b.log}
+func (b *bench) rescorer(j engine.Judges) *engine.Rescorer {
+	return &engine.Rescorer{Store: b.store, Judges: j, Now: time.Now, Logger: b.log}
 }
 
 func (b *bench) setJudge(spec arena.JudgeSpec) {

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/store/storetest"
 )
 
@@ -19,7 +19,7 @@ import (
 // breaks at one call.
 type frail struct {
 	*bench
-	runner.Store
+	engine.Store
 	f fault
 
 	mu    sync.Mutex
@@ -51,8 +51,8 @@ func newFrail(b *bench, f fault) *frail {
 }
 
 // use makes a node stand on the frail parts.
-func (x *frail) use(o *runner.Options) {
-	o.Store, o.Drivers, o.Publisher = x, map[string]runner.Driver{"fake": x}, x
+func (x *frail) use(o *engine.Options) {
+	o.Store, o.Drivers, o.Publisher = x, map[string]engine.Driver{"fake": x}, x
 }
 
 var errAway = arena.Errorf(arena.CodeUnavailable, "storage is away")
@@ -194,7 +194,7 @@ func (x *frail) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 	})
 }
 
-// Prepare implements runner.Driver: a dead node sends nothing.
+// Prepare implements engine.Driver: a dead node sends nothing.
 func (x *frail) Prepare(ctx context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
 	send, err := x.bench.Prepare(ctx, a)
 	return func(ctx context.Context) arena.Reply {
@@ -205,7 +205,7 @@ func (x *frail) Prepare(ctx context.Context, a arena.Attempt) (func(context.Cont
 	}, err
 }
 
-// Publish implements runner.Publisher: a dead node tells nothing.
+// Publish implements engine.Publisher: a dead node tells nothing.
 func (x *frail) Publish(league string, events ...arena.Event) {
 	if !x.isDead() {
 		x.bench.Publish(league, events...)
@@ -216,7 +216,7 @@ func (x *frail) Publish(league string, events ...arena.Event) {
 // effect, and storage may be away at any step: the match is finished, by
 // another node or the same one, with every answer once, one settlement and
 // one log. Threats C1, C5, C6.
-func TestRunner_Faults(t *testing.T) {
+func TestEngine_Faults(t *testing.T) {
 	t.Parallel()
 	server, err := storetest.StartServer(t.Context())
 	if storetest.Missing(err) {
@@ -267,7 +267,7 @@ func TestRunner_Faults(t *testing.T) {
 func (b *bench) survives(f fault) bool {
 	b.t.Helper()
 	x := newFrail(b, f)
-	first := b.node("n1 of "+f.String(), lively, impatient, x.use, func(o *runner.Options) { o.LeaseTTL = time.Minute })
+	first := b.node("n1 of "+f.String(), lively, impatient, x.use, func(o *engine.Options) { o.LeaseTTL = time.Minute })
 	id := b.match(func(s *arena.Settings) { s.Rounds = 2 })
 	first.Wake()
 	hit := false

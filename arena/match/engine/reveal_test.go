@@ -1,4 +1,4 @@
-package runner
+package engine
 
 import (
 	"bytes"
@@ -30,11 +30,11 @@ func TestRevealBody(t *testing.T) {
 
 // An answer is shown at once only where the match is known to be live; what is
 // not known to be open stays shut. Threat F1.
-func TestPlay_outcomeEvent_sealed(t *testing.T) {
+func TestMatchRun_outcomeEvent_sealed(t *testing.T) {
 	t.Parallel()
 	for visibility, open := range map[arena.Visibility]bool{arena.VisibilityLive: true, arena.VisibilitySealed: false, "": false, "unheard of": false} {
-		p := &play{r: &Runner{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}}}
-		e, err := p.outcomeEvent(arena.Answer{Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "Lima"}})
+		mr := &matchRun{engine: &Engine{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}}}
+		e, err := mr.outcomeEvent(arena.Answer{Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "Lima"}})
 		if err != nil {
 			t.Fatal(err)
 		}

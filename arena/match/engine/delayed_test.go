@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/visibility/mode"
 )
 
@@ -27,8 +27,8 @@ func (l late) Publish(league string, events ...arena.Event) {
 }
 
 // Spectators of a delayed match hear everything of it, later, and nothing is
-// settled before they have seen its last round. Rulebook, section 5.
-func TestRunner_Delayed(t *testing.T) {
+// settled before they have seen its last round. docs/rules.md, section 5.
+func TestEngine_Delayed(t *testing.T) {
 	t.Parallel()
 	for _, format := range []arena.Format{arena.FormatLadder, arena.FormatElimination} {
 		t.Run(string(format), func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestRunner_Delayed(t *testing.T) {
 func playDelayed(t *testing.T, format arena.Format) {
 	t.Helper()
 	b := newBench(t, right, in(3, wrong), in(2, always(unavailable)))
-	b.node("n1", func(o *runner.Options) { o.Publisher = late{b} })
+	b.node("n1", func(o *engine.Options) { o.Publisher = late{b} })
 	id := b.match(func(s *arena.Settings) { s.Visibility, s.Format = "delayed:1", format })
 	m, events := b.over(id)
 	if diff := cmp.Diff(events[1:], b.told); diff != "" { // who schedules it tells that
@@ -71,7 +71,7 @@ func playDelayed(t *testing.T, format arena.Format) {
 
 // A node that drains gives a match back that waits to be settled; the next one
 // waits for what is left; so does the one after it.
-func TestRunner_Delayed_drain(t *testing.T) {
+func TestEngine_Delayed_drain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	first := b.node("n1")
@@ -89,7 +89,7 @@ func TestRunner_Delayed_drain(t *testing.T) {
 	if m := match(); m.Status != arena.MatchRunning {
 		t.Fatalf("match %s", m.Status)
 	}
-	b.node("n3", func(o *runner.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
+	b.node("n3", func(o *engine.Options) { o.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } })
 	m, _ := b.over(id)
 	rounds, err := b.store.Rounds(t.Context(), id)
 	b.ok(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// shooter is an agent that tells of each request and answers it.
-func shooter(t *testing.T) (client *Client, url string, heard chan int) {
+// recordingAgent returns an agent that reports each request and answers it.
+func recordingAgent(t *testing.T) (client *Client, url string, heard chan int) {
 	t.Helper()
 	heard = make(chan int, 10) // bytes of each body
 	server := protocoltest.NewRaw(t, func(c net.Conn) {
@@ -39,16 +39,16 @@ func shooter(t *testing.T) (client *Client, url string, heard chan int) {
 	return client, server.URL(), heard
 }
 
-// A request is shot over a connection that is there, and then only waited for.
-func TestCall_Shoot(t *testing.T) {
+// TrySend sends a request over an idle connection, and Do only waits for its reply.
+func TestCall_TrySend(t *testing.T) {
 	t.Parallel()
-	client, url, heard := shooter(t)
+	client, url, heard := recordingAgent(t)
 	if x := client.Do(t.Context(), request(url)); x.Failure != "" {
 		t.Fatalf("exchange %+v", x)
 	}
 	<-heard
 	call := client.Call(request(url))
-	call.Shoot()
+	call.TrySend()
 	<-heard // before anybody waits for the reply
 	sent := time.Now()
 	x := call.Do(t.Context())
@@ -64,19 +64,19 @@ func TestCall_Shoot(t *testing.T) {
 }
 
 // What cannot be sent without waiting is left to Do.
-func TestCall_Shoot_leaves_to_Do(t *testing.T) {
+func TestCall_TrySend_leaves_to_Do(t *testing.T) {
 	t.Parallel()
-	client, url, heard := shooter(t)
+	client, url, heard := recordingAgent(t)
 	long := request(url)
-	long.Body = []byte(`"` + strings.Repeat("x", maxShot) + `"`)
+	long.Body = []byte(`"` + strings.Repeat("x", maxTrySend) + `"`)
 	for _, c := range []struct {
 		what string
 		r    Request
 	}{{"no connection", request(url)}, {"a long request", long}, {"no URL", request("http://")}} {
 		call := client.Call(c.r)
-		call.Shoot()
+		call.TrySend()
 		if call.conn != nil || call.x.Written || len(heard) > 0 {
-			t.Errorf("%s: it was shot", c.what)
+			t.Errorf("%s: the request was sent", c.what)
 		}
 		if x := call.Do(t.Context()); x.Written != (c.what != "no URL") || x.Written && <-heard != len(c.r.Body) {
 			t.Errorf("%s: exchange %+v", c.what, x)
@@ -84,9 +84,9 @@ func TestCall_Shoot_leaves_to_Do(t *testing.T) {
 	}
 }
 
-// No request is shot over a connection that has ended: it leaves over a new
+// TrySend does not use a connection that has ended: Do sends the request over a new
 // one, once. Threat R9.
-func TestCall_Shoot_looks_before_it_shoots(t *testing.T) {
+func TestCall_TrySend_closed(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
 	server := protocoltest.NewRaw(t, func(c net.Conn) {
@@ -105,9 +105,9 @@ func TestCall_Shoot_looks_before_it_shoots(t *testing.T) {
 	defer client.Close()
 	for range 2 {
 		call := client.Call(request(server.URL()))
-		call.Shoot()
+		call.TrySend()
 		if call.conn != nil || call.x.Written {
-			t.Error("it was shot")
+			t.Error("the request was sent")
 		}
 		if x := call.Do(t.Context()); x.Failure != "" || x.Reused {
 			t.Errorf("exchange %+v", x)
@@ -117,14 +117,14 @@ func TestCall_Shoot_looks_before_it_shoots(t *testing.T) {
 	}
 }
 
-// A shot whose round has ended gives its connection up.
-func TestCall_Shoot_cancelled(t *testing.T) {
+// A request that is canceled after TrySend gives its connection up.
+func TestCall_TrySend_cancelled(t *testing.T) {
 	t.Parallel()
-	client, url, heard := shooter(t)
+	client, url, heard := recordingAgent(t)
 	client.Do(t.Context(), request(url))
 	<-heard
 	call := client.Call(request(url))
-	call.Shoot()
+	call.TrySend()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if x := call.Do(ctx); x.Failure != FailCancelled || !x.Written {
@@ -135,9 +135,9 @@ func TestCall_Shoot_cancelled(t *testing.T) {
 	}
 }
 
-// An agent that answers without taking what it is sent cannot hold up a shot,
+// An agent that answers without taking what it is sent cannot block TrySend,
 // and with it the other seats.
-func TestCall_Shoot_blocked_socket(t *testing.T) {
+func TestCall_TrySend_blocked_socket(t *testing.T) {
 	t.Parallel()
 	fed := make(chan struct{})
 	server := protocoltest.NewRaw(t, func(c net.Conn) {
@@ -160,9 +160,9 @@ func TestCall_Shoot_blocked_socket(t *testing.T) {
 		n, _ = to.Write(make([]byte, 1<<20))
 	}
 	client.pool.put(to)
-	call.Shoot()
+	call.TrySend()
 	if call.conn != to || call.x.Written || call.request == nil {
-		t.Error("it was shot into a full socket")
+		t.Error("the request was sent into a full socket")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // maker is a store at which creations can be watched, held up and lost.
 type maker struct {
-	runner.Store
+	engine.Store
 	claims  bool // ClaimMatches works
 	creates chan string
 	hold    chan struct{} // nil: creations are not held up
 	lost    bool          // what CreateAndClaim answers
 }
 
-func (k *maker) use(o *runner.Options) { o.Store = k }
+func (k *maker) use(o *engine.Options) { o.Store = k }
 
 func (k *maker) ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error) {
 	if !k.claims {
@@ -61,7 +61,7 @@ func (b *bench) due(id string) (arena.Match, arena.Event) {
 
 // A match that is created by a node that can play it is played without any
 // claim, from the row that its creation wrote.
-func TestRunner_Create(t *testing.T) {
+func TestEngine_Create(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()
@@ -98,15 +98,15 @@ func (n *node) wait(t *testing.T, k *maker, how string) {
 }
 
 // A node that takes no match only stores it.
-func TestRunner_Create_waits(t *testing.T) {
+func TestEngine_Create_waits(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct {
-		change func(*runner.Options)
+		change func(*engine.Options)
 		before func(b *bench, n *node, k *maker)
 		how    string
 	}{
-		"the node drains": {func(*runner.Options) {}, func(_ *bench, n *node, _ *maker) { n.stop() }, "plain"},
-		"it plays as many as it may": {func(o *runner.Options) { o.MaxMatches = 1 }, func(b *bench, n *node, k *maker) {
+		"the node drains": {func(*engine.Options) {}, func(_ *bench, n *node, _ *maker) { n.stop() }, "plain"},
+		"it plays as many as it may": {func(o *engine.Options) { o.MaxMatches = 1 }, func(b *bench, n *node, k *maker) {
 			b.agent[agentID(0)], b.agent[agentID(1)] = hang, hang
 			_, err := n.Create(b.t.Context(), func() arena.Match { m, _ := b.due("m_0"); return m }(), arena.Event{Body: json.RawMessage(`{}`)})
 			b.ok(err)
@@ -145,11 +145,11 @@ func TestRunner_Create_waits(t *testing.T) {
 
 // A node that begins to drain while it creates a match gives it back before
 // Run returns, and it counts as no interruption.
-func TestRunner_Create_drain(t *testing.T) {
+func TestEngine_Create_drain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()
-	n := b.node("n1", k.use, func(o *runner.Options) { o.LeaseTTL = time.Hour })
+	n := b.node("n1", k.use, func(o *engine.Options) { o.LeaseTTL = time.Hour })
 	n.wait(t, k, "claimed")
 	k.hold = make(chan struct{})
 	created := make(chan error, 1)
@@ -173,7 +173,7 @@ func TestRunner_Create_drain(t *testing.T) {
 	if len(b.asked) > 0 {
 		t.Error("a draining node began to play")
 	}
-	b.node("n2", func(o *runner.Options) { o.LeaseTTL = time.Hour })
+	b.node("n2", func(o *engine.Options) { o.LeaseTTL = time.Hour })
 	m, _ := b.over("m_1")
 	if m.Status != arena.MatchFinished || m.Lease.Epoch != 2 || m.Interruptions != 0 {
 		t.Errorf("match is %s at epoch %d with %d interruptions", m.Status, m.Lease.Epoch, m.Interruptions)
@@ -182,7 +182,7 @@ func TestRunner_Create_drain(t *testing.T) {
 
 // What a lost answer leaves behind is claimed when its lease has run out.
 // Threat C5.
-func TestRunner_Create_lostAnswer(t *testing.T) {
+func TestEngine_Create_lostAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	k := b.maker()

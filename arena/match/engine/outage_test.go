@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/runner"
+	"github.com/agora-arena/arena/arena/match/engine"
 )
 
 // everything is a cut that lets no call through.
@@ -59,7 +59,7 @@ func (b *bench) lapsed() bool {
 
 // An outage of the storage that outlasts the lease costs a match nothing, when
 // nobody else claims it: what was answered is kept in memory. Threats C5, C6.
-func TestRunner_KeepsItsMatchThroughAnOutage(t *testing.T) {
+func TestEngine_KeepsItsMatchThroughAnOutage(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	b := newBench(t, right, in(2, func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -92,7 +92,7 @@ func TestRunner_KeepsItsMatchThroughAnOutage(t *testing.T) {
 
 // A freeze is no outage: what was read after it does not count, even when the
 // match is still this node's. Threat C2.
-func TestRunner_AFreezeIsNoOutage(t *testing.T) {
+func TestEngine_AFreezeIsNoOutage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, nil)
 	clock := &frozen{}
@@ -104,7 +104,7 @@ func TestRunner_AFreezeIsNoOutage(t *testing.T) {
 		return bad(arena.OutcomeTimeout, "late")
 	})
 	id := b.match()
-	b.node("n1", lively, func(o *runner.Options) { o.Now = clock.now })
+	b.node("n1", lively, func(o *engine.Options) { o.Now = clock.now })
 	b.over(id)
 	if diff := cmp.Diff(outcomes("answered answered answered"), b.answers(id)[agentID(1)]); diff != "" {
 		t.Errorf("outcomes differ (-want +got):\n%s", diff)
@@ -113,7 +113,7 @@ func TestRunner_AFreezeIsNoOutage(t *testing.T) {
 
 // A task that waited for the storage leaves with a deadline, and a token, of
 // its own time.
-func TestRunner_RequestsThatWaitedArePreparedAgain(t *testing.T) {
+func TestEngine_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	x := newFrail(b, fault{})
@@ -124,7 +124,7 @@ func TestRunner_RequestsThatWaitedArePreparedAgain(t *testing.T) {
 		}
 	}}
 	id := b.match()
-	b.node("n1", lively, x.use, func(o *runner.Options) { o.Tasks = pick })
+	b.node("n1", lively, x.use, func(o *engine.Options) { o.Tasks = pick })
 	b.wait("round 2 is open", func() bool {
 		return count(b.told, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && e.Round == 2 }) == 1
 	})
@@ -152,7 +152,7 @@ func coded(s *arena.Settings) { s.Judge, s.Rounds = arena.JudgeSpec{Kind: arena.
 
 // A match of a node that cannot reach the storage is taken over by one that
 // can. When the first one comes back, it takes the interruption back.
-func TestRunner_ACutNodeIsNoInterruption(t *testing.T) {
+func TestEngine_ACutNodeIsNoInterruption(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, right)
 	x, j := newFrail(b, fault{}), &jury{hold: make(chan struct{})}
@@ -178,7 +178,7 @@ func TestRunner_ACutNodeIsNoInterruption(t *testing.T) {
 
 // A node that finds the storage back does not take for abandoned what another
 // one plays, which may have missed the storage as long.
-func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
+func TestEngine_AfterAnOutageHoldersComeFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(2, hang))
 	holder, other := newFrail(b, fault{}), newFrail(b, fault{})
@@ -188,7 +188,7 @@ func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
 		return count(b.asked, func(a arena.Attempt) bool { return a.Round == 2 }) == 2
 	})
 	other.sever(everything)
-	n2 := b.node("n2", lively, impatient, other.use, func(o *runner.Options) { o.Heartbeat = time.Hour })
+	n2 := b.node("n2", lively, impatient, other.use, func(o *engine.Options) { o.Heartbeat = time.Hour })
 	b.until("the other node misses the storage", func() bool { return other.called("ClaimMatches") == 1 })
 	holder.sever(everything)
 	b.until("the lease has run out", b.lapsed)
@@ -208,7 +208,7 @@ func TestRunner_AfterAnOutageHoldersComeFirst(t *testing.T) {
 
 // A match that lost its node is claimed when its lease runs out, and not at
 // the next sweep.
-func TestRunner_LooksWhenALeaseRunsOut(t *testing.T) {
+func TestEngine_LooksWhenALeaseRunsOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	id := b.match()
@@ -217,7 +217,7 @@ func TestRunner_LooksWhenALeaseRunsOut(t *testing.T) {
 	if len(claimed) != 1 {
 		t.Fatalf("%d matches were claimed", len(claimed))
 	}
-	b.node("n1", func(o *runner.Options) { o.Sweep = time.Hour })
+	b.node("n1", func(o *engine.Options) { o.Sweep = time.Hour })
 	if m, _ := b.over(id); m.Status != arena.MatchFinished || m.Lease.Epoch != 2 {
 		t.Errorf("match is %s at epoch %d", m.Status, m.Lease.Epoch)
 	}

@@ -1,4 +1,4 @@
-package runner_test
+package engine_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/record"
-	"github.com/agora-arena/arena/arena/runner"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/store"
 )
@@ -117,7 +117,7 @@ func (b *bench) match(change ...func(*arena.Settings)) string {
 	return m.ID
 }
 
-// Prepare implements runner.Driver.
+// Prepare implements engine.Driver.
 func (b *bench) Prepare(_ context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
 	return func(ctx context.Context) arena.Reply {
 		b.mu.Lock()
@@ -129,7 +129,7 @@ func (b *bench) Prepare(_ context.Context, a arena.Attempt) (func(context.Contex
 	}, nil
 }
 
-// Publish implements runner.Publisher.
+// Publish implements engine.Publisher.
 func (b *bench) Publish(_ string, events ...arena.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *bench) signal() {
 	b.changed = make(chan struct{})
 }
 
-// Pick implements runner.Tasks: the answer of round n is "right n".
+// Pick implements engine.Tasks: the answer of round n is "right n".
 func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, error) {
 	return arena.Task{ID: fmt.Sprintf("tk_%d", round), Description: fmt.Sprintf("question %d", round), Answers: []string{fmt.Sprintf("right %d", round)}}, nil
 }
@@ -152,23 +152,23 @@ func (b *bench) Pick(_ context.Context, _ arena.Match, round int) (arena.Task, e
 const leaseTime = 10 * time.Second
 
 // unhurried is a storage that is not too slow to take a match back.
-type unhurried struct{ runner.Store }
+type unhurried struct{ engine.Store }
 
 func (u unhurried) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return u.Store.ReleaseLease(context.WithoutCancel(ctx), l)
 }
 
-// node is a running Runner.
+// node is a running Engine.
 type node struct {
-	*runner.Runner
+	*engine.Engine
 	drain func() // ends Run's context
 	stop  func() // and waits
 }
 
-func (b *bench) node(name string, change ...func(*runner.Options)) *node {
+func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	b.t.Helper()
-	o := runner.Options{
-		Store: unhurried{b.store}, Drivers: map[string]runner.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
+	o := engine.Options{
+		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name, LeaseTTL: leaseTime,
 	}
 	for _, c := range change {
@@ -178,13 +178,13 @@ func (b *bench) node(name string, change ...func(*runner.Options)) *node {
 	b.ok(err)
 	o.Delayed, err = visibility.NewDelayedPublisher(reader, o.Publisher, o.Logger)
 	b.ok(err)
-	r, err := runner.New(o)
+	r, err := engine.New(o)
 	b.ok(err)
 	ctx, cancel := context.WithCancel(b.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	var once sync.Once
-	n := &node{Runner: r, drain: cancel, stop: func() {
+	n := &node{Engine: r, drain: cancel, stop: func() {
 		once.Do(func() {
 			cancel()
 			b.ok(<-done)
@@ -280,7 +280,7 @@ var (
 	limited     = bad(arena.OutcomeRateLimited, "status_429")
 )
 
-func TestRunner_PlaysADuel(t *testing.T) {
+func TestEngine_PlaysADuel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong)
 	b.node("n1")
@@ -301,7 +301,7 @@ func TestRunner_PlaysADuel(t *testing.T) {
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Errorf("log differs (-want +got):\n%s", diff)
 	}
-	// Rulebook, section 5: nothing of an open round's answers is readable.
+	// docs/rules.md, section 5: nothing of an open round's answers is readable.
 	open := false
 	for _, e := range events {
 		switch e.Type {
@@ -338,9 +338,9 @@ func TestRunner_PlaysADuel(t *testing.T) {
 	}
 }
 
-// The outcome table of the rulebook, section 3: seat 0 misbehaves in round 2
+// The outcome table of the docs/rules.md, section 3: seat 0 misbehaves in round 2
 // of 3, seats 1 and 2 are right.
-func TestRunner_OutcomeTable(t *testing.T) {
+func TestEngine_OutcomeTable(t *testing.T) {
 	t.Parallel()
 	once := func() script { // fails, then is right on the second attempt
 		return func(ctx context.Context, a arena.Attempt) arena.Reply {
@@ -429,7 +429,7 @@ func count[T any](s []T, f func(T) bool) (n int) {
 	return n
 }
 
-func TestRunner_ADuelWithoutOpponentIsVoid(t *testing.T) {
+func TestEngine_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, in(2, always(unavailable)), right)
 	b.node("n1")
@@ -442,11 +442,11 @@ func TestRunner_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	}
 }
 
-func TestRunner_SecondRateLimitIsATimeout(t *testing.T) {
+func TestEngine_SecondRateLimitIsATimeout(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, always(limited), wrong)
 	// The pause is over before the next round.
-	b.node("n1", func(o *runner.Options) { o.RateLimitPause = time.Nanosecond })
+	b.node("n1", func(o *engine.Options) { o.RateLimitPause = time.Nanosecond })
 	id := b.match()
 	m, _ := b.over(id)
 	if diff := cmp.Diff(outcomes("rate_limited timeout timeout"), b.answers(id)[agentID(0)]); diff != "" {
@@ -457,7 +457,7 @@ func TestRunner_SecondRateLimitIsATimeout(t *testing.T) {
 	}
 }
 
-func TestRunner_Elimination(t *testing.T) {
+func TestEngine_Elimination(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(3, wrong), in(1, wrong), right, in(2, always(unavailable)))
 	b.agent[agentID(3)] = in(4, wrong)
@@ -481,7 +481,7 @@ func TestRunner_Elimination(t *testing.T) {
 	}
 }
 
-func TestRunner_NotReadyAtTheStart(t *testing.T) {
+func TestEngine_NotReadyAtTheStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, wrong, right)
 	_, _, err := b.store.UpdateAgent(t.Context(), agentID(2), func(a *arena.Agent) error {

@@ -1,4 +1,4 @@
-package runner
+package engine
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// RescoreStore is what scoring again needs of the rows.
+// RescoreStore stores matches, verdicts and ratings.
 type RescoreStore interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
@@ -23,16 +23,16 @@ type RescoreStore interface {
 	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
 }
 
-// Rescorer has the answers of finished matches judged again, by the judge that
-// their league has now, and rebuilds its ratings (rulebook, section 6).
+// Rescorer judges the answers of finished matches again, with the current judge
+// of their league, and rebuilds the ratings (docs/rules.md, section 6).
 type Rescorer struct {
 	Store  RescoreStore
-	Judges Judges // nil: matches of judges that must be asked fail
+	Judges Judges // nil: matches with an external judge fail
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Match scores one finished match again.
+// Match rescores one finished match.
 func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, error) {
 	m, err := r.Store.Match(ctx, id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, e
 	return r.matches(ctx, m.League, func(yield func(arena.Match) error) error { return yield(m) })
 }
 
-// League scores all finished matches of a league again.
+// League rescores all finished matches of a league.
 func (r *Rescorer) League(ctx context.Context, slug string) (arena.RescoreReport, error) {
 	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
 		f := arena.MatchFilter{League: slug, Statuses: []arena.MatchStatus{arena.MatchFinished}}
@@ -78,6 +78,7 @@ func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(chang
 	return n, nil
 }
 
+// matches rescores some matches of a league.
 func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error) (arena.RescoreReport, error) {
 	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}}
 	l, err := r.Store.League(ctx, slug)
@@ -87,7 +88,7 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 	err = each(func(m arena.Match) error {
 		report.Matches++
 		m.Settings.Judge = l.Settings.Judge
-		changed, err := r.one(ctx, m)
+		changed, err := r.rescoreMatch(ctx, m)
 		if failed, ok := errors.AsType[*judgeError](err); ok {
 			r.Logger.WarnContext(ctx, "match could not be judged again", "match_id", m.ID, "error", failed)
 			report.Failed = append(report.Failed, m.ID)
@@ -107,19 +108,20 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 	return report, err
 }
 
-// one judges a match again and stores what came out; nil when its points stay.
-// Who was eliminated stays so: the rounds that follow were played without it.
-func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch, error) {
+// rescoreMatch judges a match again and stores the result. It returns nil if no
+// points changed. Eliminations stay: the later rounds were played without the
+// eliminated seats.
+func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.RescoredMatch, error) {
 	rounds, err := r.Store.Rounds(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
 	}
-	look := arena.Rescore{MatchID: m.ID}
+	rescore := arena.Rescore{MatchID: m.ID}
 	answers, err := r.Store.Answers(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	seen := judged{m: m, answers: bySeatRound(answers)}
+	seen := judgeView{m: m, answers: bySeatRound(answers)}
 	points := map[string]arena.Points{}
 	for _, round := range rounds {
 		v, err := r.verdict(ctx, seen, round)
@@ -129,34 +131,34 @@ func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch
 		if v.Judge == "" {
 			continue
 		}
-		look.Verdicts = append(look.Verdicts, v)
+		rescore.Verdicts = append(rescore.Verdicts, v)
 		for _, s := range v.Seats {
 			a, ok := seen.answer(round.No, s.AgentID)
 			if !ok || a.Outcome == arena.OutcomeVoid {
-				continue // the round stays void: nobody plays it again
+				continue // the round stays void
 			}
 			if a.Points = s.Points; s.Reason != "" {
 				a.Reason = s.Reason
 			}
-			look.Answers = append(look.Answers, a)
+			rescore.Answers = append(rescore.Answers, a)
 			points[s.AgentID] += s.Points
 		}
 	}
 	changed := arena.RescoredMatch{MatchID: m.ID}
 	for _, s := range m.Seats {
 		s.Points = points[s.AgentID]
-		look.Seats = append(look.Seats, s)
+		rescore.Seats = append(rescore.Seats, s)
 	}
-	look.Seats = scoring.PlaceSeats(m.Settings.Format, look.Seats)
+	rescore.Seats = scoring.PlaceSeats(m.Settings.Format, rescore.Seats)
 	same := true
-	for i, s := range look.Seats {
+	for i, s := range rescore.Seats {
 		was := m.Seats[i]
 		same = same && was.Points == s.Points && was.Place == s.Place
 		changed.Seats = append(changed.Seats, arena.RescoredSeat{
 			AgentID: s.AgentID, PointsBefore: was.Points, Points: s.Points, PlaceBefore: was.Place, Place: s.Place,
 		})
 	}
-	if err := r.Store.SaveRescore(ctx, look); err != nil {
+	if err := r.Store.SaveRescore(ctx, rescore); err != nil {
 		return nil, fmt.Errorf("store the new score: %w", err)
 	}
 	if same {
@@ -165,8 +167,8 @@ func (r *Rescorer) one(ctx context.Context, m arena.Match) (*arena.RescoredMatch
 	return &changed, nil
 }
 
-// verdict judges one round again. The crowd has voted once and for all.
-func (r *Rescorer) verdict(ctx context.Context, seen judged, round arena.Round) (arena.Verdict, error) {
+// verdict judges one round again. The verdict of a crowd stays.
+func (r *Rescorer) verdict(ctx context.Context, seen judgeView, round arena.Round) (arena.Verdict, error) {
 	local, inputs, ok := seen.local(round.Task, round.No, r.Now())
 	if ok {
 		return local, nil
@@ -174,7 +176,7 @@ func (r *Rescorer) verdict(ctx context.Context, seen judged, round arena.Round) 
 	j := seen.judging(round.Task, round.No, inputs)
 	switch {
 	case j.Spec.Kind == arena.JudgeCrowd:
-		return r.last(ctx, seen.m.ID, round.No)
+		return r.storedVerdict(ctx, seen.m.ID, round.No)
 	case r.Judges == nil:
 		return local, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
 	}
@@ -187,8 +189,8 @@ func (r *Rescorer) verdict(ctx context.Context, seen judged, round arena.Round) 
 	return v, nil
 }
 
-// last is the verdict that a round has.
-func (r *Rescorer) last(ctx context.Context, matchID string, round int) (v arena.Verdict, err error) {
+// storedVerdict returns the stored verdict on a round.
+func (r *Rescorer) storedVerdict(ctx context.Context, matchID string, round int) (v arena.Verdict, err error) {
 	verdicts, err := r.Store.Verdicts(ctx, matchID)
 	if err != nil {
 		return v, fmt.Errorf("read verdicts: %w", err)

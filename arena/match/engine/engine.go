@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Store stores matches. Every method with a lease fails with arena.CodeLeaseLost
+// after a later claim. It changes nothing and returns no events if the operation
+// was performed before, so it is safe to repeat after arena.CodeUnavailable,
+// which leaves open whether the operation was performed.
+type Store interface {
+	ClaimMatches(ctx context.Context, node string, ttl time.Duration, limit int) ([]arena.Match, error)
+	NextStart(ctx context.Context) (time.Time, error)
+	NextLeaseEnd(ctx context.Context) (time.Time, error)
+	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
+	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
+	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
+	ReleaseLease(ctx context.Context, l arena.Lease) error
+	// ExcuseLease reverts the interruption that a later claim counted. It is
+	// called at most once per lease, and only if the match was being judged.
+	ExcuseLease(ctx context.Context, l arena.Lease) error
+
+	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
+	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
+	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
+
+	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
+	OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error)
+	SaveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	// SaveLastAnswer is like SaveAnswer and marks the match as being judged.
+	SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answer, deliveries []arena.Delivery, events []arena.Event) ([]arena.Event, error)
+	MarkJudging(ctx context.Context, l arena.Lease, round int) error
+	Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error)
+	CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error)
+	Settle(ctx context.Context, l arena.Lease, r arena.Result, at time.Time, rate func(map[string]arena.Rating) []arena.RatingChange, last func([]arena.RatingChange) (arena.Event, error)) ([]arena.Event, error)
+	VoidMatch(ctx context.Context, l arena.Lease, reason string, seats []arena.Seat, at time.Time, last arena.Event) ([]arena.Event, error)
+}
+
+// Driver sends tasks over one protocol. Prepare returns a function that sends
+// the request. It may also add the request to the attempt's batch. Nothing is
+// sent before the function is called or the batch is sent.
+type Driver interface {
+	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
+}
+
+// warmer is implemented by drivers that can connect to an endpoint before a
+// request is prepared. Warm must not block.
+type warmer interface {
+	Warm(endpoint string)
+}
+
+// Tasks chooses the task of a round from the match's settings and seed.
+type Tasks interface {
+	Pick(ctx context.Context, m arena.Match, round int) (arena.Task, error)
+}
+
+// Pauses pauses agents. PauseForRateLimit returns the agent_paused event for
+// the log of the match whose round caused the pause.
+type Pauses interface {
+	PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error)
+}
+
+// Publisher sends committed events to spectators.
+type Publisher interface {
+	Publish(league string, events ...arena.Event)
+}
+
+// DelayedPublisher publishes the events of a delayed match.
+type DelayedPublisher interface {
+	// Follow publishes the events of m when they become visible, until stop is
+	// called. stop publishes the events that are visible by then. Follow does
+	// nothing for a match that is not delayed.
+	Follow(ctx context.Context, m arena.Match) (stop func(), err error)
+}
+
+// Options are the dependencies and limits of an Engine. Those without a default
+// are required.
+type Options struct {
+	Store     Store
+	Drivers   map[string]Driver // by protocol
+	Tasks     Tasks
+	Publisher Publisher
+	Delayed   DelayedPublisher
+	Pauses    Pauses
+	Logger    *slog.Logger
+	Now       func() time.Time // with a monotonic reading, as time.Now: it measures the age of leases
+	Node      string           // id of this process, unique in the cluster
+
+	LeaseTTL       time.Duration // default 5 s
+	Heartbeat      time.Duration // default 1 s
+	Sweep          time.Duration // longest time between two claims; default 1 s
+	MaxMatches     int           // that this node plays at once; default 5000
+	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
+	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
+	Observe        func(Observation)
+	Judges         Judges // external judges; nil: rounds that need one are void
+	// Flush waits until the events that an agent has sent to this node are in the
+	// log, or for a short time at most. Nil: answers do not wait for events.
+	Flush func(ctx context.Context, matchID, agentID string)
+	// WakeOthers notifies other nodes that this one has released a match. It must
+	// not block. Nil: they claim the match at their next sweep.
+	WakeOthers func()
+}
+
+// Observation is one measurement for metrics: the outcome of a seat in a round,
+// or the end of a match.
+type Observation struct {
+	League  string
+	Outcome arena.Outcome     // of a seat's round, or ""
+	Status  arena.MatchStatus // of a match that ended, or ""
+	Elapsed time.Duration
+}
+
+// MaxInterruptions is the number of interruptions after which a match is void.
+// An interruption is a lease that ended because its node crashed or froze while
+// it judged the match, which may be the cause. Leases that were released do not
+// count, nor do leases that expired while the storage was unavailable.
+const MaxInterruptions = 5
+
+// Engine plays the matches of one node.
+type Engine struct {
+	o    Options
+	wake chan struct{}
+
+	mu           sync.Mutex
+	runs         map[arena.Lease]*matchRun
+	expected     int                                  // matches that are being created here
+	startCreated func(m arena.Match, asked time.Time) // starts a match that was created here; nil: this node takes none
+	renewal      chan struct{}                        // closed at the next renewal
+	wg           sync.WaitGroup
+
+	lastTick      atomic.Pointer[time.Time] // of the heartbeat
+	unavailableAt atomic.Pointer[time.Time] // when the storage was last unavailable
+	leaseEnd      leaseEnd                  // used by the claim loop only
+}
+
+// New returns an Engine, or an error if a required option is missing. The Engine
+// does nothing before Run.
+func New(o Options) (*Engine, error) {
+	switch {
+	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
+		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
+	}
+	defaults(&o.LeaseTTL, 5*time.Second)
+	defaults(&o.Heartbeat, time.Second)
+	defaults(&o.Sweep, time.Second)
+	defaults(&o.RateLimitPause, 5*time.Minute)
+	defaults(&o.Grace, 30*time.Second)
+	defaults(&o.MaxMatches, 5000)
+	if o.Observe == nil {
+		o.Observe = func(Observation) {}
+	}
+	if o.WakeOthers == nil {
+		o.WakeOthers = func() {}
+	}
+	o.Logger = o.Logger.With("component", "runner")
+	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
+}
+
+// defaults sets v to d if it has no positive value.
+func defaults[T ~int | ~int64](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// Wake makes the engine claim due matches at once. It never blocks.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Playing returns the number of matches that this node plays now.
+func (e *Engine) Playing() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.runs)
+}
+
+// Run claims and plays matches until ctx ends. Then it drains: it claims no
+// more matches, and releases each one when its open round has closed. After
+// Grace it releases the matches whose rounds are still open. Run returns when
+// every match goroutine has ended (threat C8).
+func (e *Engine) Run(ctx context.Context) error {
+	// Matches may outlive ctx by the grace, so they have their own context.
+	matches, cancelMatches := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelMatches(nil)
+	var heartbeats sync.WaitGroup
+	heartbeatCtx, stopHeartbeat := context.WithCancel(matches)
+	e.tick()
+	heartbeats.Go(func() { e.heartbeat(heartbeatCtx) })
+
+	e.setStartCreated(func(m arena.Match, asked time.Time) { e.start(ctx, matches, m, asked) })
+	e.claimLoop(ctx, matches)
+	e.setStartCreated(nil)
+
+	done := make(chan struct{})
+	go func() { e.wg.Wait(); close(done) }()
+	grace := time.NewTimer(e.o.Grace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+		e.o.Logger.Warn("grace is over, open rounds are given back", "matches", e.Playing())
+		cancelMatches(errGraceOver)
+		<-done
+	}
+	stopHeartbeat()
+	heartbeats.Wait()
+	return nil
+}
+
+// claimLoop claims due matches when Wake is called, when the next match starts
+// or loses its lease, and at least once per Sweep.
+func (e *Engine) claimLoop(ctx, matches context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		more := e.claim(ctx, matches)
+		if more {
+			continue
+		}
+		timer.Reset(e.untilNextClaim(ctx))
+		select {
+		case <-ctx.Done():
+		case <-e.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// claim claims and starts due matches, and reports whether there may be more.
+func (e *Engine) claim(ctx, matches context.Context) (more bool) {
+	limit := min(e.capacity(), 64)
+	if limit <= 0 || e.recovering() {
+		return false
+	}
+	asked := e.o.Now()
+	claimed, err := e.o.Store.ClaimMatches(ctx, e.o.Node, e.o.LeaseTTL, limit)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return false
+	case arena.CodeOf(err) == arena.CodeUnavailable:
+		e.noteUnavailable()
+		e.o.Logger.Warn("storage is away, no match is claimed", "error", err)
+		return false
+	default:
+		e.o.Logger.Error("claim matches", "error", err)
+		return false
+	}
+	for _, m := range claimed {
+		e.start(ctx, matches, m, asked)
+	}
+	return len(claimed) == limit
+}
+
+// clockRetry is the time until the next claim when a match is due by this node's
+// clock but not yet by the clock of the database, which decides.
+const clockRetry = 5 * time.Millisecond
+
+// untilNextClaim returns the time until a match may be due.
+func (e *Engine) untilNextClaim(ctx context.Context) time.Duration {
+	wait := e.o.Sweep
+	start, err := e.o.Store.NextStart(ctx)
+	if err != nil {
+		return wait
+	}
+	for _, next := range []time.Time{start, e.nextLeaseEnd(ctx)} {
+		if !next.IsZero() {
+			wait = min(wait, max(next.Sub(e.o.Now()), clockRetry))
+		}
+	}
+	return wait
+}
+
+// leaseEnd is the time at which the next lease of the cluster expires unless it
+// is renewed, as read from the storage at the time asked.
+type leaseEnd struct{ at, asked time.Time }
+
+// nextLeaseEnd returns the time at which the next lease expires, so that a match
+// that lost its node is claimed then and not a sweep later. The query reads all
+// running matches, so it runs once per sweep.
+func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
+	now := e.o.Now()
+	if now.Sub(e.leaseEnd.asked) < e.o.Sweep && now.Before(e.leaseEnd.at) {
+		return e.leaseEnd.at
+	}
+	at, err := e.o.Store.NextLeaseEnd(ctx)
+	if err != nil {
+		at = time.Time{} // the sweep claims the match
+	}
+	e.leaseEnd = leaseEnd{at, now}
+	return at
+}
+
+// start plays one claimed match in its own goroutine. drain ends when the match
+// should stop after its open round. The lease counts from asked.
+func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
+	ctx, cancel := context.WithCancelCause(matches)
+	mr := &matchRun{
+		engine: e, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
+		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
+	}
+	mr.renewed.Store(&asked)
+	mr.published.Store(m.Seq)
+	e.mu.Lock()
+	e.runs[m.Lease] = mr
+	e.mu.Unlock()
+	// These lines, and those about lost and released leases, show in the logs of
+	// all nodes which node relied on which lease, and when.
+	lease := m.Lease // so that the goroutine does not keep a second copy of the match
+	mr.log.Debug("match claimed", "epoch", lease.Epoch)
+	e.wg.Go(func() {
+		defer func() {
+			mr.log.Debug("match let go", "epoch", lease.Epoch)
+			cancel(nil)
+			e.mu.Lock()
+			delete(e.runs, lease)
+			e.mu.Unlock()
+			if drain.Err() != nil {
+				e.o.WakeOthers() // the match was released, or its agents are free
+			} else {
+				e.Wake() // its agents are free for another match
+			}
+		}()
+		mr.run(ctx)
+	})
+}

@@ -1,0 +1,456 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// matchRun is one match under one lease.
+type matchRun struct {
+	engine      *Engine
+	m           arena.Match
+	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
+	last        map[string]arena.Answer // the latest judged one, by agent id
+	correct     map[int]string          // right answers of the rounds opened so far
+	drain       context.Context         //nolint:containedctx // ends when the node drains; the match outlives it on purpose
+	cancel      context.CancelCauseFunc
+	renewed     atomic.Pointer[time.Time] // when the last successful renewal was requested
+	published   atomic.Int64              // highest seq of what this lease published
+	done        atomic.Bool               // the run is about to end its lease
+	released    atomic.Bool               // the lease was released
+	suspect     atomic.Bool               // the lease is too old to rely on
+	lost        atomic.Bool               // the lease is lost, and the run is stopping
+	judging     atomic.Bool               // the match is marked as being judged, or may be
+	closed      time.Time                 // when the last round closed; zero before the first
+	stopDelayed func()                    // stops the delayed publisher after it has published what is visible
+	rand        *rand.Rand
+	log         *slog.Logger
+}
+
+// voidError ends a match without a result; reason is public.
+type voidError struct{ reason string }
+
+func (e *voidError) Error() string { return e.reason }
+
+// run plays the match from its stored state until it is over, the node drains
+// or the lease is lost.
+func (mr *matchRun) run(ctx context.Context) { mr.handleStop(ctx, mr.playMatch(ctx)) }
+
+// handleStop voids, releases or leaves the match, depending on why playMatch
+// returned.
+//
+//go:noinline
+func (mr *matchRun) handleStop(ctx context.Context, err error) {
+	if void, ok := errors.AsType[*voidError](err); ok {
+		err = mr.void(ctx, void.reason)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(context.Cause(ctx), errGraceOver):
+		mr.log.Info("open round given back", "round", mr.m.Round)
+		mr.releaseMidRound(ctx)
+	case arena.CodeOf(err) == arena.CodeLeaseLost, ctx.Err() != nil:
+		mr.log.Info("match left to another node", "epoch", mr.m.Lease.Epoch, "reason", err)
+	default:
+		mr.log.Error("match failed", "error", err)
+		if err := mr.void(ctx, "the arena failed"); err != nil {
+			mr.log.Error("match could not be voided", "error", err)
+		}
+	}
+}
+
+// playMatch plays rounds until the match is settled or released.
+func (mr *matchRun) playMatch(ctx context.Context) error {
+	if mr.m.Interruptions >= MaxInterruptions {
+		return &voidError{"interrupted too often"}
+	}
+	if mr.drain.Err() != nil {
+		return mr.release(ctx) // claimed just as the drain began
+	}
+	open, err := mr.begin(ctx)
+	if err == nil && open == nil {
+		open, err = mr.restore(ctx)
+	}
+	if err == nil {
+		mr.stopDelayed, err = retry(ctx, mr, func() (func(), error) { return mr.engine.o.Delayed.Follow(ctx, mr.m) })
+	}
+	if err != nil {
+		return err
+	}
+	defer mr.stopDelayed()
+	for {
+		if open == nil {
+			over, err := mr.over()
+			if err != nil {
+				return err
+			}
+			if over && mr.awaitVisible(ctx) {
+				return mr.settle(ctx)
+			}
+			if mr.drain.Err() != nil {
+				return mr.release(ctx)
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if open, err = mr.nextRound(ctx); err != nil {
+				return err
+			}
+		}
+		if err := mr.playRound(ctx, open); err != nil {
+			return err
+		}
+		open = nil
+		mr.wait(ctx, mr.m.Settings.Break)
+	}
+}
+
+// begin pins the agents of the seats with their endpoints and versions at the
+// first claim. An agent that cannot play now leaves before the start. The first
+// round opens in the same transaction, so that the first task is sent one
+// commit after the claim. begin returns nil if the match began under an earlier
+// lease.
+func (mr *matchRun) begin(ctx context.Context) (*round, error) {
+	if mr.m.Seq > 1 {
+		return nil, nil //nolint:nilnil // an earlier lease began it: its log has more than match_scheduled
+	}
+	agents, err := mr.agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := mr.engine.o.Now()
+	var left []arena.Event
+	for i := range mr.m.Seats {
+		s := &mr.m.Seats[i]
+		a := agents[s.AgentID]
+		s.Name, s.OwnerID, s.Protocol, s.Endpoint = a.Name, a.OwnerID, a.Protocol, a.Endpoint
+		s.PublicKey, s.Version, s.State = a.PublicKey, a.Version, arena.SeatActive
+		var why string
+		switch status := a.StatusAt(now); {
+		case status != arena.AgentActive:
+			why = string(status)
+		case !a.Plays(mr.m.League):
+			why = "league not among its capabilities"
+		default:
+			continue
+		}
+		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
+		left = append(left, mr.leftEvent(s.AgentID, 0, why))
+	}
+	events := append([]arena.Event{mr.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
+		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
+		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(),
+	})}, left...)
+
+	// A match that cannot have a first round begins too, and then ends as it
+	// would after any other round.
+	var first *round
+	over, stop := mr.over()
+	if !over && stop == nil {
+		first, stop = mr.pickTask(ctx, 1)
+	}
+	var opening *arena.Round
+	if first != nil {
+		first.cooldowns = make(map[string]arena.Rest, len(agents))
+		for id, a := range agents {
+			first.cooldowns[id] = arena.Rest{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
+		}
+		opening, events = &first.Round, append(events, mr.openingEvent(first))
+		mr.warm()
+	}
+	if err := mr.commit(ctx, "start match", func() ([]arena.Event, error) {
+		return mr.engine.o.Store.StartMatch(ctx, mr.m.Lease, mr.m.Seats, now, opening, events)
+	}); err != nil {
+		return nil, err
+	}
+	if first != nil {
+		mr.noteOpened(first)
+	}
+	return first, stop
+}
+
+// restore reads the rounds and answers that earlier leases stored. It returns
+// the round that was open with its count of interruptions increased, or nil.
+func (mr *matchRun) restore(ctx context.Context) (*round, error) {
+	if mr.m.Round == 0 {
+		return nil, nil //nolint:nilnil // no round is open: not an error
+	}
+	rounds, err := retry(ctx, mr, func() ([]arena.Round, error) { return mr.engine.o.Store.Rounds(ctx, mr.m.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("read rounds: %w", err)
+	}
+	mr.answers, err = retry(ctx, mr, func() ([]arena.Answer, error) { return mr.engine.o.Store.Answers(ctx, mr.m.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	for _, r := range rounds {
+		mr.correct[r.No] = r.Task.Correct()
+	}
+	for _, a := range mr.answers {
+		if a.Judged {
+			mr.last[a.AgentID] = a
+		}
+	}
+	last := rounds[len(rounds)-1]
+	mr.closed = last.ClosedAt
+	if !mr.m.RoundOpen {
+		// The previous node may have waited for a part of the break.
+		mr.wait(ctx, min(mr.m.Settings.Break, mr.m.Settings.Break-mr.engine.o.Now().Sub(last.ClosedAt)))
+		return nil, nil //nolint:nilnil // no round is open: not an error
+	}
+	last.Interruptions++
+	return mr.open(ctx, mr.newRound(last))
+}
+
+// over reports whether the match is over by the rules of its format.
+func (mr *matchRun) over() (bool, error) {
+	present := 0
+	for _, s := range mr.m.Seats {
+		if s.State != arena.SeatLeft {
+			present++
+		}
+	}
+	if present < 2 {
+		return false, &voidError{"fewer than two agents were left"}
+	}
+	return scoring.Over(mr.m.Settings, mr.m.Seats, mr.m.Round), nil
+}
+
+// wait waits for a duration, less if the node drains or the match stops.
+func (mr *matchRun) wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-mr.drain.Done():
+	}
+}
+
+// awaitVisible waits until the last round of a delayed match is visible, since
+// result and ratings reveal its outcome. It returns false if the match must be
+// released first.
+func (mr *matchRun) awaitVisible(ctx context.Context) bool {
+	for {
+		wait := mode.Of(mr.m).Delay - mr.engine.o.Now().Sub(mr.closed)
+		if wait <= 0 {
+			mr.stopDelayed()
+			return true
+		}
+		if ctx.Err() != nil || mr.drain.Err() != nil {
+			return false
+		}
+		mr.wait(ctx, wait)
+	}
+}
+
+// settle stores places, ratings and the last event in one transaction. To settle
+// a match again changes nothing.
+func (mr *matchRun) settle(ctx context.Context) error {
+	mr.done.Store(true)
+	seats := scoring.PlaceSeats(mr.m.Settings.Format, mr.m.Seats)
+	result := arena.Result{MatchID: mr.m.ID, League: mr.m.League, Seats: seats, Rated: mr.m.Settings.Rated}
+	rate := func(ratings map[string]arena.Rating) []arena.RatingChange {
+		if !mr.m.Settings.Rated {
+			return nil
+		}
+		return scoring.Rate(mr.m.Settings, seats, mr.answers, ratings)
+	}
+	last := func(changes []arena.RatingChange) (arena.Event, error) { //nolint:unparam // the store's signature: other callers fail
+		body := arena.MatchFinishedBody{League: mr.m.League, Rated: len(changes) > 0, RatingChanges: changes}
+		if changes == nil {
+			body.RatingChanges = []arena.RatingChange{}
+		}
+		for _, s := range seats {
+			body.Seats = append(body.Seats, arena.FinishedSeat{
+				AgentID: s.AgentID, Name: s.Name, Points: s.Points, Place: s.Place, State: s.State,
+			})
+		}
+		return mr.event(arena.EventMatchFinished, "", 0, body), nil
+	}
+	if err := mr.commit(ctx, "settle", func() ([]arena.Event, error) {
+		return mr.engine.o.Store.Settle(ctx, mr.m.Lease, result, mr.engine.o.Now(), rate, last)
+	}); err != nil {
+		return err
+	}
+	mr.observeEnd(arena.MatchFinished)
+	return nil
+}
+
+// void ends the match without a result.
+func (mr *matchRun) void(ctx context.Context, reason string) error {
+	mr.done.Store(true)
+	last, err := mr.m.VoidEvent(mr.engine.o.Now(), reason)
+	if err != nil {
+		return err
+	}
+	if err := mr.commit(ctx, "void match", func() ([]arena.Event, error) {
+		return mr.engine.o.Store.VoidMatch(ctx, mr.m.Lease, reason, mr.m.Seats, mr.engine.o.Now(), last)
+	}); err != nil {
+		return err
+	}
+	mr.observeEnd(arena.MatchVoid)
+	mr.log.Info("match void", "reason", reason)
+	return nil
+}
+
+// release releases the lease between rounds, so that another node can continue
+// at once.
+func (mr *matchRun) release(ctx context.Context) error {
+	mr.done.Store(true)
+	mr.released.Store(true)
+	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
+	_, err := retry(ctx, mr, func() (struct{}, error) { return struct{}{}, mr.engine.o.Store.ReleaseLease(ctx, mr.m.Lease) })
+	if err != nil {
+		return fmt.Errorf("release lease: %w", err)
+	}
+	return nil
+}
+
+// releaseMidRound releases the lease while a round is open, after the match's
+// context has ended. If that fails, the lease expires.
+func (mr *matchRun) releaseMidRound(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	mr.released.Store(true)
+	mr.log.Debug("match given back", "epoch", mr.m.Lease.Epoch)
+	if err := mr.engine.o.Store.ReleaseLease(ctx, mr.m.Lease); err != nil {
+		mr.log.Warn("match could not be given back", "error", err)
+	}
+}
+
+// observeEnd reports the end of the match to the metrics.
+func (mr *matchRun) observeEnd(status arena.MatchStatus) {
+	mr.engine.o.Observe(Observation{League: mr.m.League, Status: status, Elapsed: mr.engine.o.Now().Sub(mr.m.StartedAt)})
+}
+
+// commit runs an operation that appends to the log, and publishes the events. If
+// it was repeated, the first try may have succeeded without returning its events:
+// then commit reads them from the log (threat C5).
+func (mr *matchRun) commit(ctx context.Context, what string, op func() ([]arena.Event, error)) error {
+	tries := 0
+	stored, err := retry(ctx, mr, func() ([]arena.Event, error) {
+		tries++
+		return op()
+	})
+	if err == nil && tries > 1 && len(stored) == 0 {
+		stored, err = retry(ctx, mr, func() ([]arena.Event, error) {
+			return mr.engine.o.Store.EventsAfter(ctx, mr.m.ID, mr.published.Load(), maxRepublished)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	mr.publish(stored)
+	return nil
+}
+
+// maxRepublished is the number of events that commit reads from the log.
+const maxRepublished = 1000
+
+// retry repeats an operation while the storage is unavailable and the run goes
+// on. Every operation is safe to repeat: it is fenced by the lease, and does
+// nothing the second time.
+func retry[T any](ctx context.Context, mr *matchRun, op func() (T, error)) (T, error) {
+	const first = 50 * time.Millisecond
+	for wait := first; ; wait = min(2*wait, time.Second) {
+		v, err := op()
+		if err == nil || arena.CodeOf(err) != arena.CodeUnavailable {
+			return v, err
+		}
+		if wait == first {
+			mr.log.Warn("storage is away, the step is repeated until it is back", "error", err)
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return v, context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+func (mr *matchRun) agentIDs() []string {
+	ids := make([]string, len(mr.m.Seats))
+	for i, s := range mr.m.Seats {
+		ids[i] = s.AgentID
+	}
+	return ids
+}
+
+// agents reads the agents of the match.
+func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) {
+	agents, err := retry(ctx, mr, func() (map[string]arena.Agent, error) { return mr.engine.o.Store.AgentsByID(ctx, mr.agentIDs()) })
+	if err != nil {
+		return nil, fmt.Errorf("read agents: %w", err)
+	}
+	return agents, nil
+}
+
+// cooldowns reads which agents of the match are paused at a time, and why, or retired.
+func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.engine.o.Store.Rests(ctx, mr.agentIDs(), at) })
+	if err != nil {
+		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
+	}
+	return cooldowns, nil
+}
+
+func (mr *matchRun) briefs() []arena.SeatBrief {
+	briefs := make([]arena.SeatBrief, len(mr.m.Seats))
+	for i, s := range mr.m.Seats {
+		briefs[i] = arena.SeatBrief{AgentID: s.AgentID, Name: s.Name, Version: s.Version}
+	}
+	return briefs
+}
+
+// publish publishes events that were committed, unless the match is delayed.
+func (mr *matchRun) publish(events []arena.Event) {
+	if len(events) == 0 {
+		return
+	}
+	last := events[len(events)-1]
+	if mode.Of(mr.m).PublishedAtOnce(last) {
+		mr.engine.o.Publisher.Publish(mr.m.League, events...)
+	}
+	for seq := mr.published.Load(); seq < last.Seq && !mr.published.CompareAndSwap(seq, last.Seq); seq = mr.published.Load() {
+	}
+}
+
+// event returns a new event of the match. The body is one of the arena's own
+// types, which always encode.
+func (mr *matchRun) event(t arena.EventType, agentID string, round int, body any) arena.Event {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		mr.log.Error("event body does not encode", "type", t, "error", err)
+		raw = json.RawMessage(`{}`)
+	}
+	return arena.Event{MatchID: mr.m.ID, AgentID: agentID, Round: round, At: mr.engine.o.Now(), Type: t, Body: raw}
+}
+
+// leftEvent returns the agent_left event of an unavailable agent.
+func (mr *matchRun) leftEvent(agentID string, round int, reason string) arena.Event {
+	return mr.event(arena.EventAgentLeft, agentID, round, arena.AgentLeftBody{Outcome: arena.OutcomeUnavailable, Reason: reason})
+}
+
+// totalRounds returns the number of rounds, or nil for an open end.
+func totalRounds(s arena.Settings) *int {
+	if s.Rounds == 0 {
+		return nil
+	}
+	return &s.Rounds
+}

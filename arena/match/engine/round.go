@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/scoring"
+)
+
+// round is the open round of a match run.
+type round struct {
+	arena.Round
+	deadline  time.Time
+	answers   map[string]arena.Answer // by agent id: what is stored
+	pending   atomic.Int32            // seats whose outcome is not stored yet
+	cooldowns map[string]arena.Rest   // of agents, as they were just before it opened; nil: not read yet
+}
+
+// nextRound picks a task and opens the next round.
+func (mr *matchRun) nextRound(ctx context.Context) (*round, error) {
+	next, err := mr.pickTask(ctx, mr.m.Round+1)
+	if err != nil {
+		return nil, err
+	}
+	return mr.open(ctx, next)
+}
+
+// pickTask returns a round with its task, which is not open yet.
+func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
+	task, err := retry(ctx, mr, func() (arena.Task, error) { return mr.engine.o.Tasks.Pick(ctx, mr.m, no) })
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		mr.log.Error("no task for the round", "round", no, "error", err)
+		return nil, &voidError{"the task source failed"}
+	}
+	return mr.newRound(arena.Round{MatchID: mr.m.ID, No: no, Task: task}), nil
+}
+
+// newRound returns a stored round with a new deadline and its stored answers.
+func (mr *matchRun) newRound(r arena.Round) *round {
+	r.OpenedAt = mr.engine.o.Now()
+	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimit), answers: map[string]arena.Answer{}}
+	for _, a := range mr.answers {
+		if a.Round == r.No {
+			made.answers[a.AgentID] = a
+			mr.recount(a)
+		}
+	}
+	if len(made.answers) > 0 { // closeRound adds them again
+		mr.answers = slices.DeleteFunc(mr.answers, func(a arena.Answer) bool { return a.Round == r.No })
+	}
+	return made
+}
+
+// recount adds the 429 of a stored answer to the count of its seat, which is
+// stored only when the round closes.
+func (mr *matchRun) recount(a arena.Answer) {
+	for i := range mr.m.Seats {
+		if s := &mr.m.Seats[i]; s.AgentID == a.AgentID && a.Outcome == arena.OutcomeRateLimited && a.Attempts > 0 {
+			s.RateLimits++
+		}
+	}
+}
+
+// open stores the round as open and publishes its task. An interrupted round
+// opens again with a new time limit and keeps its stored answers.
+func (mr *matchRun) open(ctx context.Context, r *round) (*round, error) {
+	mr.warm()
+	e := mr.openingEvent(r)
+	if err := mr.commit(ctx, fmt.Sprintf("open round %d", r.No), func() ([]arena.Event, error) {
+		return mr.engine.o.Store.OpenRound(ctx, mr.m.Lease, r.Round, []arena.Event{e})
+	}); err != nil {
+		return nil, err
+	}
+	mr.noteOpened(r)
+	return r, nil
+}
+
+// warm opens connections to the agents while the round is stored, so that no
+// seat pays for the handshake after dispatch.
+func (mr *matchRun) warm() {
+	for i := range mr.m.Seats {
+		s := &mr.m.Seats[i]
+		if d, ok := mr.engine.o.Drivers[s.Protocol].(warmer); ok && s.State == arena.SeatActive {
+			d.Warm(s.Endpoint)
+		}
+	}
+}
+
+// noteOpened updates the state of the run after a round was stored as open.
+func (mr *matchRun) noteOpened(r *round) {
+	mr.m.Round, mr.m.RoundOpen, mr.correct[r.No] = r.No, true, r.Task.Correct()
+}
+
+func (mr *matchRun) openingEvent(r *round) arena.Event {
+	return mr.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
+		Task:             mr.public(r),
+		TimeLimitSeconds: mr.m.Settings.TimeLimit.Seconds(),
+		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
+		Interrupted:      r.Interruptions > 0,
+	})
+}
+
+// playRound sends the task to every active seat without a stored answer at the
+// same moment, waits for all outcomes and closes the round.
+func (mr *matchRun) playRound(ctx context.Context, open *round) error {
+	var batch arena.Batch
+	requests, err := mr.prepareRequests(ctx, open, &batch)
+	if err != nil {
+		return err
+	}
+	if err := mr.dispatch(ctx, requests, &batch); err != nil {
+		return err
+	}
+	return mr.closeRound(ctx, open, requests)
+}
+
+// prepareRequests prepares the requests of a round.
+//
+//go:noinline
+func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *arena.Batch) ([]*seatRequest, error) {
+	cooldowns := open.cooldowns
+	if cooldowns == nil {
+		var err error
+		if cooldowns, err = mr.cooldowns(ctx, open.OpenedAt); err != nil {
+			return nil, err
+		}
+	}
+	// Opening the round may have taken long. The time of each seat begins with
+	// its request, so the deadline in the request counts from here.
+	open.deadline = mr.engine.o.Now().Add(mr.m.Settings.TimeLimit)
+	active := 0
+	for _, s := range mr.m.Seats {
+		if s.State == arena.SeatActive {
+			active++
+		}
+	}
+	var requests []*seatRequest
+	// Random order, so that no seat always receives the task first.
+	for _, i := range mr.rand.Perm(len(mr.m.Seats)) {
+		s := &mr.m.Seats[i]
+		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
+			continue
+		}
+		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
+		if err := a.prepare(ctx, batch); err != nil {
+			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
+			return nil, &voidError{"the arena could not prepare a request"}
+		}
+		requests = append(requests, a)
+	}
+	open.pending.Store(int32(len(requests))) //nolint:gosec // G115: seats of one match
+	return requests, nil
+}
+
+// dispatch sends the requests together and waits until all have an outcome.
+func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch *arena.Batch) error {
+	if ctx.Err() == nil && mr.leaseAge() <= mr.engine.trusted() { // else every seat waits for the lease
+		batch.Send()
+		for _, a := range requests {
+			a.dispatched = a.send != nil
+		}
+	}
+	failed := make(chan error, len(requests))
+	do := func(sr *seatRequest) {
+		if err := sr.do(ctx); err != nil {
+			failed <- err
+			if arena.CodeOf(err) == arena.CodeLeaseLost {
+				mr.cancel(err) // the other seats no longer matter
+			}
+		}
+	}
+	var seats sync.WaitGroup
+	for i, a := range requests {
+		if i > 0 {
+			seats.Go(func() { do(a) })
+		}
+	}
+	if len(requests) > 0 { // this goroutine would only wait
+		do(requests[0])
+	}
+	seats.Wait()
+	close(failed)
+	for err := range failed {
+		return err
+	}
+	return nil
+}
+
+// closeRound judges the stored answers and those of the requests, adds the
+// points, applies the rules of the format and reveals sealed answers.
+//
+//go:noinline
+func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*seatRequest) error {
+	for _, a := range requests {
+		open.answers[a.seat.AgentID] = a.answer
+	}
+	if err := mr.markJudging(ctx, open.No); err != nil {
+		return err
+	}
+	verdict, err := mr.judge(ctx, open)
+	failed, void := errors.AsType[*judgeError](err)
+	if err != nil && !void {
+		return err
+	}
+	if void {
+		mr.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
+	}
+	given := make(map[string]arena.SeatVerdict, len(verdict.Seats))
+	for _, v := range verdict.Seats {
+		given[v.AgentID] = v
+	}
+	judged := arena.RoundClose{Round: open.No, Seats: append([]arena.Seat(nil), mr.m.Seats...), Verdict: verdict}
+	for i := range judged.Seats {
+		s := &judged.Seats[i]
+		a, ok := open.answers[s.AgentID]
+		if !ok {
+			continue
+		}
+		v := given[s.AgentID]
+		a.Points = v.Points
+		switch {
+		case void && a.Outcome.Counted():
+			a.Outcome, a.Reason = arena.OutcomeVoid, "judge_failed"
+		case v.Reason != "":
+			a.Reason = v.Reason
+		}
+		a.Judged = true
+		s.Points += a.Points
+		s.Outcome = a.Outcome
+		if a.Outcome == arena.OutcomeUnavailable {
+			s.State, s.OutRound = arena.SeatLeft, open.No
+		}
+		open.answers[s.AgentID] = a
+		judged.Answers = append(judged.Answers, a)
+	}
+	if mr.m.Settings.Format == arena.FormatElimination {
+		judged.Seats = scoring.Eliminate(judged.Seats, open.No, open.answers)
+	}
+	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
+		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
+			return mr.closingEvents(open, judged, hidden)
+		})
+	}); err != nil {
+		return err
+	}
+	mr.judging.Store(false)
+	mr.m.Seats, mr.m.RoundOpen, mr.closed = judged.Seats, false, mr.engine.o.Now()
+	mr.answers = append(mr.answers, judged.Answers...)
+	for _, a := range judged.Answers {
+		mr.last[a.AgentID] = a
+	}
+	return nil
+}
+
+// revealBody encodes an arena.RevealBody. The hidden parts are canonical JSON
+// already; encoding/json would parse each of them again.
+func revealBody(hidden []arena.Event) json.RawMessage {
+	size := 16
+	for _, h := range hidden {
+		size += len(h.Hidden) + len(h.AgentID) + 50
+	}
+	b := append(make([]byte, 0, size), `{"events":[`...)
+	for i, h := range hidden {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendInt(append(b, `{"seq":`...), h.Seq, 10), `,"agent_id":"`...)
+		b = append(append(append(b, h.AgentID...), `","hidden":`...), h.Hidden...)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []arena.Event) ([]arena.Event, error) {
+	var events []arena.Event
+	if len(hidden) > 0 {
+		e := mr.event(arena.EventReveal, "", open.No, nil)
+		e.Body = revealBody(hidden)
+		events = append(events, e)
+	}
+	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots}
+	for _, a := range c.Answers {
+		body.Seats = append(body.Seats, a.Closed())
+	}
+	for _, s := range scoring.PlaceSeats(mr.m.Settings.Format, c.Seats) {
+		body.Standings = append(body.Standings, arena.StandingBrief{
+			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State,
+		})
+	}
+	return append(events, mr.event(arena.EventRoundClosed, "", open.No, body)), nil
+}
+
+// outcomeEvent returns the seat_outcome event of an answer, sealed if the
+// visibility mode of the match requires it.
+func (mr *matchRun) outcomeEvent(a arena.Answer) (arena.Event, error) {
+	e := mr.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
+		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
+	})
+	return mode.Of(mr.m).Seal(e)
+}
+
+// previous returns the result of the agent's last closed round with a receipt
+// for its answer. The token of the task covers both.
+func (mr *matchRun) previous(agentID string, before int) (*arena.PreviousRound, error) {
+	a, ok := mr.last[agentID]
+	if !ok || a.Round >= before {
+		return nil, nil
+	}
+	previous := &arena.PreviousRound{Outcome: a.Outcome, Correct: mr.correct[a.Round], Points: a.Points, Measured: a.Elapsed}
+	if a.Body == nil || a.ArrivedAt.IsZero() {
+		return previous, nil
+	}
+	receipt, err := record.ReceiptOf(*a.Body, a.ArrivedAt)
+	previous.Receipt = &receipt
+	return previous, err
+}

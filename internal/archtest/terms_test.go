@@ -1,0 +1,171 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// plainPackages are the packages whose code uses the field's terms only. The
+// list grows until it holds every package.
+func plainPackages() []string {
+	return []string{
+		"arena/account", "arena/match", "arena/match/engine", "arena/registry", "arena/script", "arena/server", "arena/visibility", "league",
+	}
+}
+
+// privateWords are words that an identifier or a comment must not use, with the
+// terms to use instead.
+func privateWords() map[string]string {
+	words := map[string]string{}
+	for _, row := range []struct{ private, term string }{
+		{"house room rooms", "codebase, package"},
+		{"stranger strangers siege", "untrusted endpoint or client, fault injection"},
+		{"volley gun shoot shoots shot shots", "batch, dispatch, TrySend"},
+		{"tell tells told untold", "publish, return, report"},
+		{"hear hears heard hush", "Flush, receive, stop"},
+		{"laid", "judge input"},
+		{"rests resting", "cooldown"},
+		{"slept doubt doubted excuse excused", "stalled, suspect, revertInterruption"},
+		{"crew", "pool"},
+		{"bell", "notifier"},
+		{"speaker speakers speaks", "inbound handler, protocol"},
+		{"island islands", "connected component"},
+		{"rulebook", "docs/rules.md"},
+		{"outsider outsiders", "OIDC issuer, identity"},
+	} {
+		for word := range strings.FieldsSeq(row.private) {
+			words[word] = row.term
+		}
+	}
+	return words
+}
+
+// publishedWords are identifiers that keep a private word, by file.
+func publishedWords() map[string][]string {
+	return map[string][]string{
+		"arena/match/engine/engine.go": {"Rests", "Tell", "ExcuseLease"}, // methods of the store
+	}
+}
+
+// wordsOf splits an identifier or a text into words in lower case.
+func wordsOf(text string) []string {
+	var b strings.Builder
+	last := ' '
+	for _, r := range text {
+		if unicode.IsUpper(r) && unicode.IsLower(last) || !unicode.IsLetter(r) {
+			b.WriteByte(' ')
+		}
+		if unicode.IsLetter(r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+		last = r
+	}
+	return strings.Fields(b.String())
+}
+
+// unlikeGo matches doc comments that do not begin as Go's do.
+var unlikeGo = regexp.MustCompile(`^\w+ (gives|tells|says|takes|knows|hears|asks) `)
+
+// termFindings lists the private words of a file that a package declares or
+// writes in comments. Names that it only uses belong to other packages.
+func termFindings(file string, f *ast.File) (found []string) {
+	forbidden := privateWords()
+	report := func(where, text string) {
+		for _, word := range wordsOf(text) {
+			if term, ok := forbidden[word]; ok {
+				found = append(found, where+" uses "+word+": write "+term)
+			}
+		}
+	}
+	used := map[*ast.Ident]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			used[n.Sel] = true
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok {
+				used[key] = true
+			}
+		case *ast.Ident:
+			if !used[n] && !slices.Contains(publishedWords()[file], n.Name) {
+				report("the name "+n.Name, n.Name)
+			}
+		case *ast.GenDecl:
+			if n.Doc != nil && unlikeGo.MatchString(n.Doc.Text()) {
+				found = append(found, "the doc comment "+firstLine(n.Doc.Text())+" does not begin as Go's do")
+			}
+		case *ast.FuncDecl:
+			if n.Doc != nil && unlikeGo.MatchString(n.Doc.Text()) {
+				found = append(found, "the doc comment "+firstLine(n.Doc.Text())+" does not begin as Go's do")
+			}
+		}
+		return true
+	})
+	for _, group := range f.Comments {
+		text := group.Text()
+		for _, names := range publishedWords() {
+			for _, name := range names {
+				text = strings.ReplaceAll(text, name, "")
+			}
+		}
+		report("the comment "+firstLine(text), text)
+	}
+	return found
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return `"` + line + `"`
+}
+
+func TestTerms(t *testing.T) {
+	t.Parallel()
+	checked := map[string]bool{}
+	for _, file := range sources(t, ".go") {
+		if strings.HasSuffix(file, "_test.go") || !slices.Contains(plainPackages(), path.Dir(file)) {
+			continue
+		}
+		checked[path.Dir(file)] = true
+		for _, finding := range termFindings(file, parse(t, file, parser.ParseComments|parser.SkipObjectResolution)) {
+			t.Errorf("%s: %s", file, finding)
+		}
+	}
+	for _, dir := range plainPackages() {
+		if !checked[dir] {
+			t.Errorf("%s has no files: has its name changed?", dir)
+		}
+	}
+}
+
+// The rule finds what it must.
+func TestTerms_RuleRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		source string
+		want   int
+	}{
+		{"type volleyOf struct{}", 1},
+		{"func tellLater() {}", 1},
+		{"func f() { startGun := 1; _ = startGun }", 2},
+		{"// f publishes to strangers.\nfunc f() {}", 1},
+		{"// f gives the name.\nfunc f() {}", 1},
+		{"func f(s store) { s.Tell() }", 0},
+		{"var v = options{Volley: 1}", 0},
+		{"// f returns the snapshot of a bedroom.\nfunc f() {}", 0},
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+c.source, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := termFindings("x.go", f); len(got) != c.want {
+			t.Errorf("%s: found %q, want %d", c.source, got, c.want)
+		}
+	}
+}
