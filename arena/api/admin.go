@@ -100,7 +100,7 @@ func (a *API) getStatus(ctx context.Context, _ *struct{}) (*output[statusView], 
 		v.Queue.WaitSeconds = max(0, a.now().Sub(o.Queue.Oldest).Seconds())
 	}
 	for _, m := range failed {
-		v.Failed = append(v.Failed, a.viewMatch(m))
+		v.Failed = append(v.Failed, a.matches.views.one(m))
 	}
 	for _, g := range o.Slow {
 		v.SlowAgents = append(v.SlowAgents, slowAgentView{

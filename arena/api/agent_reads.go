@@ -98,7 +98,7 @@ func (a *API) listAgentMatches(ctx context.Context, in *agentMatchesInput) (*out
 	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return a.matchPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
+	return a.matches.views.answerPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
 }
 
 type uptimeView struct {

@@ -167,8 +167,9 @@ func New(o Options) (*API, error) {
 		engine:    gin.New(),
 		startedAt: o.Now(),
 	}
-	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
-	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: a.matchPage, now: a.now}
+	matches := &matchViews{visible: o.Visible, viewers: o.Viewers}
+	a.matches = &matchHandlers{matches: o.Matches, visible: o.Visible, leagues: o.Store, views: matches, sign: o.Record, draw: o.Card}
+	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: matches, now: a.now}
 	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
 	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {

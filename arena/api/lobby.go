@@ -76,7 +76,7 @@ func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], er
 		status arena.MatchStatus
 		limit  int
 	}{{&v.Live, arena.MatchRunning, lobbyLive}, {&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
-		matches, _, err := a.viewMatches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
+		matches, _, err := a.matches.views.page(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +186,7 @@ func (a *API) upsets(matches []visibility.Match) []upsetView {
 		gap := float64(loser.Before-winner.Before) / 1000
 		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: rulebook, section 7
 		if chance <= upsetChance {
-			found = append(found, upsetView{Match: a.viewMatch(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
+			found = append(found, upsetView{Match: a.matches.views.one(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
 		}
 	}
 	slices.SortStableFunc(found, func(x, y upsetView) int { return cmp.Compare(x.Chance, y.Chance) })
