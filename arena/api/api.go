@@ -142,6 +142,8 @@ type API struct {
 	leagues    *leagueHandlers
 	seasons    *seasonHandlers
 	packs      *packHandlers
+	votes      *voteHandlers
+	judges     *judgeHandlers
 	engine     *gin.Engine
 	huma       huma.API
 	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
@@ -170,6 +172,8 @@ func New(o Options) (*API, error) {
 	matches := &matchViews{visible: o.Visible, viewers: o.Viewers}
 	a.matches = &matchHandlers{matches: o.Matches, visible: o.Visible, leagues: o.Store, views: matches, sign: o.Record, draw: o.Card}
 	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: matches, now: a.now}
+	a.votes = &voteHandlers{votes: o.Votes, rows: o.Store, secret: o.VoteSecret, secure: o.SecureCookies, now: a.now}
+	a.judges = &judgeHandlers{rows: o.Store, visible: o.Visible, input: o.Laid, health: o.JudgeHealth}
 	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
 	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
