@@ -82,23 +82,35 @@ func (s *Store) nodes(ctx context.Context, q querier) ([]arena.Node, error) {
 		LEFT JOIN nodes n ON n.node = k.node ORDER BY k.node`, arena.NodeSilence.Milliseconds())
 }
 
-// Banner gives the text that every page shows; the zero value is none.
+// Banner returns the text that every page shows; the zero value is none.
 func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
-	b, err := one(ctx, s.reader, func(r scanner) (b arena.Banner, err error) {
-		return b, r.Scan(&b.Text, timeInto{&b.Since})
-	}, `SELECT text, since FROM banner WHERE one = 1`)
-	if errors.Is(err, sql.ErrNoRows) {
-		return arena.Banner{}, nil
-	}
+	b, err := readBanner(ctx, s.reader, "")
 	return b, s.wrap(err, "read the banner")
 }
 
-// SetBanner replaces the text that every page shows.
-func (s *Store) SetBanner(ctx context.Context, b arena.Banner) error {
+func readBanner(ctx context.Context, q querier, lock string) (arena.Banner, error) {
+	b, err := one(ctx, q, func(r scanner) (b arena.Banner, err error) {
+		return b, r.Scan(&b.Text, timeInto{&b.Since})
+	}, `SELECT b.text, b.since FROM banner b WHERE b.one = 1`+lock)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Banner{}, nil
+	}
+	return b, err
+}
+
+// SetBanner replaces the text that every page shows. The audit entries that
+// audit returns about the change are stored with it.
+func (s *Store) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error {
 	err := s.write(ctx, "banner", func(ctx context.Context, tx *transaction) error {
-		_, err := exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
-			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, ms(b.Since))
-		return err
+		before, err := readBanner(ctx, tx, s.d.lock("b"))
+		if err != nil {
+			return err
+		}
+		if _, err := exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
+			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, ms(b.Since)); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, before, b, audit)
 	})
 	return s.wrap(err, "set the banner")
 }

@@ -136,22 +136,23 @@ func (o Options) validate() error {
 // of its own and needs no closing.
 type API struct {
 	Options
-	accounts   *accountHandlers
-	agents     *agentHandlers
-	matches    *matchHandlers
-	leagues    *leagueHandlers
-	seasons    *seasonHandlers
-	packs      *packHandlers
-	votes      *voteHandlers
-	judges     *judgeHandlers
-	engine     *gin.Engine
-	huma       huma.API
-	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
-	llms       llmsCache
-	highlights highlights
-	startedAt  time.Time
-	openapi    []byte // the document of /v1/openapi.json
-	docs       []byte // the page of /docs
+	accounts  *accountHandlers
+	agents    *agentHandlers
+	matches   *matchHandlers
+	leagues   *leagueHandlers
+	seasons   *seasonHandlers
+	packs     *packHandlers
+	lobby     *lobbyHandlers
+	banner    *bannerHandlers
+	votes     *voteHandlers
+	judges    *judgeHandlers
+	engine    *gin.Engine
+	huma      huma.API
+	strangers http.CrossOriginProtection // pages of others, in browsers that would add a cookie
+	llms      llmsCache
+	startedAt time.Time
+	openapi   []byte // the document of /v1/openapi.json
+	docs      []byte // the page of /docs
 }
 
 // New joins the parts into a handler.
@@ -174,6 +175,8 @@ func New(o Options) (*API, error) {
 	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: matches, now: a.now}
 	a.votes = &voteHandlers{votes: o.Votes, rows: o.Store, secret: o.VoteSecret, secure: o.SecureCookies, now: a.now}
 	a.judges = &judgeHandlers{rows: o.Store, visible: o.Visible, input: o.Laid, health: o.JudgeHealth}
+	a.lobby = &lobbyHandlers{rows: o.Store, visible: o.Visible, matches: matches, now: a.now}
+	a.banner = &bannerHandlers{rows: o.Store, now: a.now}
 	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
 	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
 	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {

@@ -13,9 +13,12 @@ import (
 type Store interface {
 	agentStore
 	leagueStore
-	matchStore
+	voteStore
+	judgeReads
 	auditStore
 	operationStore
+	lobbyReads
+	bannerStore
 }
 
 type agentStore interface {
@@ -48,12 +51,6 @@ type leagueStore interface {
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
 }
 
-type matchStore interface {
-	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
-	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
-	PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error)
-}
-
 type auditStore interface {
 	Audit(ctx context.Context, e arena.AuditEntry) error
 	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
@@ -62,10 +59,6 @@ type auditStore interface {
 type operationStore interface {
 	Counts(ctx context.Context) (arena.Counts, error)
 	Operations(ctx context.Context) (arena.Operations, error)
-	Banner(ctx context.Context) (arena.Banner, error)
-	SetBanner(ctx context.Context, b arena.Banner) error
-	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
-	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
 }
 
 // Visible reads matches as spectators may see them. There is no other way from
