@@ -57,8 +57,8 @@ type ratingsCheckView struct {
 	Leagues []arena.RatingsReport `json:"leagues"`
 }
 
-func (a *API) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
-	reports, err := a.VerifyRatings(ctx)
+func (h *analysisHandlers) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
+	reports, err := h.ratings(ctx)
 	if code := arena.CodeOf(err); code == arena.CodeUnavailable {
 		return nil, err
 	}

@@ -278,15 +278,20 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.store, Visible: s.visible, Votes: votes, Accounts: services.accounts, Agents: services.agents, Matches: services.matches, Leagues: services.leagues,
-		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(), Viewers: s.hub.Viewers,
-		SeasonTable: seasonTable, VerifyRatings: s.store.CheckRatings,
-		Laid: runner.Laid, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
-		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
-		Record: s.record, Card: cards.Draw,
-		Ready: s.ready, Drain: s.drain,
-		Version: s.version(), Node: s.node, TrustedProxies: proxies,
+		Store:    s.store,
+		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
+		Handlers: api.Handlers{Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Protocols: s.protocols.handlers()},
+		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
+		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		Judges:   api.JudgeOptions{Input: runner.Laid, Health: scoring.JudgeHealth},
+		Seasons:  api.SeasonOptions{Table: seasonTable, NextRun: nextRun},
+		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
+		Rehearse: stage.Play,
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain},
+		Site: api.Site{
+			URL: s.url, TrustedProxies: proxies,
+			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
+		},
 		Quotas: services.quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {
