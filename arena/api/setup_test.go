@@ -150,12 +150,13 @@ func testOptions(t testing.TB) parts {
 		Seasons: SeasonOptions{NextRun: nextRun, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
 		}},
-		Analysis: AnalysisOptions{Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
-			return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
-				Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
-				Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
-			}}}, nil
-		},
+		Analysis: AnalysisOptions{
+			Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
+				return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
+					Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
+					Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
+				}}}, nil
+			},
 			VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
 			Calibrate: func(claims []arena.Claim) arena.Calibration {
 				c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
@@ -163,7 +164,8 @@ func testOptions(t testing.TB) parts {
 					c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
 				}
 				return c
-			}},
+			},
+		},
 		Judges: JudgeOptions{Input: judgingOf, Health: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
 			h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
 			for _, v := range verdicts {

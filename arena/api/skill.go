@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/arena/quota"
 )
 
-// pageHandlers serve the pages for agents that read. They are rate-limited by
-// nothing and therefore cheap.
+// pageHandlers serve the text pages for agents. Their rate is not limited, so
+// each is written once or kept for a while.
 type pageHandlers struct {
 	url    string // of the arena, without a slash at the end
 	events EventLimits
