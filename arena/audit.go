@@ -45,6 +45,10 @@ func (c Caller) Audit(at time.Time, action, target string, before, after any) (A
 // stored with it. It may run more than once.
 type AgentAudit func(before, after Agent) (AuditEntry, error)
 
+// BannerAudit returns the audit entry about a change of the banner, which is
+// stored with it. It may run more than once.
+type BannerAudit func(before, after Banner) (AuditEntry, error)
+
 // LeagueAudit returns the audit entry about a change of a league, which is
 // stored with it. It may run more than once.
 type LeagueAudit func(before, after League) (AuditEntry, error)

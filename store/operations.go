@@ -88,21 +88,33 @@ func (s *Store) nodes(ctx context.Context, q db.Querier) ([]arena.Node, error) {
 
 // Banner returns the text that every page shows; the zero value is none.
 func (s *Store) Banner(ctx context.Context) (arena.Banner, error) {
-	b, err := db.One(ctx, s.reader, func(r db.Row) (b arena.Banner, err error) {
-		return b, r.Scan(&b.Text, db.IntoTime(&b.Since))
-	}, `SELECT text, since FROM banner WHERE one = 1`)
-	if errors.Is(err, sql.ErrNoRows) {
-		return arena.Banner{}, nil
-	}
+	b, err := readBanner(ctx, s.reader, "")
 	return b, s.wrap(err, "read the banner")
 }
 
-// SetBanner replaces the text that every page shows.
-func (s *Store) SetBanner(ctx context.Context, b arena.Banner) error {
+func readBanner(ctx context.Context, q db.Querier, lock string) (arena.Banner, error) {
+	b, err := db.One(ctx, q, func(r db.Row) (b arena.Banner, err error) {
+		return b, r.Scan(&b.Text, db.IntoTime(&b.Since))
+	}, `SELECT b.text, b.since FROM banner b WHERE b.one = 1`+lock)
+	if errors.Is(err, sql.ErrNoRows) {
+		return arena.Banner{}, nil
+	}
+	return b, err
+}
+
+// SetBanner replaces the text that every page shows. The audit entries that
+// audit returns about the change are stored with it.
+func (s *Store) SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error {
 	err := s.write(ctx, "banner", func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
-			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, db.Millis(b.Since))
-		return err
+		before, err := readBanner(ctx, tx, s.d.Lock("b"))
+		if err != nil {
+			return err
+		}
+		if _, err := db.Exec(ctx, tx, `INSERT INTO banner (one, text, since) VALUES (1, $1, $2)
+			ON CONFLICT (one) DO UPDATE SET text = excluded.text, since = excluded.since`, b.Text, db.Millis(b.Since)); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, before, b, audit)
 	})
 	return s.wrap(err, "set the banner")
 }

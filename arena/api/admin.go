@@ -3,11 +3,32 @@ package api
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
+
+// operationReads are the rows that nodeHandlers read.
+type operationReads interface {
+	Counts(ctx context.Context) (arena.Counts, error)
+	Operations(ctx context.Context) (arena.Operations, error)
+}
+
+// nodeHandlers serve the state of this node and of the whole arena.
+type nodeHandlers struct {
+	Node
+	rows      operationReads
+	visible   Visible
+	matches   *matchViews
+	startedAt time.Time
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+// node returns the nodeHandlers.
+func node(a *API) *nodeHandlers { return a.node }
 
 type statusView struct {
 	Version   string     `json:"version"`
@@ -77,30 +98,30 @@ const (
 // as slow: a take-over, and a judge that must be asked.
 const roundGrace = 15 * time.Second
 
-func (a *API) getStatus(ctx context.Context, _ *struct{}) (*output[statusView], error) {
-	counts, err := a.Store.Counts(ctx)
+func (h *nodeHandlers) status(ctx context.Context, _ *struct{}) (*output[statusView], error) {
+	counts, err := h.rows.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.Store.Operations(ctx)
+	o, err := h.rows.Operations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	failed, _, err := a.Visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchVoid}}, arena.Page{Limit: failedMatches})
+	failed, _, err := h.visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchVoid}}, arena.Page{Limit: failedMatches})
 	if err != nil {
 		return nil, err
 	}
 	v := statusView{
-		Version: a.Version, StartedAt: jsonTime(a.startedAt), Nodes: a.viewNodes(o.Nodes),
+		Version: h.Version, StartedAt: jsonTime(h.startedAt), Nodes: h.viewNodes(o.Nodes),
 		Counts: countsView{Agents: counts.Agents, Matches: counts.Matches, Events: counts.Events, Settlements: counts.Settlements},
-		Queue:  queueView{Due: o.Queue.Due, Later: o.Queue.Later}, SlowMatches: a.overdue(o.Open),
+		Queue:  queueView{Due: o.Queue.Due, Later: o.Queue.Later}, SlowMatches: h.overdue(o.Open),
 		Failed: []matchView{}, SlowAgents: []slowAgentView{},
 	}
 	if !o.Queue.Oldest.IsZero() {
-		v.Queue.WaitSeconds = max(0, a.now().Sub(o.Queue.Oldest).Seconds())
+		v.Queue.WaitSeconds = max(0, h.now().Sub(o.Queue.Oldest).Seconds())
 	}
 	for _, m := range failed {
-		v.Failed = append(v.Failed, a.viewMatch(m))
+		v.Failed = append(v.Failed, h.matches.one(m))
 	}
 	for _, g := range o.Slow {
 		v.SlowAgents = append(v.SlowAgents, slowAgentView{
@@ -117,12 +138,12 @@ func (a *API) getStatus(ctx context.Context, _ *struct{}) (*output[statusView], 
 }
 
 // viewNodes shows the nodes, this one always among them.
-func (a *API) viewNodes(known []arena.Node) []nodeView {
+func (h *nodeHandlers) viewNodes(known []arena.Node) []nodeView {
 	nodes := []nodeView{}
-	self := a.Node == ""
+	self := h.ID == ""
 	for _, n := range known {
 		v := nodeView{
-			Node: n.ID, Matches: n.Matches, Self: n.ID == a.Node, Alive: n.Alive, Draining: n.Draining, Version: n.Version,
+			Node: n.ID, Matches: n.Matches, Self: n.ID == h.ID, Alive: n.Alive, Draining: n.Draining, Version: n.Version,
 			StartedAt: optionalTime(n.StartedAt), SeenAt: optionalTime(n.SeenAt),
 		}
 		if n.LastError != "" {
@@ -132,14 +153,14 @@ func (a *API) viewNodes(known []arena.Node) []nodeView {
 		nodes = append(nodes, v)
 	}
 	if !self {
-		nodes = append(nodes, nodeView{Node: a.Node, Self: true, Alive: true, Version: a.Version})
+		nodes = append(nodes, nodeView{Node: h.ID, Self: true, Alive: true, Version: h.Version})
 	}
 	return nodes
 }
 
-// overdue gives the rounds that should have closed.
-func (a *API) overdue(open []arena.OpenRound) []slowMatchView {
-	slow, now := []slowMatchView{}, a.now()
+// overdue returns the rounds that should have closed, the longest overdue first.
+func (h *nodeHandlers) overdue(open []arena.OpenRound) []slowMatchView {
+	slow, now := []slowMatchView{}, h.now()
 	for _, r := range open {
 		beyond := now.Sub(r.OpenedAt) - r.Settings.TimeLimit - r.Settings.Judge.Window - roundGrace
 		if beyond > 0 {
@@ -156,33 +177,33 @@ type drainView struct {
 	Node string `json:"node" doc:"The node that answers: the one that drains."`
 }
 
-// drainNode begins what SIGTERM begins, but the process goes on answering:
-// whoever runs it ends it when /v1/admin/status shows no match of this node.
-func (a *API) drainNode(ctx context.Context, _ *struct{}) (*output[drainView], error) {
-	a.Logger.InfoContext(ctx, "drain asked for", "node", a.Node)
-	a.Drain()
-	return answer(drainView{Node: a.Node})
+// drain starts what SIGTERM starts, but the process continues to serve. Its
+// operator ends it when /v1/admin/status shows no match of this node.
+func (h *nodeHandlers) drain(ctx context.Context, _ *struct{}) (*output[drainView], error) {
+	h.log.InfoContext(ctx, "drain asked for", "node", h.ID)
+	h.Drain()
+	return answer(drainView{Node: h.ID})
 }
 
 type versionView struct {
 	Version string `json:"version"`
 }
 
-func (a *API) getVersion(context.Context, *struct{}) (*output[versionView], error) {
-	return answer(versionView{Version: a.Version})
+func (h *nodeHandlers) version(context.Context, *struct{}) (*output[versionView], error) {
+	return answer(versionView{Version: h.Version})
 }
 
 type healthzView struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-func (a *API) getHealth(context.Context, *struct{}) (*output[healthzView], error) {
+func (h *nodeHandlers) health(context.Context, *struct{}) (*output[healthzView], error) {
 	return answer(healthzView{Status: "ok"})
 }
 
-func (a *API) getReadiness(ctx context.Context, _ *struct{}) (*output[healthzView], error) {
-	if err := a.Ready(ctx); err != nil {
-		a.Logger.WarnContext(ctx, "not ready", "error", err)
+func (h *nodeHandlers) ready(ctx context.Context, _ *struct{}) (*output[healthzView], error) {
+	if err := h.Ready(ctx); err != nil {
+		h.log.WarnContext(ctx, "not ready", "error", err)
 		return nil, arena.Errorf(arena.CodeUnavailable, "this node is not ready")
 	}
 	return answer(healthzView{Status: "ok"})

@@ -9,7 +9,35 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 )
 
-// dodgeViews shows the dodge ledger of one agent (threat F5).
+// historyReads are the rows that historyHandlers read.
+type historyReads interface {
+	Agent(ctx context.Context, id string) (arena.Agent, error)
+	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
+	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
+	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
+	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
+	AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error)
+	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
+	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
+	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
+}
+
+// historyHandlers serve the routes that show what agents did.
+type historyHandlers struct {
+	agents    Agents
+	rows      historyReads
+	matches   *matchViews
+	ranks     func(ctx context.Context, league string) (map[string]int, error) // by agent id
+	calibrate func([]arena.Claim) arena.Calibration
+	now       func() time.Time
+}
+
+// agentHistory mounts one of the historyHandlers.
+func agentHistory[I, O any](h func(*historyHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *historyHandlers { return a.history }, h)
+}
+
+// dodgeViews returns the no-show record of one agent (threat F5).
 func dodgeViews(dodges []arena.Dodge, now time.Time) []dodgeView {
 	var views []dodgeView
 	for _, r := range arena.DodgeLedger(dodges) {
@@ -51,11 +79,11 @@ type ratingPointView struct {
 	LeftOut *int       `json:"rounds_left_out,omitempty" doc:"Present where it won the match and its rating fell: the rounds that did not count for both sides, which ratings do not compare; 0: the league compares round by round."`
 }
 
-func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+func (h *historyHandlers) ratings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	ratings, err := a.Store.AgentRatings(ctx, []string{in.ID})
+	ratings, err := h.rows.AgentRatings(ctx, []string{in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +97,13 @@ func (a *API) listAgentRatings(ctx context.Context, in *agentRatingsInput) (*out
 			Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 			LastRatedAt: optionalTime(r.LastRatedAt), History: []ratingPointView{},
 		}
-		ranks, err := a.agents.views.ranksOf(ctx, r.League)
+		ranks, err := h.ranks(ctx, r.League)
 		if err != nil {
 			return nil, err
 		}
 		v.Rank = ranks[in.ID]
 		if in.Limit > 0 {
-			points, err := a.Store.RatingHistory(ctx, in.ID, r.League, in.Limit)
+			points, err := h.rows.RatingHistory(ctx, in.ID, r.League, in.Limit)
 			if err != nil {
 				return nil, err
 			}
@@ -94,11 +122,11 @@ type agentMatchesInput struct {
 	StatusParam
 }
 
-func (a *API) listAgentMatches(ctx context.Context, in *agentMatchesInput) (*output[listOf[matchView]], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+func (h *historyHandlers) listMatches(ctx context.Context, in *agentMatchesInput) (*output[listOf[matchView]], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return a.matchPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
+	return h.matches.answerPage(ctx, arena.MatchFilter{AgentID: in.ID, Statuses: in.statuses()}, in.page())
 }
 
 type uptimeView struct {
@@ -110,11 +138,11 @@ type uptimeView struct {
 // uptimeFor is how far back an agent's health checks are shown.
 const uptimeFor = 90 * 24 * time.Hour
 
-func (a *API) listUptime(ctx context.Context, in *IDPartParams) (*output[listOf[uptimeView]], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+func (h *historyHandlers) uptime(ctx context.Context, in *IDPartParams) (*output[listOf[uptimeView]], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	days, err := a.Store.Uptime(ctx, in.ID, a.now().Add(-uptimeFor))
+	days, err := h.rows.Uptime(ctx, in.ID, h.now().Add(-uptimeFor))
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +162,11 @@ type opponentView struct {
 	Losses  int    `json:"losses"`
 }
 
-func (a *API) listOpponents(ctx context.Context, in *IDPartParams) (*output[listOf[opponentView]], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+func (h *historyHandlers) opponents(ctx context.Context, in *IDPartParams) (*output[listOf[opponentView]], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	records, err := a.Store.Opponents(ctx, in.ID)
+	records, err := h.rows.Opponents(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +208,15 @@ type receiptView struct {
 	ArrivedAt jsonTime `json:"arrived_at"`
 }
 
-// listDeliveries is for the agent's owner and admins: it shows what the agent
+// deliveries is for the agent's owner and admins: it shows what the agent
 // was sent and how it failed.
-func (a *API) listDeliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
-	g, err := a.Agents.Own(ctx, callerOf(ctx), in.ID)
+func (h *historyHandlers) deliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
+	g, err := h.agents.Own(ctx, callerOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
 	f := arena.DeliveryFilter{AgentID: g.ID, MatchID: in.Match, Outcome: arena.Outcome(in.Outcome)}
-	list, next, err := a.Store.Deliveries(ctx, f, in.page())
+	list, next, err := h.rows.Deliveries(ctx, f, in.page())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,22 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
+// evidenceReads are the rows that analysisHandlers read.
+type evidenceReads interface {
+	leagueReader
+	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
+}
+
+// analysisHandlers serve the routes that check a league's results.
+type analysisHandlers struct {
+	rows      evidenceReads
+	anomalies func(arena.Evidence) (arena.AnomalyReport, error)
+	ratings   func(ctx context.Context) ([]arena.RatingsReport, error) // by a replay of all settlements
+}
+
+// analysis returns the analysisHandlers.
+func analysis(a *API) *analysisHandlers { return a.analysis }
+
 type listAnomaliesInput struct {
 	League  string `query:"league" required:"true" maxLength:"40" doc:"Its slug."`
 	Matches int    `query:"matches" default:"1000" minimum:"1" maximum:"2000" doc:"How many of its newest matches are looked at."`
@@ -36,16 +52,16 @@ type anomalyPlaceView struct {
 	Round   int    `json:"round,omitempty"`
 }
 
-func (a *API) listAnomalies(ctx context.Context, in *listAnomaliesInput) (*output[anomaliesView], error) {
-	l, err := a.Store.League(ctx, in.League)
+func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesInput) (*output[anomaliesView], error) {
+	l, err := h.rows.League(ctx, in.League)
 	if err != nil {
 		return nil, err
 	}
-	evidence, err := a.Store.Evidence(ctx, l.Slug, in.Matches)
+	evidence, err := h.rows.Evidence(ctx, l.Slug, in.Matches)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.Anomalies(evidence)
+	r, err := h.anomalies(evidence)
 	if err != nil {
 		return nil, err
 	}

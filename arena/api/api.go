@@ -18,108 +18,145 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// Options are the parts that the API is joined to and its settings. All parts
+// Options are the parts that the API is built from and its settings. All parts
 // are required.
 type Options struct {
 	Store    Store
-	Visible  Visible
-	Votes    Votes
+	Services Services
+	Handlers Handlers
+	Matches  MatchOptions
+	Votes    VoteOptions
+	Judges   JudgeOptions
+	Seasons  SeasonOptions
+	Analysis AnalysisOptions
+	// Rehearse plays a rehearsal. It ends within a minute.
+	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
+	Node     Node
+	Site     Site
+	Quotas   *quota.Set
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Services perform the operations that change rows.
+type Services struct {
 	Accounts Accounts
 	Agents   Agents
 	Leagues  Leagues
 	Matches  Matches
-
-	// Stream answers GET and POST /v1/stream. It checks task tokens and keeps
-	// limits of its own; the RemoteAddr it sees is the client's, also behind a
-	// trusted proxy.
-	Stream http.Handler
-	// JWKS answers GET /.well-known/jwks.json.
-	JWKS http.Handler
-	// UI answers GET of every path that is not the API's.
-	UI http.Handler
-
-	// Speakers answer the paths of protocols in which agents talk to the arena,
-	// by the protocol's name. They check and limit for themselves, as Stream does.
-	Speakers map[string]http.Handler
-
-	// Viewers gives the number of spectators of a match.
-	Viewers func(matchID string) int
-
-	// Rehearse plays a rehearsal and reports. It ends within a minute.
-	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-	// SeasonTable gives a running season's table as it stands.
-	SeasonTable func(arena.Season, []arena.Pairing) []arena.TableRow
-	// Calibrate compares what an agent declared with what came of it.
-	Calibrate func([]arena.Claim) arena.Calibration
-	// VerifyRatings replays all settlements; the error says what does not fit.
-	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
-	// Laid gives a round of a match as it was laid before its judge.
-	Laid func(m arena.Match, answers []arena.Answer, round int) arena.Judging
-	// JudgeHealth measures a judge by its verdicts, newest first.
-	JudgeHealth func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
-	// Anomalies finds in the evidence what chance hardly does.
-	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
-	// VoteSecret signs the names of voters' browsers; the same on all nodes.
-	VoteSecret []byte
-	// NextRun gives the first occurrence of a cron expression in UTC after a
-	// time; zero: there is none.
-	NextRun func(expression string, after time.Time) time.Time
-
-	// Record makes and signs the record of a finished match from its rows.
-	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
-	// Card draws the picture of a match, a PNG; league is its league's title.
-	Card func(m visibility.Match, league string) ([]byte, error)
-
-	// Ready says whether this node can serve, for /readyz.
-	Ready func(ctx context.Context) error
-	// Drain makes this node give its matches to others and claim no more. It
-	// returns at once and may be called again.
-	Drain func()
-
-	Version        string // of the binary
-	Events         EventLimits
-	PublicURL      string   // under which everyone reaches the arena, without a slash at the end
-	Node           string   // id of this node, for the admin status
-	SecureCookies  bool     // the public URL is https
-	TrustedProxies []string // addresses or CIDRs whose X-Forwarded-For is believed; none by default
-	Quotas         *quota.Set
-	Now            func() time.Time
-	Logger         *slog.Logger
 }
 
-// validate names the first part that is missing.
+// Handlers serve the paths that other packages own.
+type Handlers struct {
+	// Stream serves GET and POST /v1/stream. It checks task tokens and has
+	// limits of its own. Its RemoteAddr is the client's, also behind a trusted
+	// proxy.
+	Stream http.Handler
+	// JWKS serves GET /.well-known/jwks.json.
+	JWKS http.Handler
+	// UI serves GET of every path outside the API.
+	UI http.Handler
+	// Protocols are the inbound handlers by protocol. They authenticate and
+	// limit as Stream does.
+	Protocols map[string]http.Handler
+}
+
+// MatchOptions are the parts of the match reads.
+type MatchOptions struct {
+	Visible Visible
+	// Viewers returns the number of spectators of a match.
+	Viewers func(matchID string) int
+	// Record returns the signed record of a finished match.
+	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	// Card returns a PNG of a match; league is the title of its league.
+	Card func(m visibility.Match, league string) ([]byte, error)
+}
+
+// VoteOptions are the parts of open votes.
+type VoteOptions struct {
+	Open          Votes
+	Secret        []byte // signs the names of voters' browsers; the same on all nodes
+	SecureCookies bool   // the public URL is https
+}
+
+// JudgeOptions measure the quality of judges.
+type JudgeOptions struct {
+	// Input returns what the judge of a round was given.
+	Input func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+	// Health measures a judge by its verdicts, newest first.
+	Health func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
+}
+
+// SeasonOptions are the rules that seasons are shown by.
+type SeasonOptions struct {
+	// Table returns the table of a running season.
+	Table func(arena.Season, []arena.Pairing) []arena.TableRow
+	// NextRun returns the first occurrence of a cron expression in UTC after a
+	// time, or the zero time when there is none.
+	NextRun func(expression string, after time.Time) time.Time
+}
+
+// AnalysisOptions evaluate stored results.
+type AnalysisOptions struct {
+	// Calibrate compares what an agent declared with its results.
+	Calibrate func([]arena.Claim) arena.Calibration
+	// Anomalies returns the patterns that chance is unlikely to produce.
+	Anomalies func(arena.Evidence) (arena.AnomalyReport, error)
+	// VerifyRatings replays all settlements; the error names what differs.
+	VerifyRatings func(ctx context.Context) ([]arena.RatingsReport, error)
+}
+
+// Node is this node of the arena.
+type Node struct {
+	ID      string // for the admin status
+	Version string // of the binary
+	// Ready returns nil when this node can serve.
+	Ready func(ctx context.Context) error
+	// Drain makes this node hand its matches to other nodes and claim no more.
+	// It returns at once and may be called again.
+	Drain func()
+}
+
+// Site is how clients reach the arena.
+type Site struct {
+	URL            string      // public, without a slash at the end
+	Events         EventLimits // of the stream
+	TrustedProxies []string    // addresses or CIDRs whose X-Forwarded-For is believed; none by default
+}
+
+// validate returns an error that names the first missing part.
 func (o Options) validate() error {
 	parts := []struct {
 		name    string
 		missing bool
 	}{
 		{"Store", o.Store == nil},
-		{"Visible", o.Visible == nil},
-		{"Votes", o.Votes == nil},
-		{"Accounts", o.Accounts == nil},
-		{"Agents", o.Agents == nil},
-		{"Matches", o.Matches == nil},
-		{"Leagues", o.Leagues == nil},
-		{"Stream", o.Stream == nil},
-		{"JWKS", o.JWKS == nil},
-		{"UI", o.UI == nil},
-		{"Speakers", o.Speakers == nil},
-		{"Viewers", o.Viewers == nil},
+		{"Services.Accounts", o.Services.Accounts == nil},
+		{"Services.Agents", o.Services.Agents == nil},
+		{"Services.Leagues", o.Services.Leagues == nil},
+		{"Services.Matches", o.Services.Matches == nil},
+		{"Handlers.Stream", o.Handlers.Stream == nil},
+		{"Handlers.JWKS", o.Handlers.JWKS == nil},
+		{"Handlers.UI", o.Handlers.UI == nil},
+		{"Handlers.Protocols", o.Handlers.Protocols == nil},
+		{"Matches.Visible", o.Matches.Visible == nil},
+		{"Matches.Viewers", o.Matches.Viewers == nil},
+		{"Matches.Record", o.Matches.Record == nil},
+		{"Matches.Card", o.Matches.Card == nil},
+		{"Votes.Open", o.Votes.Open == nil},
+		{"Votes.Secret", len(o.Votes.Secret) == 0},
+		{"Judges.Input", o.Judges.Input == nil},
+		{"Judges.Health", o.Judges.Health == nil},
+		{"Seasons.Table", o.Seasons.Table == nil},
+		{"Seasons.NextRun", o.Seasons.NextRun == nil},
+		{"Analysis.Calibrate", o.Analysis.Calibrate == nil},
+		{"Analysis.Anomalies", o.Analysis.Anomalies == nil},
+		{"Analysis.VerifyRatings", o.Analysis.VerifyRatings == nil},
 		{"Rehearse", o.Rehearse == nil},
-		{"SeasonTable", o.SeasonTable == nil},
-		{"VerifyRatings", o.VerifyRatings == nil},
-		{"Laid", o.Laid == nil},
-		{"JudgeHealth", o.JudgeHealth == nil},
-		{"Calibrate", o.Calibrate == nil},
-		{"Anomalies", o.Anomalies == nil},
-		{"VoteSecret", len(o.VoteSecret) == 0},
-		{"NextRun", o.NextRun == nil},
-		{"Record", o.Record == nil},
-		{"Card", o.Card == nil},
-		{"Ready", o.Ready == nil},
-		{"Drain", o.Drain == nil},
-		{"Version", o.Version == ""},
-		{"PublicURL", o.PublicURL == ""},
+		{"Node.Version", o.Node.Version == ""},
+		{"Node.Ready", o.Node.Ready == nil},
+		{"Node.Drain", o.Node.Drain == nil},
+		{"Site.URL", o.Site.URL == ""},
 		{"Quotas", o.Quotas == nil},
 		{"Now", o.Now == nil},
 		{"Logger", o.Logger == nil},
@@ -132,27 +169,70 @@ func (o Options) validate() error {
 	return nil
 }
 
-// API is the HTTP side of the arena. It is an http.Handler, has no goroutines
-// of its own and needs no closing.
+// API is the HTTP side of the arena: routing, authentication, problems and
+// limits. It is an http.Handler, has no goroutines of its own and needs no
+// closing.
 type API struct {
-	Options
-	accounts   *accountHandlers
+	resources
+	accounts    Accounts // identifies callers
+	handlers    Handlers
+	engine      *gin.Engine
+	huma        huma.API
+	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
+	docs        documents
+	now         func() time.Time
+	log         *slog.Logger
+}
+
+// resources are the handlers of all resources.
+type resources struct {
+	owners     *accountHandlers
 	agents     *agentHandlers
-	matches    *matchHandlers
+	history    *historyHandlers
+	rehearsals *rehearsalHandlers
 	leagues    *leagueHandlers
 	seasons    *seasonHandlers
 	packs      *packHandlers
-	engine     *gin.Engine
-	huma       huma.API
-	strangers  http.CrossOriginProtection // pages of others, in browsers that would add a cookie
-	llms       llmsCache
-	highlights highlights
-	startedAt  time.Time
-	openapi    []byte // the document of /v1/openapi.json
-	docs       []byte // the page of /docs
+	matches    *matchHandlers
+	votes      *voteHandlers
+	judges     *judgeHandlers
+	lobby      *lobbyHandlers
+	banner     *bannerHandlers
+	calendar   *calendarHandlers
+	analysis   *analysisHandlers
+	audit      *auditHandlers
+	node       *nodeHandlers
+	pages      *pageHandlers
 }
 
-// New joins the parts into a handler.
+func newResources(o Options) resources {
+	now := func() time.Time { return o.Now().UTC().Truncate(time.Millisecond) } // the clock in the form that is stored
+	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
+	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
+	return resources{
+		owners:     &accountHandlers{o.Services.Accounts},
+		agents:     &agentHandlers{agents: o.Services.Agents, rows: o.Store, views: agents},
+		history:    &historyHandlers{agents: o.Services.Agents, rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
+		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
+		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
+		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table},
+		packs:      &packHandlers{packs: o.Services.Leagues, rows: o.Store},
+		matches: &matchHandlers{
+			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card,
+		},
+		votes:    &voteHandlers{votes: o.Votes.Open, rows: o.Store, secret: o.Votes.Secret, secure: o.Votes.SecureCookies, now: now},
+		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},
+		lobby:    &lobbyHandlers{rows: o.Store, visible: o.Matches.Visible, matches: matches, now: now},
+		banner:   &bannerHandlers{rows: o.Store, now: now},
+		calendar: &calendarHandlers{rows: o.Store, next: o.Seasons.NextRun, now: now},
+		analysis: &analysisHandlers{rows: o.Store, anomalies: o.Analysis.Anomalies, ratings: o.Analysis.VerifyRatings},
+		audit:    &auditHandlers{rows: o.Store, now: now, log: o.Logger},
+		node:     &nodeHandlers{Node: o.Node, rows: o.Store, visible: o.Matches.Visible, matches: matches, startedAt: o.Now(), now: now, log: o.Logger},
+		pages:    &pageHandlers{url: o.Site.URL, events: o.Site.Events, limits: o.Quotas.Limits, rows: o.Store, now: now, log: o.Logger},
+	}
+}
+
+// New returns an API of the given parts.
 func New(o Options) (*API, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -161,17 +241,9 @@ func New(o Options) (*API, error) {
 	// every route to standard output; setting it again changes nothing.
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
-		Options:   o,
-		accounts:  &accountHandlers{o.Accounts},
-		agents:    &agentHandlers{agents: o.Agents, rows: o.Store, views: &agentViews{rows: o.Store, agents: o.Agents, clock: o.Now}},
-		engine:    gin.New(),
-		startedAt: o.Now(),
+		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, engine: gin.New(), now: o.Now, log: o.Logger,
 	}
-	a.matches = &matchHandlers{matches: o.Matches, view: a.viewMatch, show: a.oneMatch}
-	a.leagues = &leagueHandlers{leagues: o.Leagues, rows: o.Store, matches: a.matchPage, now: a.now}
-	a.packs = &packHandlers{packs: o.Leagues, rows: o.Store}
-	a.seasons = &seasonHandlers{rows: o.Store, table: o.SeasonTable}
-	if err := a.engine.SetTrustedProxies(o.TrustedProxies); err != nil {
+	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
 	}
 	a.engine.RedirectTrailingSlash = false
@@ -190,8 +262,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP answers one request. HEAD is answered as GET; net/http drops the
-// body.
+// ServeHTTP serves one request. It serves HEAD as GET; net/http drops the body.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead && isAPI(r.URL.Path) && r.URL.Path != streamPath {
 		r = r.Clone(r.Context())
@@ -213,7 +284,7 @@ func (a *API) noRoute(c *gin.Context) {
 	}
 	c.Status(http.StatusOK) // Gin has set 404 for a handler that sets nothing
 	setPageHeaders(c)
-	a.UI.ServeHTTP(c.Writer, c.Request)
+	a.handlers.UI.ServeHTTP(c.Writer, c.Request)
 }
 
 // noMethod runs when the path is known and the method is not; Gin has set the
@@ -229,6 +300,3 @@ func (a *API) noMethod(c *gin.Context) {
 // isAgora tells paths of two-party Agora, whose text asks for errors in its own
 // form.
 func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(path, "/agora/") }
-
-// now is the clock in the form that is stored.
-func (a *API) now() time.Time { return a.Now().UTC().Truncate(time.Millisecond) }

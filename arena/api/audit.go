@@ -3,29 +3,47 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-
-	"github.com/danielgtaylor/huma/v2"
+	"log/slog"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
 
-// act is what the audit log will say of a request: its handler fills it in.
-type act struct {
-	target        string
-	before, after any
+// auditStore stores and lists audit entries.
+type auditStore interface {
+	Audit(ctx context.Context, e arena.AuditEntry) error
+	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
 }
 
-// actOf gives the act of the request, for its handler to say what it did to
-// what. Nothing that is secret may stand in it.
-func actOf(ctx context.Context) *act {
-	if a, ok := ctx.Value(actKey).(*act); ok {
-		return a
+// auditHandlers serve the audit log.
+type auditHandlers struct {
+	rows auditStore
+	now  func() time.Time
+	log  *slog.Logger
+}
+
+// auditRoutes mounts one of the auditHandlers.
+func auditRoutes[I, O any](h func(*auditHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *auditHandlers { return a.audit }, h)
+}
+
+// handleRecorded is handleOn for an operation that changes no rows: when it has
+// succeeded, an audit entry about it is stored. Services store the entries of
+// all other operations with what they change.
+func handleRecorded[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) {
+		handleOn(of, func(handlers H, ctx context.Context, in *I) (*O, error) {
+			out, err := h(handlers, ctx, in)
+			if err == nil {
+				a.audit.record(ctx, r.id, targetOf(in))
+			}
+			return out, err
+		})(a, r)
 	}
-	return &act{} // nobody keeps it
 }
 
-// targetOf is the thing that a request names in its path, "" none.
+// targetOf returns the object that a request names in its path, "" when it
+// names none.
 func targetOf(in any) string {
 	if named, ok := in.(interface{ target() string }); ok {
 		return named.target()
@@ -33,30 +51,17 @@ func targetOf(in any) string {
 	return ""
 }
 
-func (p IDParam) target() string   { return p.ID }
-func (p SlugParam) target() string { return p.Slug }
+func (p IDParam) target() string { return p.ID }
 
-// did notes a change of one thing.
-func did(ctx context.Context, target string, before, after any) {
-	*actOf(ctx) = act{target, before, after}
-}
-
-// audited reports whether what the operation does goes into the audit log:
-// every act for which a token was needed, and not mere reading.
-func audited(op huma.Operation) bool {
-	return op.Method != http.MethodGet && len(op.Security) > 0
-}
-
-// audit keeps an act that has been done. That it cannot be kept does not undo
-// it: the failure is logged.
-func (a *API) audit(ctx context.Context, operation string, done *act) {
-	e, err := callerOf(ctx).Audit(a.now(), operation, done.target, done.before, done.after)
-	if err != nil {
-		a.Logger.ErrorContext(ctx, "audit entry does not encode", "action", operation, "error", err)
-		return
+// record stores an entry about an operation that has succeeded. A failure is
+// logged: it cannot undo the operation.
+func (h *auditHandlers) record(ctx context.Context, action, target string) {
+	e, err := callerOf(ctx).Audit(h.now(), action, target, nil, nil)
+	if err == nil {
+		err = h.rows.Audit(context.WithoutCancel(ctx), e)
 	}
-	if err := a.Store.Audit(context.WithoutCancel(ctx), e); err != nil {
-		a.Logger.ErrorContext(ctx, "audit entry lost", "action", operation, "target", done.target, "error", err)
+	if err != nil {
+		h.log.ErrorContext(ctx, "audit entry lost", "action", action, "target", target, "error", err)
 	}
 }
 
@@ -76,8 +81,8 @@ type listAuditInput struct {
 	Find string `query:"find" maxLength:"200" doc:"Only entries whose actor, action or target is this."`
 }
 
-func (a *API) listAudit(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
-	entries, next, err := a.Store.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
+func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
+	entries, next, err := h.rows.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,33 @@ func TestAPI_audit(t *testing.T) {
 		}
 	}
 	w.do("GET", "/v1/admin/audit", w.alice, nil).is(403)
+}
+
+// Operations of an admin that no service performs are recorded as well.
+func TestAPI_audit_operations(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("POST", "/v1/admin/banner", w.admin, object{"text": "Down at six"}).is(200)
+	w.do("POST", "/v1/admin/banner", w.admin, object{"text": "Up again"}).is(200)
+	w.do("POST", "/v1/admin/ratings/verify", w.admin, nil).is(200)
+	w.do("POST", "/v1/admin/drain", w.admin, nil).is(202)
+	log := w.do("GET", "/v1/admin/audit", w.admin, nil).is(200)
+	var got []string
+	for _, e := range into[struct {
+		Items []struct {
+			Actor, Action, Target string
+			Before, After         json.RawMessage
+		}
+	}](log).Items {
+		got = append(got, strings.TrimSpace(e.Actor+" "+e.Action+" "+e.Target+" "+string(e.Before)+" "+string(e.After)))
+	}
+	want := []string{
+		`admin drain-node`, `admin set-banner banner "" "Down at six"`, `admin set-banner banner "Down at six" "Up again"`, `admin verify-ratings`,
+	}
+	slices.Sort(got) // all of one millisecond: in no order
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestAPI_scores(t *testing.T) {

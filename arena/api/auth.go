@@ -27,7 +27,6 @@ type contextKey int
 const (
 	callerKey contextKey = iota
 	requestKey
-	actKey
 )
 
 func callerOf(ctx context.Context) arena.Caller {
@@ -39,7 +38,7 @@ func callerOf(ctx context.Context) arena.Caller {
 // is rejected on every route, public ones too (threat A4).
 func (a *API) identify(c *gin.Context, s scope) (arena.Caller, error) {
 	secret, given := bearer(c.GetHeader("Authorization"))
-	caller, err := a.Accounts.Identify(c.Request.Context(), arena.Credentials{Secret: secret, Given: given, Address: c.ClientIP()})
+	caller, err := a.accounts.Identify(c.Request.Context(), arena.Credentials{Secret: secret, Given: given, Address: c.ClientIP()})
 	if err != nil {
 		return arena.Caller{}, err
 	}

@@ -2,10 +2,28 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
 )
+
+// bannerStore reads and replaces the banner.
+type bannerStore interface {
+	Banner(ctx context.Context) (arena.Banner, error)
+	SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error
+}
+
+// bannerHandlers serve the routes of the banner.
+type bannerHandlers struct {
+	rows bannerStore
+	now  func() time.Time
+}
+
+// bannerRoutes mounts one of the bannerHandlers.
+func bannerRoutes[I, O any](h func(*bannerHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *bannerHandlers { return a.banner }, h)
+}
 
 type bannerView struct {
 	Text  string    `json:"text" doc:"Empty: there is none."`
@@ -19,8 +37,8 @@ func viewBanner(b arena.Banner) bannerView {
 	return bannerView{Text: b.Text, Since: optionalTime(b.Since)}
 }
 
-func (a *API) getBanner(ctx context.Context, _ *struct{}) (*output[bannerView], error) {
-	b, err := a.Store.Banner(ctx)
+func (h *bannerHandlers) get(ctx context.Context, _ *struct{}) (*output[bannerView], error) {
+	b, err := h.rows.Banner(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,18 +51,15 @@ type setBannerInput struct {
 	} `nameHint:"BannerBody"`
 }
 
-func (a *API) setBanner(ctx context.Context, in *setBannerInput) (*output[bannerView], error) {
+func (h *bannerHandlers) set(ctx context.Context, in *setBannerInput) (*output[bannerView], error) {
 	if err := plaintext.CheckLine("text", in.Body.Text); err != nil {
 		return nil, err
 	}
-	before, err := a.Store.Banner(ctx)
-	if err != nil {
+	caller, b := callerOf(ctx), arena.Banner{Text: in.Body.Text, Since: h.now()}
+	if err := h.rows.SetBanner(ctx, b, func(before, after arena.Banner) (arena.AuditEntry, error) {
+		return caller.Audit(b.Since, "set-banner", "banner", before.Text, after.Text)
+	}); err != nil {
 		return nil, err
 	}
-	b := arena.Banner{Text: in.Body.Text, Since: a.now()}
-	if err := a.Store.SetBanner(ctx, b); err != nil {
-		return nil, err
-	}
-	did(ctx, "banner", before.Text, b.Text)
 	return answer(viewBanner(b))
 }

@@ -12,6 +12,24 @@ import (
 // come every minute.
 const timesShown = 3
 
+// calendarReads are the rows that calendarHandlers read.
+type calendarReads interface {
+	Leagues(ctx context.Context) ([]arena.League, error)
+	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
+}
+
+// calendarHandlers serve the calendar of seasons.
+type calendarHandlers struct {
+	rows calendarReads
+	next func(expression string, after time.Time) time.Time // occurrence of a schedule; zero: there is none
+	now  func() time.Time
+}
+
+// calendarRoutes mounts one of the calendarHandlers.
+func calendarRoutes[I, O any](h func(*calendarHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *calendarHandlers { return a.calendar }, h)
+}
+
 type calendarInput struct {
 	Month string `query:"month" pattern:"^20[0-9]{2}-(0[1-9]|1[0-2])$" patternDescription:"a year and a month such as 2026-11" doc:"In UTC; this month when left out."`
 }
@@ -41,11 +59,10 @@ type calendarItem struct {
 	More       bool       `json:"more,omitempty" doc:"schedule: there are more times."`
 }
 
-// getCalendar shows a month. What is to come is what the schedules of leagues
-// that pair by themselves say; a league that is paused, or not started, has
-// nothing ahead of it.
-func (a *API) getCalendar(ctx context.Context, in *calendarInput) (*output[calendarView], error) {
-	now := a.now().UTC()
+// get answers with a month: its seasons, and what the schedules of running
+// leagues will start. A league that is paused or not started has nothing ahead.
+func (h *calendarHandlers) get(ctx context.Context, in *calendarInput) (*output[calendarView], error) {
+	now := h.now().UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	if in.Month != "" {
 		var err error
@@ -54,11 +71,11 @@ func (a *API) getCalendar(ctx context.Context, in *calendarInput) (*output[calen
 		}
 	}
 	to := from.AddDate(0, 1, 0)
-	leagues, err := a.Store.Leagues(ctx)
+	leagues, err := h.rows.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	days, err := a.Store.SeasonDays(ctx, from, to)
+	days, err := h.rows.SeasonDays(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -80,22 +97,22 @@ func (a *API) getCalendar(ctx context.Context, in *calendarInput) (*output[calen
 	}
 	for _, l := range leagues {
 		if l.Schedule != "" && (l.Status == arena.LeagueRunning || l.Status == arena.LeagueFrozen) {
-			v.Items = append(v.Items, a.ahead(l, from, to, now)...)
+			v.Items = append(v.Items, h.ahead(l, from, to, now)...)
 		}
 	}
 	sort.SliceStable(v.Items, func(i, j int) bool { return v.Items[i].Day < v.Items[j].Day })
 	return answer(v)
 }
 
-// ahead gives what a league's schedule starts from now on, within a month.
-func (a *API) ahead(l arena.League, from, to, now time.Time) []calendarItem {
+// ahead returns what a league's schedule starts from now on, within a month.
+func (h *calendarHandlers) ahead(l arena.League, from, to, now time.Time) []calendarItem {
 	after := from.Add(-time.Nanosecond)
 	if after.Before(now) {
 		after = now
 	}
 	var items []calendarItem
 	for {
-		at := a.NextRun(l.Schedule, after)
+		at := h.next(l.Schedule, after)
 		if at.IsZero() || !at.Before(to) {
 			return items
 		}

@@ -36,17 +36,17 @@ type tokenCostView struct {
 	PerRight *float64 `json:"per_right" doc:"Total by right answers; null: none was right."`
 }
 
-// getCalibration shows what an agent's confidence is worth and what its right
-// answers cost, by its own word. Rounds that are open are not in it.
-func (a *API) getCalibration(ctx context.Context, in *calibrationInput) (*output[calibrationView], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+// calibration compares the confidence that an agent declared in closed rounds
+// with its results, and adds the cost of its right answers as it declared it.
+func (h *historyHandlers) calibration(ctx context.Context, in *calibrationInput) (*output[calibrationView], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	claims, err := a.Store.AgentClaims(ctx, in.ID, in.League, calibrationAnswers)
+	claims, err := h.rows.AgentClaims(ctx, in.ID, in.League, calibrationAnswers)
 	if err != nil {
 		return nil, err
 	}
-	c := a.Calibrate(claims)
+	c := h.calibrate(claims)
 	v := calibrationView{
 		AgentID: in.ID, Declared: true, Answers: c.Answers, Brier: c.Brier, Bins: []calibrationBinView{},
 		Tokens: tokenCostView{Declared: true, Answers: c.Tokens.Answers, Total: c.Tokens.Total, PerRight: c.Tokens.PerRight},

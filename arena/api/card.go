@@ -24,18 +24,18 @@ type cardOutput struct {
 	Body         []byte
 }
 
-// getCard draws what other sites show beside a link to a match: names, points
+// card draws what other sites show beside a link to a match: names, points
 // and round, as in the list of matches, and nothing that is sealed.
-func (a *API) getCard(ctx context.Context, in *IDParam) (*cardOutput, error) {
-	m, err := a.Visible.Match(ctx, in.ID)
+func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, error) {
+	m, err := h.visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	l, err := a.Store.League(ctx, m.League)
+	l, err := h.leagues.League(ctx, m.League)
 	if err != nil {
 		return nil, err
 	}
-	picture, err := a.Card(m, l.Title)
+	picture, err := h.draw(m, l.Title)
 	if err != nil {
 		return nil, err
 	}

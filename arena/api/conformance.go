@@ -57,12 +57,12 @@ type conformanceReportView struct {
 // ConformanceView is exported only because Huma skips unexported embedded structs.
 type ConformanceView = conformanceView
 
-func (a *API) getConformance(ctx context.Context, in *IDParam) (*output[conformanceReportView], error) {
-	g, err := a.Store.Agent(ctx, in.ID)
+func (h *historyHandlers) conformance(ctx context.Context, in *IDParam) (*output[conformanceReportView], error) {
+	g, err := h.rows.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.Store.Conformance(ctx, g.ID)
+	c, err := h.rows.Conformance(ctx, g.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -83,21 +83,21 @@ func (a *API) getConformance(ctx context.Context, in *IDParam) (*output[conforma
 	return answer(v)
 }
 
-// badge is a picture. It holds no script, loads nothing, and nothing in it was
-// written by a stranger.
+// badge is an SVG. It holds no script, loads nothing, and contains no text from
+// users.
 type badge struct {
 	ContentType  string `header:"Content-Type"`
 	CacheControl string `header:"Cache-Control"`
 	Body         []byte
 }
 
-func (a *API) getBadge(ctx context.Context, in *IDParam) (*badge, error) {
-	g, err := a.Store.Agent(ctx, in.ID)
+func (h *historyHandlers) badge(ctx context.Context, in *IDParam) (*badge, error) {
+	g, err := h.rows.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	words, colour := "not checked", "#6b7280"
-	c, err := a.Store.Conformance(ctx, g.ID)
+	c, err := h.rows.Conformance(ctx, g.ID)
 	switch {
 	case arena.CodeOf(err) == arena.CodeNotFound:
 	case err != nil:

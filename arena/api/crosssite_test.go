@@ -14,7 +14,7 @@ import (
 func TestAPI_cookiesGrantNothing(t *testing.T) {
 	t.Parallel()
 	m := newMatrixWorld(t)
-	cookie := voterCookie + "=x." + m.api.signVoter("x") + "; token=" + m.admin + "; Authorization=Bearer " + m.alice
+	cookie := voterCookie + "=x." + m.api.votes.signVoter("x") + "; token=" + m.admin + "; Authorization=Bearer " + m.alice
 	for _, r := range routes() {
 		if r.scope == scopePublic || r.scope == scopeElsewhere {
 			continue
@@ -36,7 +36,7 @@ func TestAPI_crossSite(t *testing.T) {
 	id := w.do("POST", "/v1/matches", w.admin, object{
 		"league": "quiz", "agents": []string{w.agent(w.alice, "a", "quiz"), w.agent(w.bob, "b", "quiz")},
 	}).is(201).str("match_id")
-	cookie := voterCookie + "=x." + w.api.signVoter("x")
+	cookie := voterCookie + "=x." + w.api.votes.signVoter("x")
 	const foreign, own = "https://stranger.example", "https://example.com" // the latter is the host of these requests
 	for _, tt := range []struct {
 		site, origin string

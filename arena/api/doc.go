@@ -10,9 +10,10 @@
 // as a small interface or function and refuses to start without one.
 //
 // The routes of one resource share a handler type with the few parts they use
-// (accountHandlers, agentHandlers): a handler decodes, calls its service, which
-// stores audit entries with what they record, and encodes. The routes of the
-// other resources are still methods of API.
+// (accountHandlers, agentHandlers …; newResources builds them): a handler
+// decodes, calls its service, which stores audit entries with what they record,
+// and encodes. Operations that change no rows are mounted with handleRecorded.
+// API itself routes, authenticates, limits and writes problems.
 //
 // Only arena/server imports it. It imports arena, arena/quota, arena/visibility
 // and pure packages.

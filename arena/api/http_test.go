@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,25 +21,38 @@ import (
 
 func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
-	optional := map[string]bool{"Node": true, "SecureCookies": true, "TrustedProxies": true, "Events": true}
-	typ := reflect.TypeFor[Options]()
-	for i := range typ.NumField() {
-		name := typ.Field(i).Name
-		o := testOptions(t).build(t)
-		reflect.ValueOf(&o).Elem().Field(i).SetZero()
-		_, err := New(o)
-		if optional[name] {
-			if err != nil {
-				t.Errorf("without %s: %v", name, err)
-			}
-			continue
+	optional := map[string]bool{"Node.ID": true, "Votes.SecureCookies": true, "Site.TrustedProxies": true, "Site.Events": true}
+	checked := map[string]bool{}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+		places := []reflect.StructField{field}
+		if field.Type.Kind() == reflect.Struct {
+			places = reflect.VisibleFields(field.Type)
 		}
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without %s: %v, want an error that names it", name, err)
+		for _, place := range places {
+			index, name := field.Index, field.Name
+			if field.Type.Kind() == reflect.Struct {
+				index, name = slices.Concat(index, place.Index), name+"."+place.Name
+			}
+			checked[name] = true
+			o := testOptions(t).build(t)
+			reflect.ValueOf(&o).Elem().FieldByIndex(index).SetZero()
+			_, err := New(o)
+			if optional[name] {
+				if err != nil {
+					t.Errorf("without %s: %v", name, err)
+				}
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("without %s: %v, want an error that names it", name, err)
+			}
 		}
 	}
+	if !checked["Store"] || !checked["Services.Accounts"] {
+		t.Errorf("checked %v", checked)
+	}
 	o := testOptions(t).build(t)
-	o.TrustedProxies = []string{"proxy.local"}
+	o.Site.TrustedProxies = []string{"proxy.local"}
 	if _, err := New(o); err == nil {
 		t.Error("a trusted proxy that is no address was taken")
 	}
@@ -208,7 +222,7 @@ func TestAPI_recoverPanic(t *testing.T) {
 func TestAPI_notReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Ready = func(context.Context) error { return errors.New("disk of 10.1.2.3 is gone") }
+		o.Node.Ready = func(context.Context) error { return errors.New("disk of 10.1.2.3 is gone") }
 	})
 	r := w.do("GET", "/readyz", "", nil).is(503)
 	if r.header.Get("Retry-After") == "" || strings.Contains(string(r.body), "10.1.2.3") {
@@ -245,7 +259,7 @@ func TestAPI_bodyThatDoesNotCome(t *testing.T) {
 func TestAPI_realSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Stream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		o.Handlers.Stream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				t.Error(err)

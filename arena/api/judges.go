@@ -13,6 +13,25 @@ const (
 	healthMatches  = 50 // whose answers are measured, the newest ones
 )
 
+// judgeReads are the rows that judgeHandlers read.
+type judgeReads interface {
+	leagueReader
+	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
+}
+
+// judgeHandlers serve the route of a league's judge.
+type judgeHandlers struct {
+	rows    judgeReads
+	visible Visible
+	input   func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+	health  func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
+}
+
+// judgeRoutes mounts one of the judgeHandlers.
+func judgeRoutes[I, O any](h func(*judgeHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *judgeHandlers { return a.judges }, h)
+}
+
 // JudgeHealthView is arena.JudgeHealth as everyone sees it. Huma reads
 // embedded members of exported types only.
 type JudgeHealthView struct {
@@ -32,32 +51,32 @@ type judgeView struct {
 	JudgeHealthView
 }
 
-// getJudge shows how far the judge of a league can be trusted.
-func (a *API) getJudge(ctx context.Context, in *SlugParam) (*output[judgeView], error) {
-	l, err := a.Store.League(ctx, in.Slug)
+// get answers with the quality of a league's judge.
+func (h *judgeHandlers) get(ctx context.Context, in *SlugParam) (*output[judgeView], error) {
+	l, err := h.rows.League(ctx, in.Slug)
 	if err != nil {
 		return nil, err
 	}
 	spec := l.Settings.Judge
 	var verdicts []arena.Verdict
 	if spec.Compares() {
-		if verdicts, err = a.Store.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
+		if verdicts, err = h.rows.LeagueVerdicts(ctx, l.Slug, healthVerdicts); err != nil {
 			return nil, err
 		}
 	}
-	lengths, err := a.answerLengths(ctx, verdicts)
+	lengths, err := h.answerLengths(ctx, verdicts)
 	if err != nil {
 		return nil, err
 	}
-	h := a.JudgeHealth(spec, verdicts, func(matchID string, round int, agentID string) (int, bool) {
-		n, ok := lengths[laidAnswer{matchID, round, agentID}]
+	health := h.health(spec, verdicts, func(matchID string, round int, agentID string) (int, bool) {
+		n, ok := lengths[judgedAnswer{matchID, round, agentID}]
 		return n, ok
 	})
-	return answer(judgeView{League: l.Slug, Kind: spec.Kind, Criteria: spec.Criteria, JudgeHealthView: JudgeHealthView(h)})
+	return answer(judgeView{League: l.Slug, Kind: spec.Kind, Criteria: spec.Criteria, JudgeHealthView: JudgeHealthView(health)})
 }
 
-// laidAnswer names an answer as it was laid before a judge.
-type laidAnswer struct {
+// judgedAnswer identifies an answer that a judge was given.
+type judgedAnswer struct {
 	matchID string
 	round   int
 	agentID string
@@ -65,8 +84,8 @@ type laidAnswer struct {
 
 // answerLengths measures the answers of the newest matches of the verdicts,
 // which come newest match first.
-func (a *API) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[laidAnswer]int, error) {
-	lengths := map[laidAnswer]int{}
+func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[judgedAnswer]int, error) {
+	lengths := map[judgedAnswer]int{}
 	var m visibility.Match
 	var answers []arena.Answer
 	seen := 0
@@ -76,17 +95,17 @@ func (a *API) answerLengths(ctx context.Context, verdicts []arena.Verdict) (map[
 				break
 			}
 			var err error
-			if m, err = a.Visible.Match(ctx, v.MatchID); err != nil {
+			if m, err = h.visible.Match(ctx, v.MatchID); err != nil {
 				return nil, err
 			}
-			rounds, err := a.Visible.ClosedRounds(ctx, m)
+			rounds, err := h.visible.ClosedRounds(ctx, m)
 			if err != nil {
 				return nil, err
 			}
 			answers = answersOf(rounds)
 		}
-		for _, laid := range a.Laid(m.Row(), answers, v.Round).Answers {
-			lengths[laidAnswer{v.MatchID, v.Round, laid.AgentID}] = len(laid.Text)
+		for _, shown := range h.input(m.Row(), answers, v.Round).Answers {
+			lengths[judgedAnswer{v.MatchID, v.Round, shown.AgentID}] = len(shown.Text)
 		}
 	}
 	return lengths, nil

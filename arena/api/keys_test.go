@@ -43,7 +43,7 @@ func TestAPI_key_proof(t *testing.T) {
 	g := w.keyed("ant")
 	path := "/v1/agents/" + g.str("agent_id")
 	challenge := g.str("key_challenge")
-	for _, part := range []string{w.api.PublicURL, g.str("agent_id"), g.str("public_key")} {
+	for _, part := range []string{w.api.pages.url, g.str("agent_id"), g.str("public_key")} {
 		if !strings.Contains(challenge, part) {
 			t.Errorf("the challenge %q does not name %q", challenge, part)
 		}

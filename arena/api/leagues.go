@@ -35,7 +35,7 @@ type leagueReads interface {
 type leagueHandlers struct {
 	leagues Leagues
 	rows    leagueReads
-	matches func(ctx context.Context, f arena.MatchFilter, p arena.Page) (*output[listOf[matchView]], error)
+	matches *matchViews
 	now     func() time.Time
 }
 
@@ -222,5 +222,5 @@ func (h *leagueHandlers) listMatches(ctx context.Context, in *leagueMatchesInput
 	if _, err := h.rows.League(ctx, in.Slug); err != nil {
 		return nil, err
 	}
-	return h.matches(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())
+	return h.matches.answerPage(ctx, arena.MatchFilter{League: in.Slug, Statuses: in.statuses()}, in.page())
 }

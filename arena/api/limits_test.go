@@ -37,7 +37,7 @@ func TestAPI_limits(t *testing.T) {
 	t.Run("trusted proxy", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, func(o *parts) {
-			o.Limits.AddressPerMinute, o.TrustedProxies = 1, []string{"192.0.2.1"} // where httptest comes from
+			o.Limits.AddressPerMinute, o.Site.TrustedProxies = 1, []string{"192.0.2.1"} // where httptest comes from
 		})
 		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(200)
 		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", "203.0.113.9").is(429)

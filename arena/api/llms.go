@@ -13,55 +13,61 @@ import (
 )
 
 //go:embed pages/llms.txt
-var llmsText string
+var llmsTemplate string
 
 // llmsFor is how long a list of leagues stands on /llms.txt.
 const llmsFor = time.Minute
 
-// llmsCache keeps /llms.txt for a moment: anybody may ask for it, at any rate.
+// leagueLister lists all leagues.
+type leagueLister interface {
+	Leagues(ctx context.Context) ([]arena.League, error)
+}
+
+// llmsCache keeps /llms.txt for llmsFor, since its rate is not limited.
 type llmsCache struct {
 	mu    sync.Mutex
 	until time.Time
 	page  string
 }
 
-// llmsPage says where everything is, in the form of llmstxt.org.
-func (a *API) llmsPage() http.Handler {
+// llmsText returns the handler of /llms.txt, a list of links in the form of
+// llmstxt.org.
+func (h *pageHandlers) llmsText() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writeText(w, "text/plain", a.llmsNow(r.Context()))
+		writeText(w, "text/plain", h.llmsNow(r.Context()))
 	})
 }
 
-// llmsNow gives the page with the leagues of now. While they cannot be read,
-// it names none.
-func (a *API) llmsNow(ctx context.Context) string {
-	now := a.Now()
-	a.llms.mu.Lock()
-	defer a.llms.mu.Unlock()
-	if now.Before(a.llms.until) {
-		return a.llms.page
+// llmsNow returns the page with the current leagues. While they cannot be read,
+// the page lists none.
+func (h *pageHandlers) llmsNow(ctx context.Context) string {
+	now := h.now()
+	h.llms.mu.Lock()
+	defer h.llms.mu.Unlock()
+	if now.Before(h.llms.until) {
+		return h.llms.page
 	}
-	leagues, err := a.Store.Leagues(ctx)
+	leagues, err := h.rows.Leagues(ctx)
 	if err != nil {
-		a.Logger.WarnContext(ctx, "leagues not listed", "request_id", requestID(ctx), "error", err)
+		h.log.WarnContext(ctx, "leagues not listed", "request_id", requestID(ctx), "error", err)
 	} else {
-		a.llms.until = now.Add(llmsFor)
+		h.llms.until = now.Add(llmsFor)
 	}
-	a.llms.page = strings.NewReplacer("{{arena}}", a.PublicURL, "{{leagues}}", a.leagueLinks(leagues)).Replace(llmsText)
-	return a.llms.page
+	h.llms.page = strings.NewReplacer("{{arena}}", h.url, "{{leagues}}", h.leagueLinks(leagues)).Replace(llmsTemplate)
+	return h.llms.page
 }
 
-// leagueLinks gives two lines for each league that is not a draft.
-func (a *API) leagueLinks(leagues []arena.League) string {
+// leagueLinks returns two lines for each league that is not a draft.
+func (h *pageHandlers) leagueLinks(leagues []arena.League) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "- [Leagues](%s/v1/leagues): all of them, with their rules\n", a.PublicURL)
+	fmt.Fprintf(&s, "- [Leagues](%s/v1/leagues): all of them, with their rules\n", h.url)
 	for _, l := range leagues {
 		if l.Status == arena.LeagueDraft {
 			continue
 		}
 		title := strings.NewReplacer("[", `\[`, "]", `\]`, `\`, `\\`).Replace(l.Title)
-		fmt.Fprintf(&s, "- [%s](%s/l/%s): %s, %s, judge %s\n", title, a.PublicURL, l.Slug, l.Status, l.Settings.Format, l.Settings.Judge.Kind)
-		fmt.Fprintf(&s, "- [%s: standings](%s/v1/leagues/%s/standings)\n", title, a.PublicURL, l.Slug)
+		fmt.Fprintf(&s, "- [%s](%s/l/%s): %s, %s, judge %s\n", title, h.url, l.Slug, l.Status, l.Settings.Format, l.Settings.Judge.Kind)
+		fmt.Fprintf(&s, "- [%s: standings](%s/v1/leagues/%s/standings)\n", title, h.url, l.Slug)
 	}
 	return s.String() + "\n"
 }

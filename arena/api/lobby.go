@@ -27,14 +27,37 @@ const (
 // highlightsKept is how old what changes slowly in the lobby may be.
 const highlightsKept = 10 * time.Second
 
-// highlights is the part of the lobby that changes slowly: one reading of it
-// serves everyone who comes while it is kept.
+// highlights is the part of the lobby that changes slowly. One read of it
+// serves all requests for highlightsKept.
 type highlights struct {
 	mu      sync.Mutex
 	at      time.Time
 	podiums map[string]arena.Season
 	movers  []arena.Mover
 	upsets  []upsetView
+}
+
+// lobbyReads are the rows that lobbyHandlers read.
+type lobbyReads interface {
+	Leagues(ctx context.Context) ([]arena.League, error)
+	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
+	Banner(ctx context.Context) (arena.Banner, error)
+	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
+	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
+}
+
+// lobbyHandlers serve the route of the lobby.
+type lobbyHandlers struct {
+	rows       lobbyReads
+	visible    Visible
+	matches    *matchViews
+	now        func() time.Time
+	highlights highlights
+}
+
+// lobbyRoutes mounts one of the lobbyHandlers.
+func lobbyRoutes[I, O any](h func(*lobbyHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *lobbyHandlers { return a.lobby }, h)
 }
 
 type lobbyView struct {
@@ -69,27 +92,27 @@ type moverView struct {
 	Recent  []arena.Melo `json:"recent" doc:"Ratings after the last matches, oldest first."`
 }
 
-func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], error) {
+func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView], error) {
 	v := lobbyView{Ratings: map[string]map[string]arena.Melo{}, Leagues: []lobbyLeagueView{}}
 	for _, part := range []struct {
 		into   *[]matchView
 		status arena.MatchStatus
 		limit  int
 	}{{&v.Live, arena.MatchRunning, lobbyLive}, {&v.Next, arena.MatchScheduled, lobbyNext}, {&v.Recent, arena.MatchFinished, lobbyRecent}} {
-		matches, _, err := a.viewMatches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
+		matches, _, err := h.matches.page(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{part.status}}, arena.Page{Limit: part.limit})
 		if err != nil {
 			return nil, err
 		}
 		*part.into = orEmpty(matches)
 	}
-	if err := a.rateSeats(ctx, v.Live, v.Ratings); err != nil {
+	if err := h.rateSeats(ctx, v.Live, v.Ratings); err != nil {
 		return nil, err
 	}
-	leagues, err := a.Store.Leagues(ctx)
+	leagues, err := h.rows.Leagues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	podiums, err := a.fillHighlights(ctx, &v)
+	podiums, err := h.fillHighlights(ctx, &v)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +124,7 @@ func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], er
 		}
 		v.Leagues = append(v.Leagues, line)
 	}
-	banner, err := a.Store.Banner(ctx)
+	banner, err := h.rows.Banner(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +134,7 @@ func (a *API) getLobby(ctx context.Context, _ *struct{}) (*output[lobbyView], er
 
 // rateSeats looks up the ratings of the agents in small matches: which of the
 // big ones is worth watching is not decided by ratings.
-func (a *API) rateSeats(ctx context.Context, live []matchView, into map[string]map[string]arena.Melo) error {
+func (h *lobbyHandlers) rateSeats(ctx context.Context, live []matchView, into map[string]map[string]arena.Melo) error {
 	plays := map[string][]string{} // leagues by agent
 	for _, m := range live {
 		if len(m.Seats) > 8 {
@@ -124,7 +147,7 @@ func (a *API) rateSeats(ctx context.Context, live []matchView, into map[string]m
 	if len(plays) == 0 {
 		return nil
 	}
-	ratings, err := a.Store.AgentRatings(ctx, sortedKeys(plays))
+	ratings, err := h.rows.AgentRatings(ctx, sortedKeys(plays))
 	if err != nil {
 		return err
 	}
@@ -142,38 +165,39 @@ func (a *API) rateSeats(ctx context.Context, live []matchView, into map[string]m
 	return nil
 }
 
-// fillHighlights adds what changes slowly, read anew when it is too old. Who
-// comes meanwhile waits for the one that reads.
-func (a *API) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[string]arena.Season, err error) {
-	h := &a.highlights
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if now := a.now(); h.podiums == nil || now.Sub(h.at) >= highlightsKept {
-		podiums, err := a.Store.LastSeasons(ctx)
+// fillHighlights adds the parts that change slowly and returns the last
+// seasons by league. It reads them again when they are too old; concurrent
+// requests wait for that read.
+func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiums map[string]arena.Season, err error) {
+	kept := &h.highlights
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if now := h.now(); kept.podiums == nil || now.Sub(kept.at) >= highlightsKept {
+		podiums, err := h.rows.LastSeasons(ctx)
 		if err != nil {
 			return nil, err
 		}
-		movers, err := a.Store.Movers(ctx, now.Add(-24*time.Hour), lobbyMovers)
+		movers, err := h.rows.Movers(ctx, now.Add(-24*time.Hour), lobbyMovers)
 		if err != nil {
 			return nil, err
 		}
-		matches, _, err := a.Visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
+		matches, _, err := h.visible.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchFinished}}, arena.Page{Limit: upsetsLooked})
 		if err != nil {
 			return nil, err
 		}
-		h.at, h.podiums, h.movers, h.upsets = now, podiums, movers, a.upsets(matches)
+		kept.at, kept.podiums, kept.movers, kept.upsets = now, podiums, movers, h.upsets(matches)
 	}
-	v.Upsets, v.Movers = h.upsets, []moverView{}
-	for _, m := range h.movers {
+	v.Upsets, v.Movers = kept.upsets, []moverView{}
+	for _, m := range kept.movers {
 		v.Movers = append(v.Movers, moverView{
 			AgentID: m.AgentID, Name: m.Name, League: m.League, Rating: m.Rating, Change: m.Change, Matches: m.Matches, Recent: orEmpty(m.Recent),
 		})
 	}
-	return h.podiums, nil
+	return kept.podiums, nil
 }
 
-// upsets gives the rated duels that the weaker one won, the least likely first.
-func (a *API) upsets(matches []visibility.Match) []upsetView {
+// upsets returns the rated duels that the weaker agent won, the least likely first.
+func (h *lobbyHandlers) upsets(matches []visibility.Match) []upsetView {
 	found := []upsetView{}
 	for _, m := range matches {
 		if len(m.Seats) != 2 || m.Seats[0].Delta == nil || m.Seats[1].Delta == nil || m.Seats[0].Place == m.Seats[1].Place {
@@ -186,7 +210,7 @@ func (a *API) upsets(matches []visibility.Match) []upsetView {
 		gap := float64(loser.Before-winner.Before) / 1000
 		chance := 1 / (1 + math.Pow(10, gap/400)) // Elo: docs/rules.md, section 7
 		if chance <= upsetChance {
-			found = append(found, upsetView{Match: a.viewMatch(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
+			found = append(found, upsetView{Match: h.matches.one(m), Winner: winner.AgentID, Chance: math.Round(chance*1000) / 1000})
 		}
 	}
 	slices.SortStableFunc(found, func(x, y upsetView) int { return cmp.Compare(x.Chance, y.Chance) })

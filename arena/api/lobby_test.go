@@ -73,7 +73,7 @@ func TestAPI_upsets(t *testing.T) {
 	} {
 		matches = append(matches, visibilitytest.Match(m))
 	}
-	found := newAPI(t, testOptions(t)).upsets(matches)
+	found := newAPI(t, testOptions(t)).lobby.upsets(matches)
 	var got []string
 	for _, u := range found {
 		got = append(got, u.Match.MatchID+" "+u.Winner)

@@ -78,7 +78,14 @@ type roundView struct {
 	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
 }
 
-func (a *API) viewMatch(m visibility.Match) matchView {
+// matchViews makes matchViews of matches, as spectators may see them.
+type matchViews struct {
+	visible Visible
+	viewers func(matchID string) int
+}
+
+// one returns the view of a match.
+func (mv *matchViews) one(m visibility.Match) matchView {
 	v := matchView{
 		MatchID: m.ID, League: m.League, Status: m.Status, Rated: m.Settings.Rated,
 		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind,
@@ -89,7 +96,7 @@ func (a *API) viewMatch(m visibility.Match) matchView {
 		VoidReason: m.VoidReason, Seq: m.Seq,
 	}
 	if m.Status == arena.MatchRunning {
-		v.Viewers = a.Viewers(m.ID)
+		v.Viewers = mv.viewers(m.ID)
 	}
 	for i, s := range m.Seats {
 		v.Seats[i] = seatView{
@@ -103,16 +110,25 @@ func (a *API) viewMatch(m visibility.Match) matchView {
 	return v
 }
 
-// viewMatches returns a page of matches.
-func (a *API) viewMatches(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []matchView, next string, err error) {
-	matches, next, err := a.Visible.Matches(ctx, f, p)
+// page returns a page of matches.
+func (mv *matchViews) page(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []matchView, next string, err error) {
+	matches, next, err := mv.visible.Matches(ctx, f, p)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, m := range matches {
-		items = append(items, a.viewMatch(m))
+		items = append(items, mv.one(m))
 	}
 	return items, next, nil
+}
+
+// answerPage answers with a page of matches.
+func (mv *matchViews) answerPage(ctx context.Context, f arena.MatchFilter, p arena.Page) (*output[listOf[matchView]], error) {
+	items, next, err := mv.page(ctx, f, p)
+	if err != nil {
+		return nil, err
+	}
+	return answerList(items, next)
 }
 
 func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {

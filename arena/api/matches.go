@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
@@ -21,11 +22,19 @@ type Matches interface {
 	RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (settlements int, err error)
 }
 
-// matchHandlers serve the routes that create, end and rescore matches.
+// leagueReader reads one league.
+type leagueReader interface {
+	League(ctx context.Context, slug string) (arena.League, error)
+}
+
+// matchHandlers serve the routes of matches.
 type matchHandlers struct {
 	matches Matches
-	view    func(m visibility.Match) matchView
-	show    func(ctx context.Context, id string) (*output[matchView], error) // as spectators see it
+	visible Visible
+	leagues leagueReader
+	views   *matchViews
+	sign    func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	draw    func(m visibility.Match, league string) ([]byte, error)
 }
 
 // matchRoutes mounts one of the matchHandlers.
@@ -71,7 +80,7 @@ func (h *matchHandlers) created(m arena.Match, err error) (*output[matchView], e
 	if err != nil {
 		return nil, err
 	}
-	return answer(h.view(visibility.Scheduled(m)))
+	return answer(h.views.one(visibility.Scheduled(m)))
 }
 
 // StatusParam is the query parameter status. Huma reads embedded parameters
@@ -98,46 +107,39 @@ type listMatchesInput struct {
 	Agent  string `query:"agent" maxLength:"64" doc:"Only with a seat of this agent."`
 }
 
-func (a *API) listMatches(ctx context.Context, in *listMatchesInput) (*output[listOf[matchView]], error) {
-	return a.matchPage(ctx, arena.MatchFilter{League: in.League, AgentID: in.Agent, Statuses: in.statuses()}, in.page())
+func (h *matchHandlers) list(ctx context.Context, in *listMatchesInput) (*output[listOf[matchView]], error) {
+	return h.views.answerPage(ctx, arena.MatchFilter{League: in.League, AgentID: in.Agent, Statuses: in.statuses()}, in.page())
 }
 
-func (a *API) matchPage(ctx context.Context, f arena.MatchFilter, p arena.Page) (*output[listOf[matchView]], error) {
-	items, next, err := a.viewMatches(ctx, f, p)
+func (h *matchHandlers) get(ctx context.Context, in *IDParam) (*output[snapshotView], error) {
+	m, err := h.current(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return answerList(items, next)
-}
-
-func (a *API) getMatch(ctx context.Context, in *IDParam) (*output[snapshotView], error) {
-	m, err := a.oneMatch(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	v := snapshotView{MatchView: m.Body, Match: m.Body, Points: map[string]arena.Points{}}
-	for _, s := range m.Body.Seats {
+	v := snapshotView{MatchView: m, Match: m, Points: map[string]arena.Points{}}
+	for _, s := range m.Seats {
 		v.Points[s.AgentID] = s.Points
 	}
 	return answer(v)
 }
 
-func (a *API) oneMatch(ctx context.Context, id string) (*output[matchView], error) {
-	m, err := a.Visible.Match(ctx, id)
+// current returns a match with its last round, as spectators see it.
+func (h *matchHandlers) current(ctx context.Context, id string) (matchView, error) {
+	m, err := h.visible.Match(ctx, id)
 	if err != nil {
-		return nil, err
+		return matchView{}, err
 	}
-	v := a.viewMatch(m)
+	v := h.views.one(m)
 	if m.Round > 0 {
-		rounds, err := a.Visible.Rounds(ctx, m)
+		rounds, err := h.visible.Rounds(ctx, m)
 		if err != nil {
-			return nil, err
+			return matchView{}, err
 		}
 		if n := len(rounds); n > 0 {
 			v.CurrentRound = viewCurrentRound(rounds[n-1], m.Settings.TimeLimit)
 		}
 	}
-	return answer(v)
+	return v, nil
 }
 
 type endMatchInput struct {
@@ -156,17 +158,23 @@ func (in *endMatchInput) reason() string {
 }
 
 func (h *matchHandlers) cancel(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	if err := h.matches.Cancel(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
-		return nil, err
-	}
-	return h.show(ctx, in.ID)
+	return h.ended(ctx, in.ID, h.matches.Cancel(ctx, callerOf(ctx), in.ID, in.reason()))
 }
 
 func (h *matchHandlers) void(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
-	if err := h.matches.Void(ctx, callerOf(ctx), in.ID, in.reason()); err != nil {
+	return h.ended(ctx, in.ID, h.matches.Void(ctx, callerOf(ctx), in.ID, in.reason()))
+}
+
+// ended answers with a match that an operation ended.
+func (h *matchHandlers) ended(ctx context.Context, id string, err error) (*output[matchView], error) {
+	if err != nil {
 		return nil, err
 	}
-	return h.show(ctx, in.ID)
+	v, err := h.current(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return answer(v)
 }
 
 type listEventsInput struct {
@@ -189,12 +197,12 @@ func (v eventsView) lines() []any {
 	return lines
 }
 
-func (a *API) listEvents(ctx context.Context, in *listEventsInput) (*output[eventsView], error) {
-	m, err := a.Visible.Match(ctx, in.ID)
+func (h *matchHandlers) events(ctx context.Context, in *listEventsInput) (*output[eventsView], error) {
+	m, err := h.visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	events, err := a.Visible.Events(ctx, m.Log(), in.Since, in.Limit)
+	events, err := h.visible.Events(ctx, m.Log(), in.Since, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -216,12 +224,12 @@ type roundsView struct {
 	NextSince int         `json:"next_since" doc:"Give it back as since for the next part."`
 }
 
-func (a *API) listRounds(ctx context.Context, in *listRoundsInput) (*output[roundsView], error) {
-	m, err := a.Visible.Match(ctx, in.ID)
+func (h *matchHandlers) rounds(ctx context.Context, in *listRoundsInput) (*output[roundsView], error) {
+	m, err := h.visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := a.Visible.ClosedRounds(ctx, m)
+	rounds, err := h.visible.ClosedRounds(ctx, m)
 	if err != nil {
 		return nil, err
 	}

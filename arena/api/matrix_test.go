@@ -133,7 +133,7 @@ func newMatrixWorld(t *testing.T) *matrixWorld {
 		}
 	})
 	keys, err := token.New(t.Context(), token.Options{
-		Store: w.store, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.Logger, Now: w.api.Now,
+		Store: w.store, Issuer: "https://arena.example", Alg: token.ES256, Logger: w.api.log, Now: w.api.now,
 	})
 	w.ok(err)
 	task, err := keys.Sign(arena.TaskClaims{

@@ -59,7 +59,7 @@ func (a *API) observe(c *gin.Context) {
 	ctx := context.WithValue(c.Request.Context(), requestKey, id)
 	c.Request = c.Request.WithContext(ctx)
 
-	start := a.Now()
+	start := a.now()
 	c.Next()
 
 	route := c.FullPath()
@@ -73,11 +73,11 @@ func (a *API) observe(c *gin.Context) {
 	if route == "page" || route == "/healthz" || route == "/readyz" {
 		level = slog.LevelDebug
 	}
-	a.Logger.LogAttrs(ctx, level, "request",
+	a.log.LogAttrs(ctx, level, "request",
 		slog.String("method", c.Request.Method),
 		slog.String("route", route),
 		slog.Int("status", c.Writer.Status()),
-		slog.Float64("duration_ms", float64(a.Now().Sub(start).Microseconds())/1000),
+		slog.Float64("duration_ms", float64(a.now().Sub(start).Microseconds())/1000),
 		slog.String("request_id", id),
 	)
 }
@@ -161,7 +161,7 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 		}
 		// Whoever brings no token is known by address and cookie at most, which
 		// a browser lends to the page of a stranger (threat A3).
-		if err := a.strangers.Check(c.Request); err != nil && !who.Known() {
+		if err := a.crossOrigin.Check(c.Request); err != nil && !who.Known() {
 			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
 			return
 		}
@@ -194,7 +194,7 @@ func (a *API) readBody(c *gin.Context, limit int64) error {
 	rc := http.NewResponseController(c.Writer)
 	// Not every writer has deadlines (those of tests have none); the caps hold
 	// without them.
-	_ = rc.SetReadDeadline(a.Now().Add(bodyTimeout))
+	_ = rc.SetReadDeadline(a.now().Add(bodyTimeout))
 	data, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err == nil {
 		_ = rc.SetReadDeadline(time.Time{})

@@ -12,15 +12,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// writeDocuments makes what /v1/openapi.json and /docs serve, once all routes
-// are there.
+// documents are what /v1/openapi.json and /docs serve.
+type documents struct {
+	openapi []byte
+	page    []byte // for people
+}
+
+// writeDocuments writes the documents once all routes are mounted.
 func (a *API) writeDocuments() error {
 	doc := a.huma.OpenAPI()
 	schemas := doc.Components.Schemas.Map()
 	refuseNullArrays(schemas)
 	openAnswers(schemas)
 	var err error
-	if a.openapi, err = json.Marshal(doc); err != nil {
+	if a.docs.openapi, err = json.Marshal(doc); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
 	tmpl, err := template.New("docs").Parse(docsHTML)
@@ -31,22 +36,22 @@ func (a *API) writeDocuments() error {
 	if err := tmpl.Execute(&page, docsOf(doc)); err != nil {
 		return fmt.Errorf("write page: %w", err)
 	}
-	a.docs = page.Bytes()
+	a.docs.page = page.Bytes()
 	return nil
 }
 
-func (a *API) document() http.Handler {
+func (d *documents) serveOpenAPI() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
-		_, _ = w.Write(a.openapi) // the client has gone
+		_, _ = w.Write(d.openapi) // the client has gone
 	})
 }
 
-func (a *API) docsPage() http.Handler {
+func (d *documents) servePage() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
-		_, _ = w.Write(a.docs) // the client has gone
+		_, _ = w.Write(d.page) // the client has gone
 	})
 }
 

@@ -19,7 +19,7 @@ func TestAPI_openapi_golden(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, testOptions(t))
 	var got bytes.Buffer
-	if err := json.Indent(&got, a.openapi, "", "  "); err != nil {
+	if err := json.Indent(&got, a.docs.openapi, "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')

@@ -23,7 +23,7 @@ type accountHandlers struct{ accounts Accounts }
 
 // accounts mounts one of the accountHandlers.
 func accounts[I, O any](h func(*accountHandlers, context.Context, *I) (*O, error)) func(*API, route) {
-	return handleOn(func(a *API) *accountHandlers { return a.accounts }, h)
+	return handleOn(func(a *API) *accountHandlers { return a.owners }, h)
 }
 
 type signUpInput struct {

@@ -2,70 +2,28 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// Store is what this room asks of storage. Errors are *arena.Error; times are
+// Store is what the handlers read and write. Errors are *arena.Error; times are
 // UTC with milliseconds.
 type Store interface {
-	agentStore
-	leagueStore
-	matchStore
+	agentReads
+	viewReads
+	historyReads
+	leagueReads
+	seasonReads
+	packReads
+	judgeReads
+	evidenceReads
+	calendarReads
+	lobbyReads
+	operationReads
 	auditStore
-	operationStore
-}
-
-type agentStore interface {
-	Agent(ctx context.Context, id string) (arena.Agent, error)
-	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
-	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
-	AgentRatings(ctx context.Context, ids []string) (map[string][]arena.Rating, error)
-	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
-	Conformances(ctx context.Context, ids []string) (map[string]arena.Conformance, error)
-	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
-	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
-	RatingHistory(ctx context.Context, id, league string, limit int) ([]arena.RatingPoint, error)
-	AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error)
-	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
-	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
-}
-
-type leagueStore interface {
-	League(ctx context.Context, slug string) (arena.League, error)
-	Leagues(ctx context.Context) ([]arena.League, error)
-	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
-	Fit(ctx context.Context, league string) (arena.Fit, error)
-	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
-	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
-	Seasons(ctx context.Context, league string, p arena.Page) ([]arena.Season, string, error)
-	SeasonDays(ctx context.Context, from, to time.Time) ([]arena.SeasonDay, error)
-	Pack(ctx context.Context, id string) (arena.Pack, error)
-	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
-}
-
-type matchStore interface {
-	LeagueVerdicts(ctx context.Context, league string, limit int) ([]arena.Verdict, error)
-	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
-	PairingOf(ctx context.Context, matchID string) (p arena.Pairing, season int, err error)
-}
-
-type auditStore interface {
-	Audit(ctx context.Context, e arena.AuditEntry) error
-	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
-}
-
-type operationStore interface {
-	Counts(ctx context.Context) (arena.Counts, error)
-	Operations(ctx context.Context) (arena.Operations, error)
-	Banner(ctx context.Context) (arena.Banner, error)
-	SetBanner(ctx context.Context, b arena.Banner) error
-	Movers(ctx context.Context, since time.Time, limit int) ([]arena.Mover, error)
-	LastSeasons(ctx context.Context) (map[string]arena.Season, error)
+	bannerStore
+	voteStore
 }
 
 // Visible reads matches as spectators may see them. There is no other way from

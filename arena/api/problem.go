@@ -109,7 +109,7 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 	if e, ok := errors.AsType[*arena.Error](err); ok {
 		if status, known := statusOf(e.Code); known {
 			if status >= http.StatusInternalServerError {
-				a.Logger.WarnContext(ctx, "request failed", "request_id", requestID(ctx), "error", err)
+				a.log.WarnContext(ctx, "request failed", "request_id", requestID(ctx), "error", err)
 			}
 			p = newProblem(status, e.Code, e.Message)
 			if status == http.StatusUnauthorized {
@@ -123,7 +123,7 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 		}
 	} else if ctx.Err() != nil {
 		// The client has gone, or the time for a request is over.
-		a.Logger.DebugContext(ctx, "request ended early", "request_id", requestID(ctx), "error", err)
+		a.log.DebugContext(ctx, "request ended early", "request_id", requestID(ctx), "error", err)
 		return newProblem(http.StatusServiceUnavailable, arena.CodeUnavailable, "the request took too long").withHints()
 	}
 	return a.internal(ctx, err)
@@ -131,7 +131,7 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 
 // internal logs a fault of ours in full and shows only where to find it.
 func (a *API) internal(ctx context.Context, err error) *problem {
-	a.Logger.ErrorContext(ctx, "request failed", "request_id", requestID(ctx), "error", err)
+	a.log.ErrorContext(ctx, "request failed", "request_id", requestID(ctx), "error", err)
 	return newProblem(http.StatusInternalServerError, arena.CodeInternal,
 		"something went wrong on our side; the request id "+requestID(ctx)+" finds it in the log")
 }
@@ -165,7 +165,7 @@ func (a *API) fail(c *gin.Context, err error) {
 	c.Header("Content-Type", problemType)
 	c.Status(p.Status)
 	if err := writeJSON(c.Writer, p); err != nil {
-		a.Logger.DebugContext(c.Request.Context(), "problem not sent", "error", err)
+		a.log.DebugContext(c.Request.Context(), "problem not sent", "error", err)
 	}
 }
 

@@ -15,10 +15,10 @@ const (
 	maxRecordEvents = 50_000
 )
 
-// getRecord gives the signed record of a finished match. Nothing in it is
+// record answers with the signed record of a finished match. Nothing in it is
 // hidden any more: every round has closed (docs/rules.md, section 5).
-func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
-	m, err := a.Visible.Match(ctx, in.ID)
+func (h *matchHandlers) record(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
+	m, err := h.visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed
 	if m.Seq > maxRecordEvents {
 		return nil, arena.Errorf(arena.CodeTooLarge, "the log has %d events; a record holds at most %d", m.Seq, maxRecordEvents)
 	}
-	closed, err := a.Visible.ClosedRounds(ctx, m)
+	closed, err := h.visible.ClosedRounds(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed
 	}
 	var events []arena.Event
 	for since := int64(0); ; since = events[len(events)-1].Seq {
-		part, err := a.Visible.Events(ctx, m.Log(), since, recordPart)
+		part, err := h.visible.Events(ctx, m.Log(), since, recordPart)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (a *API) getRecord(ctx context.Context, in *IDParam) (*output[record.Signed
 			break
 		}
 	}
-	signed, err := a.Record(m.Row(), rounds, answersOf(closed), events)
+	signed, err := h.sign(m.Row(), rounds, answersOf(closed), events)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 const (
@@ -21,6 +22,17 @@ func (r route) timeout() time.Duration {
 	}
 	return requestTimeout
 }
+
+// rehearsalHandlers serve the route of rehearsals.
+type rehearsalHandlers struct {
+	agents  Agents
+	leagues leagueReader
+	quota   *quota.Quota
+	run     func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
+}
+
+// rehearsals returns the rehearsalHandlers.
+func rehearsals(a *API) *rehearsalHandlers { return a.rehearsals }
 
 type rehearseInput struct {
 	IDParam
@@ -70,29 +82,28 @@ type rehearsedAttemptView struct {
 	Response  string        `json:"response,omitempty" doc:"The first 2 KiB of a reply that was not an answer."`
 }
 
-// rehearse plays a private run of the caller's agent. Its state does not
-// matter, so that one may rehearse before the first check has passed.
-func (a *API) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
-	g, err := a.Agents.Own(ctx, callerOf(ctx), in.ID)
+// rehearse plays a private run of the caller's agent.
+func (h *rehearsalHandlers) rehearse(ctx context.Context, in *rehearseInput) (*output[rehearsalView], error) {
+	g, err := h.agents.Own(ctx, callerOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.rehearsal(ctx, g, in)
+	r, err := h.read(ctx, g, in)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Quotas.Rehearsal.Take(ctx, g.OwnerID); err != nil {
+	if err := h.quota.Take(ctx, g.OwnerID); err != nil {
 		return nil, err
 	}
-	report, err := a.Rehearse(ctx, r)
+	report, err := h.run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return answer(viewRehearsal(r, report))
 }
 
-// rehearsal reads what is asked for.
-func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (arena.Rehearsal, error) {
+// read returns the rehearsal that a request asks for.
+func (h *rehearsalHandlers) read(ctx context.Context, g arena.Agent, in *rehearseInput) (arena.Rehearsal, error) {
 	if err := g.NotRetired(); err != nil {
 		return arena.Rehearsal{}, err
 	}
@@ -104,7 +115,7 @@ func (a *API) rehearsal(ctx context.Context, g arena.Agent, in *rehearseInput) (
 		return arena.Rehearsal{}, arena.Errorf(arena.CodeAgentNotReady,
 			"the agent plays %d matches, as many as it can take; rehearse when one is over", g.Running)
 	}
-	l, err := a.Store.League(ctx, in.Body.League)
+	l, err := h.leagues.League(ctx, in.Body.League)
 	if err != nil {
 		return arena.Rehearsal{}, arena.AtField("league", err)
 	}

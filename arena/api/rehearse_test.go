@@ -83,7 +83,7 @@ func TestAPI_rehearse_busy(t *testing.T) {
 	a := newAPI(t, testOptions(t))
 	in := &rehearseInput{}
 	g := arena.Agent{PassedAt: testNow, Running: 2, Health: arena.Health{MaxConcurrent: 2}}
-	if _, err := a.rehearsal(t.Context(), g, in); arena.CodeOf(err) != arena.CodeAgentNotReady {
+	if _, err := a.rehearsals.read(t.Context(), g, in); arena.CodeOf(err) != arena.CodeAgentNotReady {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,13 +18,13 @@ type resultCountView struct {
 	MeanMS float64 `json:"mean_ms" doc:"From request to the end of the attempt, as the arena measured it."`
 }
 
-// getOutcomes shows how an agent's rounds end: by verdict where it answered, by
-// cause where it did not. Rounds that are open are not in it.
-func (a *API) getOutcomes(ctx context.Context, in *IDParam) (*output[resultsView], error) {
-	if _, err := a.Store.Agent(ctx, in.ID); err != nil {
+// outcomes answers with how an agent's closed rounds end: by verdict where it
+// answered, by cause where it did not.
+func (h *historyHandlers) outcomes(ctx context.Context, in *IDParam) (*output[resultsView], error) {
+	if _, err := h.rows.Agent(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	counts, err := a.Store.AgentResults(ctx, in.ID, resultMatches)
+	counts, err := h.rows.AgentResults(ctx, in.ID, resultMatches)
 	if err != nil {
 		return nil, err
 	}

@@ -70,18 +70,18 @@ func routes() []route {
 		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", agents((*agentHandlers).retire), nil},
 		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", agents((*agentHandlers).check), nil},
 		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", agents((*agentHandlers).proveKey), nil},
-		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", handle((*API).getConformance), nil},
-		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", handle((*API).getBadge), describeText("image/svg+xml")},
-		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handle((*API).rehearse), nil},
+		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
+		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
+		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleRecorded(rehearsals, (*rehearsalHandlers).rehearse), nil},
 		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
 		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},
-		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", handle((*API).listAgentRatings), nil},
-		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", handle((*API).listAgentMatches), nil},
-		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", handle((*API).listUptime), nil},
-		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", handle((*API).listOpponents), nil},
-		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", handle((*API).getCalibration), nil},
-		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", handle((*API).getOutcomes), nil},
-		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", handle((*API).listDeliveries), nil},
+		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", agentHistory((*historyHandlers).ratings), nil},
+		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", agentHistory((*historyHandlers).listMatches), nil},
+		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", agentHistory((*historyHandlers).uptime), nil},
+		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", agentHistory((*historyHandlers).opponents), nil},
+		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", agentHistory((*historyHandlers).calibration), nil},
+		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", agentHistory((*historyHandlers).outcomes), nil},
+		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", agentHistory((*historyHandlers).deliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", leagueRoutes((*leagueHandlers).list), nil},
 		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Make a league", leagueRoutes((*leagueHandlers).create), nil},
@@ -91,7 +91,7 @@ func routes() []route {
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", seasonRoutes((*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", seasonRoutes((*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", seasonRoutes((*seasonHandlers).get), nil},
-		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", handle((*API).getJudge), nil},
+		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", judgeRoutes((*judgeHandlers).get), nil},
 		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", leagueRoutes((*leagueHandlers).listMatches), nil},
 		{post, "/v1/leagues/{slug}/rescore", scopeAdmin, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},
 		{post, "/v1/leagues/{slug}/open", scopeAdmin, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},
@@ -109,23 +109,23 @@ func routes() []route {
 
 		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
 		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},
-		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", handle((*API).getLobby), nil},
-		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", handle((*API).listMatches), nil},
-		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", handle((*API).getMatch), nil},
+		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", lobbyRoutes((*lobbyHandlers).get), nil},
+		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", matchRoutes((*matchHandlers).list), nil},
+		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", matchRoutes((*matchHandlers).get), nil},
 		{post, "/v1/matches/{id}/cancel", scopeAdmin, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", matchRoutes((*matchHandlers).cancel), nil},
 		{post, "/v1/matches/{id}/void", scopeAdmin, 200, "void-match", tagMatches, "End a match so that it does not count", matchRoutes((*matchHandlers).void), nil},
 		{post, "/v1/matches/{id}/rescore", scopeAdmin, 200, "rescore-match", tagMatches, "Judge a finished match again", matchRoutes((*matchHandlers).rescore), nil},
-		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "What the judges said, with their versions", handle((*API).listVerdicts), nil},
-		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", handle((*API).getBallot), nil},
-		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", handle((*API).vote), nil},
-		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", handle((*API).listEvents), describeEventLines},
-		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", handle((*API).listRounds), nil},
-		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", handle((*API).getRecord), nil},
-		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", handle((*API).getCard), describePNG},
+		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "What the judges said, with their versions", matchRoutes((*matchHandlers).verdicts), nil},
+		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", voteRoutes((*voteHandlers).ballot), nil},
+		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", voteRoutes((*voteHandlers).vote), nil},
+		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", matchRoutes((*matchHandlers).events), describeEventLines},
+		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", matchRoutes((*matchHandlers).rounds), nil},
+		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", matchRoutes((*matchHandlers).record), nil},
+		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", matchRoutes((*matchHandlers).card), describePNG},
 
-		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.Stream }), describeWatch},
-		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.Stream }), describeSendEvents},
-		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.JWKS }), describeJSON},
+		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.handlers.Stream }), describeWatch},
+		{post, streamPath, scopeElsewhere, 200, "send-events", tagStream, "An agent's events without a socket", serve(func(a *API) http.Handler { return a.handlers.Stream }), describeSendEvents},
+		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.handlers.JWKS }), describeJSON},
 
 		// The other protocols: agents talk to the arena under their own texts.
 		{post, "/agora", scopePublic, 200, "agora", tagProtocols, "Two-party Agora: begin a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
@@ -149,22 +149,22 @@ func routes() []route {
 		{get, "/agentprotocol", scopePublic, 200, "agentprotocol-hello", tagProtocols, "AgentProtocol: the arena's own signed hello", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
 		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(speaks(arena.ProtocolAgentProtocol)), nil},
 
-		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handle((*API).getStatus), nil},
-		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", handle((*API).listAudit), nil},
-		{get, "/v1/admin/calendar", scopeAdmin, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", handle((*API).getCalendar), nil},
-		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handle((*API).listAnomalies), nil},
-		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", handle((*API).getBanner), nil},
-		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", handle((*API).setBanner), nil},
-		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handle((*API).verifyRatings), nil},
+		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handleOn(node, (*nodeHandlers).status), nil},
+		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", auditRoutes((*auditHandlers).list), nil},
+		{get, "/v1/admin/calendar", scopeAdmin, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", calendarRoutes((*calendarHandlers).get), nil},
+		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handleOn(analysis, (*analysisHandlers).listAnomalies), nil},
+		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", bannerRoutes((*bannerHandlers).get), nil},
+		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", bannerRoutes((*bannerHandlers).set), nil},
+		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handleRecorded(analysis, (*analysisHandlers).verifyRatings), nil},
 		{post, "/v1/admin/ratings/rebuild", scopeAdmin, 200, "rebuild-ratings", tagService, "Compute a league's ratings anew from its answers", matchRoutes((*matchHandlers).rebuildRatings), nil},
-		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handle((*API).drainNode), nil},
-		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve((*API).document), describeJSON},
-		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve((*API).docsPage), describeHTML},
-		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve((*API).skillPage), describeText("text/markdown")},
-		{get, "/llms.txt", scopePublic, 200, "get-llms", tagService, "What is where, for an agent that reads", serve((*API).llmsPage), describeText("text/plain")},
-		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handle((*API).getVersion), nil},
-		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*API).getHealth), nil},
-		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*API).getReadiness), nil},
+		{post, "/v1/admin/drain", scopeAdmin, 202, "drain-node", tagService, "Give this node's matches to others", handleRecorded(node, (*nodeHandlers).drain), nil},
+		{get, "/v1/openapi.json", scopePublic, 200, "get-openapi", tagService, "This document", serve(func(a *API) http.Handler { return a.docs.serveOpenAPI() }), describeJSON},
+		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve(func(a *API) http.Handler { return a.docs.servePage() }), describeHTML},
+		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.skill() }), describeText("text/markdown")},
+		{get, "/llms.txt", scopePublic, 200, "get-llms", tagService, "What is where, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.llmsText() }), describeText("text/plain")},
+		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handleOn(node, (*nodeHandlers).version), nil},
+		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*nodeHandlers).health), nil},
+		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*nodeHandlers).ready), nil},
 	}
 }
 
@@ -211,57 +211,36 @@ func (r route) operation() huma.Operation {
 	return op
 }
 
-// handle mounts a typed handler behind guard.
-func handle[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*API, route) {
-	return func(a *API, r route) {
-		op := r.operation()
-		op.Middlewares = huma.Middlewares{a.guard(r)}
-		register(a, op, h)
-	}
-}
-
 // handleOn mounts a typed handler of one resource behind guard. The service
 // that it calls stores the audit entry with the change.
 func handleOn[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
 	return func(a *API, r route) {
-		handlers := of(a)
 		op := r.operation()
 		op.Middlewares = huma.Middlewares{a.guard(r)}
-		huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-			out, err := h(handlers, ctx, in)
-			if err != nil {
-				return nil, a.problemOf(ctx, err)
-			}
-			return out, nil
-		})
+		register(a, op, of(a), h)
 	}
 }
 
-// unguarded mounts a typed handler that must answer whatever the rate: the
-// probes of whoever keeps this process running.
-func unguarded[I, O any](h func(*API, context.Context, *I) (*O, error)) func(*API, route) {
-	return func(a *API, r route) { register(a, r.operation(), h) }
+// unguarded mounts a probe of this node, which is answered at any rate.
+func unguarded[I, O any](h func(*nodeHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) { register(a, r.operation(), a.node, h) }
 }
 
-func register[I, O any](a *API, op huma.Operation, h func(*API, context.Context, *I) (*O, error)) {
+func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, context.Context, *I) (*O, error)) {
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		done := &act{target: targetOf(in)}
-		out, err := h(a, context.WithValue(ctx, actKey, done), in)
+		out, err := h(handlers, ctx, in)
 		if err != nil {
 			return nil, a.problemOf(ctx, err)
-		}
-		if audited(op) {
-			a.audit(ctx, op.OperationID, done)
 		}
 		return out, nil
 	})
 }
 
-// speaks is the handler of a protocol. Where the arena does not speak it,
-// there is nothing.
+// speaks returns the inbound handler of a protocol, or one that answers 404
+// when this arena does not have the protocol.
 func speaks(protocol string) func(*API) http.Handler {
 	return func(a *API) http.Handler {
-		if h := a.Speakers[protocol]; h != nil {
+		if h := a.handlers.Protocols[protocol]; h != nil {
 			return h
 		}
 		return http.NotFoundHandler()

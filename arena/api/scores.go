@@ -31,14 +31,14 @@ type verdictView struct {
 	At      jsonTime            `json:"at"`
 }
 
-// listVerdicts shows every verdict on every round: where a round has several,
-// the last one counts, and the difference is there to see.
-func (a *API) listVerdicts(ctx context.Context, in *IDPartParams) (*output[listOf[verdictView]], error) {
-	m, err := a.Visible.Match(ctx, in.ID)
+// verdicts answers with every verdict on every round. Where a round has
+// several, the last one counts.
+func (h *matchHandlers) verdicts(ctx context.Context, in *IDPartParams) (*output[listOf[verdictView]], error) {
+	m, err := h.visible.Match(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	verdicts, err := a.Visible.Verdicts(ctx, m)
+	verdicts, err := h.visible.Verdicts(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,8 @@ type ratingsCheckView struct {
 	Leagues []arena.RatingsReport `json:"leagues"`
 }
 
-func (a *API) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
-	reports, err := a.VerifyRatings(ctx)
+func (h *analysisHandlers) verifyRatings(ctx context.Context, _ *struct{}) (*output[ratingsCheckView], error) {
+	reports, err := h.ratings(ctx)
 	if code := arena.CodeOf(err); code == arena.CodeUnavailable {
 		return nil, err
 	}

@@ -133,32 +133,40 @@ func testOptions(t testing.TB) parts {
 		return arena.Conformance{}, errors.New("no store")
 	}
 	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
-		Visible: struct{ Visible }{}, Votes: struct{ Votes }{},
-		Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
-		Speakers: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
-		Viewers:  func(string) int { return 3 },
+		Handlers: Handlers{
+			Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
+			Protocols: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
+		},
+		Matches: MatchOptions{
+			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord,
+			Card: func(m visibility.Match, league string) ([]byte, error) {
+				return []byte("picture of " + m.ID + " in " + league), nil
+			},
+		},
+		Votes: VoteOptions{Open: struct{ Votes }{}, Secret: []byte("secret")},
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
-		NextRun: nextRun,
-		SeasonTable: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
+		Seasons: SeasonOptions{NextRun: nextRun, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
+		}},
+		Analysis: AnalysisOptions{
+			Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
+				return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
+					Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
+					Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
+				}}}, nil
+			},
+			VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
+			Calibrate: func(claims []arena.Claim) arena.Calibration {
+				c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
+				for _, claim := range claims {
+					c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
+				}
+				return c
+			},
 		},
-		Anomalies: func(e arena.Evidence) (arena.AnomalyReport, error) {
-			return arena.AnomalyReport{Matches: e.Matches, Pairs: 1, Found: []arena.Anomaly{{
-				Kind: arena.AnomalyCopied, AgentIDs: []string{"ag_1", "ag_2"}, Trials: 9, Observed: 9, Expected: 2.5, Chance: 1e-6, Later: 4,
-				Places: []arena.AnomalyPlace{{MatchID: "m_1", Round: 2}},
-			}}}, nil
-		},
-		Calibrate: func(claims []arena.Claim) arena.Calibration {
-			c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
-			for _, claim := range claims {
-				c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
-			}
-			return c
-		},
-		Laid: laid, VoteSecret: []byte("secret"),
-		JudgeHealth: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
+		Judges: JudgeOptions{Input: judgingOf, Health: func(_ arena.JudgeSpec, verdicts []arena.Verdict, length func(string, int, string) (int, bool)) arena.JudgeHealth {
 			h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
 			for _, v := range verdicts {
 				for _, b := range v.Ballots {
@@ -168,15 +176,9 @@ func testOptions(t testing.TB) parts {
 				}
 			}
 			return h
-		},
-		VerifyRatings: func(context.Context) ([]arena.RatingsReport, error) { return nil, errors.New("agent ag_1 has 5") },
-		Record:        signRecord,
-		Card: func(m visibility.Match, league string) ([]byte, error) {
-			return []byte("picture of " + m.ID + " in " + league), nil
-		},
-		Ready:   func(context.Context) error { return nil },
-		Drain:   func() {},
-		Version: "v0.0.0-test", PublicURL: "https://arena.example", Node: "nd_test",
+		}},
+		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}},
+		Site:   Site{URL: "https://arena.example"},
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}}
@@ -190,7 +192,7 @@ func (o parts) build(t testing.TB) Options {
 	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Accounts, err = account.New(account.Options{
+	if o.Services.Accounts, err = account.New(account.Options{
 		Store: o.Rows, NewSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
@@ -205,19 +207,19 @@ func (o parts) build(t testing.TB) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Agents, err = registry.New(registry.Options{
+	if o.Services.Agents, err = registry.New(registry.Options{
 		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
-		Entries: entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.PublicURL, Now: o.Now, Logger: o.Logger,
+		Entries: entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Matches, err = match.New(match.Options{
+	if o.Services.Matches, err = match.New(match.Options{
 		Store: o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if o.Leagues, err = league.NewService(league.ServiceOptions{
+	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
 		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: LeagueDocument, Now: o.Now,
 	}); err != nil {
@@ -267,8 +269,8 @@ type seeds struct{}
 
 func (seeds) Uint64() uint64 { return rand.Uint64() }
 
-// laid is a round's answers, in the order of the seats.
-func laid(m arena.Match, answers []arena.Answer, round int) arena.Judging {
+// judgingOf returns a round's answers, in the order of the seats.
+func judgingOf(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 	j := arena.Judging{MatchID: m.ID, Round: round, Seed: m.Seed}
 	for _, s := range m.Seats {
 		for _, a := range answers {
@@ -287,10 +289,10 @@ func (o *parts) useStore(t testing.TB, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Votes, err = visibility.NewVotes(reader, laid); err != nil {
+	if o.Votes.Open, err = visibility.NewVotes(reader, judgingOf); err != nil {
 		t.Fatal(err)
 	}
-	o.Rows, o.Visible = s, reader
+	o.Rows, o.Matches.Visible = s, reader
 }
 
 func newAPI(t testing.TB, o parts) *API {

@@ -2,14 +2,30 @@ package api
 
 import (
 	_ "embed"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena/quota"
 )
 
-// EventLimits are those of the stream, which keeps them: /skill.md names them.
+// pageHandlers serve the text pages for agents. Their rate is not limited, so
+// each is written once or kept for a while.
+type pageHandlers struct {
+	url    string // of the arena, without a slash at the end
+	events EventLimits
+	limits quota.Limits
+	rows   leagueLister
+	now    func() time.Time
+	log    *slog.Logger
+	llms   llmsCache
+}
+
+// EventLimits are the limits of the stream, which /skill.md names.
 type EventLimits struct {
 	Rate  int // per second
 	Burst int
@@ -19,22 +35,22 @@ type EventLimits struct {
 //go:embed pages/skill.md
 var skillMarkdown string
 
-// skillPage is the one page from which a program that reads can compete. It
-// is written once, with the address and the limits of this arena.
-func (a *API) skillPage() http.Handler {
+// skill returns the handler of /skill.md, which describes how to compete in
+// this arena with its address and limits.
+func (h *pageHandlers) skill() http.Handler {
 	page := strings.NewReplacer(
-		"{{arena}}", a.PublicURL,
-		"{{rehearsals}}", limitInWords(a.Quotas.Limits.RehearsalsPerHour),
-		"{{address_limit}}", limitInWords(a.Quotas.Limits.AddressPerMinute),
-		"{{token_limit}}", limitInWords(a.Quotas.Limits.TokenPerMinute),
-		"{{event_rate}}", strconv.Itoa(a.Events.Rate),
-		"{{event_burst}}", strconv.Itoa(a.Events.Burst),
-		"{{event_max}}", strconv.Itoa(a.Events.Max),
+		"{{arena}}", h.url,
+		"{{rehearsals}}", limitInWords(h.limits.RehearsalsPerHour),
+		"{{address_limit}}", limitInWords(h.limits.AddressPerMinute),
+		"{{token_limit}}", limitInWords(h.limits.TokenPerMinute),
+		"{{event_rate}}", strconv.Itoa(h.events.Rate),
+		"{{event_burst}}", strconv.Itoa(h.events.Burst),
+		"{{event_max}}", strconv.Itoa(h.events.Max),
 	).Replace(skillMarkdown)
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "text/markdown", page) })
 }
 
-// limitInWords writes a limit, of which zero is none.
+// limitInWords returns a limit as text; zero is none.
 func limitInWords(n int) string {
 	if n <= 0 {
 		return "any number of"

@@ -13,7 +13,7 @@ func TestAPI_skill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
 		o.Limits.TokenPerMinute = 600
-		o.Events = EventLimits{Rate: 21, Burst: 41, Max: 2001}
+		o.Site.Events = EventLimits{Rate: 21, Burst: 41, Max: 2001}
 	})
 	r := w.do("GET", "/skill.md", "", nil).is(200)
 	page := string(r.body)

@@ -27,6 +27,25 @@ const (
 	tieWord          = "tie"
 )
 
+// voteStore stores votes.
+type voteStore interface {
+	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
+}
+
+// voteHandlers serve the routes of open votes.
+type voteHandlers struct {
+	votes  Votes
+	rows   voteStore
+	secret []byte // signs the names of voters' browsers
+	secure bool   // cookies only over https
+	now    func() time.Time
+}
+
+// voteRoutes mounts one of the voteHandlers.
+func voteRoutes[I, O any](h func(*voteHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *voteHandlers { return a.votes }, h)
+}
+
 type openVoteView struct {
 	Round    int                 `json:"round"`
 	Until    jsonTime            `json:"until" doc:"When the vote ends."`
@@ -34,8 +53,8 @@ type openVoteView struct {
 	Entries  []arena.BlindAnswer `json:"entries" doc:"The answers without their authors, in an order that tells nothing."`
 }
 
-func (a *API) getBallot(ctx context.Context, in *IDParam) (*output[openVoteView], error) {
-	v, ok, err := a.Votes.Open(ctx, in.ID)
+func (h *voteHandlers) ballot(ctx context.Context, in *IDParam) (*output[openVoteView], error) {
+	v, ok, err := h.votes.Open(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +94,9 @@ type votedOutput struct {
 	Body      voteView
 }
 
-// vote takes one vote; the last one of a browser counts.
-func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
-	v, ok, err := a.Votes.Open(ctx, in.ID)
+// vote stores one vote; the last one of a browser counts.
+func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
+	v, ok, err := h.votes.Open(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -88,20 +107,20 @@ func (a *API) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
 		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
 	}
-	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: a.now()}
+	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: h.now()}
 	out := &votedOutput{Body: voteView{Round: v.Match.Round, Better: in.Body.Better}}
 	if cast.Choice, cast.Other, out.Body.Other, err = readVote(v.Entries, in.Body.Better, in.Body.Other); err != nil {
 		return nil, err
 	}
-	name, known := a.voterOf(in.cookie)
+	name, known := h.voterOf(in.cookie)
 	if !known {
 		name = rand.Text()
-		out.SetCookie = a.nameVoter(name)
+		out.SetCookie = h.nameVoter(name)
 	}
 	// Hashed with the match, so that nobody can be followed through the votes.
 	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
 	cast.Address = sha256.Sum256([]byte(in.address + " " + v.Match.ID))
-	if err := a.Store.SaveVote(ctx, cast, votersPerAddress); err != nil {
+	if err := h.rows.SaveVote(ctx, cast, votersPerAddress); err != nil {
 		if arena.CodeOf(err) == arena.CodeRateLimited {
 			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
 			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
@@ -152,23 +171,23 @@ func readVote(entries []arena.BlindAnswer, better, other string) (choice, agains
 	return choice, against, said[0], nil
 }
 
-// voterOf reads a cookie that nameVoter made. Any other is no name: whoever
-// brings one counts as a new voter of its address.
-func (a *API) voterOf(cookie string) (name string, ok bool) {
+// voterOf returns the name in a cookie that nameVoter made. A caller with any
+// other cookie counts as a new voter of its address.
+func (h *voteHandlers) voterOf(cookie string) (name string, ok bool) {
 	name, sum, _ := strings.Cut(cookie, ".")
-	return name, name != "" && subtle.ConstantTimeCompare([]byte(sum), []byte(a.signVoter(name))) == 1
+	return name, name != "" && subtle.ConstantTimeCompare([]byte(sum), []byte(h.signVoter(name))) == 1
 }
 
-func (a *API) signVoter(name string) string {
-	mac := hmac.New(sha256.New, a.VoteSecret)
+func (h *voteHandlers) signVoter(name string) string {
+	mac := hmac.New(sha256.New, h.secret)
 	mac.Write([]byte(name)) // never fails
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (a *API) nameVoter(name string) string {
+func (h *voteHandlers) nameVoter(name string) string {
 	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies
-		Name: voterCookie, Value: name + "." + a.signVoter(name), Path: "/v1/matches", MaxAge: int(voterAge / time.Second),
-		HttpOnly: true, Secure: a.SecureCookies, SameSite: http.SameSiteLaxMode,
+		Name: voterCookie, Value: name + "." + h.signVoter(name), Path: "/v1/matches", MaxAge: int(voterAge / time.Second),
+		HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
 	}
 	return c.String()
 }

@@ -168,7 +168,7 @@ func TestAPI_vote(t *testing.T) {
 
 func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
-	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.SecureCookies = quota.Limits{}, true })
+	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Votes.SecureCookies = quota.Limits{}, true })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
 	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
@@ -319,7 +319,7 @@ func TestAPI_getJudge(t *testing.T) {
 		}
 	}
 	w := newWorld(t, func(o *parts) {
-		few.Visible, o.Visible = o.Visible, few
+		few.Visible, o.Matches.Visible = o.Matches.Visible, few
 		o.Rows = &manyVerdicts{rows: o.Rows, verdicts: verdicts}
 		o.CheckSettings = func(arena.Settings) []arena.FieldError { return nil }
 	})

@@ -247,7 +247,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	}
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause, Observe: s.metrics.observe, Flush: s.hub.Hear, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Hear, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}
@@ -278,15 +278,20 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		return err
 	}
 	s.api, err = api.New(api.Options{
-		Store: s.store, Visible: s.visible, Votes: votes, Accounts: services.accounts, Agents: services.agents, Matches: services.matches, Leagues: services.leagues,
-		Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Speakers: s.protocols.handlers(), Viewers: s.hub.Viewers,
-		SeasonTable: seasonTable, VerifyRatings: s.store.CheckRatings,
-		Laid: engine.JudgeInput, JudgeHealth: scoring.JudgeHealth, Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VoteSecret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https",
-		NextRun: nextRun, Rehearse: stage.Play, PublicURL: s.url,
-		Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
-		Record: s.record, Card: cards.Draw,
-		Ready: s.ready, Drain: s.drain,
-		Version: s.version(), Node: s.node, TrustedProxies: proxies,
+		Store:    s.store,
+		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
+		Handlers: api.Handlers{Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Protocols: s.protocols.handlers()},
+		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
+		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
+		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
+		Seasons:  api.SeasonOptions{Table: seasonTable, NextRun: nextRun},
+		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
+		Rehearse: stage.Play,
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain},
+		Site: api.Site{
+			URL: s.url, TrustedProxies: proxies,
+			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
+		},
 		Quotas: services.quotas, Now: time.Now, Logger: s.log,
 	})
 	if err != nil {

@@ -53,6 +53,24 @@ func banner(f *fixture) {
 	}
 }
 
+// auditedBanner: the entry about a banner is stored with it, or neither is.
+func auditedBanner(f *fixture) {
+	ctx, broken := f.t.Context(), errors.New("does not encode")
+	first, second := arena.Banner{Text: "Down at six", Since: start}, arena.Banner{Text: "Up again", Since: start}
+	f.ok(f.SetBanner(ctx, first))
+	err := f.SetBanner(ctx, second, func(arena.Banner, arena.Banner) (arena.AuditEntry, error) { return arena.AuditEntry{}, broken })
+	f.equal(true, errors.Is(err, broken))
+	f.equal(first, must(f.Banner(ctx))(f))
+	f.ok(f.SetBanner(ctx, second, func(before, after arena.Banner) (arena.AuditEntry, error) {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: "set-banner", Target: before.Text + ", " + after.Text}, nil
+	}))
+	f.equal(second, must(f.Banner(ctx))(f))
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(1, len(entries))
+	f.equal("Down at six, Up again", entries[0].Target)
+}
+
 // movers: what moved in a time, most first, in each league alone.
 func movers(f *fixture) {
 	ctx := f.t.Context()

@@ -51,6 +51,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Evidence":                             evidence,
 		"Operations":                           operations,
 		"Banner":                               banner,
+		"Banner/with_audit":                    auditedBanner,
 		"Movers":                               movers,
 		"LastSeasons":                          lastSeasons,
 		"Fit":                                  fits,

@@ -96,20 +96,25 @@ type Options struct {
 	Now       func() time.Time // with a monotonic reading, as time.Now: it measures the age of leases
 	Node      string           // id of this process, unique in the cluster
 
-	LeaseTTL       time.Duration // default 5 s
-	Heartbeat      time.Duration // default 1 s
-	Sweep          time.Duration // longest time between two claims; default 1 s
-	MaxMatches     int           // that this node plays at once; default 5000
-	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
-	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
-	Observe        func(Observation)
-	Judges         Judges // external judges; nil: rounds that need one are void
+	Limits
+	Observe func(Observation)
+	Judges  Judges // external judges; nil: rounds that need one are void
 	// Flush waits until the events that an agent has sent to this node are in the
 	// log, or for a short time at most. Nil: answers do not wait for events.
 	Flush func(ctx context.Context, matchID, agentID string)
 	// WakeOthers notifies other nodes that this one has released a match. It must
 	// not block. Nil: they claim the match at their next sweep.
 	WakeOthers func()
+}
+
+// Limits are the times and numbers of an engine. A zero one has its default.
+type Limits struct {
+	LeaseTTL       time.Duration // default 5 s
+	Heartbeat      time.Duration // default 1 s
+	Sweep          time.Duration // longest time between two claims; default 1 s
+	MaxMatches     int           // that this node plays at once; default 5000
+	RateLimitPause time.Duration // after a 429; default 5 min (AAP, "Error codes")
+	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 }
 
 // Observation is one measurement for metrics: the outcome of a seat in a round,

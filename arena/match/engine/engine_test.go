@@ -169,7 +169,7 @@ func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	b.t.Helper()
 	o := engine.Options{
 		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
-		Now: time.Now, Node: name, LeaseTTL: leaseTime,
+		Now: time.Now, Node: name, Limits: engine.Limits{LeaseTTL: leaseTime},
 	}
 	for _, c := range change {
 		c(&o)
