@@ -3,11 +3,13 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // operationReads are the rows that nodeHandlers read.
@@ -207,4 +209,146 @@ func (h *nodeHandlers) ready(ctx context.Context, _ *struct{}) (*output[healthzV
 		return nil, arena.Errorf(arena.CodeUnavailable, "this node is not ready")
 	}
 	return answer(healthzView{Status: "ok"})
+}
+
+// auditStore stores and lists audit entries.
+type auditStore interface {
+	Audit(ctx context.Context, e arena.AuditEntry) error
+	AuditLog(ctx context.Context, f arena.AuditFilter, p arena.Page) ([]arena.AuditEntry, string, error)
+}
+
+// auditHandlers serve the audit log.
+type auditHandlers struct {
+	rows auditStore
+	now  func() time.Time
+	log  *slog.Logger
+}
+
+// auditRoutes mounts one of the auditHandlers.
+func auditRoutes[I, O any](h func(*auditHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *auditHandlers { return a.audit }, h)
+}
+
+// handleRecorded is handleOn for an operation that changes no rows: when it has
+// succeeded, an audit entry about it is stored. Services store the entries of
+// all other operations with what they change.
+func handleRecorded[H, I, O any](of func(*API) H, h func(H, context.Context, *I) (*O, error)) func(*API, route) {
+	return func(a *API, r route) {
+		handleOn(of, func(handlers H, ctx context.Context, in *I) (*O, error) {
+			out, err := h(handlers, ctx, in)
+			if err == nil {
+				a.audit.record(ctx, r.id, targetOf(in))
+			}
+			return out, err
+		})(a, r)
+	}
+}
+
+// targetOf returns the object that a request names in its path, "" when it
+// names none.
+func targetOf(in any) string {
+	if named, ok := in.(interface{ target() string }); ok {
+		return named.target()
+	}
+	return ""
+}
+
+func (p IDParam) target() string { return p.ID }
+
+// record stores an entry about an operation that has succeeded. A failure is
+// logged: it cannot undo the operation.
+func (h *auditHandlers) record(ctx context.Context, action, target string) {
+	e, err := callerOf(ctx).Audit(h.now(), action, target, nil, nil)
+	if err == nil {
+		err = h.rows.Audit(context.WithoutCancel(ctx), e)
+	}
+	if err != nil {
+		h.log.ErrorContext(ctx, "audit entry lost", "action", action, "target", target, "error", err)
+	}
+}
+
+type auditView struct {
+	ID     string          `json:"id"`
+	At     jsonTime        `json:"at"`
+	Actor  string          `json:"actor" doc:"An owner's id, or admin."`
+	Token  string          `json:"token,omitempty" doc:"Id of the token that was used."`
+	Action string          `json:"action" doc:"The operation's id."`
+	Target string          `json:"target,omitempty"`
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+}
+
+type listAuditInput struct {
+	PageParams
+	Find string `query:"find" maxLength:"200" doc:"Only entries whose actor, action or target is this."`
+}
+
+func (h *auditHandlers) list(ctx context.Context, in *listAuditInput) (*output[listOf[auditView]], error) {
+	entries, next, err := h.rows.AuditLog(ctx, arena.AuditFilter{Find: in.Find}, in.page())
+	if err != nil {
+		return nil, err
+	}
+	var items []auditView
+	for _, e := range entries {
+		items = append(items, auditView{
+			ID: e.ID, At: jsonTime(e.At), Actor: e.Actor, Token: e.Token, Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
+		})
+	}
+	return answerList(items, next)
+}
+
+// bannerStore reads and replaces the banner.
+type bannerStore interface {
+	Banner(ctx context.Context) (arena.Banner, error)
+	SetBanner(ctx context.Context, b arena.Banner, audit ...arena.BannerAudit) error
+}
+
+// bannerHandlers serve the routes of the banner.
+type bannerHandlers struct {
+	rows bannerStore
+	now  func() time.Time
+}
+
+// bannerRoutes mounts one of the bannerHandlers.
+func bannerRoutes[I, O any](h func(*bannerHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *bannerHandlers { return a.banner }, h)
+}
+
+type bannerView struct {
+	Text  string    `json:"text" doc:"Empty: there is none."`
+	Since *jsonTime `json:"since,omitempty"`
+}
+
+func viewBanner(b arena.Banner) bannerView {
+	if b.Text == "" {
+		return bannerView{}
+	}
+	return bannerView{Text: b.Text, Since: optionalTime(b.Since)}
+}
+
+func (h *bannerHandlers) get(ctx context.Context, _ *struct{}) (*output[bannerView], error) {
+	b, err := h.rows.Banner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewBanner(b))
+}
+
+type setBannerInput struct {
+	Body struct {
+		Text string `json:"text" maxLength:"200" doc:"One line, shown to everyone; empty removes it."`
+	} `nameHint:"BannerBody"`
+}
+
+func (h *bannerHandlers) set(ctx context.Context, in *setBannerInput) (*output[bannerView], error) {
+	if err := plaintext.CheckLine("text", in.Body.Text); err != nil {
+		return nil, err
+	}
+	caller, b := callerOf(ctx), arena.Banner{Text: in.Body.Text, Since: h.now()}
+	if err := h.rows.SetBanner(ctx, b, func(before, after arena.Banner) (arena.AuditEntry, error) {
+		return caller.Audit(b.Since, "set-banner", "banner", before.Text, after.Text)
+	}); err != nil {
+		return nil, err
+	}
+	return answer(viewBanner(b))
 }

@@ -2,8 +2,22 @@ package api
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
@@ -109,4 +123,176 @@ func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verd
 		}
 	}
 	return lengths, nil
+}
+
+const (
+	voterCookie      = "arena_voter"
+	voterAge         = 365 * 24 * time.Hour
+	votersPerAddress = 20 // in one round: those behind one router
+	tieWord          = "tie"
+)
+
+// voteStore stores votes.
+type voteStore interface {
+	SaveVote(ctx context.Context, v arena.Vote, perAddress int) error
+}
+
+// voteHandlers serve the routes of open votes.
+type voteHandlers struct {
+	votes  Votes
+	rows   voteStore
+	secret []byte // signs the names of voters' browsers
+	secure bool   // cookies only over https
+	now    func() time.Time
+}
+
+// voteRoutes mounts one of the voteHandlers.
+func voteRoutes[I, O any](h func(*voteHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *voteHandlers { return a.votes }, h)
+}
+
+type openVoteView struct {
+	Round    int                 `json:"round"`
+	Until    jsonTime            `json:"until" doc:"When the vote ends."`
+	Criteria string              `json:"criteria" doc:"What to judge by."`
+	Entries  []arena.BlindAnswer `json:"entries" doc:"The answers without their authors, in an order that tells nothing."`
+}
+
+func (h *voteHandlers) ballot(ctx context.Context, in *IDParam) (*output[openVoteView], error) {
+	v, ok, err := h.votes.Open(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, arena.Errorf(arena.CodeNotFound, "no vote is open on match %s", in.ID)
+	}
+	return answer(openVoteView{Round: v.Match.Round, Until: jsonTime(v.Until), Criteria: v.Criteria, Entries: v.Entries})
+}
+
+type voteInput struct {
+	IDParam
+	Body struct {
+		Round  int    `json:"round" minimum:"1" doc:"Of the ballot."`
+		Better string `json:"better" minLength:"1" maxLength:"3" example:"A" doc:"The label of the better answer, or tie."`
+		Other  string `json:"other,omitempty" maxLength:"3" example:"B" doc:"The label of the answer that it was compared with; of a tie both, as in \"A B\". May be left out when there are two."`
+	} `nameHint:"VoteBody"`
+	address, cookie string
+}
+
+// Resolve notes who votes, as far as a browser and an address tell.
+func (in *voteInput) Resolve(ctx huma.Context) []error {
+	in.address = quota.AddressKey(clientIP(ctx))
+	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {
+		in.cookie = c.Value
+	}
+	return nil
+}
+
+type voteView struct {
+	Round  int    `json:"round"`
+	Better string `json:"better"`
+	Other  string `json:"other"`
+}
+
+type votedOutput struct {
+	SetCookie string `header:"Set-Cookie" doc:"Names the browser, when it had no name."`
+	Body      voteView
+}
+
+// vote stores one vote; the last one of a browser counts.
+func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
+	v, ok, err := h.votes.Open(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || in.Body.Round != v.Match.Round {
+		return nil, arena.Errorf(arena.CodeConflict, "no vote is open on round %d of match %s", in.Body.Round, in.ID)
+	}
+	if owner := callerOf(ctx).OwnerID; owner != "" &&
+		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
+		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
+	}
+	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: h.now()}
+	out := &votedOutput{Body: voteView{Round: v.Match.Round, Better: in.Body.Better}}
+	if cast.Choice, cast.Other, out.Body.Other, err = readVote(v.Entries, in.Body.Better, in.Body.Other); err != nil {
+		return nil, err
+	}
+	name, known := h.voterOf(in.cookie)
+	if !known {
+		name = rand.Text()
+		out.SetCookie = h.nameVoter(name)
+	}
+	// Hashed with the match, so that nobody can be followed through the votes.
+	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
+	cast.Address = sha256.Sum256([]byte(in.address + " " + v.Match.ID))
+	if err := h.rows.SaveVote(ctx, cast, votersPerAddress); err != nil {
+		if arena.CodeOf(err) == arena.CodeRateLimited {
+			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
+			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// readVote returns the agents that the labels of a vote stand for. shown is the
+// label of the answer that it was compared with, both of a tie.
+func readVote(entries []arena.BlindAnswer, better, other string) (choice, against, shown string, err error) {
+	var labels []string
+	for _, e := range entries {
+		labels = append(labels, e.Label)
+	}
+	agent := func(label string) (string, bool) {
+		i := slices.Index(labels, label)
+		if i < 0 {
+			return "", false
+		}
+		return entries[i].AgentID, true
+	}
+	said := strings.Fields(other)
+	if better == tieWord {
+		if len(said) == 0 && len(labels) == 2 {
+			said = labels
+		}
+		if len(said) != 2 || said[0] == said[1] || !slices.Contains(labels, said[0]) || !slices.Contains(labels, said[1]) {
+			return "", "", "", arena.Invalid("other", "must name the two answers that are equal, of %s", strings.Join(labels, ", "))
+		}
+		one, _ := agent(said[0])
+		two, _ := agent(said[1])
+		return "", min(one, two) + " " + max(one, two), strings.Join(said, " "), nil
+	}
+	choice, ok := agent(better)
+	if !ok {
+		return "", "", "", arena.Invalid("better", "must be one of %s or %s", strings.Join(labels, ", "), tieWord)
+	}
+	rest := slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return l == better })
+	if len(said) == 0 && len(rest) == 1 {
+		said = rest
+	}
+	if len(said) != 1 || !slices.Contains(rest, said[0]) {
+		return "", "", "", arena.Invalid("other", "must be one of %s: what the better answer was compared with", strings.Join(rest, ", "))
+	}
+	against, _ = agent(said[0])
+	return choice, against, said[0], nil
+}
+
+// voterOf returns the name in a cookie that nameVoter made. A caller with any
+// other cookie counts as a new voter of its address.
+func (h *voteHandlers) voterOf(cookie string) (name string, ok bool) {
+	name, sum, _ := strings.Cut(cookie, ".")
+	return name, name != "" && subtle.ConstantTimeCompare([]byte(sum), []byte(h.signVoter(name))) == 1
+}
+
+func (h *voteHandlers) signVoter(name string) string {
+	mac := hmac.New(sha256.New, h.secret)
+	mac.Write([]byte(name)) // never fails
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (h *voteHandlers) nameVoter(name string) string {
+	c := http.Cookie{ //nolint:gosec // G124: an arena on http has no secure cookies
+		Name: voterCookie, Value: name + "." + h.signVoter(name), Path: "/v1/matches", MaxAge: int(voterAge / time.Second),
+		HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
+	}
+	return c.String()
 }

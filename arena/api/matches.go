@@ -3,8 +3,12 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
@@ -246,4 +250,104 @@ func (h *matchHandlers) rounds(ctx context.Context, in *listRoundsInput) (*outpu
 		}
 	}
 	return answer(v)
+}
+
+// The log of a record is read in parts, and not at all when it is longer than
+// anybody could want in one answer.
+const (
+	recordPart      = 1000
+	maxRecordEvents = 50_000
+)
+
+// record answers with the signed record of a finished match. Nothing in it is
+// hidden any more: every round has closed (docs/rules.md, section 5).
+func (h *matchHandlers) record(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
+	m, err := h.visible.Match(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if m.Status != arena.MatchFinished {
+		return nil, arena.Errorf(arena.CodeConflict, "match %s is %s; only a finished match has a record", m.ID, m.Status)
+	}
+	if m.Seq > maxRecordEvents {
+		return nil, arena.Errorf(arena.CodeTooLarge, "the log has %d events; a record holds at most %d", m.Seq, maxRecordEvents)
+	}
+	closed, err := h.visible.ClosedRounds(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	rounds := make([]arena.Round, len(closed))
+	for i, r := range closed {
+		rounds[i] = r.Round
+	}
+	var events []arena.Event
+	for since := int64(0); ; since = events[len(events)-1].Seq {
+		part, err := h.visible.Events(ctx, m.Log(), since, recordPart)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, part...)
+		if len(part) < recordPart {
+			break
+		}
+	}
+	signed, err := h.sign(m.Row(), rounds, answersOf(closed), events)
+	if err != nil {
+		return nil, err
+	}
+	return answer(signed)
+}
+
+// answersOf returns the answers of all rounds.
+func answersOf(rounds []visibility.ClosedRound) []arena.Answer {
+	var answers []arena.Answer
+	for _, r := range rounds {
+		answers = append(answers, r.Answers...)
+	}
+	return answers
+}
+
+const pngType = "image/png"
+
+// How long a card may be kept: one that changes about a round, one that does
+// not change any more a day.
+const (
+	cardLive  = 30 * time.Second
+	cardFinal = 24 * time.Hour
+)
+
+type cardOutput struct {
+	ContentType  string `header:"Content-Type"`
+	CacheControl string `header:"Cache-Control"`
+	Body         []byte
+}
+
+// card draws what other sites show beside a link to a match: names, points
+// and round, as in the list of matches, and nothing that is sealed.
+func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, error) {
+	m, err := h.visible.Match(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.leagues.League(ctx, m.League)
+	if err != nil {
+		return nil, err
+	}
+	picture, err := h.draw(m, l.Title)
+	if err != nil {
+		return nil, err
+	}
+	keep := cardLive
+	if m.Status.Over() {
+		keep = cardFinal
+	}
+	return &cardOutput{ContentType: pngType, CacheControl: fmt.Sprintf("public, max-age=%d", int(keep.Seconds())), Body: picture}, nil
+}
+
+// describePNG says that the answer is a picture.
+func describePNG(op *huma.Operation) {
+	op.Responses["200"] = &huma.Response{
+		Description: http.StatusText(http.StatusOK),
+		Content:     map[string]*huma.MediaType{pngType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+	}
 }

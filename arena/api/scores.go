@@ -87,3 +87,75 @@ func (h *matchHandlers) rebuildRatings(ctx context.Context, in *rebuildInput) (*
 	}
 	return answer(rebuiltView{League: in.Body.League, Settlements: n})
 }
+
+// evidenceReads are the rows that analysisHandlers read.
+type evidenceReads interface {
+	leagueReader
+	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
+}
+
+// analysisHandlers serve the routes that check a league's results.
+type analysisHandlers struct {
+	rows      evidenceReads
+	anomalies func(arena.Evidence) (arena.AnomalyReport, error)
+	ratings   func(ctx context.Context) ([]arena.RatingsReport, error) // by a replay of all settlements
+}
+
+// analysis returns the analysisHandlers.
+func analysis(a *API) *analysisHandlers { return a.analysis }
+
+type listAnomaliesInput struct {
+	League  string `query:"league" required:"true" maxLength:"40" doc:"Its slug."`
+	Matches int    `query:"matches" default:"1000" minimum:"1" maximum:"2000" doc:"How many of its newest matches are looked at."`
+}
+
+type anomaliesView struct {
+	League  string        `json:"league"`
+	Matches int           `json:"matches" doc:"Looked at: the newest that are over."`
+	Answers int           `json:"answers"`
+	Duels   int           `json:"duels" doc:"Rated ones."`
+	Pairs   int           `json:"pairs" doc:"Of agents of different owners that were compared."`
+	Items   []anomalyView `json:"items" doc:"The least likely first. They accuse nobody: two owners who run the same model agree in their mistakes too."`
+}
+
+type anomalyView struct {
+	Kind     arena.AnomalyKind  `json:"kind" enum:"copied_answers,one_sided,arranged,foreign_mark"`
+	AgentIDs []string           `json:"agent_ids" doc:"copied_answers: who was first, who came later; one_sided: winner, loser."`
+	Trials   int                `json:"trials" doc:"How often it could have happened."`
+	Observed int                `json:"observed" doc:"How often it did; arranged: runs of wins."`
+	Expected float64            `json:"expected" doc:"How often chance does it."`
+	Chance   float64            `json:"chance" doc:"At most: that chance does this to any pair of the league."`
+	Later    int                `json:"later,omitempty" doc:"copied_answers: given in a match after the first was public."`
+	Places   []anomalyPlaceView `json:"places" doc:"The first five."`
+}
+
+type anomalyPlaceView struct {
+	MatchID string `json:"match_id"`
+	Round   int    `json:"round,omitempty"`
+}
+
+func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesInput) (*output[anomaliesView], error) {
+	l, err := h.rows.League(ctx, in.League)
+	if err != nil {
+		return nil, err
+	}
+	evidence, err := h.rows.Evidence(ctx, l.Slug, in.Matches)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.anomalies(evidence)
+	if err != nil {
+		return nil, err
+	}
+	v := anomaliesView{League: l.Slug, Matches: r.Matches, Answers: r.Answers, Duels: r.Duels, Pairs: r.Pairs, Items: []anomalyView{}}
+	for _, f := range r.Found {
+		item := anomalyView{
+			Kind: f.Kind, AgentIDs: f.AgentIDs, Trials: f.Trials, Observed: f.Observed, Expected: f.Expected, Chance: f.Chance, Later: f.Later,
+		}
+		for _, p := range f.Places {
+			item.Places = append(item.Places, anomalyPlaceView(p))
+		}
+		v.Items = append(v.Items, item)
+	}
+	return answer(v)
+}

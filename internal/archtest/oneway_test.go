@@ -74,7 +74,7 @@ func decoders() map[string]string {
 		"protocol/agora/memory.go":          own,
 		"protocol/agora/polling.go":         own,
 		"protocol/envelope/envelope.go":     "only its tokens, after arena/strictjson",
-		"arena/api/conformance.go":          own,
+		"arena/api/agent_history.go":        own,
 		"cmd/arena/replay.go":               "a file of the user's own, which the page reads again",
 		"cmd/arena-bench/agents_start.go":   own,
 		"cmd/arena-bench/nodes.go":          own,

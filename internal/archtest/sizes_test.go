@@ -89,3 +89,38 @@ func TestSizes_RuleRefuses(t *testing.T) {
 		}
 	}
 }
+
+// maxFiles is the most files of a package, not counting its tests.
+const maxFiles = 25
+
+// overfull returns the folders with more files of a package than may be.
+func overfull(files []string) (found []string) {
+	count := map[string]int{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		if count[path.Dir(file)]++; count[path.Dir(file)] == maxFiles+1 {
+			found = append(found, path.Dir(file))
+		}
+	}
+	return found
+}
+
+func TestSizes_Packages(t *testing.T) {
+	t.Parallel()
+	for _, dir := range overfull(sources(t, ".go")) {
+		t.Errorf("%s has more than %d files beside its tests", dir, maxFiles)
+	}
+	// The rule finds what it must.
+	full := []string{"a/a_test.go"}
+	for i := range maxFiles {
+		full = append(full, fmt.Sprintf("a/%d.go", i))
+	}
+	if found := overfull(full); found != nil {
+		t.Errorf("%v is overfull", found)
+	}
+	if found := overfull(append(full, "a/more.go")); len(found) != 1 {
+		t.Errorf("found %v", found)
+	}
+}

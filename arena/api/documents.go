@@ -2,14 +2,23 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
+	_ "embed"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // documents are what /v1/openapi.json and /docs serve.
@@ -160,3 +169,119 @@ small{opacity:.75}
 {{end}}</table>{{end}}
 </body></html>
 `
+
+// pageHandlers serve the text pages for agents. Their rate is not limited, so
+// each is written once or kept for a while.
+type pageHandlers struct {
+	url    string // of the arena, without a slash at the end
+	events EventLimits
+	limits quota.Limits
+	rows   leagueLister
+	now    func() time.Time
+	log    *slog.Logger
+	llms   llmsCache
+}
+
+// EventLimits are the limits of the stream, which /skill.md names.
+type EventLimits struct {
+	Rate  int // per second
+	Burst int
+	Max   int // per seat and match
+}
+
+//go:embed pages/skill.md
+var skillMarkdown string
+
+// skill returns the handler of /skill.md, which describes how to compete in
+// this arena with its address and limits.
+func (h *pageHandlers) skill() http.Handler {
+	page := strings.NewReplacer(
+		"{{arena}}", h.url,
+		"{{rehearsals}}", limitInWords(h.limits.RehearsalsPerHour),
+		"{{address_limit}}", limitInWords(h.limits.AddressPerMinute),
+		"{{token_limit}}", limitInWords(h.limits.TokenPerMinute),
+		"{{event_rate}}", strconv.Itoa(h.events.Rate),
+		"{{event_burst}}", strconv.Itoa(h.events.Burst),
+		"{{event_max}}", strconv.Itoa(h.events.Max),
+	).Replace(skillMarkdown)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "text/markdown", page) })
+}
+
+// limitInWords returns a limit as text; zero is none.
+func limitInWords(n int) string {
+	if n <= 0 {
+		return "any number of"
+	}
+	return strconv.Itoa(n)
+}
+
+func writeText(w http.ResponseWriter, kind, page string) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Cache-Control", "public, max-age=60")
+	_, _ = w.Write([]byte(page)) // the client has gone
+}
+
+// describeText describes a page of text.
+func describeText(kind string) func(*huma.Operation) {
+	return func(op *huma.Operation) { op.Responses["200"].Content = text(kind) }
+}
+
+//go:embed pages/llms.txt
+var llmsTemplate string
+
+// llmsFor is how long a list of leagues stands on /llms.txt.
+const llmsFor = time.Minute
+
+// leagueLister lists all leagues.
+type leagueLister interface {
+	Leagues(ctx context.Context) ([]arena.League, error)
+}
+
+// llmsCache keeps /llms.txt for llmsFor, since its rate is not limited.
+type llmsCache struct {
+	mu    sync.Mutex
+	until time.Time
+	page  string
+}
+
+// llmsText returns the handler of /llms.txt, a list of links in the form of
+// llmstxt.org.
+func (h *pageHandlers) llmsText() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		writeText(w, "text/plain", h.llmsNow(r.Context()))
+	})
+}
+
+// llmsNow returns the page with the current leagues. While they cannot be read,
+// the page lists none.
+func (h *pageHandlers) llmsNow(ctx context.Context) string {
+	now := h.now()
+	h.llms.mu.Lock()
+	defer h.llms.mu.Unlock()
+	if now.Before(h.llms.until) {
+		return h.llms.page
+	}
+	leagues, err := h.rows.Leagues(ctx)
+	if err != nil {
+		h.log.WarnContext(ctx, "leagues not listed", "request_id", requestID(ctx), "error", err)
+	} else {
+		h.llms.until = now.Add(llmsFor)
+	}
+	h.llms.page = strings.NewReplacer("{{arena}}", h.url, "{{leagues}}", h.leagueLinks(leagues)).Replace(llmsTemplate)
+	return h.llms.page
+}
+
+// leagueLinks returns two lines for each league that is not a draft.
+func (h *pageHandlers) leagueLinks(leagues []arena.League) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "- [Leagues](%s/v1/leagues): all of them, with their rules\n", h.url)
+	for _, l := range leagues {
+		if l.Status == arena.LeagueDraft {
+			continue
+		}
+		title := strings.NewReplacer("[", `\[`, "]", `\]`, `\`, `\\`).Replace(l.Title)
+		fmt.Fprintf(&s, "- [%s](%s/l/%s): %s, %s, judge %s\n", title, h.url, l.Slug, l.Status, l.Settings.Format, l.Settings.Judge.Kind)
+		fmt.Fprintf(&s, "- [%s: standings](%s/v1/leagues/%s/standings)\n", title, h.url, l.Slug)
+	}
+	return s.String() + "\n"
+}
