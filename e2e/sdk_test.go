@@ -19,10 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"
@@ -225,26 +226,36 @@ func (p *process) goAgent(league string, before func(context.Context, *arenaagen
 	}
 }
 
-// heard waits until the log holds a thought of both seats in the task's round.
+// heard waits until spectators see a thought of both seats in the task's round.
 func (p *process) heard(ctx context.Context, task *arenaagent.Task) { p.heardOf(ctx, task, 2) }
 
-// heardOf waits until the log holds a thought of so many seats in the task's
+// heardOf waits until spectators see a thought of so many seats in the task's
 // round, or ctx ends. An event that is still on its way when the last answer
 // comes is of a round that is over (threat E5).
 func (p *process) heardOf(ctx context.Context, task *arenaagent.Task, seats int) {
-	arena := apiclient.New(p.url, "")
-	ask := time.NewTicker(10 * time.Millisecond)
-	defer ask.Stop()
-	for thinkers := map[string]bool{}; len(thinkers) < seats && ctx.Err() == nil; <-ask.C {
-		var log struct{ Items []event }
-		if err := arena.Call(ctx, http.MethodGet, "/v1/matches/"+task.MatchID+"/events?limit=1000", nil, &log); err != nil && ctx.Err() == nil {
+	conn, _, err := websocket.Dial(ctx, strings.Replace(p.url, "http", "ws", 1)+"/v1/stream?since=0&match="+task.MatchID, nil)
+	if err != nil {
+		if ctx.Err() == nil {
 			p.t.Error(err)
+		}
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(32 << 20)
+	for thinkers := map[string]bool{}; len(thinkers) < seats; {
+		_, data, err := conn.Read(ctx)
+		var e event
+		if err == nil {
+			err = json.Unmarshal(data, &e)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				p.t.Error(err)
+			}
 			return
 		}
-		for _, e := range log.Items {
-			if e.Type == "thinking" && e.Round == task.Round {
-				thinkers[e.AgentID] = true
-			}
+		if e.Type == "thinking" && e.Round == task.Round {
+			thinkers[e.AgentID] = true
 		}
 	}
 }
