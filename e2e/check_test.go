@@ -47,7 +47,7 @@ func sdkAgent(t *testing.T, addr, id string) (endpoint string) {
 // checked runs `arena check --json`.
 func checked(t *testing.T, want int, args ...string) conformance.Report {
 	t.Helper()
-	code, out, errs := call(t, nil, append([]string{"check", "--json"}, args...)...)
+	code, out, errs := call(t, append([]string{"check", "--json"}, args...)...)
 	var r conformance.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != want || (code == exitOK) != (errs == "") {
 		t.Fatalf("exit code %d, want %d; %v, stderr %q\n%s", code, want, err, errs, out)
@@ -63,7 +63,7 @@ func TestE2E_Check_sdk_agent(t *testing.T) {
 	if !r.Passed || r.Must.Fail+r.Must.Skip+r.Should.Fail+r.Should.Skip != 0 || r.Must.Pass < 12 || r.League != "trivia" {
 		t.Errorf("report: %+v", r)
 	}
-	code, out, _ := call(t, nil, "check", endpoint, "--keys-addr", addr, "--verbose") // other keys, same place
+	code, out, _ := call(t, "check", endpoint, "--keys-addr", addr, "--verbose") // other keys, same place
 	for _, want := range []string{"issuer http://" + addr, "ok    MUST    task.answer", "sent  POST a task", "got   200 in ", "\nready: MUST 12 ok, 0 failed"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
@@ -99,7 +99,7 @@ func TestE2E_Check_bad_agent(t *testing.T) {
 	if r.Passed || r.Must.Fail != 2 {
 		t.Errorf("report: %+v", r)
 	}
-	code, out, errs := call(t, nil, "check", bad.URL+"/agora", "--keys-addr", "127.0.0.1:0")
+	code, out, errs := call(t, "check", bad.URL+"/agora", "--keys-addr", "127.0.0.1:0")
 	if code != exitFailure || !strings.Contains(errs, "2 of 12 MUST checks failed") || strings.Contains(out, "\x1b") {
 		t.Errorf("exit code %d, stderr %q, stdout\n%s", code, errs, out)
 	}
@@ -114,7 +114,7 @@ func TestE2E_Check_bad_agent(t *testing.T) {
 func TestE2E_Check_other_arena(t *testing.T) {
 	t.Parallel()
 	endpoint := sdkAgent(t, freeAddr(t), "")
-	code, out, _ := call(t, nil, "check", endpoint, "--keys-addr", "127.0.0.1:0", "--arena", "https://keys.example")
+	code, out, _ := call(t, "check", endpoint, "--keys-addr", "127.0.0.1:0", "--arena", "https://keys.example")
 	for _, want := range []string{"task.answer", `iss "https://keys.example"`, "ARENA=https://keys.example"} {
 		if code != exitFailure || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
@@ -126,7 +126,7 @@ func TestE2E_Check_other_arena(t *testing.T) {
 func TestE2E_Check_blocked_addresses(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"http://169.254.169.254/agora", "http://10.0.0.1/agora", "http://2130706433/agora", "ftp://127.0.0.1/x"} {
-		if code, out, errs := call(t, nil, "check", endpoint, "--keys-addr", "127.0.0.1:0"); code != exitFailure || out != "" || errs == "" {
+		if code, out, errs := call(t, "check", endpoint, "--keys-addr", "127.0.0.1:0"); code != exitFailure || out != "" || errs == "" {
 			t.Errorf("%s: exit code %d, %q, %q", endpoint, code, out, errs)
 		}
 	}

@@ -69,7 +69,7 @@ func TestE2E_Docs_checking(t *testing.T) {
 	if commands != 7 {
 		t.Errorf("the page has %d commands", commands)
 	}
-	_, report, _ := call(t, nil, "check", sdkAgent(t, local, ""), "--keys-addr", "127.0.0.1:0", "--arena", "http://"+local)
+	_, report, _ := call(t, "check", sdkAgent(t, local, ""), "--keys-addr", "127.0.0.1:0", "--arena", "http://"+local)
 	for _, id := range regexp.MustCompile(`(?m)^  (?:ok|FAIL|skip) +(?:MUST|SHOULD) +(\S+)`).FindAllStringSubmatch(report, -1) {
 		if !strings.Contains(page, "`"+id[1]+"`") {
 			t.Errorf("the page does not explain %s", id[1])

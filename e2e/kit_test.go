@@ -85,11 +85,11 @@ const (
 	exitFailure = 1
 )
 
-// call runs the program with an environment of its own until it ends.
-func call(t *testing.T, environ []string, args ...string) (code int, stdout, stderr string) {
+// call runs the program until it ends.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = execArena(t.Context(), buildArena(t), args, environ, strings.NewReader(""), &out, &errs)
+	code = execArena(t.Context(), buildArena(t), args, nil, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }
 

@@ -30,7 +30,7 @@ func questions(t *testing.T) string {
 func TestPlay_duel(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "match.jsonl")
-	code, out, errs := call(t, nil, "play", "--league", "quiz", "--pack", questions(t), "--rounds", "3", "--addr", "127.0.0.1:0", "--out", log,
+	code, out, errs := call(t, "play", "--league", "quiz", "--pack", questions(t), "--rounds", "3", "--addr", "127.0.0.1:0", "--out", log,
 		"ada="+localAgent(t, "quiz", answers("")), "bob="+localAgent(t, "quiz", answers("no idea")))
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit code %d, stderr %q\n%s", code, errs, out)
@@ -77,7 +77,7 @@ func TestPlay_elimination_of_generated_tasks(t *testing.T) {
 	for range 3 {
 		args = append(args, localAgent(t, "sums", answers("7")))
 	}
-	code, out, errs := call(t, nil, args...)
+	code, out, errs := call(t, args...)
 	if code != exitOK || !strings.Contains(out, "3 127.0.0.1:") || !strings.Contains(out, "finished") {
 		t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
 	}
@@ -106,7 +106,7 @@ func TestPlay_tasks_of_every_form(t *testing.T) {
 				must(t, os.WriteFile(file, []byte(tt.text), 0o600))
 				args = append(args, "--pack", file, "--pack-format", tt.format)
 			}
-			code, out, errs := call(t, nil, append(args, "ada="+localAgent(t, "quiz", answers(tt.answer)), "bob="+localAgent(t, "quiz", answers("no idea")))...)
+			code, out, errs := call(t, append(args, "ada="+localAgent(t, "quiz", answers(tt.answer)), "bob="+localAgent(t, "quiz", answers("no idea")))...)
 			if code != exitOK || tt.answer != "" && !strings.Contains(out, "1. ada 1   2. bob 0") {
 				t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
 			}
@@ -118,7 +118,7 @@ func TestPlay_tasks_of_every_form(t *testing.T) {
 func TestPlay_sdk_agents(t *testing.T) {
 	t.Parallel()
 	addr := freeAddr(t)
-	code, out, errs := call(t, nil, "play", "--league", "trivia", "--rounds", "1", "--addr", addr,
+	code, out, errs := call(t, "play", "--league", "trivia", "--rounds", "1", "--addr", addr,
 		"new="+sdkAgent(t, addr, ""), "old="+sdkAgent(t, addr, "ag_elsewhere"))
 	if code != exitOK || !strings.Contains(out, "the first that comes to mind") || !strings.Contains(out, "status_401") {
 		t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
@@ -128,7 +128,7 @@ func TestPlay_sdk_agents(t *testing.T) {
 func TestPlay_void(t *testing.T) {
 	t.Parallel()
 	away := localAgent(t, "quiz", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Status(503) })
-	code, out, errs := call(t, nil, "play", "--league", "quiz", "--pack", questions(t), "--rounds", "1", "--addr", "127.0.0.1:0",
+	code, out, errs := call(t, "play", "--league", "quiz", "--pack", questions(t), "--rounds", "1", "--addr", "127.0.0.1:0",
 		localAgent(t, "quiz", answers("")), away)
 	if code != exitFailure || !strings.Contains(errs, "the match is void") {
 		t.Errorf("exit code %d, stderr %q\n%s", code, errs, out)
@@ -149,7 +149,7 @@ func TestPlay_refuses(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(want, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			code, _, errs := call(t, nil, append([]string{"play", "--league", "quiz", "--addr", "127.0.0.1:0"}, args...)...)
+			code, _, errs := call(t, append([]string{"play", "--league", "quiz", "--addr", "127.0.0.1:0"}, args...)...)
 			if code != exitFailure || !strings.Contains(errs, want) {
 				t.Errorf("exit code %d, stderr %q", code, errs)
 			}

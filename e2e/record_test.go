@@ -32,13 +32,13 @@ func TestE2E_Record(t *testing.T) {
 	save(t, p.url+"/.well-known/jwks.json", keys)
 
 	good := "good: match " + id + " of " + p.url + " in league quiz"
-	if code, out, errs := call(t, nil, "verify", early, "--jwks", keys); code != exitOK || !strings.HasPrefix(out, good) {
+	if code, out, errs := call(t, "verify", early, "--jwks", keys); code != exitOK || !strings.HasPrefix(out, good) {
 		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
-	if code, out, errs := call(t, nil, "verify", early, "--jwks", p.url+"/.well-known/jwks.json"); code != exitOK || !strings.HasPrefix(out, good) {
+	if code, out, errs := call(t, "verify", early, "--jwks", p.url+"/.well-known/jwks.json"); code != exitOK || !strings.HasPrefix(out, good) {
 		t.Errorf("keys from the arena: exit code %d, %q, %q", code, out, errs)
 	}
-	if code, _, errs := call(t, nil, "verify", early); code != exitFailure || !strings.Contains(errs, "/signature: ") || !strings.Contains(errs, "--jwks") {
+	if code, _, errs := call(t, "verify", early); code != exitFailure || !strings.Contains(errs, "/signature: ") || !strings.Contains(errs, "--jwks") {
 		t.Errorf("without keys: exit code %d, %q", code, errs)
 	}
 
@@ -58,7 +58,7 @@ func TestE2E_Record(t *testing.T) {
 	if signed := []byte(`"signature":`); !bytes.Equal(before[:bytes.LastIndex(before, signed)], after[:bytes.LastIndex(after, signed)]) {
 		t.Error("packing the match changed its record")
 	}
-	if code, _, errs := call(t, nil, "verify", late, "--jwks", keys); code != exitOK {
+	if code, _, errs := call(t, "verify", late, "--jwks", keys); code != exitOK {
 		t.Errorf("packed: exit code %d, %q", code, errs)
 	}
 	checkChangedBytes(t, before, keys)
@@ -142,7 +142,7 @@ func checkChangedBytes(t *testing.T, good []byte, keys string) {
 		changed := bytes.Clone(good)
 		changed[i] ^= 2
 		must(t, os.WriteFile(file, changed, 0o600))
-		if code, out, errs := call(t, nil, "verify", file, "--jwks", keys); code != exitFailure || out != "" || !place.MatchString(errs) {
+		if code, out, errs := call(t, "verify", file, "--jwks", keys); code != exitFailure || out != "" || !place.MatchString(errs) {
 			t.Errorf("byte %d: exit code %d, %q, %q", i, code, out, errs)
 		}
 	}

@@ -33,11 +33,11 @@ func (p *process) workers() []int {
 	must(p.t, err)
 	var ids []int
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // G304: from proc(5)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			continue // its thread has ended
 		}
-		for _, id := range strings.Fields(string(text)) {
+		for id := range strings.FieldsSeq(string(text)) {
 			n, err := strconv.Atoi(id)
 			must(p.t, err)
 			ids = append(ids, n)

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "embed"
 
 	"github.com/danielgtaylor/huma/v2"
 

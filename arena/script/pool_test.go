@@ -168,7 +168,7 @@ func busy(t *testing.T, p *script.Pool, n int) {
 		if t.Context().Err() != nil {
 			t.Fatal(t.Context().Err())
 		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // polls another process
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestPool_KilledFromOutside(t *testing.T) {
 			kill(t, pids[0])
 			break
 		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // polls another process
+		time.Sleep(time.Millisecond)
 	}
 	if o := <-done; !errors.Is(o.err, arena.ErrScriptLimit) || p.Stats().Killed["death"] != 1 {
 		t.Errorf("killed twice: %+v, %+v", o, p.Stats())

@@ -196,7 +196,7 @@ func (p *Pool) supervise(ctx context.Context, w *process, s arena.Script) ([]are
 
 // watch returns when the conversation has ended, or with the reason to end it.
 func (p *Pool) watch(ctx context.Context, w *process, x *exchange) error {
-	began, before := time.Now(), w.used
+	began, before := time.Now(), w.used //nolint:forbidigo // measures another process
 	limit, limitName, compiled := p.o.Compile, limitCompile, x.compiled
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

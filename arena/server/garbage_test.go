@@ -69,5 +69,5 @@ func TestJobs_memory(t *testing.T) {
 func memoryAndCollections() (bytes int64, forced uint64) {
 	s := []rtmetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/cycles/forced:gc-cycles"}}
 	rtmetrics.Read(s)
-	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()), s[2].Value.Uint64() //nolint:gosec // G115: far below 2^63
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64()), s[2].Value.Uint64()
 }

@@ -16,7 +16,7 @@ func TestBench_replacesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, benchProgram)
-	must(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // G306: a program
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
 	var got []string
 	var errs bytes.Buffer
 	app := &App{Stderr: &errs, Environ: []string{"PATH=/nowhere" + string(os.PathListSeparator) + dir, "A=B"}, Exec: func(program string, argv, environ []string) error {
@@ -37,7 +37,7 @@ func TestFindBench(t *testing.T) {
 	t.Parallel()
 	beside, onPath, empty := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{beside, onPath} {
-		must(t, os.WriteFile(filepath.Join(dir, benchProgram), nil, 0o700)) //nolint:gosec // G306: a program
+		must(t, os.WriteFile(filepath.Join(dir, benchProgram), nil, 0o700))
 	}
 	for _, tc := range []struct{ folder, path, want string }{
 		{beside, onPath, filepath.Join(beside, benchProgram)},

@@ -30,7 +30,7 @@ func (c *Client) As(token string) *Client {
 }
 
 // Problem is an error response of the API (RFC 9457).
-type Problem struct {
+type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Detail string `json:"detail"`

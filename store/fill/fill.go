@@ -58,7 +58,7 @@ func (f filler) fill(ctx context.Context, progress func(done, all int)) error {
 		for i, id := range f.Agents {
 			rows[i] = fmt.Sprintf("(%d, %s)", i, quoted(id))
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO bench_agents (n, id) VALUES `+strings.Join(rows, ", "))
+		_, err = tx.ExecContext(ctx, `INSERT INTO bench_agents (n, id) VALUES `+strings.Join(rows, ", ")) //nolint:gosec // G202: the ids are quoted
 		return err
 	})
 	if err != nil {
@@ -112,15 +112,16 @@ func (f filler) dropIndexes(ctx context.Context, tx *sql.Tx) (again []string, er
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	var names []string
 	for rows.Next() {
 		var name, definition string
 		if err := rows.Scan(&name, &definition); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
 		names, again = append(names, name), append(again, definition)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	for _, name := range names {

@@ -34,11 +34,11 @@ func attempts() map[string]func() error {
 		"list a folder":      func() error { _, err := os.ReadDir("/"); return err },
 		"write a file":       func() error { return os.WriteFile("/tmp/arena-probe", []byte("x"), 0o600) },
 		"write here":         func() error { return os.WriteFile("probe", []byte("x"), 0o600) },
-		"dial TCP":           func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return refusedAsPort(err) },
-		"send UDP":           func() error { _, err := net.Dial("udp", "127.0.0.1:53"); return err },
-		"listen":             func() error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err },
+		"dial TCP":           func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return refusedAsPort(err) }, //nolint:noctx // refused by the kernel at once
+		"send UDP":           func() error { _, err := net.Dial("udp", "127.0.0.1:53"); return err },               //nolint:noctx // refused by the kernel at once
+		"listen":             func() error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err },              //nolint:noctx // refused by the kernel at once
 		"open a Unix socket": func() error { _, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0); return err },
-		"start a program":    func() error { return exec.Command("/bin/true").Run() },
+		"start a program":    func() error { return exec.Command("/bin/true").Run() }, //nolint:noctx // refused by the kernel at once
 		"fork": func() error {
 			pid, _, errno := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
 			if errno != 0 {
