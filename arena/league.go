@@ -177,8 +177,8 @@ type EntryRules struct {
 	Allow          []string `json:"allow,omitempty"`            // agent ids; empty: everyone
 	AgentsPerOwner int      `json:"agents_per_owner,omitempty"` // 0: no limit
 	PasswordHash   string   `json:"password_hash,omitempty"`    // hex SHA-256 of salt and password; "": none is asked for
-	MinRating      Melo     `json:"min_rating,omitempty"`       // in this league; 0: no limit
-	MaxRating      Melo     `json:"max_rating,omitempty"`       // 0: no limit
+	MinRating      MilliElo `json:"min_rating,omitempty"`       // in this league; 0: no limit
+	MaxRating      MilliElo `json:"max_rating,omitempty"`       // 0: no limit
 	MinMatches     int      `json:"min_matches,omitempty"`      // rated matches in any league
 }
 
@@ -205,8 +205,8 @@ type League struct {
 	Status    LeagueStatus
 	Settings  Settings
 	Entry     EntryRules
-	Schedule  string // cron expression in UTC, "" none
-	Drift     Melo   // sum of all ratings minus agents * StartRating
+	Schedule  string   // cron expression in UTC, "" none
+	Drift     MilliElo // sum of all ratings minus agents * StartRating
 	CreatedAt time.Time
 	NextRunAt time.Time // when the scheduler pairs next; zero: not known
 	Note      string    // why the scheduler is not pairing ("needs 2 idle agents, has 1")

@@ -104,9 +104,9 @@ type Seat struct {
 	Points     Points
 	Place      int // 1 is best, 0 until the match is over
 	Outcome    Outcome
-	RateLimits int   // 429 answers in this match
-	Before     Melo  // rating before, set when the match is settled and rated
-	Delta      *Melo // nil: not rated
+	RateLimits int       // 429 answers in this match
+	Before     MilliElo  // rating before, set when the match is settled and rated
+	Delta      *MilliElo // nil: not rated
 }
 
 // Round is one task put to every active seat.

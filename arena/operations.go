@@ -60,8 +60,8 @@ type Mover struct {
 	AgentID string
 	Name    string
 	League  string
-	Rating  Melo
-	Change  Melo // over the time that was asked for
-	Matches int  // rated matches in that time
-	Recent  []Melo
+	Rating  MilliElo
+	Change  MilliElo // over the time that was asked for
+	Matches int      // rated matches in that time
+	Recent  []MilliElo
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Melo is a rating, or a difference of ratings, in thousandths of an Elo
+// MilliElo is a rating, or a difference of ratings, in thousandths of an Elo
 // point. Whole numbers make every settlement exact and replayable bit for bit.
-type Melo int64
+type MilliElo int64
 
 // The bounds of "agora-elo-1" (docs/rules.md, section 7).
 const (
-	StartRating Melo = 1_500_000
-	FloorRating Melo = 100_000
+	StartRating MilliElo = 1_500_000
+	FloorRating MilliElo = 100_000
 )
 
 // MarshalJSON writes Elo with three decimals: 1500.000, -20.000.
-func (m Melo) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
+func (m MilliElo) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
 // AppendJSON appends what MarshalJSON writes.
-func (m Melo) AppendJSON(b []byte) []byte { return appendThousandths(b, int64(m), 3) }
+func (m MilliElo) AppendJSON(b []byte) []byte { return appendThousandths(b, int64(m), 3) }
 
 // Points counts what a judge gave, in thousandths of a point, so that sums
 // are exact and equal totals compare equal.
@@ -35,7 +35,7 @@ func (p Points) MarshalJSON() ([]byte, error) { return appendThousandths(nil, in
 
 // UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
 // of at most three decimals.
-func (m *Melo) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(m)) }
+func (m *MilliElo) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(m)) }
 
 // UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
 // of at most three decimals.
@@ -84,9 +84,9 @@ func appendThousandths(b []byte, v int64, minDecimals int) []byte {
 type Rating struct {
 	League      string
 	AgentID     string
-	Melo        Melo
+	MilliElo    MilliElo
 	Matches     int // rated matches
-	Peak        Melo
+	Peak        MilliElo
 	NewVersion  int // rated matches left with K = 40 after a declared new version
 	Wins        int
 	Draws       int
@@ -111,18 +111,18 @@ func (r Rating) Provisional() bool { return r.Matches < ProvisionalMatches }
 
 // NewRating is the rating of an agent that has not been rated in a league.
 func NewRating(league, agentID string) Rating {
-	return Rating{League: league, AgentID: agentID, Melo: StartRating, Peak: StartRating}
+	return Rating{League: league, AgentID: agentID, MilliElo: StartRating, Peak: StartRating}
 }
 
 // RatingChange is what one settlement did to one rating.
 type RatingChange struct {
-	AgentID string `json:"agent_id"`
-	Before  Melo   `json:"rating_before"`
-	After   Melo   `json:"rating_after"`
-	Delta   Melo   `json:"rating_delta"`
-	K       int    `json:"k"`
-	Score   Points `json:"score"`   // mean of S over the opponents, thousandths
-	Matches int    `json:"matches"` // rated matches after this one
+	AgentID string   `json:"agent_id"`
+	Before  MilliElo `json:"rating_before"`
+	After   MilliElo `json:"rating_after"`
+	Delta   MilliElo `json:"rating_delta"`
+	K       int      `json:"k"`
+	Score   Points   `json:"score"`   // mean of S over the opponents, thousandths
+	Matches int      `json:"matches"` // rated matches after this one
 }
 
 // Settlement is the one record of a rated match's effect on ratings.
@@ -132,15 +132,15 @@ type Settlement struct {
 	League  string
 	At      time.Time
 	Changes []RatingChange
-	Drift   Melo // the league's drift after it
+	Drift   MilliElo // the league's drift after it
 }
 
 // RatingPoint is one point of an agent's rating graph.
 type RatingPoint struct {
 	MatchID string
 	At      time.Time
-	Rating  Melo
-	Delta   Melo
+	Rating  MilliElo
+	Delta   MilliElo
 	Version string // of the agent in that match; "": it named none
 	// LeftOut is there where the agent won a match and its rating fell: how many
 	// rounds counted for one side only and so were not compared (docs/rules.md,
@@ -153,8 +153,8 @@ type Standing struct {
 	Rank      int // 1 is best; 0: not ranked yet
 	Agent     Agent
 	Rating    Rating
-	Opponents int    // distinct opponents in rated matches
-	Recent    []Melo // ratings after the last matches, oldest first, at most 20
+	Opponents int        // distinct opponents in rated matches
+	Recent    []MilliElo // ratings after the last matches, oldest first, at most 20
 }
 
 // The conditions for a rank (docs/rules.md, section 7).
@@ -188,15 +188,15 @@ type RatedSeat struct {
 // FitLine is what the refit of a league says of one agent (docs/rules.md, section
 // 7): a strength from all its results at once, with its uncertainty.
 type FitLine struct {
-	AgentID  string `json:"agent_id"`
-	Rating   Melo   `json:"rating"`
-	Low      Melo   `json:"low"` // of the 95 % interval
-	High     Melo   `json:"high"`
-	RankLow  int    `json:"rank_low"` // best rank that the interval allows
-	RankHigh int    `json:"rank_high"`
-	Island   int    `json:"island"` // agents of different islands have no chain of matches between them
-	Glicko   *Melo  `json:"glicko,omitempty"`
-	GlickoRD *Melo  `json:"glicko_rd,omitempty"` // rating deviation
+	AgentID  string    `json:"agent_id"`
+	Rating   MilliElo  `json:"rating"`
+	Low      MilliElo  `json:"low"` // of the 95 % interval
+	High     MilliElo  `json:"high"`
+	RankLow  int       `json:"rank_low"` // best rank that the interval allows
+	RankHigh int       `json:"rank_high"`
+	Island   int       `json:"island"` // agents of different islands have no chain of matches between them
+	Glicko   *MilliElo `json:"glicko,omitempty"`
+	GlickoRD *MilliElo `json:"glicko_rd,omitempty"` // rating deviation
 }
 
 // Fit is the newest refit of a league.
@@ -209,9 +209,9 @@ type Fit struct {
 
 // RatingsReport is what the ratings of one league add up to.
 type RatingsReport struct {
-	League      string `json:"league"`
-	Agents      int    `json:"agents"`
-	Settlements int    `json:"settlements"`
-	Sum         Melo   `json:"sum"`
-	Drift       Melo   `json:"drift"`
+	League      string   `json:"league"`
+	Agents      int      `json:"agents"`
+	Settlements int      `json:"settlements"`
+	Sum         MilliElo `json:"sum"`
+	Drift       MilliElo `json:"drift"`
 }

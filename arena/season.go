@@ -32,10 +32,10 @@ type Season struct {
 
 // Entrant is an agent in a season.
 type Entrant struct {
-	AgentID string `json:"agent_id"`
-	OwnerID string `json:"owner_id"`
-	Name    string `json:"name"`
-	Rating  Melo   `json:"rating"` // when it joined: seeds go by it
+	AgentID string   `json:"agent_id"`
+	OwnerID string   `json:"owner_id"`
+	Name    string   `json:"name"`
+	Rating  MilliElo `json:"rating"` // when it joined: seeds go by it
 	// Round is the first round in which it may play: 1 for those that were
 	// there at the start, more for late joiners.
 	Round int `json:"round"`

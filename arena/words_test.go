@@ -103,9 +103,9 @@ func TestNumbers_MarshalJSON(t *testing.T) {
 		want string
 	}{
 		{arena.StartRating, "1500.000"},
-		{arena.Melo(-20_000), "-20.000"},
-		{arena.Melo(-7), "-0.007"},
-		{arena.Melo(1_623_450), "1623.450"},
+		{arena.MilliElo(-20_000), "-20.000"},
+		{arena.MilliElo(-7), "-0.007"},
+		{arena.MilliElo(1_623_450), "1623.450"},
 		{arena.OnePoint, "1"},
 		{arena.Points(500), "0.5"},
 		{arena.Points(333), "0.333"},
@@ -179,12 +179,12 @@ func TestError_Codes(t *testing.T) {
 
 func TestThousandths_ReadBack(t *testing.T) {
 	t.Parallel()
-	for _, v := range []arena.Melo{0, 1, -1, 999, 1000, -20_000, 1_500_000, 1_512_345, arena.FloorRating} {
+	for _, v := range []arena.MilliElo{0, 1, -1, 999, 1000, -20_000, 1_500_000, 1_512_345, arena.FloorRating} {
 		raw, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back arena.Melo
+		var back arena.MilliElo
 		if err := json.Unmarshal(raw, &back); err != nil || back != v {
 			t.Errorf("%d came back as %d from %s (%v)", v, back, raw, err)
 		}

@@ -112,7 +112,7 @@ func (t *tick) ladderTable(ctx context.Context, slug string) ([]arena.TableRow, 
 		table = append(table, arena.TableRow{
 			Rank: len(table) + 1, AgentID: s.Agent.ID, Name: s.Agent.Name, Played: s.Rating.Matches,
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
-			TieBreaks: []arena.TieBreak{{Name: "rating", Value: arena.Points(s.Rating.Melo)}},
+			TieBreaks: []arena.TieBreak{{Name: "rating", Value: arena.Points(s.Rating.MilliElo)}},
 		})
 	}
 	return table, nil

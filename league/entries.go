@@ -87,7 +87,7 @@ func (e *Entries) checkRatings(ctx context.Context, l arena.League, agentID stri
 	for _, in := range ratings[agentID] {
 		matches += in.Matches
 		if in.League == l.Slug {
-			rating = in.Melo
+			rating = in.MilliElo
 		}
 	}
 	switch {

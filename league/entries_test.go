@@ -37,8 +37,8 @@ func (e *entries) Take(context.Context, string) error {
 func TestEntries_MayEnter(t *testing.T) {
 	t.Parallel()
 	locked := arena.EntryRules{PasswordHash: arena.HashPassword("salt", "sesame")}
-	elo := func(n arena.Melo, matches int) []arena.Rating {
-		return []arena.Rating{{League: "quiz", Melo: n * 1000, Matches: matches}, {League: "sums", Melo: 9_000_000, Matches: 10}}
+	elo := func(n arena.MilliElo, matches int) []arena.Rating {
+		return []arena.Rating{{League: "quiz", MilliElo: n * 1000, Matches: matches}, {League: "sums", MilliElo: 9_000_000, Matches: 10}}
 	}
 	for name, c := range map[string]struct {
 		in       entries

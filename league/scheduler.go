@@ -380,7 +380,7 @@ func (t *tick) candidates(
 		}
 		for _, r := range ratings[id] {
 			if r.League == l.Slug {
-				c.Rating = r.Melo
+				c.Rating = r.MilliElo
 			}
 		}
 		candidates = append(candidates, c)

@@ -151,10 +151,10 @@ func (t *tick) entrants(ctx context.Context, s *season, round int) ([]arena.Entr
 	return joining, nil
 }
 
-func ratingIn(ratings []arena.Rating, league string) arena.Melo {
+func ratingIn(ratings []arena.Rating, league string) arena.MilliElo {
 	for _, r := range ratings {
 		if r.League == league {
-			return r.Melo
+			return r.MilliElo
 		}
 	}
 	return arena.StartRating

@@ -108,7 +108,7 @@ func (w *world) AgentRatings(_ context.Context, ids []string) (map[string][]aren
 	for _, id := range ids {
 		// "elo1600" is rated 1600 in the ladder, and something else elsewhere.
 		if elo, err := strconv.Atoi(strings.TrimPrefix(id, "elo")); err == nil {
-			ratings[id] = []arena.Rating{{League: "ladder", Melo: arena.Melo(elo) * 1000}, {League: "other", Melo: 1}}
+			ratings[id] = []arena.Rating{{League: "ladder", MilliElo: arena.MilliElo(elo) * 1000}, {League: "other", MilliElo: 1}}
 		}
 	}
 	return ratings, nil

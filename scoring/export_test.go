@@ -35,7 +35,7 @@ func RankRanges(lines []arena.FitLine) { rankRanges(lines) }
 
 // ModelErrors gives, for agents in the order of their ids, the standard errors
 // in Elo that hold if the model does: from the inverse of the Hessian alone.
-func ModelErrors(results []arena.RatedResult) []arena.Melo {
+func ModelErrors(results []arena.RatedResult) []arena.MilliElo {
 	f := NewRefit()
 	for _, r := range results {
 		f.Add(r)
@@ -48,15 +48,15 @@ func ModelErrors(results []arena.RatedResult) []arena.Melo {
 	return m.modelErrors()
 }
 
-func (m *model) modelErrors() []arena.Melo {
+func (m *model) modelErrors() []arena.MilliElo {
 	m.derive()
 	information := newMatrix(m.n)
 	copy(information.v, m.hessian.v)
 	m.hessian.factor()
 	variances := m.variances(information)
-	errors := make([]arena.Melo, m.n)
+	errors := make([]arena.MilliElo, m.n)
 	for i := range errors {
-		errors[i] = melo(eloPerNat * math.Sqrt(variances[i]))
+		errors[i] = milliElo(eloPerNat * math.Sqrt(variances[i]))
 	}
 	return errors
 }

@@ -158,9 +158,9 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 		margin := quantile975 * math.Sqrt(variances[i])
 		lines[i] = arena.FitLine{
 			AgentID: f.agents[i],
-			Rating:  arena.StartRating + melo(eloPerNat*m.theta[i]),
-			Low:     arena.StartRating + melo(eloPerNat*(m.theta[i]-margin)),
-			High:    arena.StartRating + melo(eloPerNat*(m.theta[i]+margin)),
+			Rating:  arena.StartRating + milliElo(eloPerNat*m.theta[i]),
+			Low:     arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
+			High:    arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
 			Island:  islands[i],
 			Glicko:  &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
 		}
@@ -229,7 +229,7 @@ func (f *Refit) islands() []int {
 
 // rankRanges fills in the ranks that the intervals allow.
 func rankRanges(lines []arena.FitLine) {
-	lows, highs := make([]arena.Melo, len(lines)), make([]arena.Melo, len(lines))
+	lows, highs := make([]arena.MilliElo, len(lines)), make([]arena.MilliElo, len(lines))
 	for i, l := range lines {
 		lows[i], highs[i] = l.Low, l.High
 	}

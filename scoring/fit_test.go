@@ -430,7 +430,7 @@ func TestFit_coverage(t *testing.T) {
 				for id, l := range fit(t, results) {
 					var no int
 					_, _ = fmt.Sscanf(id, "%d", &no)
-					truth := arena.Melo(1000 * (strengths[no] - sum/agents + 1500))
+					truth := arena.MilliElo(1000 * (strengths[no] - sum/agents + 1500))
 					if l.Low <= truth && truth <= l.High {
 						inside++
 					}

@@ -9,7 +9,7 @@ import (
 
 // GlickoRating is an agent's rating by Glicko-2 and its deviation, in Elo.
 type GlickoRating struct {
-	Rating, Deviation arena.Melo
+	Rating, Deviation arena.MilliElo
 }
 
 // Glicko rates all agents of results by Glicko-2 (Glickman, "Example of the
@@ -174,12 +174,12 @@ func (l *glicko) finish() []GlickoRating {
 		p := &l.players[i]
 		p.grow(l.period + 1)
 		ratings[i] = GlickoRating{
-			Rating:    arena.StartRating + melo(p.mu*glickoScale),
-			Deviation: melo(p.phi * glickoScale),
+			Rating:    arena.StartRating + milliElo(p.mu*glickoScale),
+			Deviation: milliElo(p.phi * glickoScale),
 		}
 	}
 	return ratings
 }
 
-// melo rounds Elo to thousandths.
-func melo(elo float64) arena.Melo { return arena.Melo(math.Round(1000 * elo)) }
+// milliElo rounds Elo to thousandths.
+func milliElo(elo float64) arena.MilliElo { return arena.MilliElo(math.Round(1000 * elo)) }

@@ -63,12 +63,12 @@ func Rate(
 		if p.pairs == 0 {
 			continue
 		}
-		after := max(p.before.Melo+p.sum, arena.FloorRating)
+		after := max(p.before.MilliElo+p.sum, arena.FloorRating)
 		changes = append(changes, arena.RatingChange{
 			AgentID: p.seat.AgentID,
-			Before:  p.before.Melo,
+			Before:  p.before.MilliElo,
 			After:   after,
-			Delta:   after - p.before.Melo,
+			Delta:   after - p.before.MilliElo,
 			K:       p.k,
 			Score:   arena.Points(math.Round(1000 * p.score / float64(p.pairs))),
 			Matches: p.before.Matches + 1,
@@ -84,9 +84,9 @@ type player struct {
 	k      int
 	rounds []cell // by round number
 
-	sum   arena.Melo // of t_ij
-	score float64    // sum of S_ij
-	pairs int        // not dropped
+	sum   arena.MilliElo // of t_ij
+	score float64        // sum of S_ij
+	pairs int            // not dropped
 }
 
 // cell is one seat's part in one round.
@@ -175,8 +175,8 @@ func compare(settings arena.Settings, a, b *player, n int) {
 	// The lower-rated one is computed, the other is its negative. Equal ratings
 	// are put in order by id, so that the order of the seats decides nothing.
 	low, high := a, b
-	if low.before.Melo > high.before.Melo ||
-		low.before.Melo == high.before.Melo && low.seat.AgentID > high.seat.AgentID {
+	if low.before.MilliElo > high.before.MilliElo ||
+		low.before.MilliElo == high.before.MilliElo && low.seat.AgentID > high.seat.AgentID {
 		low, high = high, low
 	}
 	won, of := result(settings, low, high)
@@ -184,7 +184,7 @@ func compare(settings arena.Settings, a, b *player, n int) {
 		return
 	}
 	s := float64(won) / float64(of)
-	surprise := s - expected(high.before.Melo-low.before.Melo)
+	surprise := s - expected(high.before.MilliElo-low.before.MilliElo)
 	low.add(s, surprise, n)
 	high.add(float64(of-won)/float64(of), -surprise, n)
 }
@@ -196,10 +196,10 @@ func (p *player) add(s, surprise float64, n int) {
 }
 
 // term gives t for one with K whose S-E is surprise, in a match of n.
-func term(k int, surprise float64, n int) arena.Melo {
+func term(k int, surprise float64, n int) arena.MilliElo {
 	// A product and then a quotient: nothing here can be fused.
 	t := float64(float64(1000*k)*surprise) / float64(n-1)
-	return arena.Melo(math.Round(t)) // rounds half away from zero
+	return arena.MilliElo(math.Round(t)) // rounds half away from zero
 }
 
 // result gives S of a against b as a fraction; of is 0 when the two have no
@@ -245,7 +245,7 @@ func game(difference int) int {
 
 // expected gives E of the lower-rated of two whose ratings are gap >= 0
 // apart: 1/(1+10^(gap/400)).
-func expected(gap arena.Melo) float64 { return 1 / (1 + pow10(gap)) }
+func expected(gap arena.MilliElo) float64 { return 1 / (1 + pow10(gap)) }
 
 // pow10 gives 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
 // of ten exactly at whole multiples of 400.
@@ -255,7 +255,7 @@ func expected(gap arena.Melo) float64 { return 1 / (1 + pow10(gap)) }
 // others. Here are only sums and products, and each product is converted,
 // which forbids fusing: every machine gives the same bits, and a replay of
 // settlements on another machine gives the same ratings.
-func pow10(gap arena.Melo) float64 {
+func pow10(gap arena.MilliElo) float64 {
 	const (
 		unit = 400 * 1000 // milli-Elo per factor of ten
 		step = unit / int64(len(sixteenths))

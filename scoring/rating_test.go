@@ -55,8 +55,8 @@ func match(rounds ...string) *table {
 }
 
 // settled gives an agent a rating past its provisional matches.
-func (m *table) settled(id string, melo, peak arena.Melo) *table {
-	m.ratings[id] = arena.Rating{AgentID: id, Melo: melo, Peak: peak, Matches: 30}
+func (m *table) settled(id string, melo, peak arena.MilliElo) *table {
+	m.ratings[id] = arena.Rating{AgentID: id, MilliElo: melo, Peak: peak, Matches: 30}
 	return m
 }
 
@@ -94,9 +94,9 @@ func TestRate(t *testing.T) {
 	rounds.ScoreMode = arena.ScoreRounds
 	knockout := rated
 	knockout.Format = arena.FormatElimination
-	fresh := arena.Rating{Melo: arena.StartRating, Peak: 2_500_000, Matches: 100, NewVersion: 3}
+	fresh := arena.Rating{MilliElo: arena.StartRating, Peak: 2_500_000, Matches: 100, NewVersion: 3}
 
-	type deltas map[string]arena.Melo
+	type deltas map[string]arena.MilliElo
 	tests := []struct {
 		name     string
 		settings arena.Settings
@@ -247,7 +247,7 @@ func TestRate_roundsHalfAway(t *testing.T) {
 	m := match(slices.Repeat([]string{"0"}, n)...)
 	m.answers[0].Points, m.seats[0].Points = arena.OnePoint, arena.OnePoint
 	for i, c := range scoring.Rate(rated, m.seats, m.answers, nil) {
-		want := arena.Melo(-313)
+		want := arena.MilliElo(-313)
 		if i == 0 {
 			want = 313 * (n - 1)
 		}
@@ -271,10 +271,10 @@ func drawMatch(t *rapid.T) (arena.Settings, *table) {
 	for i := range m.seats {
 		id := m.seats[i].AgentID
 		m.ratings[id] = arena.Rating{
-			AgentID: id,
-			Melo:    arena.Melo(rapid.IntRange(600_000, 3_000_000).Draw(t, "rating")),
-			Peak:    arena.Melo(rapid.SampledFrom([]int{1_500_000, 2_400_000}).Draw(t, "peak")),
-			Matches: rapid.SampledFrom([]int{0, 29, 30, 500}).Draw(t, "matches"),
+			AgentID:  id,
+			MilliElo: arena.MilliElo(rapid.IntRange(600_000, 3_000_000).Draw(t, "rating")),
+			Peak:     arena.MilliElo(rapid.SampledFrom([]int{1_500_000, 2_400_000}).Draw(t, "peak")),
+			Matches:  rapid.SampledFrom([]int{0, 29, 30, 500}).Draw(t, "matches"),
 		}
 		m.seats[i].OwnerID = rapid.SampledFrom([]string{"", "o1", "o2", "p" + id}).Draw(t, "owner")
 		switch rapid.IntRange(0, 9).Draw(t, "state") {
@@ -299,7 +299,7 @@ func TestRate_equalKConserves(t *testing.T) {
 			r.Matches, r.Peak = matches, arena.StartRating
 			m.ratings[id] = r
 		}
-		var sum arena.Melo
+		var sum arena.MilliElo
 		for _, c := range scoring.Rate(settings, m.seats, m.answers, m.ratings) {
 			sum += c.Delta
 		}
@@ -313,8 +313,8 @@ func TestRate_seatOrderDecidesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		settings, m := drawMatch(t)
-		deltas := func(seats []arena.Seat, answers []arena.Answer) map[string]arena.Melo {
-			d := map[string]arena.Melo{}
+		deltas := func(seats []arena.Seat, answers []arena.Answer) map[string]arena.MilliElo {
+			d := map[string]arena.MilliElo{}
 			for _, c := range scoring.Rate(settings, seats, answers, m.ratings) {
 				d[c.AgentID] = c.Delta
 			}
@@ -333,11 +333,11 @@ func TestRate_bounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings, m := drawMatch(t)
 		for id, r := range m.ratings {
-			r.Melo = arena.Melo(rapid.IntRange(100_000, 4_000_000).Draw(t, "any rating"))
+			r.MilliElo = arena.MilliElo(rapid.IntRange(100_000, 4_000_000).Draw(t, "any rating"))
 			m.ratings[id] = r
 		}
 		for _, c := range scoring.Rate(settings, m.seats, m.answers, m.ratings) {
-			if limit := arena.Melo(1000*c.K + len(m.seats)); c.Delta > limit || c.Delta < -limit {
+			if limit := arena.MilliElo(1000*c.K + len(m.seats)); c.Delta > limit || c.Delta < -limit {
 				t.Fatalf("%s moved by %d with K %d", c.AgentID, c.Delta, c.K)
 			}
 			if c.After < arena.FloorRating {
@@ -354,14 +354,14 @@ func TestRate_bounds(t *testing.T) {
 // must round to the same milli-Elo, a hair's breadth from a half aside.
 func TestRate_againstTheTextbook(t *testing.T) {
 	t.Parallel()
-	for gap := arena.Melo(-1_300_000); gap <= 1_300_000; gap += 137 {
+	for gap := arena.MilliElo(-1_300_000); gap <= 1_300_000; gap += 137 {
 		m := match("1", "0").settled("a", 2_000_000+gap, 0).settled("b", 2_000_000, 0)
 		exact := 20_000 * (1 - 1/(1+math.Pow(10, float64(-gap)/400_000)))
 		if math.Abs(exact-math.Trunc(exact)-0.5) < 1e-7 {
 			continue // on a half
 		}
 		got := scoring.Rate(rated, m.seats, m.answers, m.ratings)[0].Delta
-		if want := arena.Melo(math.Round(exact)); got != want {
+		if want := arena.MilliElo(math.Round(exact)); got != want {
 			t.Fatalf("%d above: %d, want %d", gap, got, want)
 		}
 	}
@@ -377,8 +377,8 @@ func ExampleRate() {
 		{AgentID: "ag_sloppy", Round: 1, Outcome: arena.OutcomeTimeout},
 	}
 	ratings := map[string]arena.Rating{
-		"ag_steady": {Melo: 1_600_000, Matches: 45, Peak: 1_640_000},
-		"ag_sloppy": {Melo: 1_500_000, Matches: 61, Peak: 1_700_000},
+		"ag_steady": {MilliElo: 1_600_000, Matches: 45, Peak: 1_640_000},
+		"ag_sloppy": {MilliElo: 1_500_000, Matches: 61, Peak: 1_700_000},
 	}
 	for _, c := range scoring.Rate(arena.Settings{Rated: true}, seats, answers, ratings) {
 		before, _ := c.Before.MarshalJSON()

@@ -22,14 +22,14 @@ func Replay(results []arena.RatedResult) map[string]arena.Rating {
 				index[id] = at
 				ratings = append(ratings, arena.NewRating("", id))
 			}
-			seats = append(seats, replayed{RatedSeat: &r.Seats[j], at: at, before: ratings[at].Melo, k: kFactor(&ratings[at])})
+			seats = append(seats, replayed{RatedSeat: &r.Seats[j], at: at, before: ratings[at].MilliElo, k: kFactor(&ratings[at])})
 		}
 		replay(seats)
 		for j := range seats {
 			if s := &seats[j]; s.met {
 				rating := &ratings[s.at]
-				rating.Melo = max(s.before+s.sum, arena.FloorRating)
-				rating.Peak = max(rating.Peak, rating.Melo)
+				rating.MilliElo = max(s.before+s.sum, arena.FloorRating)
+				rating.Peak = max(rating.Peak, rating.MilliElo)
 				rating.Matches++
 			}
 		}
@@ -45,10 +45,10 @@ func Replay(results []arena.RatedResult) map[string]arena.Rating {
 type replayed struct {
 	*arena.RatedSeat
 	at     int // in the table of ratings
-	before arena.Melo
+	before arena.MilliElo
 	k      int
-	sum    arena.Melo // of t_ij
-	met    bool       // somebody
+	sum    arena.MilliElo // of t_ij
+	met    bool           // somebody
 }
 
 func replay(seats []replayed) {

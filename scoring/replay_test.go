@@ -28,7 +28,7 @@ func settledOneByOne(results []arena.RatedResult) map[string]arena.Rating {
 			if !known {
 				was = arena.NewRating("", c.AgentID)
 			}
-			was.Melo, was.Peak, was.Matches = c.After, max(was.Peak, c.After), c.Matches
+			was.MilliElo, was.Peak, was.Matches = c.After, max(was.Peak, c.After), c.Matches
 			ratings[c.AgentID] = was
 		}
 	}
@@ -61,7 +61,7 @@ func TestReplay_far(t *testing.T) {
 		results = append(results, duel(0, fmt.Sprint(i), "last", false), duel(0, "first", fmt.Sprint(i), false))
 	}
 	got := scoring.Replay(results)
-	if got["last"].Melo != arena.FloorRating || got["first"].Peak < 2_400_000 {
+	if got["last"].MilliElo != arena.FloorRating || got["first"].Peak < 2_400_000 {
 		t.Errorf("first %+v, last %+v", got["first"], got["last"])
 	}
 	if d := cmp.Diff(settledOneByOne(results), got); d != "" {

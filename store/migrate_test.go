@@ -169,7 +169,7 @@ func checkFirstArena(t *testing.T, s *store.Store) {
 	equal(uint64(1<<63+7), m.Seed)
 	equal(int64(6), m.Seq)
 	equal("Ant (then)", m.Seats[0].Name)
-	equal(new(arena.Melo(-10_000)), m.Seats[1].Delta)
+	equal(new(arena.MilliElo(-10_000)), m.Seats[1].Delta)
 	answers := state["answers m_1"].([]arena.Answer)
 	equal(arena.Answer{
 		MatchID: "m_1", Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Elapsed: 4_200_000_001, Attempts: 2, Points: 1000, Judged: true,

@@ -20,16 +20,16 @@ const recentRatings = 20
 // standings need not read the history.
 type ratingRow struct {
 	arena.Rating
-	opponents int          // distinct ones
-	recent    []arena.Melo // the last ratings, oldest first
+	opponents int              // distinct ones
+	recent    []arena.MilliElo // the last ratings, oldest first
 }
 
 var ratingTable = db.NewTable("ratings", "r",
 	db.Text("league", func(r *ratingRow) *string { return &r.League }),
 	db.Text("agent_id", func(r *ratingRow) *string { return &r.AgentID }),
-	db.Int("melo", func(r *ratingRow) *arena.Melo { return &r.Melo }),
+	db.Int("melo", func(r *ratingRow) *arena.MilliElo { return &r.MilliElo }),
 	db.Int("matches", func(r *ratingRow) *int { return &r.Matches }),
-	db.Int("peak", func(r *ratingRow) *arena.Melo { return &r.Peak }),
+	db.Int("peak", func(r *ratingRow) *arena.MilliElo { return &r.Peak }),
 	db.Int("new_version", func(r *ratingRow) *int { return &r.NewVersion }),
 	db.Int("wins", func(r *ratingRow) *int { return &r.Wins }),
 	db.Int("draws", func(r *ratingRow) *int { return &r.Draws }),
@@ -45,9 +45,9 @@ var ratingTable = db.NewTable("ratings", "r",
 
 var upsertRatings = db.NewUpsert(ratingTable, []string{"league", "agent_id"})
 
-// recentValue returns the stored form of the last ratings: arena.Melo itself
+// recentValue returns the stored form of the last ratings: arena.MilliElo itself
 // encodes as Elo.
-func recentValue(ratings []arena.Melo) any {
+func recentValue(ratings []arena.MilliElo) any {
 	numbers := make([]int64, len(ratings))
 	for i, v := range ratings {
 		numbers[i] = int64(v)
@@ -57,7 +57,7 @@ func recentValue(ratings []arena.Melo) any {
 
 // recentInto scans the last ratings, a JSON list of whole numbers. A table of
 // standings has 20 for each agent, and encoding/json takes seven times as long.
-type recentInto struct{ ratings *[]arena.Melo }
+type recentInto struct{ ratings *[]arena.MilliElo }
 
 func (i recentInto) Scan(src any) error {
 	text, _ := src.(string) // nil: never rated
@@ -65,20 +65,20 @@ func (i recentInto) Scan(src any) error {
 	if list == "" {
 		return nil
 	}
-	*i.ratings = make([]arena.Melo, 0, recentRatings)
+	*i.ratings = make([]arena.MilliElo, 0, recentRatings)
 	for number := range strings.SplitSeq(list, ",") {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			return fmt.Errorf("scan recent ratings: %w", err)
 		}
-		*i.ratings = append(*i.ratings, arena.Melo(n))
+		*i.ratings = append(*i.ratings, arena.MilliElo(n))
 	}
 	return nil
 }
 
 // settled adds one settlement to the rating.
 func (r *ratingRow) settled(c arena.RatingChange, at time.Time) {
-	r.Melo = c.After
+	r.MilliElo = c.After
 	r.Peak = max(r.Peak, c.After)
 	r.Matches++
 	r.NewVersion = max(0, r.NewVersion-1)
@@ -96,7 +96,7 @@ func (r *ratingRow) settled(c arena.RatingChange, at time.Time) {
 }
 
 func byRating(a, b *arena.Standing) int {
-	return cmp.Or(-cmp.Compare(a.Rating.Melo, b.Rating.Melo), cmp.Compare(a.Agent.ID, b.Agent.ID))
+	return cmp.Or(-cmp.Compare(a.Rating.MilliElo, b.Rating.MilliElo), cmp.Compare(a.Agent.ID, b.Agent.ID))
 }
 
 // AgentRatings returns the ratings of agents in every league in which they were
@@ -145,7 +145,7 @@ var settlementTable = db.NewTable("settlements", "s",
 	db.Text("match_id", func(t *arena.Settlement) *string { return &t.MatchID }),
 	db.Text("league", func(t *arena.Settlement) *string { return &t.League }),
 	db.Time("at", func(t *arena.Settlement) *time.Time { return &t.At }),
-	db.Int("drift", func(t *arena.Settlement) *arena.Melo { return &t.Drift }),
+	db.Int("drift", func(t *arena.Settlement) *arena.MilliElo { return &t.Drift }),
 )
 
 var insertSettlements = db.NewInsert(settlementTable, "")
@@ -164,9 +164,9 @@ var ratingChangeTable = db.NewTable("rating_changes", "c",
 	db.Int("no", func(c *ratingChangeRow) *int { return &c.no }),
 	db.Text("agent_id", func(c *ratingChangeRow) *string { return &c.AgentID }),
 	db.Text("league", func(c *ratingChangeRow) *string { return &c.league }),
-	db.Int("melo_before", func(c *ratingChangeRow) *arena.Melo { return &c.Before }),
-	db.Int("melo_after", func(c *ratingChangeRow) *arena.Melo { return &c.After }),
-	db.Int("delta", func(c *ratingChangeRow) *arena.Melo { return &c.Delta }),
+	db.Int("melo_before", func(c *ratingChangeRow) *arena.MilliElo { return &c.Before }),
+	db.Int("melo_after", func(c *ratingChangeRow) *arena.MilliElo { return &c.After }),
+	db.Int("delta", func(c *ratingChangeRow) *arena.MilliElo { return &c.Delta }),
 	db.Int("k", func(c *ratingChangeRow) *int { return &c.K }),
 	db.Int("score", func(c *ratingChangeRow) *arena.Points { return &c.Score }),
 	db.Int("matches", func(c *ratingChangeRow) *int { return &c.Matches }),
@@ -247,12 +247,12 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 	if err != nil {
 		return nil, err
 	}
-	var drift arena.Melo
+	var drift arena.MilliElo
 	updated, stored := make([]ratingRow, len(changes)), make([]ratingChangeRow, len(changes))
 	for i, c := range changes {
 		r, ok := rows[c.AgentID]
-		if !ok || r.Melo != c.Before {
-			return nil, fmt.Errorf("rating change of agent %s starts at %d, its rating is %d", c.AgentID, c.Before, r.Melo)
+		if !ok || r.MilliElo != c.Before {
+			return nil, fmt.Errorf("rating change of agent %s starts at %d, its rating is %d", c.AgentID, c.Before, r.MilliElo)
 		}
 		drift += c.After - c.Before
 		r.settled(c, m.at)
@@ -269,7 +269,7 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 	if _, err := db.Exec(ctx, tx, `UPDATE counters SET value = $1 WHERE name = 'settlements'`, seq); err != nil {
 		return nil, err
 	}
-	settlement := arena.Settlement{Seq: seq, MatchID: m.matchID, League: m.league, At: m.at, Drift: arena.Melo(total)}
+	settlement := arena.Settlement{Seq: seq, MatchID: m.matchID, League: m.league, At: m.at, Drift: arena.MilliElo(total)}
 	if _, err := insertSettlements.Exec(ctx, tx, settlement); err != nil {
 		return nil, err
 	}
@@ -351,7 +351,7 @@ func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
 		a, g := &s.Agent, &s.Rating
 		var last int64
 		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
-			orAsIs[arena.Melo]{&g.Melo}, orAsIs[int]{&g.Matches}, orAsIs[arena.Melo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
+			orAsIs[arena.MilliElo]{&g.MilliElo}, orAsIs[int]{&g.Matches}, orAsIs[arena.MilliElo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
 			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
 		g.AgentID, g.LastRatedAt = a.ID, db.FromMillis(last)
 		return s, err

@@ -146,7 +146,7 @@ type rebuild struct {
 	rate   func(arena.Match, []arena.Answer, map[string]arena.Rating) []arena.RatingChange
 	rows   map[string]*ratingRow // as replayed so far
 	stored []ratingRow           // as they were
-	drift  arena.Melo
+	drift  arena.MilliElo
 }
 
 // kept starts all ratings anew. What does not come from results stays:
@@ -264,10 +264,10 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 					r = arena.NewRating(k.league, k.agent)
 					c.Agents++
 				}
-				if change.Before != r.Melo {
-					return nil, fmt.Errorf("check ratings: settlement %d finds agent %s at %d, not at %d", t.Seq, k.agent, change.Before, r.Melo)
+				if change.Before != r.MilliElo {
+					return nil, fmt.Errorf("check ratings: settlement %d finds agent %s at %d, not at %d", t.Seq, k.agent, change.Before, r.MilliElo)
 				}
-				r.Melo = change.After
+				r.MilliElo = change.After
 				r.Matches++
 				c.Drift += change.After - change.Before
 				replayed[k] = r
@@ -288,11 +288,11 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 		return nil, fmt.Errorf("check ratings: %d are stored, settlements give %d", len(rows), len(replayed))
 	}
 	for _, r := range rows {
-		if want := replayed[key{r.League, r.AgentID}]; r.Melo != want.Melo || r.Matches != want.Matches {
+		if want := replayed[key{r.League, r.AgentID}]; r.MilliElo != want.MilliElo || r.Matches != want.Matches {
 			return nil, fmt.Errorf("check ratings: agent %s in league %s has %d after %d matches, settlements give %d after %d",
-				r.AgentID, r.League, r.Melo, r.Matches, want.Melo, want.Matches)
+				r.AgentID, r.League, r.MilliElo, r.Matches, want.MilliElo, want.Matches)
 		}
-		checks[r.League].Sum += r.Melo
+		checks[r.League].Sum += r.MilliElo
 	}
 	leagues, err := s.Leagues(ctx)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *Store) CheckRatings(ctx context.Context) ([]arena.RatingsReport, error)
 		if c == nil {
 			c = &arena.RatingsReport{League: l.Slug}
 		}
-		if l.Drift != c.Drift || c.Sum != arena.Melo(c.Agents)*arena.StartRating+c.Drift {
+		if l.Drift != c.Drift || c.Sum != arena.MilliElo(c.Agents)*arena.StartRating+c.Drift {
 			return nil, fmt.Errorf("check ratings: league %s has %d with a drift of %d, settlements give a drift of %d", l.Slug, c.Sum, l.Drift, c.Drift)
 		}
 		if c.Agents > 0 {

@@ -68,7 +68,7 @@ var entrantTable = db.NewTable("entrants", "e",
 	db.Text("agent_id", func(e *entrantRow) *string { return &e.AgentID }),
 	db.Text("owner_id", func(e *entrantRow) *string { return &e.OwnerID }),
 	db.Text("name", func(e *entrantRow) *string { return &e.Name }),
-	db.Int("rating", func(e *entrantRow) *arena.Melo { return &e.Rating }),
+	db.Int("rating", func(e *entrantRow) *arena.MilliElo { return &e.Rating }),
 	db.Int("round", func(e *entrantRow) *int { return &e.Round }),
 	db.Int("withdrawn_round", func(e *entrantRow) *int { return &e.WithdrawnRound }),
 )

@@ -61,8 +61,8 @@ type agentRatingsInput struct {
 
 type ratingHistoryView struct {
 	League       string            `json:"league"`
-	Rating       arena.Melo        `json:"rating"`
-	Peak         arena.Melo        `json:"peak"`
+	Rating       arena.MilliElo    `json:"rating"`
+	Peak         arena.MilliElo    `json:"peak"`
 	RatedMatches int               `json:"rated_matches"`
 	Provisional  bool              `json:"provisional"`
 	Rank         int               `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked, or the league is frozen."`
@@ -74,12 +74,12 @@ type ratingHistoryView struct {
 }
 
 type ratingPointView struct {
-	MatchID string     `json:"match_id"`
-	At      jsonTime   `json:"at"`
-	Rating  arena.Melo `json:"rating" doc:"After the match."`
-	Delta   arena.Melo `json:"delta"`
-	Version string     `json:"version,omitempty" doc:"The agent's own in that match."`
-	LeftOut *int       `json:"rounds_left_out,omitempty" doc:"Present where it won the match and its rating fell: the rounds that did not count for both sides, which ratings do not compare; 0: the league compares round by round."`
+	MatchID string         `json:"match_id"`
+	At      jsonTime       `json:"at"`
+	Rating  arena.MilliElo `json:"rating" doc:"After the match."`
+	Delta   arena.MilliElo `json:"delta"`
+	Version string         `json:"version,omitempty" doc:"The agent's own in that match."`
+	LeftOut *int           `json:"rounds_left_out,omitempty" doc:"Present where it won the match and its rating fell: the rounds that did not count for both sides, which ratings do not compare; 0: the league compares round by round."`
 }
 
 func (h *historyHandlers) ratings(ctx context.Context, in *agentRatingsInput) (*output[listOf[ratingHistoryView]], error) {
@@ -96,7 +96,7 @@ func (h *historyHandlers) ratings(ctx context.Context, in *agentRatingsInput) (*
 			continue
 		}
 		v := ratingHistoryView{
-			League: r.League, Rating: r.Melo, Peak: r.Peak, RatedMatches: r.Matches, Provisional: r.Provisional(),
+			League: r.League, Rating: r.MilliElo, Peak: r.Peak, RatedMatches: r.Matches, Provisional: r.Provisional(),
 			Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 			LastRatedAt: optionalTime(r.LastRatedAt), History: []ratingPointView{},
 		}

@@ -59,13 +59,13 @@ type healthView struct {
 }
 
 type agentRatingView struct {
-	Rating       arena.Melo `json:"rating"`
-	RatedMatches int        `json:"rated_matches"`
-	Provisional  bool       `json:"provisional"`
-	Rank         int        `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked, or the league is frozen."`
-	Wins         int        `json:"wins"`
-	Draws        int        `json:"draws"`
-	Losses       int        `json:"losses"`
+	Rating       arena.MilliElo `json:"rating"`
+	RatedMatches int            `json:"rated_matches"`
+	Provisional  bool           `json:"provisional"`
+	Rank         int            `json:"rank,omitempty" minimum:"1" doc:"Absent: not ranked, or the league is frozen."`
+	Wins         int            `json:"wins"`
+	Draws        int            `json:"draws"`
+	Losses       int            `json:"losses"`
 }
 
 // agentViews makes agentViews of agents, as the caller may see them.
@@ -152,7 +152,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 
 func ratingView(r arena.Rating) agentRatingView {
 	return agentRatingView{
-		Rating: r.Melo, RatedMatches: r.Matches, Provisional: r.Provisional(),
+		Rating: r.MilliElo, RatedMatches: r.Matches, Provisional: r.Provisional(),
 		Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 	}
 }

@@ -63,7 +63,7 @@ func (a *API) humaConfig() huma.Config {
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[arena.Melo]():       reflect.TypeFor[float64](),
+		reflect.TypeFor[arena.MilliElo]():   reflect.TypeFor[float64](),
 		reflect.TypeFor[arena.Points]():     reflect.TypeFor[float64](),
 		reflect.TypeFor[arena.Event]():      reflect.TypeFor[eventDoc](),
 		reflect.TypeFor[jsonTime]():         reflect.TypeFor[time.Time](),

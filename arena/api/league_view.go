@@ -189,7 +189,7 @@ type leagueView struct {
 	Debate           *debateBody        `json:"debate,omitempty"`
 	Canary           int                `json:"canary,omitempty" doc:"One round in so many asks a canary."`
 	Agents           int                `json:"agents" doc:"Entered and not withdrawn."`
-	Drift            arena.Melo         `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
+	Drift            arena.MilliElo     `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing."`
@@ -314,13 +314,13 @@ func (b *debateBody) spec() *arena.DebateSpec {
 
 // entryBody are the entry rules of a league.
 type entryBody struct {
-	Allow          []string    `json:"allow,omitempty" maxItems:"1000" maxLength:"64" doc:"Ids of the agents that may enter; empty: everyone."`
-	AgentsPerOwner int         `json:"agents_per_owner,omitempty" minimum:"0" maximum:"100" doc:"0: no limit."`
-	Password       *string     `json:"password,omitempty" maxLength:"128" doc:"Asked of whoever enters; empty: none. Never shown: a league that has one shows password_required."`
-	Required       bool        `json:"password_required,omitempty" readOnly:"true"`
-	MinRating      *arena.Melo `json:"min_rating,omitempty" doc:"In this league, Elo."`
-	MaxRating      *arena.Melo `json:"max_rating,omitempty"`
-	MinMatches     int         `json:"min_matches,omitempty" minimum:"0" maximum:"100000" doc:"Rated matches in any league."`
+	Allow          []string        `json:"allow,omitempty" maxItems:"1000" maxLength:"64" doc:"Ids of the agents that may enter; empty: everyone."`
+	AgentsPerOwner int             `json:"agents_per_owner,omitempty" minimum:"0" maximum:"100" doc:"0: no limit."`
+	Password       *string         `json:"password,omitempty" maxLength:"128" doc:"Asked of whoever enters; empty: none. Never shown: a league that has one shows password_required."`
+	Required       bool            `json:"password_required,omitempty" readOnly:"true"`
+	MinRating      *arena.MilliElo `json:"min_rating,omitempty" doc:"In this league, Elo."`
+	MaxRating      *arena.MilliElo `json:"max_rating,omitempty"`
+	MinMatches     int             `json:"min_matches,omitempty" minimum:"0" maximum:"100000" doc:"Rated matches in any league."`
 }
 
 // rules are what the body asks for. A password that is left out stays as it

@@ -125,7 +125,7 @@ type standingView struct {
 	OwnerName    string            `json:"owner_name"`
 	Status       arena.AgentStatus `json:"status" enum:"pending,active,paused,retired"`
 	Version      string            `json:"version,omitempty"`
-	Rating       arena.Melo        `json:"rating"`
+	Rating       arena.MilliElo    `json:"rating"`
 	RatedMatches int               `json:"rated_matches"`
 	Provisional  bool              `json:"provisional"`
 	Wins         int               `json:"wins"`
@@ -133,7 +133,7 @@ type standingView struct {
 	Losses       int               `json:"losses"`
 	Opponents    int               `json:"opponents" doc:"Distinct ones in rated matches."`
 	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
-	Recent       []arena.Melo      `json:"recent" doc:"Ratings after the last matches, oldest first."`
+	Recent       []arena.MilliElo  `json:"recent" doc:"Ratings after the last matches, oldest first."`
 	Fit          *fitView          `json:"fit,omitempty" doc:"The refit of all results at once; absent: not computed yet."`
 }
 
@@ -142,7 +142,7 @@ type standingsView struct {
 	NextCursor string         `json:"next_cursor" doc:"As in other lists; empty when no limit is asked for."`
 	League     string         `json:"league"`
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins."`
-	Drift      arena.Melo     `json:"drift"`
+	Drift      arena.MilliElo `json:"drift"`
 }
 
 type standingsQuery struct {
@@ -175,7 +175,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 		table.Items = append(table.Items, standingView{
 			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
 			Status: s.Agent.StatusAt(now), Version: s.Agent.Version,
-			Rating: s.Rating.Melo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
+			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
 			Fit: fits[s.Agent.ID],
@@ -186,14 +186,14 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 
 // fitView is an agent in the refit of its league (docs/rules.md, section 7).
 type fitView struct {
-	Rating   arena.Melo  `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
-	Low      arena.Melo  `json:"low" doc:"Of the 95 % interval, clustered by match."`
-	High     arena.Melo  `json:"high"`
-	RankLow  int         `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
-	RankHigh int         `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
-	Island   int         `json:"island" minimum:"1" doc:"Agents of different islands have no chain of matches between them; 1 is the largest."`
-	Glicko   *arena.Melo `json:"glicko,omitempty" doc:"By Glicko-2, in periods of a day; only for comparison."`
-	GlickoRD *arena.Melo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
+	Rating   arena.MilliElo  `json:"rating" doc:"By the Bradley-Terry model; the mean of all agents is 1500."`
+	Low      arena.MilliElo  `json:"low" doc:"Of the 95 % interval, clustered by match."`
+	High     arena.MilliElo  `json:"high"`
+	RankLow  int             `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
+	RankHigh int             `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
+	Island   int             `json:"island" minimum:"1" doc:"Agents of different islands have no chain of matches between them; 1 is the largest."`
+	Glicko   *arena.MilliElo `json:"glicko,omitempty" doc:"By Glicko-2, in periods of a day; only for comparison."`
+	GlickoRD *arena.MilliElo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
 }
 
 // fitsOf gives the newest refit of a league by agent.

@@ -211,7 +211,7 @@ func (s firsts) Standings(ctx context.Context, league string, now time.Time) ([]
 func (s firsts) AgentRatings(_ context.Context, ids []string) (map[string][]arena.Rating, error) {
 	ratings := map[string][]arena.Rating{}
 	for _, id := range ids {
-		ratings[id] = []arena.Rating{{League: "quiz", AgentID: id, Melo: arena.StartRating}}
+		ratings[id] = []arena.Rating{{League: "quiz", AgentID: id, MilliElo: arena.StartRating}}
 	}
 	return ratings, nil
 }

@@ -61,14 +61,14 @@ func lobbyRoutes[I, O any](h func(*lobbyHandlers, context.Context, *I) (*O, erro
 }
 
 type lobbyView struct {
-	Live    []matchView                      `json:"live" doc:"Running matches, newest first, at most 50."`
-	Next    []matchView                      `json:"next" doc:"Scheduled matches, newest first, at most 20."`
-	Recent  []matchView                      `json:"recent" doc:"Finished matches, newest first, at most 12."`
-	Ratings map[string]map[string]arena.Melo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
-	Leagues []lobbyLeagueView                `json:"leagues"`
-	Upsets  []upsetView                      `json:"upsets" doc:"Rated duels among the last 100 matches that the weaker one won, the least likely first."`
-	Movers  []moverView                      `json:"movers" doc:"Whose rating moved most within a day."`
-	Banner  bannerView                       `json:"banner"`
+	Live    []matchView                          `json:"live" doc:"Running matches, newest first, at most 50."`
+	Next    []matchView                          `json:"next" doc:"Scheduled matches, newest first, at most 20."`
+	Recent  []matchView                          `json:"recent" doc:"Finished matches, newest first, at most 12."`
+	Ratings map[string]map[string]arena.MilliElo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
+	Leagues []lobbyLeagueView                    `json:"leagues"`
+	Upsets  []upsetView                          `json:"upsets" doc:"Rated duels among the last 100 matches that the weaker one won, the least likely first."`
+	Movers  []moverView                          `json:"movers" doc:"Whose rating moved most within a day."`
+	Banner  bannerView                           `json:"banner"`
 }
 
 type lobbyLeagueView struct {
@@ -83,17 +83,17 @@ type upsetView struct {
 }
 
 type moverView struct {
-	AgentID string       `json:"agent_id"`
-	Name    string       `json:"name"`
-	League  string       `json:"league"`
-	Rating  arena.Melo   `json:"rating"`
-	Change  arena.Melo   `json:"change" doc:"Within the last day."`
-	Matches int          `json:"matches" doc:"Rated ones within the last day."`
-	Recent  []arena.Melo `json:"recent" doc:"Ratings after the last matches, oldest first."`
+	AgentID string           `json:"agent_id"`
+	Name    string           `json:"name"`
+	League  string           `json:"league"`
+	Rating  arena.MilliElo   `json:"rating"`
+	Change  arena.MilliElo   `json:"change" doc:"Within the last day."`
+	Matches int              `json:"matches" doc:"Rated ones within the last day."`
+	Recent  []arena.MilliElo `json:"recent" doc:"Ratings after the last matches, oldest first."`
 }
 
 func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView], error) {
-	v := lobbyView{Ratings: map[string]map[string]arena.Melo{}, Leagues: []lobbyLeagueView{}}
+	v := lobbyView{Ratings: map[string]map[string]arena.MilliElo{}, Leagues: []lobbyLeagueView{}}
 	for _, part := range []struct {
 		into   *[]matchView
 		status arena.MatchStatus
@@ -134,7 +134,7 @@ func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView
 
 // rateSeats looks up the ratings of the agents in small matches: which of the
 // big ones is worth watching is not decided by ratings.
-func (h *lobbyHandlers) rateSeats(ctx context.Context, live []matchView, into map[string]map[string]arena.Melo) error {
+func (h *lobbyHandlers) rateSeats(ctx context.Context, live []matchView, into map[string]map[string]arena.MilliElo) error {
 	plays := map[string][]string{} // leagues by agent
 	for _, m := range live {
 		if len(m.Seats) > 8 {
@@ -157,9 +157,9 @@ func (h *lobbyHandlers) rateSeats(ctx context.Context, live []matchView, into ma
 				continue
 			}
 			if into[r.League] == nil {
-				into[r.League] = map[string]arena.Melo{}
+				into[r.League] = map[string]arena.MilliElo{}
 			}
-			into[r.League][id] = r.Melo
+			into[r.League][id] = r.MilliElo
 		}
 	}
 	return nil

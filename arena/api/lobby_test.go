@@ -58,8 +58,8 @@ func TestAPI_challenge(t *testing.T) {
 // least likely stands first.
 func TestAPI_upsets(t *testing.T) {
 	t.Parallel()
-	moved := new(arena.Melo(20_000))
-	duel := func(id string, winner, loser arena.Melo, delta *arena.Melo) arena.Match {
+	moved := new(arena.MilliElo(20_000))
+	duel := func(id string, winner, loser arena.MilliElo, delta *arena.MilliElo) arena.Match {
 		return arena.Match{ID: id, Status: arena.MatchFinished, Seats: []arena.Seat{
 			{AgentID: "ag_l", Place: 2, Before: loser, Delta: delta}, {AgentID: "ag_w", Place: 1, Before: winner, Delta: delta},
 		}}

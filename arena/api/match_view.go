@@ -53,8 +53,8 @@ type seatView struct {
 	Points       arena.Points    `json:"points"`
 	Outcome      arena.Outcome   `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"Of its last round."`
 	Place        int             `json:"place,omitempty" minimum:"1" doc:"1 is best; absent until the match is over."`
-	RatingBefore *arena.Melo     `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
-	RatingDelta  *arena.Melo     `json:"rating_delta,omitempty"`
+	RatingBefore *arena.MilliElo `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
+	RatingDelta  *arena.MilliElo `json:"rating_delta,omitempty"`
 }
 
 type currentRoundView struct {

@@ -333,7 +333,7 @@ func TestAPI_finishedMatch(t *testing.T) {
 	w.closeRound(lease, match)
 	seats := match.Seats
 	seats[0].Place, seats[1].Place = 1, 2
-	change := func(agent string, delta arena.Melo) arena.RatingChange {
+	change := func(agent string, delta arena.MilliElo) arena.RatingChange {
 		return arena.RatingChange{
 			AgentID: agent, Before: arena.StartRating, After: arena.StartRating + delta, Delta: delta, K: 40,
 			Score: (arena.Points(delta)/20 + 1000) / 2, Matches: 1,

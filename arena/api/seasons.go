@@ -30,12 +30,12 @@ type seasonInput struct {
 }
 
 type entrantView struct {
-	AgentID        string     `json:"agent_id"`
-	Name           string     `json:"name"`
-	OwnerID        string     `json:"owner_id"`
-	Rating         arena.Melo `json:"rating" doc:"When it joined: seeds go by it."`
-	Round          int        `json:"round" doc:"The first in which it plays."`
-	WithdrawnRound int        `json:"withdrawn_round,omitempty" doc:"The first in which it plays no more."`
+	AgentID        string         `json:"agent_id"`
+	Name           string         `json:"name"`
+	OwnerID        string         `json:"owner_id"`
+	Rating         arena.MilliElo `json:"rating" doc:"When it joined: seeds go by it."`
+	Round          int            `json:"round" doc:"The first in which it plays."`
+	WithdrawnRound int            `json:"withdrawn_round,omitempty" doc:"The first in which it plays no more."`
 }
 
 type wholeSeasonView struct {

@@ -13,12 +13,12 @@ import (
 // writes, with each member there and with each one absent.
 func TestStandingsView_appendJSON(t *testing.T) {
 	t.Parallel()
-	full := standingView{Recent: []arena.Melo{1_500_000, -5, 0}}
+	full := standingView{Recent: []arena.MilliElo{1_500_000, -5, 0}}
 	set(t, reflect.ValueOf(&full).Elem())
 	odd := full
 	odd.Name, odd.OwnerName, odd.Version = "é\u2028<b>&\"\\\x01\x7f", "\xff", "plain <&>"
 	odd.Fit = &fitView{Rating: -1}
-	table := standingsView{Items: []standingView{full, {Recent: []arena.Melo{}}, odd}}
+	table := standingsView{Items: []standingView{full, {Recent: []arena.MilliElo{}}, odd}}
 	set(t, reflect.ValueOf(&table).Elem())
 	for name, v := range map[string]standingsView{"full": table, "empty": {Items: []standingView{}}} {
 		var want, got bytes.Buffer
@@ -48,7 +48,7 @@ func set(t *testing.T, v reflect.Value) {
 			at := jsonTime(time.Date(2020, 1, 2, 3, 4, 5, 6_000_000, time.UTC))
 			f.Set(reflect.ValueOf(&at))
 			continue
-		case *fitView, *arena.Melo:
+		case *fitView, *arena.MilliElo:
 			f.Set(reflect.New(f.Type().Elem()))
 			f = f.Elem()
 		}

@@ -71,7 +71,7 @@ func (g *game) add(t testing.TB, kind arena.EventType, agentID string, round int
 
 func played(t testing.TB) *game {
 	t.Helper()
-	up, down := arena.Melo(20_000), arena.Melo(-20_000)
+	up, down := arena.MilliElo(20_000), arena.MilliElo(-20_000)
 	g := &game{m: arena.Match{
 		ID: "m_1", League: "quiz", Status: arena.MatchFinished, StartedAt: start, FinishedAt: start.Add(time.Minute), Round: 2,
 		Settings: arena.Settings{

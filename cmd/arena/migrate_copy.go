@@ -114,7 +114,7 @@ func printCopy(w io.Writer, report store.CopyReport, took time.Duration) error {
 	return err
 }
 
-func elo(m arena.Melo) string {
+func elo(m arena.MilliElo) string {
 	text, _ := m.MarshalJSON() // a number always encodes
 	return string(text)
 }

@@ -210,7 +210,7 @@ func (c *checker) points(m *matchFacts) {
 // (invariants 4 and 5).
 func (c *checker) replay() {
 	ratings := map[ratingKey]arena.Rating{}
-	drift := map[string]arena.Melo{}
+	drift := map[string]arena.MilliElo{}
 	for _, s := range c.f.settlements {
 		m, ok := c.f.matches[s.MatchID]
 		if !ok {
@@ -234,7 +234,7 @@ func (c *checker) replay() {
 				c.broken("4", "settlement %d of match %s: stored %+v, a replay gives %+v", s.Seq, s.MatchID, s.Changes[i], ch)
 			}
 			r := before[ch.AgentID]
-			r.Melo, r.Peak, r.Matches = ch.After, max(r.Peak, ch.After), r.Matches+1
+			r.MilliElo, r.Peak, r.Matches = ch.After, max(r.Peak, ch.After), r.Matches+1
 			ratings[ratingKey{s.League, ch.AgentID}] = r
 			drift[s.League] += ch.After - ch.Before
 		}
@@ -245,13 +245,13 @@ func (c *checker) replay() {
 	if len(ratings) != len(c.f.ratings) {
 		c.broken("4", "%d ratings are stored, a replay gives %d", len(c.f.ratings), len(ratings))
 	}
-	sums := map[string]arena.Melo{}
+	sums := map[string]arena.MilliElo{}
 	for key, want := range ratings {
 		got := c.f.ratings[key]
-		if got.Melo != want.Melo || got.Peak != want.Peak || got.Matches != want.Matches || got.Wins+got.Draws+got.Losses != want.Matches {
+		if got.MilliElo != want.MilliElo || got.Peak != want.Peak || got.Matches != want.Matches || got.Wins+got.Draws+got.Losses != want.Matches {
 			c.broken("4", "agent %s in %s: stored %+v, a replay gives %+v", key.agent, key.league, got, want)
 		}
-		sums[key.league] += got.Melo - arena.StartRating
+		sums[key.league] += got.MilliElo - arena.StartRating
 	}
 	for _, l := range c.f.leagues {
 		if l.Drift != drift[l.Slug] || l.Drift != sums[l.Slug] {
@@ -280,4 +280,4 @@ func decode(data []byte, to any) error {
 }
 
 // elo reads a rating as it stands on the wire.
-func elo(v float64) arena.Melo { return arena.Melo(math.Round(v * 1000)) }
+func elo(v float64) arena.MilliElo { return arena.MilliElo(math.Round(v * 1000)) }

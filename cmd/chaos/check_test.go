@@ -60,7 +60,7 @@ func peaceful(t *testing.T) (*facts, *journals) {
 	for i, c := range changes {
 		m.Seats[i].Before, m.Seats[i].Delta = c.Before, &c.Delta
 		f.ratings[ratingKey{"duel", c.AgentID}] = arena.Rating{
-			League: "duel", AgentID: c.AgentID, Melo: c.After, Peak: max(c.Before, c.After), Matches: 1, Wins: 1 - i, Losses: i,
+			League: "duel", AgentID: c.AgentID, MilliElo: c.After, Peak: max(c.Before, c.After), Matches: 1, Wins: 1 - i, Losses: i,
 		}
 	}
 	m.log = duelLog(t, m, changes)

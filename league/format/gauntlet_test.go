@@ -66,7 +66,7 @@ func TestGauntlet_late(t *testing.T) {
 	t.Parallel()
 	p := newPlayed(arena.FormatGauntlet, field(3), arena.FormatOptions{})
 	p.Pairings = p.next(t).Pairings
-	for i, rating := range []arena.Melo{1, 9_000_000} { // both in round 2, the better one later
+	for i, rating := range []arena.MilliElo{1, 9_000_000} { // both in round 2, the better one later
 		p.Season.Entrants = append(p.Season.Entrants, arena.Entrant{AgentID: fmt.Sprint("late", i), Rating: rating, Round: 2})
 		step := p.next(t)
 		p.Pairings = append(p.Pairings, step.Pairings...)

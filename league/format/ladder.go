@@ -27,7 +27,7 @@ const MeetingWindow = 24 * time.Hour
 type Candidate struct {
 	AgentID      string
 	OwnerID      string
-	Rating       arena.Melo
+	Rating       arena.MilliElo
 	IdleSince    time.Time // zero: just now
 	LastOpponent string    // agent id, "" none
 }

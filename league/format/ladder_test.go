@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // idle makes a candidate of its own owner.
 func idle(id string, elo int, change ...func(*format.Candidate)) format.Candidate {
-	c := format.Candidate{AgentID: id, OwnerID: "owner of " + id, Rating: arena.Melo(elo) * 1000, IdleSince: noon}
+	c := format.Candidate{AgentID: id, OwnerID: "owner of " + id, Rating: arena.MilliElo(elo) * 1000, IdleSince: noon}
 	for _, f := range change {
 		f(&c)
 	}
@@ -212,7 +212,7 @@ func drawLadder(t *rapid.T, n int) format.LadderInput {
 		in.Idle = append(in.Idle, format.Candidate{
 			AgentID:      fmt.Sprintf("ag_%02d", i),
 			OwnerID:      fmt.Sprintf("ow_%d", rapid.IntRange(0, n/2).Draw(t, "owner")),
-			Rating:       arena.Melo(rapid.IntRange(1_400_000, 1_600_000).Draw(t, "rating")),
+			Rating:       arena.MilliElo(rapid.IntRange(1_400_000, 1_600_000).Draw(t, "rating")),
 			IdleSince:    noon.Add(-time.Duration(rapid.IntRange(0, 60_000).Draw(t, "waited")) * time.Millisecond),
 			LastOpponent: id("last"),
 		})

@@ -25,7 +25,7 @@ func field(n int) []arena.Entrant {
 	for i := range entrants {
 		id := agent(i + 1)
 		entrants[i] = arena.Entrant{
-			AgentID: id, OwnerID: "owner of " + id, Name: "the " + id, Rating: arena.StartRating - arena.Melo(i), Round: 1,
+			AgentID: id, OwnerID: "owner of " + id, Name: "the " + id, Rating: arena.StartRating - arena.MilliElo(i), Round: 1,
 		}
 	}
 	return entrants
@@ -233,7 +233,7 @@ func TestFormats_interruption(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				entrants := field(rapid.IntRange(1, 12).Draw(t, "n"))
 				for i := range entrants {
-					entrants[i].Rating = arena.Melo(rapid.IntRange(1400, 1405).Draw(t, "rating"))
+					entrants[i].Rating = arena.MilliElo(rapid.IntRange(1400, 1405).Draw(t, "rating"))
 				}
 				p := newPlayed(f, entrants, arena.FormatOptions{
 					BestOf: rapid.SampledFrom([]int{0, 1, 3, 5, 7}).Draw(t, "best of"), Double: rapid.Bool().Draw(t, "double"),
@@ -283,7 +283,7 @@ func (p *played) comeAndGo(t *rapid.T) {
 	if n < 15 && LateJoin(p.Season.Format) && rapid.IntRange(0, 9).Draw(t, "joins") == 0 {
 		late := field(n + 1)[n]
 		late.Round = round + 1
-		late.Rating += arena.Melo(rapid.IntRange(-2, 2).Draw(t, "late rating"))
+		late.Rating += arena.MilliElo(rapid.IntRange(-2, 2).Draw(t, "late rating"))
 		p.Season.Entrants = append(p.Season.Entrants, late)
 	}
 }

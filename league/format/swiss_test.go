@@ -203,7 +203,7 @@ func cheapestRound(p *played, free []string, round int, sofar []arena.Pairing, b
 func drawSwiss(t *rapid.T, least, most int) *played {
 	entrants := field(rapid.IntRange(least, most).Draw(t, "n"))
 	for i := range entrants {
-		entrants[i].Rating = arena.Melo(rapid.IntRange(1400, 1410).Draw(t, "rating"))
+		entrants[i].Rating = arena.MilliElo(rapid.IntRange(1400, 1410).Draw(t, "rating"))
 		entrants[i].OwnerID = fmt.Sprint(rapid.IntRange(0, len(entrants)).Draw(t, "owner"))
 	}
 	return newSwiss(entrants, rapid.IntRange(0, len(entrants)+1).Draw(t, "rounds"))

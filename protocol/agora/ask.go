@@ -65,7 +65,7 @@ func (s *Server) table(ctx context.Context, c *call, league string, limit int) (
 	for _, line := range lines[:min(limit, len(lines))] {
 		r := line.Rating
 		t.Standings = append(t.Standings, standing{
-			Rank: line.Rank, AgentID: line.Agent.ID, Name: line.Agent.Name, Rating: number(r.Melo), RatedMatches: r.Matches,
+			Rank: line.Rank, AgentID: line.Agent.ID, Name: line.Agent.Name, Rating: number(r.MilliElo), RatedMatches: r.Matches,
 			Provisional: r.Provisional(), Wins: r.Wins, Draws: r.Draws, Losses: r.Losses,
 		})
 	}

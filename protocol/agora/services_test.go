@@ -104,8 +104,8 @@ func (s *services) Standings(_ context.Context, slug string, _ time.Time) ([]are
 		s.t.Errorf("the hidden table of %s was read", slug)
 	}
 	return []arena.Standing{
-		{Rank: 1, Agent: arena.Agent{ID: "ag_a", Name: "Ann"}, Rating: arena.Rating{Melo: 1_620_500, Matches: 12, Wins: 9, Draws: 1, Losses: 2}},
-		{Agent: arena.Agent{ID: "ag_b", Name: "Bob"}, Rating: arena.Rating{Melo: arena.StartRating, Matches: 30}},
+		{Rank: 1, Agent: arena.Agent{ID: "ag_a", Name: "Ann"}, Rating: arena.Rating{MilliElo: 1_620_500, Matches: 12, Wins: 9, Draws: 1, Losses: 2}},
+		{Agent: arena.Agent{ID: "ag_b", Name: "Bob"}, Rating: arena.Rating{MilliElo: arena.StartRating, Matches: 30}},
 	}, nil
 }
 

@@ -275,9 +275,9 @@ func moves(m arena.Match) func(map[string]arena.Rating) []arena.RatingChange {
 	return func(before map[string]arena.Rating) []arena.RatingChange {
 		var changes []arena.RatingChange
 		for i, s := range m.Seats {
-			c := arena.RatingChange{AgentID: s.AgentID, Before: before[s.AgentID].Melo, Delta: -10_000, K: 40}
+			c := arena.RatingChange{AgentID: s.AgentID, Before: before[s.AgentID].MilliElo, Delta: -10_000, K: 40}
 			if i == 0 {
-				c.Delta, c.Score = arena.Melo(10_000*(len(m.Seats)-1)), arena.OnePoint
+				c.Delta, c.Score = arena.MilliElo(10_000*(len(m.Seats)-1)), arena.OnePoint
 			}
 			c.After = c.Before + c.Delta
 			c.Matches = before[s.AgentID].Matches + 1

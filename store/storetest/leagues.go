@@ -137,14 +137,14 @@ func standings(f *fixture) {
 	f.equal([]string{"ag_star", "ag_entered", "ag_o0", "ag_o1", "ag_o2", "ag_o3", "ag_o4"},
 		pick(table, func(s arena.Standing) string { return s.Agent.ID }))
 	want := arena.Rating{
-		League: "trivia", AgentID: star.ID, Melo: 1_750_000, Peak: 1_750_000, Matches: 25, Wins: 25, LastRatedAt: last,
+		League: "trivia", AgentID: star.ID, MilliElo: 1_750_000, Peak: 1_750_000, Matches: 25, Wins: 25, LastRatedAt: last,
 	}
 	f.equal(want, table[0].Rating)
 	f.equal(1, table[0].Rank)
 	f.equal(5, table[0].Opponents)
 	f.equal(20, len(table[0].Recent))
-	f.equal(arena.Melo(1_560_000), table[0].Recent[0])
-	f.equal(arena.Melo(1_750_000), table[0].Recent[19])
+	f.equal(arena.MilliElo(1_560_000), table[0].Recent[0])
+	f.equal(arena.MilliElo(1_750_000), table[0].Recent[19])
 	f.equal(arena.NewRating("trivia", "ag_entered"), table[1].Rating)
 	f.equal(0, table[1].Rank+table[1].Opponents+len(table[1].Recent))
 	f.equal(5, table[2].Rating.Losses)

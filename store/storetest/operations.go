@@ -90,7 +90,7 @@ func movers(f *fixture) {
 	f.equal("trivia", first.League)
 	f.equal(arena.Mover{
 		AgentID: first.AgentID, Name: first.Name, League: "trivia", Rating: last.Rating, Matches: 2,
-		Change: last.Rating - arena.StartRating, Recent: []arena.Melo{history[0].Rating, last.Rating},
+		Change: last.Rating - arena.StartRating, Recent: []arena.MilliElo{history[0].Rating, last.Rating},
 	}, first)
 	f.equal(1, len(must(f.Movers(ctx, start, 1))(f)))
 	f.equal(0, len(must(f.Movers(ctx, start.Add(3*time.Hour), 9))(f)))

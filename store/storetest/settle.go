@@ -39,16 +39,16 @@ func settle(f *fixture) {
 	f.equal(arena.MatchFinished, now.Status)
 	f.equal(at, now.FinishedAt)
 	seats := result(m, true).Seats
-	seats[0].Before, seats[0].Delta = 1_500_000, new(arena.Melo(20_000))
-	seats[1].Before, seats[1].Delta = 1_500_000, new(arena.Melo(-10_000))
+	seats[0].Before, seats[0].Delta = 1_500_000, new(arena.MilliElo(20_000))
+	seats[1].Before, seats[1].Delta = 1_500_000, new(arena.MilliElo(-10_000))
 	f.equal(seats, now.Seats)
 	f.equal(0, must(f.Agent(ctx, ids[0]))(f).Running)
-	f.equal(arena.Melo(10_000), must(f.League(ctx, "trivia"))(f).Drift)
+	f.equal(arena.MilliElo(10_000), must(f.League(ctx, "trivia"))(f).Drift)
 	f.equal([]arena.Settlement{{Seq: 1, MatchID: "m_1", League: "trivia", At: at, Changes: changes, Drift: 10_000}},
 		must(f.Settlements(ctx, "", 0, 10))(f))
 	f.equal(map[string][]arena.Rating{
-		ids[0]: {{League: "trivia", AgentID: ids[0], Melo: 1_520_000, Matches: 1, Peak: 1_520_000, Wins: 1, LastRatedAt: at}},
-		ids[1]: {{League: "trivia", AgentID: ids[1], Melo: 1_490_000, Matches: 1, Peak: 1_500_000, Losses: 1, LastRatedAt: at}},
+		ids[0]: {{League: "trivia", AgentID: ids[0], MilliElo: 1_520_000, Matches: 1, Peak: 1_520_000, Wins: 1, LastRatedAt: at}},
+		ids[1]: {{League: "trivia", AgentID: ids[1], MilliElo: 1_490_000, Matches: 1, Peak: 1_500_000, Losses: 1, LastRatedAt: at}},
 	}, must(f.AgentRatings(ctx, ids))(f))
 
 	// An unrated match, and a rated one without a contest, move nothing.
@@ -133,7 +133,7 @@ func settleUndone(f *fixture) {
 	}
 	f.equal(before, must(f.Match(ctx, "m_1"))(f))
 	f.equal(0, len(must(f.AgentRatings(ctx, ids))(f)))
-	f.equal(arena.Melo(0), must(f.League(ctx, "trivia"))(f).Drift)
+	f.equal(arena.MilliElo(0), must(f.League(ctx, "trivia"))(f).Drift)
 	f.settle(m, start)
 	f.equal(int64(1), must(f.Settlements(ctx, "", 0, 10))(f)[0].Seq) // no gap
 }
@@ -162,7 +162,7 @@ func settleMany(f *fixture) {
 		}
 		f.equal(want, s.Opponents)
 	}
-	f.equal(arena.Melo(0), must(f.League(ctx, "royale"))(f).Drift)
+	f.equal(arena.MilliElo(0), must(f.League(ctx, "royale"))(f).Drift)
 	settled := must(f.Settlements(ctx, "", 1, 1))(f)
 	f.equal(128, len(settled[0].Changes))
 	f.equal(ids, pick(settled[0].Changes, func(c arena.RatingChange) string { return c.AgentID }))
@@ -196,10 +196,10 @@ func settleRace(f *fixture) {
 	f.equal(16, len(settled))
 	for i, s := range settled {
 		f.equal(int64(i+1), s.Seq)
-		f.equal(arena.StartRating+arena.Melo(i*10_000), s.Changes[0].Before)
+		f.equal(arena.StartRating+arena.MilliElo(i*10_000), s.Changes[0].Before)
 		f.equal(i+1, s.Changes[0].Matches)
 	}
-	f.equal(arena.StartRating+160_000, must(f.AgentRatings(ctx, []string{"ag_a"}))(f)["ag_a"][0].Melo)
+	f.equal(arena.StartRating+160_000, must(f.AgentRatings(ctx, []string{"ag_a"}))(f)["ag_a"][0].MilliElo)
 }
 
 // replay: invariant: settlements in order give every current rating bit for
@@ -219,14 +219,14 @@ func replay(f *fixture) {
 		f.ok(second(f.Settle(ctx, m.Lease, result(m, true), start, func(before map[string]arena.Rating) []arena.RatingChange {
 			changes := moves(m)(before)
 			for j := range changes { // K differs: the sum is not kept
-				changes[j].Delta = arena.Melo(random.IntN(40_001) - 20_000)
+				changes[j].Delta = arena.MilliElo(random.IntN(40_001) - 20_000)
 				changes[j].After = changes[j].Before + changes[j].Delta
 			}
 			return changes
 		}, finished)))
 	}
-	ratings := map[string]map[string]arena.Melo{slugs[0]: {}, slugs[1]: {}}
-	drift := map[string]arena.Melo{}
+	ratings := map[string]map[string]arena.MilliElo{slugs[0]: {}, slugs[1]: {}}
+	drift := map[string]arena.MilliElo{}
 	for after := int64(0); ; {
 		page := must(f.Settlements(ctx, "", after, 7))(f)
 		if len(page) == 0 {
@@ -249,14 +249,14 @@ func replay(f *fixture) {
 		}
 	}
 	for _, slug := range slugs {
-		sum := arena.Melo(0)
+		sum := arena.MilliElo(0)
 		for _, line := range must(f.Standings(ctx, slug, start))(f) {
-			f.equal(ratings[slug][line.Agent.ID], line.Rating.Melo)
-			sum += line.Rating.Melo
+			f.equal(ratings[slug][line.Agent.ID], line.Rating.MilliElo)
+			sum += line.Rating.MilliElo
 		}
 		l := must(f.League(ctx, slug))(f)
 		f.equal(drift[slug], l.Drift)
-		f.equal(arena.Melo(len(ratings[slug]))*arena.StartRating+l.Drift, sum)
+		f.equal(arena.MilliElo(len(ratings[slug]))*arena.StartRating+l.Drift, sum)
 	}
 }
 
@@ -292,7 +292,7 @@ func wonAndFell(f *fixture) {
 	}
 	for i, won := range []struct {
 		id     string
-		delta  arena.Melo
+		delta  arena.MilliElo
 		places [2]int
 		rounds int // of outcomes
 	}{{"m_1", -5_000, [2]int{1, 2}, 4}, {"m_2", 5_000, [2]int{1, 2}, 4}, {"m_3", -5_000, [2]int{1, 1}, 4}, {"m_4", -5_000, [2]int{1, 2}, 0}} {
@@ -310,9 +310,9 @@ func wonAndFell(f *fixture) {
 		}
 		f.ok(second(f.Settle(ctx, m.Lease, ended, start.Add(time.Duration(i)*time.Hour), func(before map[string]arena.Rating) []arena.RatingChange {
 			var changes []arena.RatingChange
-			for seat, delta := range []arena.Melo{won.delta, -won.delta} {
+			for seat, delta := range []arena.MilliElo{won.delta, -won.delta} {
 				was := before[ids[seat]]
-				changes = append(changes, arena.RatingChange{AgentID: ids[seat], Before: was.Melo, After: was.Melo + delta, Delta: delta, K: 40, Matches: was.Matches + 1})
+				changes = append(changes, arena.RatingChange{AgentID: ids[seat], Before: was.MilliElo, After: was.MilliElo + delta, Delta: delta, K: 40, Matches: was.Matches + 1})
 			}
 			return changes
 		}, finished)))

@@ -112,7 +112,7 @@ func fits(f *fixture) {
 	f.league("trivia")
 	f.equal(arena.Fit{League: "trivia"}, must(f.Fit(ctx, "trivia"))(f))
 	fit := arena.Fit{League: "trivia", Settlement: 3, At: start, Lines: []arena.FitLine{{
-		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3, Glicko: new(arena.Melo(1_500_500)),
+		AgentID: "ag_a", Rating: 1_512_345, Low: 1_400_000, High: 1_600_000, RankLow: 1, RankHigh: 3, Glicko: new(arena.MilliElo(1_500_500)),
 	}}}
 	f.ok(f.SaveFit(ctx, arena.Fit{League: "trivia", At: start}))
 	f.ok(f.SaveFit(ctx, fit))
@@ -171,7 +171,7 @@ func rebuild(f *fixture) {
 		f.t.Fatal(err)
 	}
 	seat := must(f.Match(ctx, "m_2"))(f).Seats[0]
-	f.equal(new(arena.Melo(-10_000)), seat.Delta)
+	f.equal(new(arena.MilliElo(-10_000)), seat.Delta)
 	f.equal(3, must(f.RebuildRatings(ctx, "trivia", func(m arena.Match, a []arena.Answer, b map[string]arena.Rating) []arena.RatingChange {
 		if m.ID != "m_2" {
 			return turned(m, a, b)

@@ -470,7 +470,7 @@ func TestEngine_Elimination(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 3, 4, 2, 5}, places); diff != "" {
 		t.Errorf("places differ (-want +got):\n%s", diff)
 	}
-	sum := arena.Melo(0)
+	sum := arena.MilliElo(0)
 	for _, s := range m.Seats {
 		if s.Delta != nil {
 			sum += *s.Delta

@@ -21,13 +21,13 @@ func (b *bench) setJudge(spec arena.JudgeSpec) {
 	b.ok(err)
 }
 
-func (b *bench) ratings() map[string]arena.Melo {
+func (b *bench) ratings() map[string]arena.MilliElo {
 	b.t.Helper()
 	table, err := b.store.Standings(b.t.Context(), slug, time.Now())
 	b.ok(err)
-	now := map[string]arena.Melo{}
+	now := map[string]arena.MilliElo{}
 	for _, s := range table {
-		now[s.Agent.ID] = s.Rating.Melo
+		now[s.Agent.ID] = s.Rating.MilliElo
 	}
 	return now
 }
@@ -57,7 +57,7 @@ func TestRescorer_League(t *testing.T) {
 	if d := cmp.Diff([]arena.RescoredMatch{want}, report.Changed); d != "" || report.Settlements != 1 {
 		t.Errorf("%d settlements changed, %s", report.Settlements, d)
 	}
-	if d := cmp.Diff(map[string]arena.Melo{"ag_0": arena.StartRating, "ag_1": arena.StartRating}, b.ratings()); d != "" {
+	if d := cmp.Diff(map[string]arena.MilliElo{"ag_0": arena.StartRating, "ag_1": arena.StartRating}, b.ratings()); d != "" {
 		t.Error(d)
 	}
 	// And back again.
