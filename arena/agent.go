@@ -63,8 +63,8 @@ func (p Pause) Ending() string {
 	return "it has to be lifted"
 }
 
-// Rest is why an agent is not asked in the middle of a match.
-type Rest struct {
+// Cooldown is why the engine skips an agent in the middle of a match.
+type Cooldown struct {
 	Pauses  []Pause
 	Retired bool
 }

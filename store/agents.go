@@ -189,13 +189,13 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 }
 
 // Rests returns those among the agents that are paused at a time or retired.
-func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error) {
-	found := map[string]arena.Rest{}
+func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error) {
+	found := map[string]arena.Cooldown{}
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		c := db.Clauses{Args: []any{db.Millis(at)}}
 		db.In(&c, "a.id", part)
 		if _, err := db.All(ctx, s.reader, func(r db.Row) (id string, err error) {
-			var rest arena.Rest
+			var rest arena.Cooldown
 			err = r.Scan(&id, pausesInto{&rest.Pauses}, &rest.Retired)
 			found[id] = rest
 			return id, err

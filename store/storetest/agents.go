@@ -29,7 +29,7 @@ func createAgent(f *fixture) {
 		b.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Since: start, Until: start.Add(time.Minute)}}
 	})
 	gone := f.agent("gone", func(b *arena.Agent) { b.RetiredAt = start })
-	f.equal(map[string]arena.Rest{a.ID: {Pauses: a.Pauses}, gone.ID: {Retired: true}},
+	f.equal(map[string]arena.Cooldown{a.ID: {Pauses: a.Pauses}, gone.ID: {Retired: true}},
 		must(f.Rests(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
 	f.equal(free.Pauses, must(f.Rests(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
 	f.equal(1, must(f.League(ctx, "sums"))(f).Agents)

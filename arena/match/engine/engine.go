@@ -29,7 +29,7 @@ type Store interface {
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
+	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)

@@ -141,8 +141,8 @@ func (x *frail) ExcuseLease(ctx context.Context, l arena.Lease) error {
 	return err
 }
 
-func (x *frail) Rests(ctx context.Context, ids []string, at time.Time) (map[string]arena.Rest, error) {
-	return call(x, "Rests", func() (map[string]arena.Rest, error) { return x.Store.Rests(ctx, ids, at) })
+func (x *frail) Rests(ctx context.Context, ids []string, at time.Time) (map[string]arena.Cooldown, error) {
+	return call(x, "Rests", func() (map[string]arena.Cooldown, error) { return x.Store.Rests(ctx, ids, at) })
 }
 
 func (x *frail) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {

@@ -161,9 +161,9 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	var opening *arena.Round
 	if first != nil {
-		first.cooldowns = make(map[string]arena.Rest, len(agents))
+		first.cooldowns = make(map[string]arena.Cooldown, len(agents))
 		for id, a := range agents {
-			first.cooldowns[id] = arena.Rest{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
+			first.cooldowns[id] = arena.Cooldown{Pauses: a.Pauses, Retired: !a.RetiredAt.IsZero()}
 		}
 		opening, events = &first.Round, append(events, mr.openingEvent(first))
 		mr.warm()
@@ -402,8 +402,8 @@ func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) 
 }
 
 // cooldowns reads which agents of the match are paused at a time, and why, or retired.
-func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Rest, error) {
-	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Rest, error) { return mr.engine.o.Store.Rests(ctx, mr.agentIDs(), at) })
+func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Cooldown, error) {
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Cooldown, error) { return mr.engine.o.Store.Rests(ctx, mr.agentIDs(), at) })
 	if err != nil {
 		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}

@@ -13,7 +13,7 @@ type seatRequest struct {
 	run        *matchRun
 	round      *round
 	seat       *arena.Seat
-	cooldown   arena.Rest // of the agent when the round opened
+	cooldown   arena.Cooldown // of the agent when the round opened
 	opponents  int
 	first      int  // number of the first attempt under this lease
 	dispatched bool // the batch with the first request has been sent
