@@ -21,9 +21,9 @@ import (
 type round struct {
 	arena.Round
 	deadline  time.Time
-	answers   map[string]arena.Answer // by agent id: what is stored
-	pending   atomic.Int32            // seats whose outcome is not stored yet
-	cooldowns map[string]arena.Cooldown   // of agents, as they were just before it opened; nil: not read yet
+	answers   map[string]arena.Answer   // by agent id: what is stored
+	pending   atomic.Int32              // seats whose outcome is not stored yet
+	cooldowns map[string]arena.Cooldown // of agents, as they were just before it opened; nil: not read yet
 }
 
 // nextRound picks a task and opens the next round.
