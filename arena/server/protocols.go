@@ -82,11 +82,11 @@ type outbound struct {
 	notifier *mailbox.Bell
 	box      *mailbox.Box
 	log      *envelope.Log
+	signed   *agentprotocol.Driver
 }
 
-// newOutbound makes the guarded client and the drivers of all protocols. The
-// driver of AgentProtocol waits at its inbound handler, which is made with it.
-func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
+// newOutbound returns the guarded client and the drivers of all protocols.
+func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	o := &outbound{notifier: mailbox.NewBell(nil)}
 	if s.bus != nil {
 		o.notifier = mailbox.NewBell(s.bus)
@@ -127,9 +127,8 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if err != nil {
 		return nil, err
 	}
-	if s.signed, err = agentprotocol.NewServer(agentprotocol.Options{
-		Key: key, Client: s.client, Agents: s.store, Peers: s.store, Mail: o.box, Events: streams,
-		Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now, Awake: s.awake,
+	if o.signed, err = agentprotocol.New(agentprotocol.Options{
+		Key: key, Client: s.client, Peers: s.store, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now,
 		Actions: map[string]agentprotocol.Action{"arena:agent": whoAmI},
 	}); err != nil {
 		return nil, err
@@ -139,7 +138,7 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 		arena.ProtocolAgora:    {driver: agoraDriver, rules: registry.Protocol{Polls: true}, wait: agoraDriver.Close},
 		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
 		arena.ProtocolAgentProtocol: {
-			driver: s.signed.Driver(), rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true}, handler: s.signed, stop: s.signed.Close,
+			driver: o.signed, rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true},
 		},
 	}
 	return o, nil
@@ -163,6 +162,13 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	}
 	p = s.protocols[arena.ProtocolEnvelope]
 	p.handler, p.stop = s.relay, s.relay.Close
+	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
+		Driver: o.signed, Agents: s.store, Events: streams, Awake: s.awake,
+	}); err != nil {
+		return err
+	}
+	p = s.protocols[arena.ProtocolAgentProtocol]
+	p.handler, p.stop = s.signed, s.signed.Close
 	return nil
 }
 

@@ -128,11 +128,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err = s.connect(ctx); err != nil {
 		return nil, err
 	}
-	streams, err := s.newStreams()
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.newOutbound(ctx, streams)
+	out, err := s.newOutbound(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +137,10 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 		return nil, err
 	}
 	services, err := s.newServices(out, rescorer)
+	if err != nil {
+		return nil, err
+	}
+	streams, err := s.newStreams()
 	if err != nil {
 		return nil, err
 	}
@@ -197,9 +197,6 @@ func (s *Server) connect(ctx context.Context) (err error) {
 		streams.Bus = s.bus
 	}
 	if s.hub, err = stream.NewHub(streams); err != nil {
-		return err
-	}
-	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
 		return err
 	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)

@@ -36,21 +36,21 @@ func correlationSecret(key ed25519.PrivateKey) [32]byte {
 	return sha256.Sum256(append([]byte("agentprotocol correlation\n"), key.Seed()...))
 }
 
-func (s *Server) newCorrelation(agentID string, c correlation) string {
+func (x *core) newCorrelation(agentID string, c correlation) string {
 	text := c.matchID + "." + strconv.FormatInt(c.until.UnixMilli(), 36) + "." + rand.Text()
-	return text + "." + s.code(agentID, text)
+	return text + "." + x.code(agentID, text)
 }
 
-func (s *Server) code(agentID, text string) string {
-	mac := hmac.New(sha256.New, s.secret[:])
+func (x *core) code(agentID, text string) string {
+	mac := hmac.New(sha256.New, x.secret[:])
 	_, _ = mac.Write([]byte(agentID + "\n" + text)) // a hash takes everything
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
 // readCorrelation reads an id that was given to the agent.
-func (s *Server) readCorrelation(id, agentID string) (correlation, bool) {
+func (x *core) readCorrelation(id, agentID string) (correlation, bool) {
 	i := strings.LastIndexByte(id, '.')
-	if i < 0 || !hmac.Equal([]byte(id[i+1:]), []byte(s.code(agentID, id[:i]))) {
+	if i < 0 || !hmac.Equal([]byte(id[i+1:]), []byte(x.code(agentID, id[:i]))) {
 		return correlation{}, false
 	}
 	part := strings.Split(id[:i], ".")
@@ -59,32 +59,32 @@ func (s *Server) readCorrelation(id, agentID string) (correlation, bool) {
 }
 
 // wait registers for what arrives under a key on this node, until stop.
-func (s *Server) wait(key string) (arrivals <-chan arrival, stop func()) {
+func (x *core) wait(key string) (arrivals <-chan arrival, stop func()) {
 	ch := make(chan arrival, 1)
-	s.mu.Lock()
-	s.waiting[key] = append(s.waiting[key], ch)
-	s.mu.Unlock()
+	x.waitingMu.Lock()
+	x.waiting[key] = append(x.waiting[key], ch)
+	x.waitingMu.Unlock()
 	return ch, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		left := slices.DeleteFunc(s.waiting[key], func(c chan arrival) bool { return c == ch })
-		if s.waiting[key] = left; len(left) == 0 {
-			delete(s.waiting, key)
+		x.waitingMu.Lock()
+		defer x.waitingMu.Unlock()
+		left := slices.DeleteFunc(x.waiting[key], func(c chan arrival) bool { return c == ch })
+		if x.waiting[key] = left; len(left) == 0 {
+			delete(x.waiting, key)
 		}
 	}
 }
 
 // arrived hands a message to who waits for it here, or leaves it for another
 // node. conflict: there is another answer already.
-func (s *Server) arrived(ctx context.Context, key string, m message, ttl time.Duration) error {
-	a := arrival{At: s.o.Now(), Data: m.raw, m: m}
-	s.mu.Lock()
-	here := s.waiting[key]
-	delete(s.waiting, key)
+func (x *core) arrived(ctx context.Context, key string, m message, ttl time.Duration) error {
+	a := arrival{At: x.o.Now(), Data: m.raw, m: m}
+	x.waitingMu.Lock()
+	here := x.waiting[key]
+	delete(x.waiting, key)
 	for _, ch := range here {
 		ch <- a // there is room for one, and it gets no other
 	}
-	s.mu.Unlock()
+	x.waitingMu.Unlock()
 	if len(here) > 0 && m.Type != TypeHello { // several nodes may ask for a hello
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Server) arrived(ctx context.Context, key string, m message, ttl time.Du
 	if m.Type == TypeHello {
 		id = m.ID
 	}
-	return s.o.Mail.Put(ctx, answerBox(key), id, body, ttl)
+	return x.o.Mail.Put(ctx, answerBox(key), id, body, ttl)
 }
 
 func answerBox(key string) string { return "agentprotocol from " + key }
@@ -118,14 +118,14 @@ const (
 
 // await waits until something arrives, here or at another node, and until the
 // time is over. Messages that came in before since are passed over.
-func (s *Server) await(ctx context.Context, key string, here <-chan arrival, since time.Time, limit time.Duration) (arrival, bool) {
+func (x *core) await(ctx context.Context, key string, here <-chan arrival, since time.Time, limit time.Duration) (arrival, bool) {
 	waiting, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	elsewhere := make(chan arrival, 1)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if a, ok := fetch(waiting, s.o.Mail.Next, key, since); ok {
+		if a, ok := fetch(waiting, x.o.Mail.Next, key, since); ok {
 			elsewhere <- a
 		}
 	}()
@@ -155,7 +155,7 @@ func (s *Server) await(ctx context.Context, key string, here <-chan arrival, sin
 	}
 	last, end := context.WithTimeout(ctx, lookTime)
 	defer end()
-	return fetch(last, s.o.Mail.Look, key, since)
+	return fetch(last, x.o.Mail.Look, key, since)
 }
 
 // fetch takes the first message of a key that another node left since a time.

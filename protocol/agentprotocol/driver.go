@@ -33,10 +33,17 @@ const (
 )
 
 // Driver speaks AgentProtocol in matches. It is safe for concurrent use.
-type Driver struct{ s *Server }
+// NewServer makes the inbound handler that completes its requests.
+type Driver struct{ *core }
 
-// Driver gives the driver that waits at this Server.
-func (s *Server) Driver() *Driver { return &Driver{s} }
+// New returns a Driver.
+func New(o Options) (*Driver, error) {
+	c, err := newCore(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Driver{c}, nil
+}
 
 // call is one attempt to be sent.
 type call struct {
@@ -71,14 +78,14 @@ func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(contex
 	if c.params, err = task.Encode(a); err != nil {
 		return nil, where(err)
 	}
-	p, err := d.s.o.Peers.Peer(ctx, a.Seat.AgentID)
+	p, err := d.o.Peers.Peer(ctx, a.Seat.AgentID)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
 		return nil, where(err)
 	}
 	if slices.Contains(p.Capabilities, actionPlain) && !slices.ContainsFunc(p.Capabilities, func(c string) bool { return covers(c, actionRound+"/"+a.League) }) {
 		c.action = actionPlain
 	}
-	c.stale = d.s.o.Now().Sub(p.HelloAt) > d.s.timing.greet
+	c.stale = d.o.Now().Sub(p.HelloAt) > d.timing.greet
 	first, err := d.letter(c)
 	if err != nil {
 		return nil, where(err)
@@ -87,10 +94,10 @@ func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(contex
 }
 
 func (d *Driver) letter(c *call) (l letter, err error) {
-	l.correlation = d.s.newCorrelation(c.a.Seat.AgentID, correlation{
-		matchID: c.a.MatchID, until: d.s.o.Now().Add(c.a.TimeLimit + setup),
+	l.correlation = d.newCorrelation(c.a.Seat.AgentID, correlation{
+		matchID: c.a.MatchID, until: d.o.Now().Add(c.a.TimeLimit + setup),
 	})
-	l.id, l.data, err = d.s.me.seal(c.key, TypeRequest, requestPayload{
+	l.id, l.data, err = d.me.seal(c.key, TypeRequest, requestPayload{
 		Action: c.action, CorrelationID: l.correlation, Params: c.params, Timeout: c.a.TimeLimit.Milliseconds(),
 	})
 	return l, err
@@ -101,17 +108,17 @@ func (d *Driver) letter(c *call) (l letter, err error) {
 func (d *Driver) play(ctx context.Context, c *call, first letter) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
 	if c.stale {
-		d.shake(ctx, agent, c.key, d.s.timing.hello) // what comes of it, the request will tell
+		d.shake(ctx, agent, c.key, d.timing.hello) // what comes of it, the request will tell
 	}
 	said := d.ask(ctx, c, first, c.a.TimeLimit)
 	if !said.stranger {
 		return said.Reply
 	}
 	left := c.a.TimeLimit - said.Elapsed
-	began := d.s.o.Now()
+	began := d.o.Now()
 	if left > 0 {
-		d.shake(ctx, agent, c.key, min(left, d.s.timing.hello))
-		left -= d.s.o.Now().Sub(began)
+		d.shake(ctx, agent, c.key, min(left, d.timing.hello))
+		left -= d.o.Now().Sub(began)
 	}
 	second, err := d.letter(c)
 	if left <= 0 || err != nil {
@@ -134,7 +141,7 @@ type outcome struct {
 
 // ask sends one letter the way that the agent has, and waits for its answer.
 func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration) outcome {
-	here, stop := d.s.wait(l.correlation)
+	here, stop := d.wait(l.correlation)
 	defer stop()
 	o := outcome{Reply: arena.Reply{Request: l.data}}
 	if c.a.Seat.Endpoint == "" {
@@ -142,9 +149,9 @@ func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration
 			o.judge(v)
 			return o
 		}
-		o.SentAt = d.s.o.Now()
+		o.SentAt = d.o.Now()
 	} else {
-		x := d.s.o.Client.Do(ctx, protocol.Request{Method: http.MethodPost, URL: c.a.Seat.Endpoint, Body: l.data, Limit: limit})
+		x := d.o.Client.Do(ctx, protocol.Request{Method: http.MethodPost, URL: c.a.Seat.Endpoint, Body: l.data, Limit: limit})
 		o.SentAt, o.Elapsed, o.Status = x.SentAt, x.Elapsed, x.Status
 		if x.Failure != "" || x.Status != http.StatusAccepted {
 			d.read(&o, c, l, x)
@@ -152,10 +159,10 @@ func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration
 		}
 		limit -= x.Elapsed
 	}
-	began := d.s.o.Now()
-	a, ok := d.s.await(ctx, l.correlation, here, time.Time{}, limit)
+	began := d.o.Now()
+	a, ok := d.await(ctx, l.correlation, here, time.Time{}, limit)
 	whole := began.Sub(o.SentAt) + limit
-	o.Elapsed = d.s.o.Now().Sub(o.SentAt)
+	o.Elapsed = d.o.Now().Sub(o.SentAt)
 	switch {
 	case ctx.Err() != nil:
 		o.judge(protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: string(protocol.FailCancelled), Detail: "the arena ended the request"})
@@ -180,7 +187,7 @@ func (o *outcome) judge(v protocol.Verdict) {
 // post leaves a letter for an agent without an endpoint: at its socket, on
 // whatever node that is, or in the folder.
 func (d *Driver) post(ctx context.Context, c *call, l letter, limit time.Duration) (v protocol.Verdict, sent bool) {
-	err := d.s.deliver(ctx, c.a.Seat.AgentID, c.key, l.id, l.data, limit)
+	err := d.deliver(ctx, c.a.Seat.AgentID, c.key, l.id, l.data, limit)
 	switch {
 	case err == nil:
 		return v, true
@@ -189,37 +196,8 @@ func (d *Driver) post(ctx context.Context, c *call, l letter, limit time.Duratio
 	case ctx.Err() != nil:
 		return protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: string(protocol.FailCancelled), Detail: "the arena ended the request"}, false
 	}
-	d.s.o.Logger.Error("cannot deliver a request", slog.String("agent_id", c.a.Seat.AgentID), slog.Any("error", err))
+	d.o.Logger.Error("cannot deliver a request", slog.String("agent_id", c.a.Seat.AgentID), slog.Any("error", err))
 	return protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: "not_delivered", Detail: "the arena could not deliver the request"}, false
-}
-
-// errAway means that an agent has no way in.
-var errAway = errors.New("the agent has no endpoint, no open WebSocket and no files")
-
-// there says whether a peer's newest connection still counts.
-func (s *Server) there(p arena.Peer) bool {
-	fresh := s.timing.fresh
-	if p.Way == wayFile {
-		fresh = s.timing.greet
-	}
-	return !p.SeenAt.IsZero() && s.o.Now().Sub(p.SeenAt) < fresh
-}
-
-// deliver hands a message to the agent's newest connection.
-func (s *Server) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
-	p, err := s.o.Peers.Peer(ctx, agentID)
-	switch {
-	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
-		return err
-	case s.there(p) && p.Way == wayWebSocket:
-		return s.o.Mail.Put(ctx, agentBox(agentID), mailID, data, ttl)
-	case s.there(p) && p.Way == wayFile && s.files != nil:
-		if strings.HasPrefix(mailID, helloMail) {
-			s.files.ask(agentID, s.o.Now())
-		}
-		return s.files.write(s.me.public, key, strings.TrimPrefix(mailID, helloMail), s.o.Now(), data)
-	}
-	return errAway
 }
 
 // read judges what an endpoint answered.
@@ -235,7 +213,7 @@ func (d *Driver) read(o *outcome, c *call, l letter, x protocol.Exchange) {
 		o.judge(v)
 		return
 	}
-	m, reason, err := d.s.reply(x.Body, c.key)
+	m, reason, err := d.reply(x.Body, c.key)
 	if err == nil {
 		if id, bad := answerTo(m); m.Type != TypeResponse && m.Type != TypeError || bad != nil || id != l.correlation {
 			reason, err = "wrong_correlation", errors.New("the message is not a response or error with the correlationId of the request")
@@ -256,11 +234,11 @@ func (d *Driver) read(o *outcome, c *call, l letter, x protocol.Exchange) {
 
 // reply reads a message that came in the body of a reply. The connection is
 // the arena's own, and its correlation is used once, so ids are not noted.
-func (s *Server) reply(body []byte, key ed25519.PublicKey) (m message, reason string, err error) {
+func (d *Driver) reply(body []byte, key ed25519.PublicKey) (m message, reason string, err error) {
 	if m, err = readMessage(body); err != nil {
 		return m, "bad_message", err
 	}
-	if refused := s.addressed(m); refused != nil {
+	if refused := d.addressed(m); refused != nil {
 		return m, "bad_message", errors.New(refused.message)
 	}
 	if !names(m.From.AgentID, key) {

@@ -145,7 +145,7 @@ func (s *Server) takeFile(ctx context.Context, name string) bool {
 	var refused *refusal
 	if err != nil {
 		refused = refuse(http.StatusBadRequest, InvalidMessage, err.Error())
-	} else if m, from, refused = s.receive(ctx, data); refused != nil && m.ID != "" && !m.To.Broadcast && !names(m.To.AgentID, s.me.public) {
+	} else if m, from, refused = s.authenticate(ctx, data); refused != nil && m.ID != "" && !m.To.Broadcast && !names(m.To.AgentID, s.me.public) {
 		return false
 	}
 	var answer []byte
@@ -192,7 +192,7 @@ func (s *Server) connectFile(ctx context.Context, from sender) error {
 		_, err = s.o.Peers.SeePeer(ctx, p.AgentID, p.Epoch, s.o.Now())
 	default:
 		_, err = s.o.Peers.ConnectPeer(ctx, from.agent.ID, wayFile, s.o.Now())
-		s.awake(ctx, from.agent)
+		s.connected(ctx, from.agent)
 	}
 	return err
 }

@@ -46,11 +46,11 @@ type sender struct {
 	first bool // its message is not a repetition
 }
 
-// receive is the gate: it reads a message, from whatever transport, and tells
-// who sent it. What it lets through is for us, recent, signed by the agent's
-// own key and, but for a repetition of the same bytes, not seen before. The
-// message of a refusal holds what could be read.
-func (s *Server) receive(ctx context.Context, data []byte) (message, sender, *refusal) {
+// authenticate reads a message from any transport and returns its sender. An
+// accepted message is for the arena, recent, signed by the agent's own key and,
+// except for a repetition of the same bytes, new. The message of a refusal
+// holds the fields that could be read.
+func (s *Server) authenticate(ctx context.Context, data []byte) (message, sender, *refusal) {
 	m, err := readMessage(data)
 	if err != nil {
 		return m, sender{}, refuse(http.StatusBadRequest, InvalidMessage, err.Error())
@@ -79,18 +79,6 @@ func (s *Server) receive(ctx context.Context, data []byte) (message, sender, *re
 	return m, from, nil
 }
 
-// addressed checks that a message is for the arena, and of our time.
-func (s *Server) addressed(m message) *refusal {
-	if !m.To.Broadcast && !names(m.To.AgentID, s.me.public) {
-		return refuse(http.StatusForbidden, UnknownAgent, "the message is for another agent; the arena's id is "+rawID(s.me.public))
-	}
-	if age := s.o.Now().Sub(m.At); age > window || age < -window {
-		return refuse(http.StatusBadRequest, InvalidMessage, "timestamp is more than 5 minutes from the arena's clock, "+
-			s.o.Now().UTC().Format(arena.TimeFormat))
-	}
-	return nil
-}
-
 // identify finds the agent that a message says to be from. A key comes from
 // registration alone: nothing in a message can bring or change one.
 func (s *Server) identify(ctx context.Context, m message) (sender, *refusal) {
@@ -101,13 +89,13 @@ func (s *Server) identify(ctx context.Context, m message) (sender, *refusal) {
 		if _, err := decode64(base64.RawURLEncoding, id); err != nil {
 			return sender{}, refuse(http.StatusBadRequest, InvalidMessage, "from.agentId: "+err.Error())
 		}
-		a, err = s.o.Agents.AgentByKeyName(ctx, id)
+		a, err = s.agents.AgentByKeyName(ctx, id)
 	} else {
 		key, bad := parseKey(id)
 		if bad != nil {
 			return sender{}, refuse(http.StatusBadRequest, InvalidMessage, "from.agentId: "+bad.Error())
 		}
-		a, err = s.o.Agents.AgentByKey(ctx, arena.ProtocolAgentProtocol, rawID(key))
+		a, err = s.agents.AgentByKey(ctx, arena.ProtocolAgentProtocol, rawID(key))
 	}
 	switch {
 	case arena.CodeOf(err) == arena.CodeNotFound:
@@ -253,7 +241,7 @@ func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refu
 		}
 		matchID = data.MatchID
 	}
-	err = s.o.Events.Accept(ctx, matchID, from.agent.ID, p.Data)
+	err = s.events.Accept(ctx, matchID, from.agent.ID, p.Data)
 	var told *arena.Error
 	switch {
 	case err == nil:

@@ -125,7 +125,7 @@ func TestServer_messages(t *testing.T) {
 func TestServer_window(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	s := &Server{o: Options{Now: func() time.Time { return now }}}
+	s := &core{o: Options{Now: func() time.Time { return now }}}
 	for offset, taken := range map[time.Duration]bool{0: true, window: true, -window: true, window + 1: false, -window - 1: false, 24 * time.Hour: false} {
 		r := s.addressed(message{To: recipient{Broadcast: true}, At: now.Add(offset)})
 		if (r == nil) != taken || r != nil && (r.code != InvalidMessage || !strings.Contains(r.message, "12:00:00.000Z")) {
@@ -369,19 +369,27 @@ func TestLimits_bounded(t *testing.T) {
 	}
 }
 
-func TestNewServer_refuses_missing_parts(t *testing.T) {
+func TestNew_RefusesMissingParts(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	full := h.node().o
+	n := h.node()
+	full := n.o
 	for name, strip := range map[string]func(*Options){
-		"key": func(o *Options) { o.Key = nil }, "client": func(o *Options) { o.Client = nil }, "agents": func(o *Options) { o.Agents = nil },
-		"peers": func(o *Options) { o.Peers = nil }, "mail": func(o *Options) { o.Mail = nil }, "events": func(o *Options) { o.Events = nil },
+		"key": func(o *Options) { o.Key = nil }, "client": func(o *Options) { o.Client = nil },
+		"peers": func(o *Options) { o.Peers = nil }, "mail": func(o *Options) { o.Mail = nil },
 		"logger": func(o *Options) { o.Logger = nil }, "clock": func(o *Options) { o.Now = nil }, "folder": func(o *Options) { o.Folder = "/nowhere/at/all" },
 	} {
 		o := full
 		strip(&o)
+		if _, err := New(o); err == nil {
+			t.Errorf("New accepts a driver without its %s", name)
+		}
+	}
+	for name, o := range map[string]ServerOptions{
+		"driver": {Agents: h.store, Events: n.events}, "agents": {Driver: n.driver, Events: n.events}, "events": {Driver: n.driver, Agents: h.store},
+	} {
 		if _, err := NewServer(o); err == nil {
-			t.Errorf("a server without its %s was made", name)
+			t.Errorf("NewServer accepts a server without its %s", name)
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 // that it came, signed by the agent's key. The capabilities are the leagues
 // that the agent plays. It counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
-	h := arena.Health{CheckedAt: d.s.o.Now()}
+	h := arena.Health{CheckedAt: d.o.Now()}
 	fail := func(reason, detail string) arena.Health {
 		h.Reason, h.Detail = reason, detail
 		return h
@@ -37,16 +37,16 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	if err != nil {
 		return fail("bad_key", protocol.Sentence(err.Error()))
 	}
-	p, err := d.s.o.Peers.Peer(ctx, a.ID)
+	p, err := d.o.Peers.Peer(ctx, a.ID)
 	if p.KeyName != nameOf(key) && (err == nil || arena.CodeOf(err) == arena.CodeNotFound) {
-		err = d.s.o.Peers.NamePeer(ctx, a.ID, nameOf(key))
+		err = d.o.Peers.NamePeer(ctx, a.ID, nameOf(key))
 	}
 	if err != nil {
-		d.s.o.Logger.Warn("cannot note an agent's key", slog.String("agent_id", a.ID), slog.Any("error", err))
+		d.o.Logger.Warn("cannot note an agent's key", slog.String("agent_id", a.ID), slog.Any("error", err))
 	}
-	began := d.s.o.Now()
-	said := d.shake(ctx, a, key, d.s.timing.hello)
-	h.CheckedAt = d.s.o.Now()
+	began := d.o.Now()
+	said := d.shake(ctx, a, key, d.timing.hello)
+	h.CheckedAt = d.o.Now()
 	h.Latency = h.CheckedAt.Sub(began)
 	if said.reason != "" {
 		return fail(said.reason, said.detail)
@@ -91,31 +91,31 @@ type shaken struct {
 
 // shake sends a hello and waits for the agent's.
 func (d *Driver) shake(ctx context.Context, a arena.Agent, key ed25519.PublicKey, limit time.Duration) shaken {
-	id, data, err := d.s.me.seal(key, TypeHello, d.s.hello())
+	id, data, err := d.me.seal(key, TypeHello, d.hello())
 	if err != nil {
 		return shaken{reason: "internal", detail: "the arena could not make a hello"}
 	}
-	here, stop := d.s.wait(helloOf(a.ID))
+	here, stop := d.wait(helloOf(a.ID))
 	defer stop()
-	began := d.s.o.Now()
+	began := d.o.Now()
 	if a.Endpoint == "" {
-		if err := d.s.deliver(ctx, a.ID, key, helloMail+id, data, limit); err != nil {
+		if err := d.deliver(ctx, a.ID, key, helloMail+id, data, limit); err != nil {
 			if errors.Is(err, errAway) {
 				return shaken{reason: "not_connected", detail: err.Error()}
 			}
-			d.s.o.Logger.Error("cannot deliver a hello", slog.String("agent_id", a.ID), slog.Any("error", err))
+			d.o.Logger.Error("cannot deliver a hello", slog.String("agent_id", a.ID), slog.Any("error", err))
 			return shaken{reason: "internal", detail: "the arena could not deliver its hello"}
 		}
 	} else {
-		x := d.s.o.Client.Do(ctx, protocol.Request{
+		x := d.o.Client.Do(ctx, protocol.Request{
 			Method: http.MethodPost, URL: a.Endpoint, Body: data, Limit: limit, WholeCall: true, MaxBody: maxHelloBody,
 		})
 		if x.Failure != "" || x.Status != http.StatusAccepted {
 			return d.readHello(ctx, a.ID, key, x)
 		}
-		limit -= d.s.o.Now().Sub(began)
+		limit -= d.o.Now().Sub(began)
 	}
-	arrived, ok := d.s.await(ctx, helloOf(a.ID), here, began.Add(-skew), limit)
+	arrived, ok := d.await(ctx, helloOf(a.ID), here, began.Add(-skew), limit)
 	switch {
 	case ctx.Err() != nil:
 		return shaken{reason: string(protocol.FailCancelled), detail: "the arena ended the check"}
@@ -131,7 +131,7 @@ func (d *Driver) readHello(ctx context.Context, agentID string, key ed25519.Publ
 	if decided && x.Status < 400 {
 		return shaken{reason: v.Reason, detail: v.Detail}
 	}
-	m, reason, err := d.s.reply(x.Body, key)
+	m, reason, err := d.reply(x.Body, key)
 	switch {
 	case err == nil && m.Type == TypeError:
 		p, err := readError(m.Payload)
@@ -147,8 +147,8 @@ func (d *Driver) readHello(ctx context.Context, agentID string, key ed25519.Publ
 	case m.Type != TypeHello:
 		return shaken{reason: "not_hello", detail: "the answer to a hello is a hello"}
 	}
-	if err := d.s.o.Peers.GreetPeer(ctx, agentID, m.From.Capabilities, d.s.o.Now()); err != nil {
-		d.s.o.Logger.Warn("cannot note a hello", slog.String("agent_id", agentID), slog.Any("error", err))
+	if err := d.o.Peers.GreetPeer(ctx, agentID, m.From.Capabilities, d.o.Now()); err != nil {
+		d.o.Logger.Warn("cannot note a hello", slog.String("agent_id", agentID), slog.Any("error", err))
 	}
 	return shaken{m: m}
 }

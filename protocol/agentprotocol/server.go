@@ -2,7 +2,6 @@ package agentprotocol
 
 import (
 	"context"
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/protocol"
 )
 
 // Agents finds agents that were registered and whose owners proved to hold
@@ -23,23 +21,6 @@ import (
 type Agents interface {
 	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
 	AgentByKeyName(ctx context.Context, name string) (arena.Agent, error)
-}
-
-// Peers keeps what hellos said and which connection of an agent is the newest.
-type Peers interface {
-	Peer(ctx context.Context, agentID string) (arena.Peer, error)
-	NamePeer(ctx context.Context, agentID, keyName string) error
-	GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error
-	ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error)
-	SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error)
-}
-
-// Mailbox brings messages to other nodes and remembers what was seen.
-type Mailbox interface {
-	Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error
-	Next(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
-	Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
-	Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error)
 }
 
 // Events takes the stream events of an agent in a match: one JSON object in
@@ -52,83 +33,41 @@ type Events interface {
 // *arena.Error is told to the agent, any other error is only logged.
 type Action func(ctx context.Context, a arena.Agent, params json.RawMessage) (result any, err error)
 
-// Options are the parts of a Server. Actions, Folder and Awake may be left out.
-type Options struct {
-	Key     ed25519.PrivateKey // who the arena is, on every node the same
-	Client  *protocol.Client
-	Agents  Agents
-	Peers   Peers
-	Mail    Mailbox
-	Events  Events
-	Actions map[string]Action // by capability: what agents may ask of the arena
-	Folder  string            // directory for file exchange, "" none
-	// Awake is told that an agent which was not well has connected; it may check
-	// it, for as long as it likes. May be left out.
-	Awake  func(ctx context.Context, agentID string)
-	Logger *slog.Logger
-	Now    func() time.Time // with a monotonic reading
+// ServerOptions are the parts of a Server. Awake is optional.
+type ServerOptions struct {
+	Driver *Driver // of the same node: the server hands it the answers of agents
+	Agents Agents
+	Events Events
+	// Awake is called when an unhealthy agent has connected. It may take as long
+	// as it needs, until the context ends.
+	Awake func(ctx context.Context, agentID string)
 }
 
-// timing holds the times of a Server.
-type timing struct {
-	hello time.Duration // for the first frame of a socket, and for the answer to a hello
-	ping  time.Duration // between pings, and for a pong
-	write time.Duration // for one frame
-	poll  time.Duration // between looks into the folder
-	keep  time.Duration // for which a file of ours lies there
-	fresh time.Duration // after a sign of life, for which a connection counts as there
-	greet time.Duration // after a hello, for which a match needs no other one
-}
-
-// Server is the arena's side of AgentProtocol on one node: HTTP, WebSocket and
-// files. It is safe for concurrent use and must be closed.
+// Server is the inbound handler of AgentProtocol on one node: HTTP, WebSocket
+// and files. It is safe for concurrent use and must be closed.
 type Server struct {
-	o      Options
-	me     identity
-	secret [32]byte // of correlation ids
-	timing timing
-	limits limits
-	files  *folder // nil: no file exchange
+	*core
+	agents      Agents
+	events      Events
+	onConnected func(ctx context.Context, agentID string) // may be nil
+	limits      limits
 
 	mu      sync.Mutex
-	waiting map[string][]chan arrival // by correlation id, or by helloOf an agent
-	sockets map[string]*socket        // by agent: the newest on this node
-	open    map[string]int            // sockets by address
+	sockets map[string]*socket // by agent: the newest on this node
+	open    map[string]int     // sockets by address
 	closed  bool
 	wg      sync.WaitGroup // sockets
 }
 
-// What the arena can do, as its hello says.
-const (
-	capabilityCore  = "agentprotocol:core"
-	capabilityTasks = "agentprotocol:tasks"
-)
-
-// NewServer makes a Server.
-func NewServer(o Options) (*Server, error) {
-	if len(o.Key) != ed25519.PrivateKeySize || o.Client == nil || o.Agents == nil || o.Peers == nil || o.Mail == nil ||
-		o.Events == nil || o.Logger == nil || o.Now == nil {
-		return nil, errors.New("agentprotocol: key, client, agents, peers, mail, events, logger and clock are needed")
+// NewServer returns a Server.
+func NewServer(o ServerOptions) (*Server, error) {
+	if o.Driver == nil || o.Agents == nil || o.Events == nil {
+		return nil, errors.New("agentprotocol: the server needs a driver, agents and events")
 	}
-	s := &Server{
-		o: o, secret: correlationSecret(o.Key),
-		timing: timing{
-			hello: 5 * time.Second, ping: 10 * time.Second, write: 5 * time.Second, poll: time.Second,
-			keep: 10 * time.Minute, fresh: 30 * time.Second, greet: 2 * time.Minute,
-		},
-		limits:  limits{now: o.Now},
-		waiting: map[string][]chan arrival{}, sockets: map[string]*socket{}, open: map[string]int{},
-	}
-	s.me = identity{key: o.Key, public: o.Key.Public().(ed25519.PublicKey), capabilities: []string{capabilityCore, capabilityTasks}, now: o.Now}
-	s.me.capabilities = append(s.me.capabilities, sortedNames(o.Actions)...)
-	if o.Folder != "" {
-		files, err := openFolder(o.Folder)
-		if err != nil {
-			return nil, err
-		}
-		s.files = files
-	}
-	return s, nil
+	return &Server{
+		core: o.Driver.core, agents: o.Agents, events: o.Events, onConnected: o.Awake, limits: limits{now: o.Driver.o.Now},
+		sockets: map[string]*socket{}, open: map[string]int{},
+	}, nil
 }
 
 // Run exchanges files until ctx ends. Without a folder it only waits.
@@ -161,12 +100,13 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// awake tells that an agent has connected, beside the caller.
-func (s *Server) awake(ctx context.Context, a arena.Agent) {
+// connected reports an unhealthy agent that has connected, in a goroutine of
+// its own.
+func (s *Server) connected(ctx context.Context, a arena.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.o.Awake != nil && !s.closed && !a.Health.OK {
-		s.wg.Go(func() { s.o.Awake(ctx, a.ID) })
+	if s.onConnected != nil && !s.closed && !a.Health.OK {
+		s.wg.Go(func() { s.onConnected(ctx, a.ID) })
 	}
 }
 
@@ -201,10 +141,6 @@ func (s *Server) serveHello(w http.ResponseWriter) {
 	writeMessage(w, http.StatusOK, data)
 }
 
-func (s *Server) hello() helloPayload {
-	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(s.me.public)}
-}
-
 // readTime is how long the body of a message may take.
 const readTime = 10 * time.Second
 
@@ -232,7 +168,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, message{}, refuse(http.StatusBadRequest, InvalidMessage, "the body could not be read"))
 		return
 	}
-	m, from, refused := s.receive(r.Context(), data)
+	m, from, refused := s.authenticate(r.Context(), data)
 	if refused == nil {
 		var answer []byte
 		if answer, refused = s.handle(r.Context(), m, from); refused == nil {

@@ -120,7 +120,7 @@ func (h *house) node(change ...func(*Options)) *node {
 	}
 	n := &node{events: &journal{}}
 	o := Options{
-		Key: h.key, Client: newClient(h.t), Agents: h.store, Peers: h.store, Mail: box, Events: n.events,
+		Key: h.key, Client: newClient(h.t), Peers: h.store, Mail: box,
 		Actions: map[string]Action{"arena:agent": func(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
 			return map[string]string{"agent_id": a.ID}, nil
 		}},
@@ -129,12 +129,14 @@ func (h *house) node(change ...func(*Options)) *node {
 	for _, c := range change {
 		c(&o)
 	}
-	if n.Server, err = NewServer(o); err != nil {
+	if n.driver, err = New(o); err != nil {
+		h.t.Fatal(err)
+	}
+	if n.Server, err = NewServer(ServerOptions{Driver: n.driver, Agents: h.store, Events: n.events}); err != nil {
 		h.t.Fatal(err)
 	}
 	n.timing.poll = 2 * time.Millisecond
 	n.timing.hello = enough
-	n.driver = n.Driver()
 	n.web = httptest.NewServer(n.Server)
 	ctx, stop := context.WithCancel(context.WithoutCancel(h.t.Context()))
 	done := make(chan struct{})

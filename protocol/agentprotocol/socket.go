@@ -97,7 +97,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	} else if s.enter(ctx, k) {
 		// Who reads the arena's hello can be reached from then on.
 		if s.write(ctx, k, answer) == nil {
-			s.awake(k.open, k.from.agent)
+			s.connected(k.open, k.from.agent)
 			s.converse(ctx, k)
 		}
 		s.leave(k)
@@ -137,7 +137,7 @@ func (s *Server) greet(ctx context.Context, k *socket) (answer []byte, ok bool) 
 	if err != nil {
 		return nil, false
 	}
-	m, from, refused := s.receive(ctx, data)
+	m, from, refused := s.authenticate(ctx, data)
 	switch {
 	case refused != nil:
 	case kind != websocket.MessageText:
@@ -235,7 +235,7 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 
 // hear takes one frame and answers it.
 func (s *Server) hear(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
-	m, from, refused := s.receive(ctx, data)
+	m, from, refused := s.authenticate(ctx, data)
 	var answer []byte
 	switch {
 	case refused != nil:

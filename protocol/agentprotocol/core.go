@@ -1,0 +1,144 @@
+package agentprotocol
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/protocol"
+)
+
+// Peers stores the capabilities from hellos and the newest connection of each
+// agent.
+type Peers interface {
+	Peer(ctx context.Context, agentID string) (arena.Peer, error)
+	NamePeer(ctx context.Context, agentID, keyName string) error
+	GreetPeer(ctx context.Context, agentID string, capabilities []string, at time.Time) error
+	ConnectPeer(ctx context.Context, agentID, way string, at time.Time) (epoch int64, err error)
+	SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (newest bool, err error)
+}
+
+// Mailbox carries messages between nodes and records the ids of messages.
+type Mailbox interface {
+	Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error
+	Next(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
+	Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error)
+	Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error)
+}
+
+// Options are the parts of a Driver. Actions and Folder are optional.
+type Options struct {
+	Key     ed25519.PrivateKey // of the arena, the same on every node
+	Client  *protocol.Client
+	Peers   Peers
+	Mail    Mailbox
+	Actions map[string]Action // by capability: the requests that agents may send; every hello lists them
+	Folder  string            // directory for file exchange, "" none
+	Logger  *slog.Logger
+	Now     func() time.Time // with a monotonic reading
+}
+
+// timing holds the durations that the tests shorten.
+type timing struct {
+	hello time.Duration // for the first frame of a socket, and for the answer to a hello
+	ping  time.Duration // between pings, and for a pong
+	write time.Duration // for one frame
+	poll  time.Duration // between reads of the folder
+	keep  time.Duration // how long a file of the arena stays in the folder
+	fresh time.Duration // how long a connection counts as open after its last sign of life
+	greet time.Duration // how long a hello is valid for matches
+}
+
+// core is what the driver and the inbound handler of one node share: the
+// arena's identity, the pending requests and the ways to an agent.
+type core struct {
+	o      Options
+	me     identity
+	secret [32]byte // of correlation ids
+	timing timing
+	files  *folder // nil: no file exchange
+
+	waitingMu sync.Mutex
+	waiting   map[string][]chan arrival // by correlation id, or by helloOf an agent
+}
+
+// The arena's own capabilities in its hello.
+const (
+	capabilityCore  = "agentprotocol:core"
+	capabilityTasks = "agentprotocol:tasks"
+)
+
+func newCore(o Options) (*core, error) {
+	if len(o.Key) != ed25519.PrivateKeySize || o.Client == nil || o.Peers == nil || o.Mail == nil || o.Logger == nil || o.Now == nil {
+		return nil, errors.New("agentprotocol: key, client, peers, mail, logger and clock are needed")
+	}
+	c := &core{
+		o: o, secret: correlationSecret(o.Key),
+		timing: timing{
+			hello: 5 * time.Second, ping: 10 * time.Second, write: 5 * time.Second, poll: time.Second,
+			keep: 10 * time.Minute, fresh: 30 * time.Second, greet: 2 * time.Minute,
+		},
+		waiting: map[string][]chan arrival{},
+	}
+	c.me = identity{key: o.Key, public: o.Key.Public().(ed25519.PublicKey), capabilities: []string{capabilityCore, capabilityTasks}, now: o.Now}
+	c.me.capabilities = append(c.me.capabilities, sortedNames(o.Actions)...)
+	if o.Folder != "" {
+		files, err := openFolder(o.Folder)
+		if err != nil {
+			return nil, err
+		}
+		c.files = files
+	}
+	return c, nil
+}
+
+func (c *core) hello() helloPayload {
+	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(c.me.public)}
+}
+
+// errAway means that an agent has no way in.
+var errAway = errors.New("the agent has no endpoint, no open WebSocket and no files")
+
+// there says whether a peer's newest connection still counts.
+func (c *core) there(p arena.Peer) bool {
+	fresh := c.timing.fresh
+	if p.Way == wayFile {
+		fresh = c.timing.greet
+	}
+	return !p.SeenAt.IsZero() && c.o.Now().Sub(p.SeenAt) < fresh
+}
+
+// deliver hands a message to the agent's newest connection.
+func (c *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
+	p, err := c.o.Peers.Peer(ctx, agentID)
+	switch {
+	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
+		return err
+	case c.there(p) && p.Way == wayWebSocket:
+		return c.o.Mail.Put(ctx, agentBox(agentID), mailID, data, ttl)
+	case c.there(p) && p.Way == wayFile && c.files != nil:
+		if strings.HasPrefix(mailID, helloMail) {
+			c.files.ask(agentID, c.o.Now())
+		}
+		return c.files.write(c.me.public, key, strings.TrimPrefix(mailID, helloMail), c.o.Now(), data)
+	}
+	return errAway
+}
+
+// addressed checks that a message is for the arena, and of our time.
+func (c *core) addressed(m message) *refusal {
+	if !m.To.Broadcast && !names(m.To.AgentID, c.me.public) {
+		return refuse(http.StatusForbidden, UnknownAgent, "the message is for another agent; the arena's id is "+rawID(c.me.public))
+	}
+	if age := c.o.Now().Sub(m.At); age > window || age < -window {
+		return refuse(http.StatusBadRequest, InvalidMessage, "timestamp is more than 5 minutes from the arena's clock, "+
+			c.o.Now().UTC().Format(arena.TimeFormat))
+	}
+	return nil
+}
