@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -53,6 +54,16 @@ type Event struct {
 	Type    EventType
 	Body    json.RawMessage // the type's own members, one JSON object; what anyone may read
 	Hidden  json.RawMessage // sealed members (canonical JSON object); never encoded here
+}
+
+// NewEvent returns e with a body. The error is that of a body that has no JSON.
+func NewEvent(e Event, body any) (Event, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return Event{}, fmt.Errorf("encode event %s of %s: %w", e.Type, cmp.Or(e.MatchID, e.AgentID), err)
+	}
+	e.Body = data
+	return e, nil
 }
 
 // TimeFormat is RFC 3339 in UTC with milliseconds, the form of every

@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -107,11 +106,10 @@ func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.Au
 	for _, seat := range m.Seats {
 		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: seat.AgentID, Name: seat.Name, Version: seat.Version})
 	}
-	data, err := json.Marshal(body)
+	e, err := arena.NewEvent(arena.Event{MatchID: m.ID, At: m.CreatedAt, Type: arena.EventMatchScheduled}, body)
 	if err != nil {
-		return arena.Match{}, fmt.Errorf("encode event %s of match %s: %w", arena.EventMatchScheduled, m.ID, err)
+		return arena.Match{}, err
 	}
-	e := arena.Event{MatchID: m.ID, At: m.CreatedAt, Type: arena.EventMatchScheduled, Body: data}
 	if e, err = s.o.Engine.Create(ctx, m, e, audit...); err != nil {
 		return arena.Match{}, err
 	}

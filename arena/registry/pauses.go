@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,7 +105,7 @@ func (p *Pauses) publish(ctx context.Context, before, after arena.Agent, at time
 			e, err = pausedEvent(after, pause, at)
 			p.o.Logger.InfoContext(ctx, "agent paused", "agent_id", after.ID, "reason", reason, "failure", after.Health.Reason)
 		} else {
-			e, err = newEvent(after, at, arena.EventAgentResumed, arena.AgentResumedBody{Name: after.Name, Reason: reason})
+			e, err = arena.NewEvent(arena.Event{AgentID: after.ID, At: at, Type: arena.EventAgentResumed}, arena.AgentResumedBody{Name: after.Name, Reason: reason})
 			p.o.Logger.InfoContext(ctx, "agent resumed", "agent_id", after.ID, "reason", reason)
 		}
 		if err != nil {
@@ -123,13 +122,5 @@ func pausedEvent(g arena.Agent, p arena.Pause, at time.Time) (arena.Event, error
 	if !p.Until.IsZero() {
 		body.Until = p.Until.UTC().Format(arena.TimeFormat)
 	}
-	return newEvent(g, at, arena.EventAgentPaused, body)
-}
-
-func newEvent(g arena.Agent, at time.Time, t arena.EventType, body any) (arena.Event, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return arena.Event{}, fmt.Errorf("encode event %s of agent %s: %w", t, g.ID, err)
-	}
-	return arena.Event{AgentID: g.ID, At: at, Type: t, Body: data}, nil
+	return arena.NewEvent(arena.Event{AgentID: g.ID, At: at, Type: arena.EventAgentPaused}, body)
 }
