@@ -168,7 +168,7 @@ func New(o Options) (*Engine, error) {
 	if o.WakeOthers == nil {
 		o.WakeOthers = func() {}
 	}
-	o.Logger = o.Logger.With("component", "runner")
+	o.Logger = o.Logger.With("component", "engine")
 	return &Engine{o: o, wake: make(chan struct{}, 1), runs: map[arena.Lease]*matchRun{}, renewal: make(chan struct{})}, nil
 }
 
