@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/agora-go/arenaagent"
@@ -116,7 +115,7 @@ func TestAgent_answers(t *testing.T) {
 		t.Errorf("task is %+v", got)
 	}
 	got.Deadline, got.Claims = time.Time{}, arenaagent.Claims{}
-	if diff := cmp.Diff(arenaagent.Task{
+	if diff := diff(arenaagent.Task{
 		Version: "1.0", League: "trivia", MatchID: "m_1", Round: 5, Description: "What is the capital of Australia?",
 		InputFormat: "string", OutputFormat: "string", Options: []string{"Sydney", "Canberra"}, TimeLimit: 30 * time.Second,
 		MaxTokens: 500, Rules: []string{"only_one_answer"}, Opponents: 1, TaskID: "tk_m_1_5", Attempt: 1,

@@ -35,7 +35,7 @@
 // are dropped and counted. An answer waits at most 100 ms for the events
 // reported before it, because the arena takes none after the round has closed.
 //
-// The package uses the standard library, golang-jwt, keyfunc and
+// The package uses the standard library, golang-jwt, jwkset and
 // coder/websocket, and nothing of the arena's own code. Package agenttest is a
 // pocket arena for the tests of an agent.
 package arenaagent

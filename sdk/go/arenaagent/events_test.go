@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/agenttest"
@@ -41,7 +40,7 @@ func TestEvents(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, func(c *arenaagent.Config) { c.Events = mode }, show)
 			r := b.expect(http.StatusOK, agenttest.Task{MatchID: "m_1", Round: 4})
-			if diff := cmp.Diff([][]string{{"Analyzer"}, {"python_exec"}}, [][]string{r.Subagents, r.Tools}); diff != "" {
+			if diff := diff([][]string{{"Analyzer"}, {"python_exec"}}, [][]string{r.Subagents, r.Tools}); diff != "" {
 				t.Errorf("used (-want +got):\n%s", diff)
 			}
 			got, err := b.arena.Events(t.Context(), "m_1", 8)
@@ -56,7 +55,7 @@ func TestEvents(t *testing.T) {
 					t.Errorf("event of %s, round %d", e.AgentID, e.Round)
 				}
 			}
-			if diff := cmp.Diff([]m{
+			if diff := diff([]m{
 				{"type": "thinking", "message": "Analyzing problem..."},
 				{"type": "spawn_subagent", "name": "Analyzer", "role": "analysis"},
 				{"type": "tool_call", "tool": "python_exec", "args": m{"code": "1+1"}},

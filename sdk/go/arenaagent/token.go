@@ -2,6 +2,7 @@ package arenaagent
 
 import (
 	"context"
+	"crypto"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/MicahParks/jwkset"
-	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/time/rate"
 )
@@ -78,11 +78,10 @@ type verifier struct {
 	parser  *jwt.Parser
 	agentID atomic.Pointer[string]
 
-	loaded  chan struct{}   // closed when keys and storage are set
-	keys    keyfunc.Keyfunc // refreshes itself until the agent is closed
-	storage jwkset.Storage
-	looking chan struct{} // holds one: a single look for an unknown kid at a time
-	looks   *rate.Limiter // for unknown kids
+	loaded  chan struct{}  // closed when storage is set
+	storage jwkset.Storage // refreshes itself until the agent is closed
+	looking chan struct{}  // holds one: a single look for an unknown kid at a time
+	looks   *rate.Limiter  // for unknown kids
 	issuer  string
 }
 
@@ -105,22 +104,21 @@ func newVerifier(c Config) *verifier {
 func (v *verifier) load(ctx context.Context, c Config, client *http.Client) error {
 	capped := *client
 	capped.Transport = cappedTransport{base: client.Transport, limit: maxKeySetSize}
-	loaded, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{c.Arena + "/.well-known/jwks.json"}, keyfunc.Override{
-		Client: &capped, HTTPTimeout: keysTimeout, RateLimitWaitMax: keysTimeout, RefreshInterval: keysRefresh,
-		RefreshUnknownKID: rate.NewLimiter(rate.Inf, 0), // key bounds the rate: here a task would wait for its turn
-		RefreshErrorHandlerFunc: func(url string) func(context.Context, error) {
-			return func(ctx context.Context, err error) {
-				if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-					c.Logger.WarnContext(ctx, "arena keys not read", slog.String("url", url), slog.Any("error", err))
-				}
+	url := c.Arena + "/.well-known/jwks.json"
+	remote, err := jwkset.NewStorageFromHTTP(url, jwkset.HTTPClientStorageOptions{
+		Client: &capped, Ctx: ctx, HTTPTimeout: keysTimeout, RefreshInterval: keysRefresh, NoErrorReturnFirstHTTPReq: true,
+		RefreshErrorHandler: func(ctx context.Context, err error) {
+			if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				c.Logger.WarnContext(ctx, "arena keys not read", slog.String("url", url), slog.Any("error", err))
 			}
 		},
 	})
-	if err != nil {
-		return fmt.Errorf("read the arena's keys: %w", err)
+	if err == nil {
+		v.storage, err = jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
+			HTTPURLs: map[string]jwkset.Storage{url: remote}, RateLimitWaitMax: keysTimeout,
+			RefreshUnknownKID: rate.NewLimiter(rate.Inf, 0), // key bounds the rate: here a task would wait for its turn
+		})
 	}
-	v.storage = loaded.Storage()
-	v.keys, err = keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: v.storage, UseWhitelist: []jwkset.USE{jwkset.UseSig}})
 	if err != nil {
 		return fmt.Errorf("read the arena's keys: %w", err)
 	}
@@ -189,8 +187,8 @@ func (v *verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 		if c, ok := t.Claims.(*tokenClaims); !ok || c.Issuer != v.issuer {
 			return nil, errors.New("another issuer")
 		}
-		// Reading an unknown kid makes keyfunc ask the arena, at once. One asks,
-		// the others wait and find what it brought.
+		// Reading an unknown kid makes the storage read the key set again, at
+		// once. One caller reads, the others wait and find the new keys.
 		select {
 		case v.looking <- struct{}{}:
 			defer func() { <-v.looking }()
@@ -201,13 +199,28 @@ func (v *verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 			return nil, errors.New("kid is not known")
 		}
 	}
-	key, err := v.keys.KeyfuncCtx(ctx)(t)
+	jwk, err := v.storage.KeyRead(ctx, kid)
 	if err != nil {
 		if all, readErr := v.storage.KeyReadAll(ctx); readErr == nil && len(all) == 0 {
 			return nil, errNoKeys
 		}
+		return nil, fmt.Errorf("key %q: %w", kid, err)
 	}
-	return key, err
+	switch m := jwk.Marshal(); {
+	case m.USE != jwkset.UseSig:
+		return nil, fmt.Errorf("key %q does not sign", kid)
+	case m.ALG != "" && m.ALG.String() != t.Method.Alg():
+		return nil, fmt.Errorf("key %q is for another algorithm", kid)
+	}
+	return publicKey(jwk.Key()), nil
+}
+
+// publicKey returns the public half of a private key, and any other key as it is.
+func publicKey(key any) any {
+	if private, ok := key.(interface{ Public() crypto.PublicKey }); ok {
+		return private.Public()
+	}
+	return key
 }
 
 func (v *verifier) knows(ctx context.Context, kid string) bool {
@@ -215,7 +228,7 @@ func (v *verifier) knows(ctx context.Context, kid string) bool {
 	return err == nil && slices.ContainsFunc(all, func(k jwkset.JWK) bool { return k.Marshal().KID == kid })
 }
 
-// cappedTransport bounds the bodies that keyfunc reads.
+// cappedTransport bounds the bodies that the key storage reads.
 type cappedTransport struct {
 	base  http.RoundTripper
 	limit int64

@@ -18,8 +18,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/agora-go/arenaagent/agenttest"
 )
@@ -123,7 +121,7 @@ func TestVectors_tasks(t *testing.T) {
 			if got == nil {
 				return
 			}
-			if diff := cmp.Diff(normal(t, expand(c.Task)), normal(t, flat(got))); diff != "" {
+			if diff := diff(normal(t, expand(c.Task)), normal(t, flat(got))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 			}
 		})
@@ -218,7 +216,7 @@ func TestVectors_answers(t *testing.T) {
 			t.Errorf("%s: no latency_ms", c.Name)
 		}
 		delete(got, "latency_ms")
-		if diff := cmp.Diff(normal(t, expand(c.Reply)), any(got)); diff != "" {
+		if diff := diff(normal(t, expand(c.Reply)), any(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 		}
 	}
@@ -248,7 +246,7 @@ func TestVectors_events(t *testing.T) {
 			for _, e := range seen {
 				got = append(got, any(e.Fields))
 			}
-			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			if diff := diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 			if n := b.agent.DroppedEvents(); n != int64(len(v.Cases)-len(want)) {
@@ -315,4 +313,20 @@ func expand(v any) any {
 	default:
 		return v
 	}
+}
+
+// diff returns "" when two values have the same JSON, and both texts otherwise.
+func diff(want, got any) string {
+	w, err := json.MarshalIndent(want, "", " ")
+	if err != nil {
+		return err.Error()
+	}
+	g, err := json.MarshalIndent(got, "", " ")
+	if err != nil {
+		return err.Error()
+	}
+	if bytes.Equal(w, g) {
+		return ""
+	}
+	return "-" + string(w) + "\n+" + string(g)
 }

@@ -11,5 +11,5 @@
 // and answers with a RESULT, or with an ERROR whose code follows from the
 // handler's error as the status does in arenaagent. Events travel as STATUS.
 //
-// It uses gowebpki/jcs, mr-tron/base58 and the package above it.
+// It uses gowebpki/jcs and the package above it.
 package envelope

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/gowebpki/jcs"
-	"github.com/mr-tron/base58"
 )
 
 // Key is an agent's Ed25519 key.
@@ -73,12 +72,12 @@ func (k Key) Prove(challenge string) string {
 const didPrefix = "did:key:z"
 
 func didOf(key ed25519.PublicKey) string {
-	return didPrefix + base58.Encode(append([]byte{0xed, 0x01}, key...))
+	return didPrefix + base58Encode(append([]byte{0xed, 0x01}, key...))
 }
 
 func keyOf(did string) (ed25519.PublicKey, error) {
 	text, ok := strings.CutPrefix(did, didPrefix)
-	raw, err := base58.Decode(text[:min(len(text), 64)])
+	raw, err := base58Decode(text[:min(len(text), 64)])
 	if !ok || err != nil || len(raw) != 2+ed25519.PublicKeySize || raw[0] != 0xed || raw[1] != 0x01 {
 		return nil, fmt.Errorf("%.80q is not the did:key of an Ed25519 key", did)
 	}
