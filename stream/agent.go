@@ -35,20 +35,20 @@ type agentSocket struct {
 	done  chan struct{} // closed when nothing is taken from queue any more
 
 	pending atomic.Int64  // events that were taken and are not appended yet
-	news    chan struct{} // rings when the reader waits again, and after an append
+	progressed    chan struct{} // rings when the reader waits again, and after an append
 }
 
 // serveAgent answers an agent's WebSocket request. match is the one named in
 // the address, or "".
 func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match string) {
-	release, err := h.addresses.take(h.parts.ClientIP(r))
+	release, err := h.addresses.acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
 	a := &agentSocket{
 		client: newClient(kindAgent, h.hub.timing.ping, release), h: h,
-		queue: make(chan queued, appendBatch), done: make(chan struct{}), news: make(chan struct{}, 1),
+		queue: make(chan queued, appendBatch), done: make(chan struct{}), progressed: make(chan struct{}, 1),
 	}
 	a.expires.Store(h.hub.now().Add(h.hub.timing.auth).UnixMilli())
 	if err := h.hub.admit(&a.client); err != nil {
@@ -58,7 +58,7 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 	}
 	var claims arena.TaskClaims
 	if r.Header.Get("Authorization") != "" {
-		if claims, err = a.known(r, match); err != nil {
+		if claims, err = a.authenticate(r, match); err != nil {
 			h.hub.dismiss(&a.client)
 			h.refuse(w, r, err)
 			return
@@ -70,12 +70,12 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 		h.log.Debug("websocket handshake failed", slog.Any("error", err))
 		return
 	}
-	a.wire.parked = a.progress
+	a.wire.onWait = a.progress
 	go a.run(claims)
 }
 
 // known finds the seat of a request that brings its token along.
-func (a *agentSocket) known(r *http.Request, match string) (arena.TaskClaims, error) {
+func (a *agentSocket) authenticate(r *http.Request, match string) (arena.TaskClaims, error) {
 	token, err := bearer(r)
 	if err != nil {
 		return arena.TaskClaims{}, err
@@ -87,14 +87,14 @@ func (a *agentSocket) known(r *http.Request, match string) (arena.TaskClaims, er
 	if match != "" && match != claims.MatchID {
 		return claims, arena.Errorf(arena.CodeUnauthorized, "the token is for another match")
 	}
-	a.seat, err = a.h.sit(r.Context(), claims)
+	a.seat, err = a.h.connectSeat(r.Context(), claims)
 	return claims, err
 }
 
 func (a *agentSocket) run(claims arena.TaskClaims) {
 	defer a.leave()
 	if a.seat != nil {
-		a.sit(claims)
+		a.bindSeat(claims)
 	}
 	reading := make(chan struct{})
 	go func() {
@@ -125,13 +125,13 @@ type ready struct {
 }
 
 // sit takes the seat: the newest socket of a seat wins (threat E9).
-func (a *agentSocket) sit(c arena.TaskClaims) {
+func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.expires.Store(c.ExpiresAt.UnixMilli())
 	a.release() // known agents do not count against their address
 	if old := a.seat.replace(a); old != nil {
 		old.end(CloseReplaced, "a newer socket took the seat")
 	}
-	a.say(ready{"ready", c.MatchID, c.AgentID, c.Round})
+	a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 }
 
 // read takes messages until the connection ends. After the goodbye they are
@@ -186,7 +186,7 @@ func (a *agentSocket) message(no int, typ websocket.MessageType, data []byte) *r
 	case a.seat == nil:
 		return &refusal{arena.CodeUnauthorized, "the first message must be auth", CloseToken}
 	}
-	e, r := a.h.take(a.seat, &m, len(data))
+	e, r := a.h.accept(a.seat, &m, len(data))
 	if r != nil {
 		return r
 	}
@@ -221,16 +221,16 @@ func (a *agentSocket) auth(m *message) *refusal {
 			return a.seat.forge()
 		}
 		a.expires.Store(max(a.expires.Load(), c.ExpiresAt.UnixMilli()))
-		a.say(ready{"ready", c.MatchID, c.AgentID, c.Round})
+		a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 		return nil
 	}
 	var s *seat
 	if err == nil {
-		s, err = a.h.sit(ctx, c)
+		s, err = a.h.connectSeat(ctx, c)
 	}
 	if err == nil {
 		a.seat = s
-		a.sit(c)
+		a.bindSeat(c)
 		return nil
 	}
 	r := refused(arena.CodeOf(err), "the token cannot be checked now")
@@ -240,8 +240,8 @@ func (a *agentSocket) auth(m *message) *refusal {
 	case arena.CodeRateLimited:
 		r.message, r.close = "the seat connects too often or has sent all its events", CloseTooMany
 	default:
-		if a.h.hub.storageAway(err) {
-			r = away()
+		if a.h.hub.storageUnavailable(err) {
+			r = errUnavailable()
 			break
 		}
 		a.h.log.Error("cannot check a token", slog.Any("error", err))
@@ -316,14 +316,14 @@ type notice struct {
 // refuse answers a message that was not taken.
 func (a *agentSocket) refuse(no int, r *refusal) {
 	a.h.hub.counters.refuse(r.code)
-	a.say(notice{"error", r.code, r.message, no})
+	a.send(notice{"error", r.code, r.message, no})
 	if r.close != 0 {
 		a.end(r.close, r.message)
 	}
 }
 
 // say writes a message to the agent. One that does not read it is let go.
-func (a *agentSocket) say(v any) {
+func (a *agentSocket) send(v any) {
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = a.wire.text(text)

@@ -57,11 +57,11 @@ func fanout(b *testing.B, spectators int, f form) {
 			b.Fatal(err)
 		}
 		conn := nowhere(b)
-		s.greet(&wire{raw: conn, now: time.Now, timeout: time.Second})
+		s.open(&wire{raw: conn, now: time.Now, timeout: time.Second})
 		b.Cleanup(func() {
-			s.socket.turn.Lock()
+			s.socket.writeMu.Lock()
 			s.socket.left = true
-			s.socket.turn.Unlock()
+			s.socket.writeMu.Unlock()
 			t.hub.unsubscribe(s)
 			t.hub.dismiss(&s.client)
 		})

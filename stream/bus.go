@@ -90,7 +90,7 @@ func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
 
 // publishWide is Publish on a hub with a bus: events are encoded once, for the
 // spectators here and for the other nodes.
-func (h *Hub) publishWide(league string, events []arena.Event) {
+func (h *Hub) publishToNodes(league string, events []arena.Event) {
 	var run payload
 	var wide []byte
 	flush := func() {
@@ -116,7 +116,7 @@ func (h *Hub) publishWide(league string, events []arena.Event) {
 			wide = append(append(wide, '\n'), text...)
 		}
 		if match, league, lobby := h.topicsOf(league, e); match != nil || league != nil || lobby != nil {
-			h.handOut(match, league, lobby, e, text)
+			h.fanOut(match, league, lobby, e, text)
 		}
 	}
 	flush()
@@ -213,7 +213,7 @@ func (t *topic) link(up bool) {
 // lookAround reads the log for the match topics that may be missing events:
 // always while the bus is down, and now and then when it is silent, since a
 // node that was killed tells nobody what it had just committed.
-func (h *Hub) lookAround() {
+func (h *Hub) pollMatches() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
 		t.silent += h.timing.poll
@@ -227,7 +227,7 @@ func (h *Hub) lookAround() {
 
 // readTurn waits for one of the places to read the log for a topic. It
 // reports false when the hub closes.
-func (h *Hub) readTurn() (done func(), ok bool) {
+func (h *Hub) acquireRead() (done func(), ok bool) {
 	if h.reads == nil {
 		return func() {}, true
 	}

@@ -43,7 +43,7 @@ type client struct {
 	pingEvery time.Duration
 	release   func() // gives its address slot back, may be nil
 
-	call    func()                 // asks for a worker; nil: a goroutine of its own waits for wake
+	notify    func()                 // asks for a worker; nil: a goroutine of its own waits for wake
 	wake    chan struct{}          // nil: call
 	ended   atomic.Pointer[ending] // the first reason wins
 	ping    atomic.Bool            // a ping is due
@@ -57,9 +57,9 @@ func newClient(k kind, pingEvery time.Duration, release func()) client {
 }
 
 // poke has somebody look after the client, now or when it next waits.
-func (c *client) poke() {
-	if c.call != nil {
-		c.call()
+func (c *client) wakeUp() {
+	if c.notify != nil {
+		c.notify()
 		return
 	}
 	select {
@@ -71,7 +71,7 @@ func (c *client) poke() {
 // end asks for the client to be let go. Only the first call counts.
 func (c *client) end(code int, reason string) {
 	if c.ended.CompareAndSwap(nil, &ending{code, reason}) {
-		c.poke()
+		c.wakeUp()
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *client) check(now time.Time, pongWithin time.Duration) {
 		c.pinged = now
 		c.waiting.Store(c.kind != kindSSE)
 		c.ping.Store(true)
-		c.poke()
+		c.wakeUp()
 	}
 }
 

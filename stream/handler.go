@@ -147,8 +147,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
 	switch {
 	case errors.As(err, &e):
-	case r.Context().Err() == nil && h.hub.storageAway(err):
-		e = &arena.Error{Code: arena.CodeUnavailable, Message: away().message}
+	case r.Context().Err() == nil && h.hub.storageUnavailable(err):
+		e = &arena.Error{Code: arena.CodeUnavailable, Message: errUnavailable().message}
 	default:
 		if r.Context().Err() == nil {
 			h.log.Error("stream request failed", slog.Any("error", err))

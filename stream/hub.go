@@ -32,7 +32,7 @@ type Options struct {
 
 // timing holds the durations that the tests shorten.
 type timing struct {
-	pass   time.Duration // at least so much between two rounds of waking readers
+	cycle   time.Duration // at least so much between two rounds of waking readers
 	gap    time.Duration // how long a gap may close by itself
 	retry  time.Duration // first wait after a failed read of the log; doubles up to 20 times that
 	read   time.Duration // for one read of the log, or one append to it
@@ -43,7 +43,7 @@ type timing struct {
 	write  time.Duration // in which a peer must take at least a byte
 	grace  time.Duration // for a goodbye
 	auth   time.Duration // for an agent's auth message
-	hear   time.Duration // how long an answer waits for its agent's events
+	flush   time.Duration // how long an answer waits for its agent's events
 
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
@@ -53,8 +53,8 @@ type timing struct {
 
 func defaultTiming() timing {
 	return timing{
-		pass: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
-		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second, hear: 200 * time.Millisecond,
+		cycle: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
+		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second, flush: 200 * time.Millisecond,
 		write: time.Second, grace: 2 * time.Second, auth: 5 * time.Second,
 		join: 500 * time.Millisecond, poll: 500 * time.Millisecond, quiet: 10 * time.Second,
 	}
@@ -84,7 +84,7 @@ type Hub struct {
 	bounds     bounds
 	epoch      string
 	counters   counters
-	away       atomic.Bool // the log has been told that the storage is
+	unavailable       atomic.Bool // the log has been told that the storage is
 
 	// ctx lives as long as the hub: sockets outlive the requests that opened
 	// them, and reads for a topic serve many requests.
@@ -96,11 +96,11 @@ type Hub struct {
 
 	dirtyMu sync.Mutex
 	dirty   []*topic     // with events that readers were not told of
-	callers []*spectator // that want to be looked after
-	touched chan struct{}
+	notified []*spectator // that want to be looked after
+	wakeups chan struct{}
 	changed []*topic   // the pass alone uses it
-	crew    *crew      // the same
-	live    sync.Mutex // held during a pass: who reads the log waits that long
+	writers    *writerPool      // the same
+	cycleMu    sync.Mutex // held during a pass: who reads the log waits that long
 
 	clientsMu sync.Mutex // taken after a topic's lock where both are held
 	clients   map[*client]struct{}
@@ -129,12 +129,12 @@ func NewHub(o Options) (*Hub, error) {
 		source: o.Source, bus: o.Bus, reads: reads, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
 		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
 		ctx: ctx, cancel: cancel,
-		topics: map[topicKey]*topic{}, seats: newSeats(), touched: make(chan struct{}, 1),
+		topics: map[topicKey]*topic{}, seats: newSeats(), wakeups: make(chan struct{}, 1),
 		clients: map[*client]struct{}{}, quit: make(chan struct{}), ran: make(chan struct{}),
 	}
 	h.catching = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	h.pages.known = map[pageKey]*page{}
-	h.crew = newCrew(h, runtime.GOMAXPROCS(0)) // with one fewer the p99 of bursts doubles on two
+	h.writers = newWriterPool(h, runtime.GOMAXPROCS(0)) // with one fewer the p99 of bursts doubles on two
 	return h, nil
 }
 
@@ -149,7 +149,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer h.stop()
 	sweep := time.NewTicker(h.timing.sweep)
 	defer sweep.Stop()
-	pause := time.NewTimer(h.timing.pass)
+	pause := time.NewTimer(h.timing.cycle)
 	defer pause.Stop()
 	var look <-chan time.Time
 	if h.bus != nil {
@@ -166,12 +166,12 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-sweep.C:
 			h.sweep()
 		case <-look:
-			h.lookAround()
-		case <-h.touched:
+			h.pollMatches()
+		case <-h.wakeups:
 			// A lone event goes out at once; under load a pass collects what
 			// comes in its interval, and writes it in one go.
-			h.pass()
-			pause.Reset(h.timing.pass)
+			h.flushCycle()
+			pause.Reset(h.timing.cycle)
 			select {
 			case <-pause.C:
 			case <-ctx.Done():
@@ -220,8 +220,8 @@ func (h *Hub) stop() {
 	}()
 	for {
 		select {
-		case <-h.touched:
-			h.pass()
+		case <-h.wakeups:
+			h.flushCycle()
 		case <-gone:
 			h.cancel()
 			return
@@ -234,7 +234,7 @@ func (h *Hub) stop() {
 // any order and more than once.
 func (h *Hub) Publish(league string, events ...arena.Event) {
 	if h.bus != nil {
-		h.publishWide(league, events)
+		h.publishToNodes(league, events)
 		return
 	}
 	var scratch [1024]byte
@@ -251,7 +251,7 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 		if match == nil && league == nil && lobby == nil {
 			continue
 		}
-		h.handOut(match, league, lobby, e, e.AppendJSON(scratch[:0]))
+		h.fanOut(match, league, lobby, e, e.AppendJSON(scratch[:0]))
 	}
 }
 
@@ -268,7 +268,7 @@ func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic
 }
 
 // handOut gives an event, and its wire form, to those topics that are not nil.
-func (h *Hub) handOut(match, league, lobby *topic, e *arena.Event, text []byte) {
+func (h *Hub) fanOut(match, league, lobby *topic, e *arena.Event, text []byte) {
 	if match != nil {
 		match.publish(e, text)
 	}
@@ -345,7 +345,7 @@ func (h *Hub) acquire(key topicKey) *topic {
 }
 
 // letGo frees a topic that nobody uses.
-func (h *Hub) letGo(t *topic) {
+func (h *Hub) releaseTopic(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.refs--; t.refs == 0 {
@@ -358,7 +358,7 @@ func (h *Hub) letGo(t *topic) {
 }
 
 // touch notes that a topic has something for its readers.
-func (h *Hub) touch(t *topic) {
+func (h *Hub) markDirty(t *topic) {
 	h.dirtyMu.Lock()
 	h.dirty = append(h.dirty, t)
 	h.dirtyMu.Unlock()
@@ -366,28 +366,28 @@ func (h *Hub) touch(t *topic) {
 }
 
 // call notes that a spectator is to be looked after.
-func (h *Hub) call(s *spectator) {
+func (h *Hub) notify(s *spectator) {
 	h.dirtyMu.Lock()
-	h.callers = append(h.callers, s)
+	h.notified = append(h.notified, s)
 	h.dirtyMu.Unlock()
 	h.wake()
 }
 
 func (h *Hub) wake() {
 	select {
-	case h.touched <- struct{}{}:
+	case h.wakeups <- struct{}{}:
 	default:
 	}
 }
 
 // pass looks after the readers of every topic that changed, and after those
 // who called.
-func (h *Hub) pass() {
-	work := h.crew.work
+func (h *Hub) flushCycle() {
+	work := h.writers.work
 	h.dirtyMu.Lock()
-	work = append(work, h.callers...)
-	clear(h.callers)
-	h.callers = h.callers[:0]
+	work = append(work, h.notified...)
+	clear(h.notified)
+	h.notified = h.notified[:0]
 	h.changed = append(h.changed, h.dirty...)
 	clear(h.dirty)
 	h.dirty = h.dirty[:0]
@@ -397,10 +397,10 @@ func (h *Hub) pass() {
 	}
 	clear(h.changed)
 	h.changed = h.changed[:0]
-	h.crew.work = work
-	h.live.Lock()
-	defer h.live.Unlock()
-	h.crew.do()
+	h.writers.work = work
+	h.cycleMu.Lock()
+	defer h.cycleMu.Unlock()
+	h.writers.flush()
 }
 
 // sweep checks every client and tells spectators how many they are.

@@ -102,7 +102,7 @@ func TestHub_Gap(t *testing.T) {
 	b.publish(1)
 	slice(t, p.until(1701), 1701, 1701)
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
-	defer b.hub.letGo(topic)
+	defer b.hub.releaseTopic(topic)
 	topic.mu.Lock()
 	early := len(topic.early)
 	topic.mu.Unlock()
@@ -123,7 +123,7 @@ func TestHub_Publish_before_the_head_is_known(t *testing.T) {
 	stale, _ := b.log.Match(t.Context(), "m_1")
 	key := topicKey{topicMatch, "m_1"}
 	topic := b.hub.acquire(key)
-	defer b.hub.letGo(topic)
+	defer b.hub.releaseTopic(topic)
 	b.publish(2)
 	topic.learn(visibilitytest.Match(stale))
 	p := b.dial(t, "?match=m_1&since=0", nil)
@@ -360,7 +360,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	}
 	kept := func(key topicKey) int {
 		topic := b.hub.acquire(key)
-		defer b.hub.letGo(topic)
+		defer b.hub.releaseTopic(topic)
 		return topic.tailBytes()
 	}
 	const events, size = 400, 1000
@@ -393,8 +393,8 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	got := 0
 	for {
 		_, n, do := topic.next(late)
-		if do != stepSend {
-			if do != stepWait {
+		if do != actionSend {
+			if do != actionWait {
 				t.Errorf("the late one is told to do %d", do)
 			}
 			break
@@ -405,7 +405,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 		t.Errorf("the late one gets %d events of %d", got, events)
 	}
 	topic.detach(late)
-	b.hub.letGo(topic)
+	b.hub.releaseTopic(topic)
 }
 
 // A reader that the tail has gone past is told so, and never waits for what
@@ -423,10 +423,10 @@ func TestTopic_Fell_off(t *testing.T) {
 		for range 50 {
 			b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
 		}
-		if _, n, do := topic.next(reader); do != stepSlow {
+		if _, n, do := topic.next(reader); do != actionSlow {
 			t.Errorf("%s: a reader of 50 events behind a tail of 10 is told to do %d, with %d events", key, do, n)
 		}
 		topic.detach(reader)
-		b.hub.letGo(topic)
+		b.hub.releaseTopic(topic)
 	}
 }

@@ -31,7 +31,7 @@ type queued struct {
 // sit finds the seat of a token for one socket or post. It gives
 // CodeUnauthorized when there is no such seat and CodeRateLimited when it
 // comes too often or has nothing left to send. The caller gives the seat back.
-func (h *Handler) sit(ctx context.Context, c arena.TaskClaims) (*seat, error) {
+func (h *Handler) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
 	s, err := h.seatOf(ctx, seatKey{c.MatchID, c.AgentID})
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []b
 	}
 	defer func() { h.hub.seats.release(s, h.hub.now()) }()
 	var reader strictjson.Reader
-	e, r := h.takeLine(s, &reader, bytes.TrimSpace(event))
+	e, r := h.acceptLine(s, &reader, bytes.TrimSpace(event))
 	if r == nil {
 		r = h.append(s, []queued{{e, len(event), 1}})
 	}
@@ -96,7 +96,7 @@ func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskCla
 
 // take turns a message of size bytes into the event to append, sealed when
 // the match is (docs/rules.md, section 5; threat F1).
-func (h *Handler) take(s *seat, m *message, size int) (arena.Event, *refusal) {
+func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {
 		return arena.Event{}, s.forge()
 	}
@@ -127,7 +127,7 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	defer cancel()
 	events, err := h.parts.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
 	if err == nil {
-		h.hub.storageBack()
+		h.hub.storageAvailable()
 		h.hub.counters.accepted.Add(uint64(len(events)))
 		if s.rules.PublishedAtOnce(events[len(events)-1]) {
 			h.hub.Publish(s.league, events...)
@@ -137,8 +137,8 @@ func (h *Handler) append(s *seat, batch []queued) *refusal {
 	for _, q := range batch {
 		s.giveBack(q.size)
 	}
-	if h.hub.storageAway(err) {
-		return away()
+	if h.hub.storageUnavailable(err) {
+		return errUnavailable()
 	}
 	var e *arena.Error
 	if errors.As(err, &e) && e.Code != arena.CodeInternal {
@@ -170,7 +170,7 @@ type lineError struct {
 // post takes events without a socket, one per line, under the same rules.
 // It stops at the line for which a socket would be closed.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
-	reply, err := h.takePost(w, r)
+	reply, err := h.acceptPost(w, r)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -179,7 +179,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(reply) // the peer may be gone
 }
 
-func (h *Handler) takePost(w http.ResponseWriter, r *http.Request) (postReply, error) {
+func (h *Handler) acceptPost(w http.ResponseWriter, r *http.Request) (postReply, error) {
 	reply := postReply{Errors: []lineError{}}
 	token, err := bearer(r)
 	if err != nil {
@@ -195,7 +195,7 @@ func (h *Handler) takePost(w http.ResponseWriter, r *http.Request) (postReply, e
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-ndjson" {
 		return reply, arena.Errorf(arena.CodeUnsupported, "send application/x-ndjson: one event per line")
 	}
-	s, err := h.sit(r.Context(), claims)
+	s, err := h.connectSeat(r.Context(), claims)
 	if err != nil {
 		return reply, err
 	}
@@ -204,9 +204,9 @@ func (h *Handler) takePost(w http.ResponseWriter, r *http.Request) (postReply, e
 	if err != nil {
 		return reply, err
 	}
-	h.takeLines(s, body, &reply)
+	h.acceptLines(s, body, &reply)
 	if n := len(reply.Errors); reply.Accepted == 0 && n > 0 && reply.Errors[n-1].Code == arena.CodeUnavailable {
-		return reply, arena.Errorf(arena.CodeUnavailable, "%s", away().message)
+		return reply, arena.Errorf(arena.CodeUnavailable, "%s", errUnavailable().message)
 	}
 	return reply, nil
 }
@@ -226,7 +226,7 @@ func readPost(w http.ResponseWriter, r *http.Request, now time.Time) ([]byte, er
 	return body, nil
 }
 
-func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
+func (h *Handler) acceptLines(s *seat, body []byte, reply *postReply) {
 	batch := make([]queued, 0, appendBatch)
 	refuse := func(no int, r *refusal) {
 		h.hub.counters.refuse(r.code)
@@ -255,7 +255,7 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 		if len(line) == 0 {
 			continue
 		}
-		e, r := h.takeLine(s, &reader, line)
+		e, r := h.acceptLine(s, &reader, line)
 		if r == nil {
 			if batch = append(batch, queued{e, len(line), no}); len(batch) == appendBatch && !flush() {
 				return
@@ -273,7 +273,7 @@ func (h *Handler) takeLines(s *seat, body []byte, reply *postReply) {
 	flush()
 }
 
-func (h *Handler) takeLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
+func (h *Handler) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
 	if refused := s.message(h.hub.now()); refused != nil {
 		return arena.Event{}, refused
 	}
@@ -284,7 +284,7 @@ func (h *Handler) takeLine(s *seat, r *strictjson.Reader, line []byte) (arena.Ev
 	if err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}
-	return h.take(s, &m, len(line))
+	return h.accept(s, &m, len(line))
 }
 
 func tooLarge() *refusal {

@@ -39,7 +39,7 @@ func newAddresses(limit int) *addresses {
 
 // take gives a slot of the address, or CodeRateLimited. release gives it
 // back; calling it again does nothing.
-func (a *addresses) take(address string) (release func(), err error) {
+func (a *addresses) acquire(address string) (release func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.open[address] >= a.limit {
@@ -244,7 +244,7 @@ func (s *seats) release(used *seat, now time.Time) {
 	defer s.mu.Unlock()
 	used.refs--
 	used.idle = now
-	s.letGo(used, now)
+	s.forget(used, now)
 }
 
 // end forgets the seats of a match that is over, each when nobody uses it any
@@ -254,7 +254,7 @@ func (s *seats) end(match string) {
 	defer s.mu.Unlock()
 	for _, seat := range s.known[match] {
 		seat.over = true
-		s.letGo(seat, seat.idle)
+		s.forget(seat, seat.idle)
 	}
 }
 
@@ -268,7 +268,7 @@ func (s *seats) tidy(now time.Time) {
 	s.swept = now
 	for _, match := range s.known {
 		for _, seat := range match {
-			s.letGo(seat, now)
+			s.forget(seat, now)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (s *seats) count() (n int) {
 }
 
 // letGo forgets a seat that nobody uses or will use.
-func (s *seats) letGo(seat *seat, now time.Time) {
+func (s *seats) forget(seat *seat, now time.Time) {
 	if seat.refs > 0 || !seat.over && now.Sub(seat.idle) < seatMemory {
 		return
 	}

@@ -81,26 +81,26 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 		b.log.commit(arena.Event{})
 	}
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
-	defer b.hub.letGo(topic)
+	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3}))
 	reader := &spectator{form: formMessage, seq: 3}
 	topic.attach(reader)
 	defer topic.detach(reader)
-	next := func(want step, events int) {
+	next := func(want action, events int) {
 		t.Helper()
 		if _, n, do := topic.next(reader); do != want || n != events {
 			t.Errorf("told to do %d, with %d events; want %d, with %d", do, n, want, events)
 		}
 	}
-	next(stepWait, 0)
+	next(actionWait, 0)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchCancelled, Seq: 5}))
-	next(stepWait, 0)
-	topic.take(b.log.rows("m_1")[3:4], false, nil)
-	next(stepSend, 1)
-	next(stepWait, 0)
-	topic.take(b.log.rows("m_1")[4:], false, nil)
-	next(stepSend, 1)
-	next(stepOver, 0)
+	next(actionWait, 0)
+	topic.emitRows(b.log.rows("m_1")[3:4], false, nil)
+	next(actionSend, 1)
+	next(actionWait, 0)
+	topic.emitRows(b.log.rows("m_1")[4:], false, nil)
+	next(actionSend, 1)
+	next(actionOver, 0)
 }
 
 // Rows that do not follow each other, and a read that failed, leave nothing
@@ -114,7 +114,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	}
 	rows := b.log.rows("m_1")
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
-	defer b.hub.letGo(topic)
+	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning}))
 	reader := &spectator{form: formMessage}
 	topic.attach(reader)
@@ -128,15 +128,15 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	topic.mu.Lock()
 	topic.stale = false // a read is under way
 	topic.mu.Unlock()
-	if topic.take(nil, true, errors.New("the log is away")) || !behind() {
+	if topic.emitRows(nil, true, errors.New("the log is away")) || !behind() {
 		t.Error("a read that failed counts as one that found nothing")
 	}
-	topic.take([]arena.Event{rows[0], rows[2], rows[3]}, false, nil)
+	topic.emitRows([]arena.Event{rows[0], rows[2], rows[3]}, false, nil)
 	if head, _, _ := topic.position(); head != 1 || !behind() {
 		t.Errorf("after rows 1, 3 and 4 the topic stands at %d", head)
 	}
-	topic.take(rows[1:], false, nil)
-	if _, n, do := topic.next(reader); do != stepSend || n != 4 {
+	topic.emitRows(rows[1:], false, nil)
+	if _, n, do := topic.next(reader); do != actionSend || n != 4 {
 		t.Errorf("told to do %d, with %d events of 4", do, n)
 	}
 }
@@ -147,17 +147,17 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	topic := b.hub.acquire(topicKey{topicLeague, league})
-	defer b.hub.letGo(topic)
+	defer b.hub.releaseTopic(topic)
 	reader := &spectator{form: formMessage}
 	reader.seq, _, _ = topic.position()
 	topic.count([]byte(`{}`))
 	topic.attach(reader)
 	defer topic.detach(reader)
-	if _, n, do := topic.next(reader); do != stepWait || n != 0 {
+	if _, n, do := topic.next(reader); do != actionWait || n != 0 {
 		t.Errorf("told to do %d, with %d events", do, n)
 	}
 	topic.count([]byte(`{}`))
-	if _, n, do := topic.next(reader); do != stepSend || n != 1 {
+	if _, n, do := topic.next(reader); do != actionSend || n != 1 {
 		t.Errorf("told to do %d, with %d events of 1", do, n)
 	}
 }

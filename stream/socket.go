@@ -19,12 +19,12 @@ type socket struct {
 	*wire
 	batch bool
 
-	late   atomic.Bool    // an answer of the library waits to be flushed
-	turn   sync.Mutex     // held by the worker that looks after it
+	pending   atomic.Bool    // an answer of the library waits to be flushed
+	writeMu   sync.Mutex     // held by the worker that looks after it
 	open   bool           // the handshake is over
-	driven bool           // a goroutine does the writing
+	blocked bool           // a goroutine does the writing
 	left   bool           // nobody does any more
-	drives sync.WaitGroup // that goroutine
+	slowWriters sync.WaitGroup // that goroutine
 	leave  sync.Once
 }
 
@@ -32,7 +32,7 @@ type socket struct {
 // the handshake: its goroutine and buffers are not kept for the life of the
 // socket.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
-	release, err := h.addresses.take(h.parts.ClientIP(r))
+	release, err := h.addresses.acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.refuse(w, r, err)
 		return
@@ -55,11 +55,11 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
 		h.log.Debug("websocket handshake failed", slog.Any("error", err))
 		return
 	}
-	s.greet(conn)
-	s.poke()
+	s.open(conn)
+	s.wakeUp()
 	go func() {
 		s.listen(ws, h.hub)
-		h.hub.part(s, ws)
+		h.hub.waitWriters(s, ws)
 		h.hub.leave(s)
 		h.hub.dismiss(&s.client)
 	}()
@@ -70,22 +70,22 @@ func (h *Hub) newSocket(batch bool, release func()) *spectator {
 	if batch {
 		s.form = formBatch
 	}
-	s.client = client{kind: kindSpectator, pingEvery: h.timing.ping, release: release, call: func() { h.call(s) }}
+	s.client = client{kind: kindSpectator, pingEvery: h.timing.ping, release: release, notify: func() { h.notify(s) }}
 	return s
 }
 
 // greet writes hello and lets the workers in.
-func (s *spectator) greet(conn *wire) {
+func (s *spectator) open(conn *wire) {
 	k := s.socket
-	k.turn.Lock()
-	defer k.turn.Unlock()
-	conn.call = func() {
-		k.late.Store(true)
-		s.poke()
+	k.writeMu.Lock()
+	defer k.writeMu.Unlock()
+	conn.notify = func() {
+		k.pending.Store(true)
+		s.wakeUp()
 	}
 	k.wire, k.open = conn, true
 	all, _ := conn.try(newNonblock(), k.frames(nil, s.hello), true)
-	k.late.Store(!all) // whoever flushes finds the error too
+	k.pending.Store(!all) // whoever flushes finds the error too
 	s.hello = nil
 }
 
@@ -101,11 +101,11 @@ func (k *socket) frames(into, b []byte) []byte {
 
 // drive writes for a spectator that has to wait: for its peer, for the log or
 // for the end.
-func (h *Hub) drive(s *spectator) {
+func (h *Hub) writeSlow(s *spectator) {
 	k := s.socket
-	e := h.overtake(s)
+	e := h.writeRest(s)
 	if e == nil {
-		s.handBack()
+		s.endSlow()
 		return
 	}
 	s.end(e.code, e.reason)
@@ -124,35 +124,35 @@ func (h *Hub) drive(s *spectator) {
 
 // handBack leaves a spectator to the workers. They are called, for something
 // may have come since its goroutine looked.
-func (s *spectator) handBack() {
-	s.socket.turn.Lock()
-	s.socket.driven = false
-	s.socket.turn.Unlock()
-	s.poke()
+func (s *spectator) endSlow() {
+	s.socket.writeMu.Lock()
+	s.socket.blocked = false
+	s.socket.writeMu.Unlock()
+	s.wakeUp()
 }
 
 // overtake writes until the spectator has everything, or is done.
-func (h *Hub) overtake(s *spectator) *ending {
+func (h *Hub) writeRest(s *spectator) *ending {
 	if e := s.ended.Load(); e != nil {
 		return e
 	}
 	if err := s.socket.flush(); err != nil {
 		return lostOrSlow(err)
 	}
-	return h.watch(s, &driver{socket: s.socket, nb: newNonblock()})
+	return h.watch(s, &slowWriter{socket: s.socket, nb: newNonblock()})
 }
 
 // driver is the sink of a socket for a goroutine that may wait.
-type driver struct {
+type slowWriter struct {
 	*socket
 	nb     *nonblock
 	framed []byte
 	place  <-chan struct{} // held; nil: none
 }
 
-func (d *driver) hold(place <-chan struct{}) { d.place = place }
+func (d *slowWriter) holdPlace(place <-chan struct{}) { d.place = place }
 
-func (d *driver) letGo() {
+func (d *slowWriter) releasePlace() {
 	if d.place != nil {
 		<-d.place
 		d.place = nil
@@ -160,7 +160,7 @@ func (d *driver) letGo() {
 }
 
 // send writes at once what the socket takes, and the rest without a place.
-func (d *driver) send(b []byte) error {
+func (d *slowWriter) send(b []byte) error {
 	shared := !d.batch
 	if d.batch {
 		d.framed = d.frames(d.framed[:0], b)
@@ -170,7 +170,7 @@ func (d *driver) send(b []byte) error {
 	if all || err != nil {
 		return err
 	}
-	d.letGo()
+	d.releasePlace()
 	return d.flush()
 }
 
@@ -183,13 +183,13 @@ func (h *Hub) leave(s *spectator) {
 }
 
 // part waits until nobody writes to the socket, and will again.
-func (h *Hub) part(s *spectator, ws *websocket.Conn) {
+func (h *Hub) waitWriters(s *spectator, ws *websocket.Conn) {
 	_ = ws.CloseNow() // breaks off a write that waits
 	k := s.socket
-	k.turn.Lock()
+	k.writeMu.Lock()
 	k.left = true
-	k.turn.Unlock()
-	k.drives.Wait()
+	k.writeMu.Unlock()
+	k.slowWriters.Wait()
 }
 
 // What a spectator may say, though nobody listens: small messages, seldom.

@@ -75,14 +75,14 @@ func (q query) oneTopic() error {
 }
 
 // step is what a spectator does next.
-type step uint8
+type action uint8
 
 const (
-	stepWait step = iota // until something happens
-	stepSend             // what is ready
-	stepRead             // the log: it is behind the tail
-	stepSlow             // goodbye: it fell off the tail
-	stepOver             // goodbye: nothing will follow
+	actionWait action = iota // until something happens
+	actionSend             // what is ready
+	actionRead             // the log: it is behind the tail
+	actionSlow             // goodbye: it fell off the tail
+	actionOver             // goodbye: nothing will follow
 )
 
 // spectator is a reader of one topic: a cursor, not a queue.
@@ -115,7 +115,7 @@ type hello struct {
 func (h *Handler) subscribe(ctx context.Context, s *spectator, q query) error {
 	t := h.hub.acquire(q.key)
 	if err := h.start(ctx, s, t, q); err != nil {
-		h.hub.letGo(t)
+		h.hub.releaseTopic(t)
 		return err
 	}
 	s.topic = t
@@ -163,5 +163,5 @@ func (h *Handler) start(ctx context.Context, s *spectator, t *topic, q query) er
 
 func (h *Hub) unsubscribe(s *spectator) {
 	s.topic.detach(s)
-	h.letGo(s.topic)
+	h.releaseTopic(s.topic)
 }

@@ -37,9 +37,9 @@ func (s *eventStream) send(b []byte) error {
 
 // hold gives the place back at once: an event stream knows only writes that
 // wait.
-func (s *eventStream) hold(place <-chan struct{}) { <-place }
+func (s *eventStream) holdPlace(place <-chan struct{}) { <-place }
 
-func (s *eventStream) letGo() {}
+func (s *eventStream) releasePlace() {}
 
 // ping sends a comment, so that proxies see life and we see a dead peer.
 func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
@@ -48,7 +48,7 @@ func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 // stream has no close codes: it ends, and an EventSource comes back with the
 // last id. 204 tells it that there is nothing to come back for.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
-	release, err := h.addresses.take(h.parts.ClientIP(r))
+	release, err := h.addresses.acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.refuse(w, r, err)
 		return

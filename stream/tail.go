@@ -16,7 +16,7 @@ const (
 )
 
 // room is an upper bound of what append adds for an event of n bytes.
-func (f form) room(n int) int {
+func (f form) maxSize(n int) int {
 	if f == formSSE {
 		return n + len("id: \ndata: \n\n") + 20
 	}
@@ -96,7 +96,7 @@ func newTail(f form, base int64, limit bounds) *tail {
 // append adds an event. seq is the topic's position after it.
 func (t *tail) append(seq, id int64, text []byte) {
 	s := t.newest
-	if need := t.form.room(len(text)); cap(s.buf)-len(s.buf) < need {
+	if need := t.form.maxSize(len(text)); cap(s.buf)-len(s.buf) < need {
 		next := &segment{no: s.no + 1, buf: make([]byte, 0, max(need, min(2*cap(s.buf), lastSegment)))}
 		s.next, t.newest, s = next, next, next
 	}

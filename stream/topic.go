@@ -161,7 +161,7 @@ func (t *topic) append(id int64, text []byte) {
 	}
 	if !t.dirty {
 		t.dirty = true
-		t.hub.touch(t)
+		t.hub.markDirty(t)
 	}
 }
 
@@ -206,7 +206,7 @@ func (t *topic) fill() {
 	wait := h.timing.gap
 	retry := h.timing.retry
 	for h.pause(wait) {
-		done, ok := h.readTurn()
+		done, ok := h.acquireRead()
 		if !ok {
 			return
 		}
@@ -230,8 +230,8 @@ func (t *topic) fill() {
 		events, err := t.rows(ctx, since)
 		cancel()
 		done()
-		if t.take(events, stale, err) {
-			wait, retry = h.timing.pass, h.timing.retry // readers keep pace with a long gap
+		if t.emitRows(events, stale, err) {
+			wait, retry = h.timing.cycle, h.timing.retry // readers keep pace with a long gap
 			continue
 		}
 		if retry == h.timing.retry { // the first time only
@@ -251,7 +251,7 @@ func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
 
 // take emits rows of the log and reports whether the topic moved on. stale
 // says that nobody knew how many there are.
-func (t *topic) take(events []arena.Event, stale bool, err error) bool {
+func (t *topic) emitRows(events []arena.Event, stale bool, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.head
@@ -308,16 +308,16 @@ func (t *topic) detach(s *spectator) {
 
 // next says what s does now, and gives the n events that are ready as one
 // range of bytes.
-func (t *topic) next(s *spectator) (b []byte, n int, do step) {
+func (t *topic) next(s *spectator) (b []byte, n int, do action) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tl := t.tails[s.form]
 	if !s.live {
 		switch {
 		case s.seq > t.head:
-			return nil, 0, stepWait
+			return nil, 0, actionWait
 		case s.seq < tl.base:
-			return nil, 0, stepRead
+			return nil, 0, actionRead
 		}
 		s.cursor, s.live = tl.seek(s.seq), true
 		t.announced = 0 // it may have missed the viewers while it read the log
@@ -325,13 +325,13 @@ func (t *topic) next(s *spectator) (b []byte, n int, do step) {
 	b, n, ok := tl.next(&s.cursor)
 	switch {
 	case !ok:
-		return nil, 0, stepSlow
+		return nil, 0, actionSlow
 	case n > 0:
-		return b, n, stepSend
+		return b, n, actionSend
 	case t.over:
-		return nil, 0, stepOver
+		return nil, 0, actionOver
 	default:
-		return nil, 0, stepWait
+		return nil, 0, actionWait
 	}
 }
 

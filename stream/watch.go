@@ -12,8 +12,8 @@ type sink interface {
 	ping() error
 	// hold takes a place over that send must not keep while it waits; letGo
 	// gives it back.
-	hold(place <-chan struct{})
-	letGo()
+	holdPlace(place <-chan struct{})
+	releasePlace()
 }
 
 // watch writes to out until the spectator is done, and says why it is. It
@@ -30,20 +30,20 @@ func (h *Hub) watch(s *spectator, out sink) *ending {
 		}
 		b, n, do := s.topic.next(s)
 		switch do {
-		case stepSend:
+		case actionSend:
 			if err := out.send(b); err != nil {
 				return lostOrSlow(err)
 			}
 			h.counters.delivered.Add(uint64(n)) //nolint:gosec // G115: a count
-		case stepRead:
+		case actionRead:
 			if e := h.catchUp(s, out); e != nil {
 				return e
 			}
-		case stepSlow:
+		case actionSlow:
 			return tooSlow()
-		case stepOver:
+		case actionOver:
 			return &ending{closeOver, "match over"}
-		case stepWait:
+		case actionWait:
 			if s.socket != nil {
 				return nil
 			}
@@ -63,13 +63,13 @@ func (h *Hub) catchUp(s *spectator, out sink) *ending {
 	case <-h.quit:
 		return &ending{closeRestart, "the server restarts; come back"}
 	}
-	out.hold(h.catching)
-	defer out.letGo()
+	out.holdPlace(h.catching)
+	defer out.releasePlace()
 	p, err := h.pageAfter(s)
 	switch {
 	case err == nil:
-		h.storageBack()
-	case h.storageAway(err):
+		h.storageAvailable()
+	case h.storageUnavailable(err):
 		return &ending{closeRestart, "the arena's storage is away; come back with since"}
 	default:
 		h.log.Error("cannot read the log for a spectator",
@@ -77,8 +77,8 @@ func (h *Hub) catchUp(s *spectator, out sink) *ending {
 		return &ending{closeInternal, "the log cannot be read; come back with since"}
 	}
 	for b, n := p.after(s.seq, catchUpBytes); n > 0; b, n = p.after(s.seq, catchUpBytes) {
-		h.live.Lock()
-		h.live.Unlock() //nolint:staticcheck // SA2001: it waits for a pass to end
+		h.cycleMu.Lock()
+		h.cycleMu.Unlock() //nolint:staticcheck // SA2001: it waits for a pass to end
 		if err := out.send(b); err != nil {
 			return lostOrSlow(err)
 		}

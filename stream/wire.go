@@ -30,11 +30,11 @@ const sendAttempts = 10
 type wire struct {
 	net.Conn
 	raw     syscall.RawConn // nil: the connection knows only writes that wait
-	call    func()          // asks for somebody to flush; nil: whoever writes waits
+	notify    func()          // asks for somebody to flush; nil: whoever writes waits
 	now     func() time.Time
 	timeout time.Duration
-	parked  func()       // called when the reader is about to wait; nil: nobody asks
-	turn    atomic.Int64 // odd while the reader waits for bytes
+	onWait  func()       // called when the reader is about to wait; nil: nobody asks
+	reads    atomic.Int64 // odd while the reader waits for bytes
 
 	mu   sync.Mutex
 	done bool   // a close frame went out, or the connection broke
@@ -45,12 +45,12 @@ type wire struct {
 
 // Read reads for the library.
 func (w *wire) Read(p []byte) (int, error) {
-	w.turn.Add(1)
-	if w.parked != nil {
-		w.parked()
+	w.reads.Add(1)
+	if w.onWait != nil {
+		w.onWait()
 	}
 	n, err := w.Conn.Read(p)
-	w.turn.Add(1)
+	w.reads.Add(1)
 	return n, err //nolint:wrapcheck // io.Reader: the library compares with io.EOF
 }
 
@@ -66,16 +66,16 @@ const maxRest = 4 << 10
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || w.slow || w.call != nil && len(w.rest) > maxRest {
+	if w.done || w.slow || w.notify != nil && len(w.rest) > maxRest {
 		return len(p), nil
 	}
 	w.done = p[0] == frameClose
-	if w.call == nil {
+	if w.notify == nil {
 		return len(p), w.write(p)
 	}
 	all, err := w.tryLocked(newNonblock(), p, false)
 	if !all && err == nil {
-		w.call()
+		w.notify()
 	}
 	return len(p), err
 }
@@ -193,7 +193,7 @@ func (w *wire) ping() error { return w.send(pingFrame()) }
 
 // text sends one text message.
 func (w *wire) text(text []byte) error {
-	return w.send(formMessage.append(make([]byte, 0, formMessage.room(len(text))), noID, text))
+	return w.send(formMessage.append(make([]byte, 0, formMessage.maxSize(len(text))), noID, text))
 }
 
 // upgrader gives the library a wire in place of the plain connection, with

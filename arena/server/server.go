@@ -244,7 +244,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	}
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Hear, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Flush, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}

@@ -7,37 +7,37 @@ import (
 
 // chunk is how many spectators a worker takes at once. A pass over no more
 // needs one worker.
-const chunk = 32
+const writerChunk = 32
 
 // crew are the workers of a hub and what they look after in one pass.
-type crew struct {
+type writerPool struct {
 	work    []*spectator
 	taken   atomic.Int64 // of work
 	running sync.WaitGroup
-	workers []*worker
+	writers []*writer
 }
 
-func newCrew(h *Hub, workers int) *crew {
-	c := &crew{}
+func newWriterPool(h *Hub, workers int) *writerPool {
+	c := &writerPool{}
 	for range workers {
-		w := &worker{hub: h, crew: c, nb: newNonblock()}
-		w.shift = w.run
-		c.workers = append(c.workers, w)
+		w := &writer{hub: h, pool: c, nb: newNonblock()}
+		w.runFunc = w.run
+		c.writers = append(c.writers, w)
 	}
 	return c
 }
 
 // do looks after everybody in c.work and returns when that is done. Nobody is
 // waited for: a pass takes as long as its writes.
-func (c *crew) do() {
+func (c *writerPool) flush() {
 	c.taken.Store(0)
-	help := min(len(c.workers), (len(c.work)+chunk-1)/chunk)
+	help := min(len(c.writers), (len(c.work)+writerChunk-1)/writerChunk)
 	c.running.Add(help)
-	for _, w := range c.workers[1:max(help, 1)] {
-		go w.shift()
+	for _, w := range c.writers[1:max(help, 1)] {
+		go w.runFunc()
 	}
 	if help > 0 {
-		c.workers[0].run()
+		c.writers[0].run()
 	}
 	c.running.Wait()
 	clear(c.work)
@@ -45,11 +45,11 @@ func (c *crew) do() {
 }
 
 // worker writes what is ready to spectators, one after another.
-type worker struct {
+type writer struct {
 	hub       *Hub
-	crew      *crew
+	pool      *writerPool
 	nb        *nonblock
-	shift     func() // run
+	runFunc     func() // run
 	delivered uint64
 
 	// The last range in the batched form and its frame: spectators at the same
@@ -57,20 +57,20 @@ type worker struct {
 	lines, framed []byte
 }
 
-func (w *worker) run() {
-	defer w.crew.running.Done()
-	work := w.crew.work
+func (w *writer) run() {
+	defer w.pool.running.Done()
+	work := w.pool.work
 	for {
-		to := int(w.crew.taken.Add(chunk))
-		from := to - chunk
+		to := int(w.pool.taken.Add(writerChunk))
+		from := to - writerChunk
 		if from >= len(work) {
 			break
 		}
 		for _, s := range work[from:min(to, len(work))] {
 			if s.socket == nil {
-				s.poke()
+				s.wakeUp()
 			} else {
-				w.look(s)
+				w.flush(s)
 			}
 		}
 	}
@@ -80,20 +80,20 @@ func (w *worker) run() {
 
 // look writes to a socket what is there for it. What would have to wait is
 // left to a goroutine.
-func (w *worker) look(s *spectator) {
+func (w *writer) flush(s *spectator) {
 	k := s.socket
-	k.turn.Lock()
-	defer k.turn.Unlock()
-	if !k.open || k.left || k.driven || w.write(s) {
+	k.writeMu.Lock()
+	defer k.writeMu.Unlock()
+	if !k.open || k.left || k.blocked || w.write(s) {
 		return // it calls when that changes
 	}
-	k.driven = true
-	k.drives.Go(func() { w.hub.drive(s) })
+	k.blocked = true
+	k.slowWriters.Go(func() { w.hub.writeSlow(s) })
 }
 
 // write reports false when somebody has to go on who can wait.
-func (w *worker) write(s *spectator) bool {
-	if s.ended.Load() != nil || s.socket.late.Swap(false) {
+func (w *writer) write(s *spectator) bool {
+	if s.ended.Load() != nil || s.socket.pending.Swap(false) {
 		return false
 	}
 	if s.ping.Swap(false) {
@@ -103,10 +103,10 @@ func (w *worker) write(s *spectator) bool {
 	}
 	for {
 		b, n, do := s.topic.next(s)
-		if do == stepWait {
+		if do == actionWait {
 			return true
 		}
-		if do != stepSend {
+		if do != actionSend {
 			return false
 		}
 		w.delivered += uint64(n) //nolint:gosec // G115: a count
@@ -118,7 +118,7 @@ func (w *worker) write(s *spectator) bool {
 }
 
 // frames gives a range of the tail as frames.
-func (w *worker) frames(s *spectator, b []byte) []byte {
+func (w *writer) frames(s *spectator, b []byte) []byte {
 	if s.form != formBatch {
 		return b
 	}

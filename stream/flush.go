@@ -6,7 +6,7 @@ import "context"
 // over its socket to this node, or after 200 ms at the latest. An agent sends events over one
 // connection and its answer over another; the answer closes the round, and what
 // was sent before it shall not be of a round that is over (threat E5).
-func (h *Hub) Hear(ctx context.Context, matchID, agentID string) {
+func (h *Hub) Flush(ctx context.Context, matchID, agentID string) {
 	s, ok := h.seats.find(seatKey{matchID, agentID})
 	if !ok {
 		return
@@ -15,17 +15,17 @@ func (h *Hub) Hear(ctx context.Context, matchID, agentID string) {
 	s.mu.Lock()
 	a := s.socket
 	s.mu.Unlock()
-	if a != nil && !a.allHeard() {
-		a.hear(ctx)
+	if a != nil && !a.flushed() {
+		a.waitFlushed(ctx)
 	}
 }
 
-func (a *agentSocket) hear(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.h.hub.timing.hear)
+func (a *agentSocket) waitFlushed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, a.h.hub.timing.flush)
 	defer cancel()
-	for !a.allHeard() {
+	for !a.flushed() {
 		select {
-		case <-a.news:
+		case <-a.progressed:
 		case <-a.done:
 			return
 		case <-ctx.Done():
@@ -36,15 +36,15 @@ func (a *agentSocket) hear(ctx context.Context) {
 
 // allHeard tells that the reading goroutine waits for a message, that none lies
 // in the socket, and that what was taken is appended.
-func (a *agentSocket) allHeard() bool {
-	turn := a.wire.turn.Load()
-	return turn%2 == 1 && !a.wire.unread() && a.pending.Load() == 0 && a.wire.turn.Load() == turn
+func (a *agentSocket) flushed() bool {
+	turn := a.wire.reads.Load()
+	return turn%2 == 1 && !a.wire.unread() && a.pending.Load() == 0 && a.wire.reads.Load() == turn
 }
 
 // progress wakes who waits to hear everything.
 func (a *agentSocket) progress() {
 	select {
-	case a.news <- struct{}{}:
+	case a.progressed <- struct{}{}:
 	default:
 	}
 }

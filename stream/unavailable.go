@@ -10,25 +10,25 @@ import (
 
 // away is the refusal while the storage cannot be asked. A socket ends with
 // it: what waits in the agent is better sent when the storage is back.
-func away() *refusal {
+func errUnavailable() *refusal {
 	return &refusal{arena.CodeUnavailable, "the arena's storage is away; come back in 5 seconds", closeRestart}
 }
 
 // storageAway tells whether err means that the storage cannot be asked now, or
 // did not answer in time. The log hears of it once, until the storage answers.
-func (h *Hub) storageAway(err error) bool {
+func (h *Hub) storageUnavailable(err error) bool {
 	code := arena.CodeOf(err)
 	away := code == arena.CodeUnavailable ||
 		code == arena.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
-	if away && h.ctx.Err() == nil && !h.away.Swap(true) {
+	if away && h.ctx.Err() == nil && !h.unavailable.Swap(true) {
 		h.log.Warn("storage is away", slog.Any("error", err))
 	}
 	return away
 }
 
 // storageBack notes that the storage answered.
-func (h *Hub) storageBack() {
-	if h.away.Load() && h.away.Swap(false) {
+func (h *Hub) storageAvailable() {
+	if h.unavailable.Load() && h.unavailable.Swap(false) {
 		h.log.Info("storage is back")
 	}
 }

@@ -115,12 +115,12 @@ func TestSpectator_Hand_back(t *testing.T) {
 	b.publish(1) // from here on the workers were called by nobody
 	other.until(1)
 	driven.until(1)
-	s.socket.turn.Lock()
-	s.socket.driven = true
-	s.socket.turn.Unlock()
+	s.socket.writeMu.Lock()
+	s.socket.blocked = true
+	s.socket.writeMu.Unlock()
 	b.publish(1)
 	other.until(2) // comes after the first one in a pass
-	s.handBack()
+	s.endSlow()
 	slice(t, driven.until(2), 2, 2)
 }
 
@@ -137,12 +137,12 @@ func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 	s := b.topic("m_1").readers[0]
 	is := func(state *bool) func() bool {
 		return func() bool {
-			s.socket.turn.Lock()
-			defer s.socket.turn.Unlock()
+			s.socket.writeMu.Lock()
+			defer s.socket.writeMu.Unlock()
 			return *state
 		}
 	}
-	eventually(t, "the log to be read", is(&s.socket.driven))
+	eventually(t, "the log to be read", is(&s.socket.blocked))
 	_ = p.CloseNow()
 	eventually(t, "the socket to be left", is(&s.socket.left))
 	if got := b.hub.Stats(); got.Open["spectator"] != 1 || got.Topics != 1 {
@@ -162,7 +162,7 @@ func (b *bundle) topic(match string) *topic {
 // The workers share the frame of a range, and of no other one.
 func TestWorker_Frames(t *testing.T) {
 	t.Parallel()
-	w := &worker{}
+	w := &writer{}
 	s := &spectator{form: formBatch, socket: &socket{batch: true}}
 	first, second := []byte("{1}\n{2}\n"), []byte("{3}\n{4}\n")
 	for range 2 {

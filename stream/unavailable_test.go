@@ -98,7 +98,7 @@ func TestAgent_StorageAway(t *testing.T) {
 		header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
 		want := postReply{Accepted: appendBatch}
 		for no := range appendBatch {
-			want.Errors = append(want.Errors, lineError{appendBatch + 1 + no, arena.CodeUnavailable, away().message})
+			want.Errors = append(want.Errors, lineError{appendBatch + 1 + no, arena.CodeUnavailable, errUnavailable().message})
 		}
 		wantAccepted(t, b.request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 3*appendBatch)), want)
 	})

@@ -28,7 +28,7 @@ func TestHub_Hear(t *testing.T) {
 	answer := sync.OnceFunc(func() { close(known) })
 	var slow string
 	b := start(t, func(s *settings) {
-		s.timing.hear = 30 * time.Second
+		s.timing.flush = 30 * time.Second
 		authenticate := s.parts.Authenticate
 		s.parts.Authenticate = func(ctx context.Context, token string) (arena.TaskClaims, error) {
 			if token == slow {
@@ -42,8 +42,8 @@ func TestHub_Hear(t *testing.T) {
 	token, _ := b.match(arena.VisibilityLive)
 	slow = b.token("m_1", "ag_1", 2, time.Hour)
 	p := b.agent(t, token)
-	b.hub.Hear(t.Context(), "m_1", "ag_1") // nothing came
-	b.hub.Hear(t.Context(), "m_1", "ag_7") // nobody
+	b.hub.Flush(t.Context(), "m_1", "ag_1") // nothing came
+	b.hub.Flush(t.Context(), "m_1", "ag_7") // nobody
 
 	p.say(`{"type":"auth","token":"` + slow + `"}`)
 	<-asked // the reader is busy
@@ -51,7 +51,7 @@ func TestHub_Hear(t *testing.T) {
 	s, _ := b.hub.seats.find(seatKey{"m_1", "ag_1"})
 	eventually(t, "the message in the socket", func() bool { return s.socket.wire.unread() })
 	b.hub.seats.release(s, time.Now())
-	b.hub.Hear(waited{t.Context(), answer}, "m_1", "ag_1")
+	b.hub.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
 	if n := len(b.log.rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that lay in the socket", n)
 	}
@@ -60,7 +60,7 @@ func TestHub_Hear(t *testing.T) {
 // … and those that are being appended.
 func TestHub_Hear_append(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.hear = 30 * time.Second })
+	b := start(t, func(s *settings) { s.timing.flush = 30 * time.Second })
 	gate := make(chan struct{})
 	b.log.gate = gate
 	open := sync.OnceFunc(func() { close(gate) })
@@ -69,7 +69,7 @@ func TestHub_Hear_append(t *testing.T) {
 	p := b.agent(t, token)
 	p.say(`{"type":"thinking"}`)
 	eventually(t, "the append", func() bool { return b.log.waiting.Load() == 1 })
-	b.hub.Hear(waited{t.Context(), open}, "m_1", "ag_1")
+	b.hub.Flush(waited{t.Context(), open}, "m_1", "ag_1")
 	if n := len(b.log.rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that was being appended", n)
 	}
@@ -79,16 +79,16 @@ func TestHub_Hear_append(t *testing.T) {
 // that left not at all.
 func TestHub_Hear_bounded(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.hear = time.Millisecond })
+	b := start(t, func(s *settings) { s.timing.flush = time.Millisecond })
 	token, _ := b.match(arena.VisibilityLive)
 	gate := make(chan struct{})
 	b.log.gate = gate
 	p := b.agent(t, token)
 	p.say(`{"type":"thinking"}`)
 	eventually(t, "the append", func() bool { return b.log.waiting.Load() == 1 })
-	b.hub.Hear(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
+	b.hub.Flush(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
 	close(gate)
 	_ = p.Close(1000, "")
 	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
-	b.hub.Hear(t.Context(), "m_1", "ag_1")
+	b.hub.Flush(t.Context(), "m_1", "ag_1")
 }
