@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh admin.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, id, look, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, mapAll, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);
@@ -173,7 +173,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('source').selectOption('pack');
   await field('pack_id').selectOption(motions.pack_id);
   await field('debate').check();
-  assert.deepEqual(await field('judge').locator('option').evaluateAll((all) => all.map((o) => o.value)), ['panel', 'crowd', 'model']);
+  assert.deepEqual(await mapAll(page, `${id('wizard')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
   await field('turns').fill('1');
   await field('criteria').fill('reasons');
   await next.click();
@@ -231,10 +231,10 @@ test('the calendar has the seasons of all leagues by days, and what schedules wi
   const month = await page.locator(id('month')).getAttribute('data-month');
   await page.locator(id('month-after')).focus();
   await page.keyboard.press('Enter');
-  const fridays = page.locator(`${id('calendar-item')}[data-league="${slug}"][data-state="coming"]`);
+  const fridays = `${id('calendar-item')}[data-league="${slug}"][data-state="coming"]`;
   await page.locator(`${id('month')}:not([data-month="${month}"])`).waitFor();
-  await fridays.first().waitFor();
-  const days = await fridays.evaluateAll((all) => all.map((i) => [new Date(i.closest('[data-day]').dataset.day).getUTCDay(), i.textContent.includes('18:00')]));
+  await page.locator(fridays).first().waitFor();
+  const days = await mapAll(page, fridays, (i) => [new Date(i.closest('[data-day]').dataset.day).getUTCDay(), i.textContent.includes('18:00')]);
   assert.ok(days.length >= 4 && days.every(([day, six]) => day === 5 && six), JSON.stringify(days));
   assert.match(page.url(), /month=\d{4}-\d\d/);
   // A phone has a list: days with nothing on them are left out.

@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh console.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, id, open, ORIGIN, PATIENCE, register, SCREENS, send } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);
@@ -53,7 +53,7 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await form.locator('[name="endpoint"]').fill(agent.endpoint);
   await form.locator('button').click();
   await page.locator(`${id('check')}[data-state="failed"]`).waitFor();
-  const results = () => page.locator(id('check-step')).evaluateAll((steps) => steps.map((s) => s.dataset.result));
+  const results = () => mapAll(page, id('check-step'), (s) => s.dataset.result);
   assert.deepEqual(await results(), ['passed', 'passed', 'passed', 'failed', 'skipped', 'skipped']);
   assert.match(await page.locator(`${id('check-step')}[data-step="ok"]`).textContent(), /What to do/);
   agent.healthy = true;

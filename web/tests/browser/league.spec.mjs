@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { ADMIN, api, id, look, open, PATIENCE, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, mapAll, open, PATIENCE, send, until } from './kit/kit.mjs';
 
 const leagueOf = async (fits) => until('league', async () => (await api('/v1/leagues')).items.find(fits));
 
@@ -60,7 +60,7 @@ test('a debate is two columns of speeches, and fits a phone', { timeout: 4 * PAT
   const { page, faults, close } = await open(`/m/${judged.match_id}`);
   await page.locator(`${id('layout-debate')} ${id('motion')}`).waitFor();
   await page.locator(id('timeline-round')).nth(debates.debate.turns - 1).click();
-  assert.deepEqual((await page.locator(id('debate-side')).evaluateAll((all) => all.map((s) => s.dataset.side))), ['for', 'against']);
+  assert.deepEqual(await mapAll(page, id('debate-side'), (s) => s.dataset.side), ['for', 'against']);
   assert.deepEqual(faults, []);
   await close();
   await look({ debate: [`/m/${judged.match_id}`, `${id('layout-debate')} ${id('debate-side')}`] });
@@ -73,7 +73,7 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   const origin = `http://127.0.0.1:${server.address().port}`;
   const { page, faults, close } = await open('/l/cup', { origin });
   await page.locator(`${id('bracket')} ${id('series')}`).first().waitFor();
-  const sizes = await page.locator(`${id('bracket')} ol.series`).evaluateAll((all) => all.map((l) => l.children.length));
+  const sizes = await mapAll(page, `${id('bracket')} ol.series`, (l) => l.children.length);
   assert.deepEqual(sizes, [8, 4, 2, 1]);
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(id('podium')).waitFor();
@@ -90,12 +90,12 @@ test('older seasons come when they are asked for, and one by its address without
   const server = await serve(0, { ...world(), part: 1 });
   t.after(() => server.stop());
   const { page, faults, close } = await open('/l/cup', { origin: `http://127.0.0.1:${server.address().port}` });
-  const options = page.locator(`${id('season-choose')} option`);
+  const seasons = () => mapAll(page, `${id('season-choose')} option`, (o) => o.value);
   await page.locator(`${id('season')}[data-season="2"]`).waitFor();
-  assert.equal(await options.count(), 1);
+  assert.deepEqual(await seasons(), ['2']);
   await page.locator(id('season-older')).click();
   await page.locator(id('season-older')).waitFor({ state: 'detached' });
-  assert.deepEqual(await options.evaluateAll((all) => all.map((o) => o.value)), ['2', '1']);
+  assert.deepEqual(await seasons(), ['2', '1']);
   await page.locator(id('season-choose')).selectOption('1');
   await page.locator(`${id('season')}[data-season="1"]`).waitFor();
   await page.reload(); // its address alone: the list has not come to it
@@ -115,7 +115,7 @@ test('a frozen board is hidden while the reader looks on, and comes back from th
   assert.equal(await page.locator(id('standing')).count(), 0);
   assert.equal((await send('POST', `/v1/leagues/${league.slug}/resume`)).status, 200);
   await page.locator(`${id('standings')}.reveal`).waitFor({ timeout: PATIENCE });
-  const delays = await page.locator(`${id('standing')}`).evaluateAll((rows) => rows.map((r) => parseFloat(getComputedStyle(r).animationDelay)));
+  const delays = await mapAll(page, id('standing'), (r) => parseFloat(getComputedStyle(r).animationDelay));
   assert.deepEqual(delays, [...delays].sort((a, b) => b - a), 'the first place comes before the last');
   assert.ok(delays.length > 1 && delays[0] > 0);
   assert.deepEqual(faults, []);
