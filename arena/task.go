@@ -62,6 +62,14 @@ type PackImport struct {
 	SkipBad bool // import the good entries although others are bad
 }
 
+// PackContents is what a file of tasks holds.
+type PackContents struct {
+	Format   string // how it was read
+	Tasks    []Task
+	Skipped  []SkippedLine // entries that cannot be used
+	Warnings []SkippedLine // what was mended in entries that can
+}
+
 // SkippedLine is one entry of an imported file that could not be used.
 type SkippedLine struct {
 	Line   int    `json:"line"` // 1-based line on which the entry starts

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/scoring"
 )
 
 // listMark parts the items of a cell that holds a list.
@@ -23,39 +22,91 @@ const listMark = "|"
 // their items parted by "|". Options may instead have a column each. A cell
 // that is empty leaves its member out.
 //
-// The answer may be the letter of an option, unless an option has that letter
-// as its text.
+// The answer may be the letter or the index of an option: see resolveAnswers.
 func parseCSV(data []byte) (iter.Seq[entry], error) {
-	r := csv.NewReader(bytes.NewReader(data))
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return slices.Values[[]entry](nil), nil // no entries
-	}
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", plainCSV(err))
+	header, records, err := csvTable(data)
+	if err != nil || header == nil {
+		return slices.Values[[]entry](nil), err
 	}
 	columns, err := readHeader(header)
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	return func(yield func(entry) bool) {
-		for {
-			record, err := r.Read()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			var e entry
-			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-				e.line, e.err = bad.StartLine, plainCSV(err)
-			} else {
-				e.line, _ = r.FieldPos(0)
-				e.task, e.err = readRecord(columns, record)
+		for r := range records {
+			e := entry{line: r.line, err: r.err}
+			if e.err == nil {
+				e.task = readRecord(columns, r.cells, &e.err)
 			}
 			if !yield(e) {
 				return
 			}
 		}
 	}, nil
+}
+
+// record is one record of a table.
+type record struct {
+	line  int // on which it starts
+	cells []string
+	err   error
+}
+
+// csvTable returns the first record of a table, nil if there is none, and the
+// others. Cells are separated by commas, semicolons or tabs.
+func csvTable(data []byte) (first []string, others iter.Seq[record], err error) {
+	r := csv.NewReader(bytes.NewReader(data))
+	r.Comma = separatorOf(data)
+	first, err = r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("header: %w", plainCSV(err))
+	}
+	return first, func(yield func(record) bool) {
+		for {
+			cells, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			next := record{cells: cells}
+			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+				next.line, next.err = bad.StartLine, plainCSV(err)
+			} else {
+				next.line, _ = r.FieldPos(0)
+			}
+			if !yield(next) {
+				return
+			}
+		}
+	}, nil
+}
+
+// separatorOf returns the separator that stands most often in the first
+// record of a table, outside of quotes; a comma if there is none.
+func separatorOf(data []byte) rune {
+	counts := map[rune]int{}
+	quoted := false
+scan:
+	for _, c := range bytes.TrimLeft(data, "\r\n") {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n' || c == '\r':
+			break scan
+		default:
+			counts[rune(c)]++
+		}
+	}
+	best := ','
+	for _, other := range ";\t" {
+		if counts[other] > counts[best] {
+			best = other
+		}
+	}
+	return best
 }
 
 // plainCSV takes the positions out of an error: the line of the entry is
@@ -95,8 +146,7 @@ func readHeader(header []string) (columns []string, err error) {
 		place, option := optionColumn(name)
 		switch {
 		case !option && !slices.Contains(members(), name):
-			return nil, fmt.Errorf("the column %q is not known; choose from %s, option_1 to option_26, a to f",
-				clip(name), strings.Join(members(), ", "))
+			return nil, unknownName("column", name, append(members(), "option_1 to option_26", "a to f"))
 		case slices.Contains(columns, name):
 			return nil, fmt.Errorf("the column %q stands there twice", name)
 		case option && place != options:
@@ -117,7 +167,7 @@ func readHeader(header []string) (columns []string, err error) {
 	return columns, nil
 }
 
-func readRecord(columns, record []string) (t arena.Task, err error) {
+func readRecord(columns, record []string, wrong *error) (t arena.Task) {
 	answer := ""
 	for i, cell := range record {
 		cell = strings.TrimSpace(cell)
@@ -139,24 +189,38 @@ func readRecord(columns, record []string) (t arena.Task, err error) {
 		case "rules":
 			t.Rules = list(cell)
 		case "max_tokens":
-			if cell == "" {
-				continue
-			}
-			if t.MaxTokens, err = strconv.Atoi(cell); err != nil {
-				return t, fmt.Errorf("max_tokens %q is not a whole number", clip(cell))
-			}
+			t.MaxTokens, *wrong = maxTokens(cell)
 		default:
 			t.Options = append(t.Options, cell)
 		}
 	}
-	for len(t.Options) > 0 && t.Options[len(t.Options)-1] == "" { // this question has fewer than the header
-		t.Options = t.Options[:len(t.Options)-1]
-	}
-	t.Answers, err = readAnswers(answer, t.Options)
-	return t, err
+	t.Options = withoutEmptyEnd(t.Options)
+	t.Answers = readAnswers(answer, t.Options)
+	return t
 }
 
-// list gives the items of a cell.
+// maxTokens reads a cell that holds a number or nothing.
+func maxTokens(cell string) (int, error) {
+	if cell == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(cell)
+	if err != nil {
+		return 0, fmt.Errorf("max_tokens %q is not a whole number", clip(cell))
+	}
+	return n, nil
+}
+
+// withoutEmptyEnd leaves out the options of a record that has fewer of them
+// than the header.
+func withoutEmptyEnd(options []string) []string {
+	for len(options) > 0 && options[len(options)-1] == "" {
+		options = options[:len(options)-1]
+	}
+	return options
+}
+
+// list returns the items of a cell.
 func list(cell string) []string {
 	if cell == "" {
 		return nil
@@ -168,18 +232,10 @@ func list(cell string) []string {
 	return items
 }
 
-// readAnswers reads a cell that is an option, the letter of one, or a list of
-// accepted answers.
-func readAnswers(cell string, options []string) ([]string, error) {
-	if slices.ContainsFunc(options, func(o string) bool { return !scoring.Distinct(o, cell) }) {
-		return []string{cell}, nil
+// readAnswers reads a cell that is an option or a list of accepted answers.
+func readAnswers(cell string, options []string) []string {
+	if placeOfSame(options, cell) >= 0 {
+		return []string{cell}
 	}
-	if letter := strings.ToUpper(cell); len(options) > 0 && len(letter) == 1 && letter[0] >= 'A' && letter[0] <= 'Z' {
-		place := int(letter[0] - 'A')
-		if place >= len(options) {
-			return nil, fmt.Errorf("the answer is option %s, and there are %d options", letter, len(options))
-		}
-		return []string{options[place]}, nil
-	}
-	return list(cell), nil
+	return list(cell)
 }

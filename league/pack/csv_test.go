@@ -50,6 +50,10 @@ func TestParse_csv(t *testing.T) {
 		{"a letter without options", "description,answer\nq,B\n", []arena.Task{task("q", "B")}},
 		{"a bar in an option", "description,a,b,answer\nq,x|y,z,x|y\n", []arena.Task{task("q", "x|y", "x|y", "z")}},
 		{"spelling of an option", "description,options,answer\nq,Rome|Paris,rome\n", []arena.Task{task("q", "rome", "Rome", "Paris")}},
+		{"semicolons", "description;answer;options\n\"q, r; s\";a;a | b\n", []arena.Task{task("q, r; s", "a", "a", "b")}},
+		{"tabs", "description\tanswer\nq, r; s\ta\n", []arena.Task{task("q, r; s", "a")}},
+		{"indexes from 0", "description,a,b,answer\nq,x,y,0\nr,x,y,1\n", []arena.Task{task("q", "x", "x", "y"), task("r", "y", "x", "y")}},
+		{"indexes from 1", "description,a,b,answer\nq,x,y,1\nr,x,y,2\n", []arena.Task{task("q", "x", "x", "y"), task("r", "y", "x", "y")}},
 		{"what looks like a formula is text", "description,answer\n=1+1,2\n", []arena.Task{task("=1+1", "2")}},
 	}
 	for _, tt := range tests {
@@ -121,7 +125,8 @@ func TestParse_csvHeader(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, header, says string }{
 		{"unknown column", "description,answer,colour", `the column "colour" is not known`},
-		{"other separator", "description;answer", `the column "description;answer" is not known`},
+		{"another word", "question,answer", `the column "question" is not known; did you mean "description"?`},
+		{"a slip", "description,anwser", `did you mean "answer"?`},
 		{"a column without a name", "description,answer,", `the column "" is not known`},
 		{"column twice", "description,answer,Answer", `the column "answer" stands there twice`},
 		{"no description", "answer,topic", `the column "description" is missing`},

@@ -13,14 +13,14 @@ import (
 // parseGSM8K reads the format of the GSM8K problems: {"question", "answer"}
 // per line, where the answer is a worked solution that ends in "#### 1,234".
 // Such tasks are for the judge number.
-func parseGSM8K(data []byte) iter.Seq[entry] {
-	return objects(data, func(line []byte) (entry, error) {
+func parseGSM8K(rows iter.Seq[row]) iter.Seq[entry] {
+	return objects(rows, func(line []byte) (entry, error) {
 		var l struct {
 			Question string `json:"question"`
 			Answer   string `json:"answer"`
 		}
 		if err := strictjson.Unmarshal(line, &l); err != nil {
-			return entry{}, err
+			return entry{}, memberError(line, err, []string{"question", "answer"})
 		}
 		_, result, found := cutLast(l.Answer, "####")
 		if !found {

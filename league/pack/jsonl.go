@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -29,11 +31,11 @@ type packLine struct {
 // parseJSONL reads the arena's own format. An empty list of answers makes an
 // open question, such as the motion of a debate: only judges that are asked
 // can judge it.
-func parseJSONL(data []byte) iter.Seq[entry] {
-	return objects(data, func(line []byte) (entry, error) {
+func parseJSONL(rows iter.Seq[row]) iter.Seq[entry] {
+	return objects(rows, func(line []byte) (entry, error) {
 		var l packLine
 		if err := strictjson.Unmarshal(line, &l); err != nil {
-			return entry{}, err
+			return entry{}, memberError(line, err, packMembers())
 		}
 		return entry{
 			open: l.Answer != nil && len(l.Answer) == 0,
@@ -46,25 +48,87 @@ func parseJSONL(data []byte) iter.Seq[entry] {
 	})
 }
 
-// objects reads one JSON object per line and passes over blank lines.
-func objects(data []byte, read func(line []byte) (entry, error)) iter.Seq[entry] {
-	return func(yield func(entry) bool) {
+// packMembers lists the members of a line.
+func packMembers() []string { return append(members(), "cases") }
+
+// memberError adds the known members to an error about an unknown one.
+func memberError(line []byte, err error, known []string) error {
+	var object map[string]json.RawMessage
+	if strictjson.Unmarshal(line, &object) != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(known, name) {
+			return unknownName("member", name, known)
+		}
+	}
+	return err
+}
+
+// row is one object of a file: one line of JSON Lines, one element of a list,
+// one record of a table.
+type row struct {
+	line   int // 1-based, on which it starts; in Parquet the number of the row
+	object []byte
+	err    error
+}
+
+// jsonRows returns the objects of a file: the elements of one JSON list, or
+// else its lines without blank ones.
+func jsonRows(data []byte) iter.Seq[row] {
+	if list := bytes.TrimSpace(data); bytes.HasPrefix(list, []byte("[")) {
+		var all json.RawMessage
+		if strictjson.Unmarshal(list, &all) == nil && startsObject(list[1:]) {
+			return listRows(data, list)
+		}
+	}
+	return func(yield func(row) bool) {
 		for n, line := range lines(data) {
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			e, err := entry{}, errors.New("not a JSON object")
-			if line[0] == '{' {
-				e, err = read(line)
-			}
-			if e.line, e.err = n, err; !yield(e) {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(row{line: n, object: line}) {
 				return
 			}
 		}
 	}
 }
 
-// scalar is a string, or a number taken as its text.
+func startsObject(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+}
+
+// listRows returns the elements of list, valid JSON, which is a part of data.
+func listRows(data, list []byte) iter.Seq[row] {
+	return func(yield func(row) bool) {
+		line, at := 1+bytes.Count(data[:max(0, bytes.Index(data, list))], []byte("\n")), 0
+		for start, element := range elements(list) {
+			line += bytes.Count(list[at:start], []byte("\n"))
+			at = start
+			if !yield(row{line: line, object: element}) {
+				return
+			}
+		}
+	}
+}
+
+// objects reads an entry from each row.
+func objects(rows iter.Seq[row], read func(object []byte) (entry, error)) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for r := range rows {
+			e, err := entry{}, r.err
+			switch {
+			case err != nil:
+			case !bytes.HasPrefix(r.object, []byte("{")):
+				err = errors.New("not a JSON object")
+			default:
+				e, err = read(r.object)
+			}
+			if e.line, e.err = r.line, err; !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// scalar is a string, or the text of a number.
 type scalar string
 
 // UnmarshalJSON reads a string or a number.

@@ -45,18 +45,15 @@ func parseOpenTDB(data []byte, most int) (iter.Seq[entry], error) {
 	}
 	var entries []entry
 	var questions []trivia
-	line, at := 1+bytes.Count(data[:max(0, bytes.Index(data, list))], []byte("\n")), 0
-	for start, result := range elements(list) {
+	for r := range listRows(data, list) {
 		if len(entries) > most {
 			break
 		}
-		line += bytes.Count(list[at:start], []byte("\n"))
-		at = start
-		e, q := entry{line: line}, trivia{}
-		if result[0] != '{' {
+		e, q := entry{line: r.line}, trivia{}
+		if r.object[0] != '{' {
 			e.err = errors.New("not a JSON object")
 		} else {
-			e.err = strictjson.Unmarshal(result, &q)
+			e.err = strictjson.Unmarshal(r.object, &q)
 		}
 		entries, questions = append(entries, e), append(questions, q)
 	}

@@ -167,7 +167,7 @@ func TestParse_opentdbBad(t *testing.T) {
 func TestParse_opentdbRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, data, says string }{
-		{"nothing", " \n", "no entries"},
+		{"nothing", " \n", "the file is empty"},
 		{"no results", `{"response_code":0,"results":[]}`, "no entries"},
 		{"the database had none", `{"response_code":1,"results":[]}`, "response_code 1"},
 		{"too many requests", `{"response_code":5,"results":[]}`, "response_code 5"},

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/scoring"
-)
+	"github.com/agora-arena/arena/arena")
 
 // parseOpenTriviaQA reads the format of OpenTriviaQA:
 //
@@ -22,7 +20,7 @@ import (
 // with two to six options, and blank lines anywhere. The files in the wild mix
 // encodings, line ends and slips of the keyboard; an entry that is not sound
 // is reported and never guessed at. The one thing mended is a wrong option
-// that stands there twice: its repetition is left out.
+// that stands there twice: its repetition is left out and reported.
 func parseOpenTriviaQA(data []byte) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		var q *question
@@ -98,7 +96,7 @@ func (q *question) read(line string) {
 }
 
 func (q *question) entry() entry {
-	e := entry{line: q.line, err: q.err}
+	e := entry{line: q.line, err: q.err, mends: true}
 	if e.err != nil {
 		return e
 	}
@@ -113,26 +111,10 @@ func (q *question) entry() entry {
 		e.task = arena.Task{
 			Description: strings.Join(q.description, "\n"),
 			Answers:     []string{q.answer},
-			Options:     q.withoutRepeats(),
+			Options:     q.options,
 		}
 	}
 	return e
-}
-
-// withoutRepeats leaves out wrong options that stand there twice. A repeated
-// right one stays, and the entry is refused: something else was meant.
-func (q *question) withoutRepeats() []string {
-	var options []string
-next:
-	for _, o := range q.options {
-		for _, kept := range options {
-			if !scoring.Distinct(o, kept) && scoring.Distinct(o, q.answer) {
-				continue next
-			}
-		}
-		options = append(options, o)
-	}
-	return options
 }
 
 var errDamaged = errors.New("the text is damaged: bytes that are neither UTF-8 nor Windows-1252")

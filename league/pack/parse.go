@@ -47,29 +47,35 @@ func DefaultLimits() Limits {
 
 // entry is one entry of a file: a task, or why it is none.
 type entry struct {
-	line int // 1-based, on which it starts
-	task arena.Task
-	open bool // an open question: it says itself that no answer is the right one
-	err  error
+	line     int // 1-based, on which it starts
+	task     arena.Task
+	open     bool     // an open question: its empty list of answers is meant
+	pointing pointing // how the answer names an option
+	labels   []string // of the options, if the file names them
+	mends    bool     // a repeated wrong option is left out and reported
+	warnings []string
+	err      error
 }
 
-// entriesOf gives the reader of a format. Its error is about the file as a
-// whole.
-func entriesOf(format string, limits Limits) (func(data []byte) (iter.Seq[entry], error), error) {
-	lineByLine := func(read func([]byte) iter.Seq[entry]) func([]byte) (iter.Seq[entry], error) {
-		return func(data []byte) (iter.Seq[entry], error) { return read(data), nil }
+// reader reads a file. Its error is about the file as a whole.
+type reader func(data []byte) (iter.Seq[entry], error)
+
+// readerOf returns the reader of a format.
+func readerOf(format string, limits Limits) (reader, error) {
+	ofRows := func(read func(iter.Seq[row]) iter.Seq[entry]) reader {
+		return func(data []byte) (iter.Seq[entry], error) { return read(jsonRows(data)), nil }
 	}
 	switch format {
 	case JSONL:
-		return lineByLine(parseJSONL), nil
+		return ofRows(parseJSONL), nil
 	case CSV:
 		return parseCSV, nil
 	case OpenTriviaQA:
-		return lineByLine(parseOpenTriviaQA), nil
+		return func(data []byte) (iter.Seq[entry], error) { return parseOpenTriviaQA(data), nil }, nil
 	case OpenTDB:
 		return func(data []byte) (iter.Seq[entry], error) { return parseOpenTDB(data, limits.Entries) }, nil
 	case GSM8K:
-		return lineByLine(parseGSM8K), nil
+		return ofRows(parseGSM8K), nil
 	default:
 		return nil, arena.Errorf(arena.CodeUnsupported,
 			"the pack format %q is not known; choose one of %s", format, strings.Join(Formats(), ", "))
@@ -86,44 +92,95 @@ func entriesOf(format string, limits Limits) (func(data []byte) (iter.Seq[entry]
 // without the frame that its format needs (the header of csv, the JSON of
 // opentdb). An entry over a limit of its own is skipped, with the limit named.
 func Parse(format string, data []byte, limits Limits) (tasks []arena.Task, skipped []arena.SkippedLine, err error) {
-	read, err := entriesOf(format, limits)
+	contents, err := Read(Source{Format: format, Data: data}, limits)
+	return contents.Tasks, contents.Skipped, err
+}
+
+// Source is a file of tasks.
+type Source struct {
+	Format string
+	Data   []byte
+}
+
+// Read is Parse with everything that an import reports.
+func Read(in Source, limits Limits) (arena.PackContents, error) {
+	contents := arena.PackContents{Format: in.Format}
+	read, err := readerOf(in.Format, limits)
 	if err != nil {
-		return nil, nil, err
+		return contents, err
 	}
-	if len(data) > limits.File {
-		return nil, nil, arena.Errorf(arena.CodeTooLarge,
-			"the pack has %d bytes, the limit is %d", len(data), limits.File)
+	if len(in.Data) > limits.File {
+		return contents, arena.Errorf(arena.CodeTooLarge,
+			"the pack has %d bytes, the limit is %d", len(in.Data), limits.File)
 	}
-	found, err := read(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	data := utf8Of(in.Data)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return contents, arena.Errorf(arena.CodePackInvalid, "the file is empty")
+	}
+	found, err := read(data)
 	if err != nil {
-		return nil, nil, arena.Errorf(arena.CodePackInvalid, "the pack cannot be read: %v", err)
+		return contents, arena.Errorf(arena.CodePackInvalid, "the pack cannot be read: %v", err)
 	}
-	entries, bad := 0, 0
+	var entries []entry
 	for e := range found {
-		if entries++; entries > limits.Entries {
-			return nil, nil, arena.Errorf(arena.CodeTooLarge,
+		if len(entries) == limits.Entries {
+			return contents, arena.Errorf(arena.CodeTooLarge,
 				"the pack has more than %d entries, which is the limit", limits.Entries)
 		}
+		entries = append(entries, e)
+	}
+	if len(entries) == 0 {
+		return contents, arena.Errorf(arena.CodePackInvalid, "the pack holds no entries")
+	}
+	collect(&contents, entries, limits)
+	return contents, nil
+}
+
+// collect checks the entries and sorts them into tasks, skipped lines and
+// warnings.
+func collect(contents *arena.PackContents, entries []entry, limits Limits) {
+	resolveAnswers(entries)
+	skipped, warnings := report{limit: limits.Skipped}, report{limit: limits.Skipped}
+	for i := range entries {
+		e := &entries[i]
 		if e.err == nil {
-			e.err = checkEntry(&e, limits)
+			e.err = checkEntry(e, limits)
 		}
-		if e.err == nil {
-			tasks = append(tasks, e.task)
+		if e.err != nil {
+			skipped.add(e.line, e.err.Error())
 			continue
 		}
-		bad++
-		if bad <= limits.Skipped {
-			skipped = append(skipped, arena.SkippedLine{Line: e.line, Reason: e.err.Error()})
+		contents.Tasks = append(contents.Tasks, e.task)
+		for _, w := range e.warnings {
+			warnings.add(e.line, w)
 		}
 	}
-	if more := bad - len(skipped); more > 0 && len(skipped) > 0 {
-		last := &skipped[len(skipped)-1]
-		last.Reason = fmt.Sprintf("%s; and %d more entries after this one cannot be used", last.Reason, more)
+	contents.Skipped = skipped.done("entries after this one cannot be used")
+	contents.Warnings = warnings.done("warnings follow")
+}
+
+// report lists the first problems of a file and counts the others.
+type report struct {
+	lines []arena.SkippedLine
+	limit int
+	more  int
+}
+
+func (r *report) add(line int, reason string) {
+	if len(r.lines) == r.limit {
+		r.more++
+		return
 	}
-	if entries == 0 {
-		return nil, nil, arena.Errorf(arena.CodePackInvalid, "the pack holds no entries")
+	r.lines = append(r.lines, arena.SkippedLine{Line: line, Reason: reason})
+}
+
+// done returns the list. Its last item counts those that it leaves out.
+func (r *report) done(what string) []arena.SkippedLine {
+	if r.more > 0 && len(r.lines) > 0 {
+		last := &r.lines[len(r.lines)-1]
+		last.Reason = fmt.Sprintf("%s; and %d more %s", last.Reason, r.more, what)
 	}
-	return tasks, skipped, nil
+	return r.lines
 }
 
 // lines gives the lines of a text with their numbers from 1. LF, CR LF and a

@@ -120,7 +120,7 @@ func TestParse_bad(t *testing.T) {
 	tests := []struct{ name, format, entry, reason string }{
 		{"not JSON", pack.JSONL, `{"description":`, "EOF"},
 		{"not an object", pack.JSONL, `["q"]`, "not a JSON object"},
-		{"unknown member", pack.JSONL, `{"description":"q","answer":"a","Answer":"b"}`, "unknown"},
+		{"unknown member", pack.JSONL, `{"description":"q","answer":"a","Answer":"b"}`, `the member "Answer" is not known; did you mean "answer"? choose from description, answer`},
 		{"member twice", pack.JSONL, `{"description":"q","answer":"a","answer":"b"}`, "duplicate"},
 		{"text behind", pack.JSONL, `{"description":"q","answer":"a"} x`, "invalid"},
 		{"not UTF-8", pack.JSONL, "{\"description\":\"q\",\"answer\":\"\xff\"}", "UTF-8"},
@@ -142,7 +142,8 @@ func TestParse_bad(t *testing.T) {
 		{"null answer", pack.JSONL, `{"description":"q","answer":null}`, "neither a string nor a number"},
 		{"object answer", pack.JSONL, `{"description":"q","answer":{"a":1}}`, "neither a string nor a number"},
 		{"deep answer", pack.JSONL, `{"description":"q","answer":[["a"]]}`, "neither a string nor a number"},
-		{"answer is no option", pack.JSONL, `{"description":"q","answer":"a","options":["b","c"]}`, "not among the options"},
+		{"answer is no option", pack.JSONL, `{"description":"q","answer":"aa","options":["b","c"]}`, "not among the options"},
+		{"letter behind the last option", pack.JSONL, `{"description":"q","answer":"d","options":["b","c"]}`, "the answer is option D, and there are 2 options"},
 		{"one option", pack.JSONL, `{"description":"q","answer":"a","options":["a"]}`, "one option only"},
 		{"empty option", pack.JSONL, `{"description":"q","answer":"a","options":["a",""]}`, "option B is empty"},
 		{"option twice", pack.JSONL, `{"description":"q","answer":"a","options":["a","b","B"]}`, "options B and C are the same"},
@@ -164,11 +165,11 @@ func TestParse_bad(t *testing.T) {
 		{"no answer", pack.OpenTriviaQA, "#Q q?\nA a\nB b", "no answer"},
 		{"empty answer", pack.OpenTriviaQA, "#Q q?\n^\nA a\nB b", "answer (^) is empty"},
 		{"two answers", pack.OpenTriviaQA, "#Q q?\n^ a\n^ b\nA a\nB b", "two answers"},
-		{"answer is no option", pack.OpenTriviaQA, "#Q q?\n^ c\nA a\nB b", "not among the options"},
+		{"answer is no option", pack.OpenTriviaQA, "#Q q?\n^ cc\nA a\nB b", "not among the options"},
 		{"no options", pack.OpenTriviaQA, "#Q q?\n^ c", "0 options"},
 		{"one option", pack.OpenTriviaQA, "#Q q?\n^ a\nA a", "1 options"},
 		{"one option twice", pack.OpenTriviaQA, "#Q q?\n^ a\nA a\nB A", "options A and B are the same"},
-		{"only wrong options", pack.OpenTriviaQA, "#Q q?\n^ c\nA a\nB a", "one option only"},
+		{"only wrong options", pack.OpenTriviaQA, "#Q q?\n^ cc\nA a\nB a", "one option only"},
 		{"empty option", pack.OpenTriviaQA, "#Q q?\n^ a\nA a\nB", "option B is empty"},
 		{"a gap", pack.OpenTriviaQA, "#Q q?\n^ a\nA a\nC c", "option C is not the one that is next"},
 		{"text behind the options", pack.OpenTriviaQA, "#Q q?\n^ a\nA a\nB b\nbut why", "neither an option nor a question"},
@@ -182,7 +183,7 @@ func TestParse_bad(t *testing.T) {
 		{"no result", pack.GSM8K, `{"question":"q","answer":"12"}`, "no ####"},
 		{"no number", pack.GSM8K, `{"question":"q","answer":"#### twelve"}`, "not a number"},
 		{"no question", pack.GSM8K, `{"answer":"#### 12"}`, "description is missing"},
-		{"unknown member", pack.GSM8K, `{"question":"q","answer":"#### 12","id":3}`, "unknown"},
+		{"unknown member", pack.GSM8K, `{"question":"q","answer":"#### 12","id":3}`, `the member "id" is not known`},
 	}
 	good := map[string]string{
 		pack.JSONL:        `{"description":"good","answer":"a"}`,
@@ -241,8 +242,8 @@ func TestParse_refused(t *testing.T) {
 		{"too many bytes", pack.JSONL, strings.Repeat(" ", limits.File+1), arena.CodeTooLarge, "the limit is 16777216"},
 		{"too many entries", pack.JSONL, strings.Repeat(line, limits.Entries+1), arena.CodeTooLarge, "more than 2000 entries"},
 		{"too many bad entries", pack.JSONL, strings.Repeat("x\n", limits.Entries+1), arena.CodeTooLarge, "more than 2000 entries"},
-		{"empty", pack.JSONL, "", arena.CodePackInvalid, "no entries"},
-		{"blank", pack.OpenTriviaQA, "\xef\xbb\xbf\n \r\n", arena.CodePackInvalid, "no entries"},
+		{"empty", pack.JSONL, "", arena.CodePackInvalid, "the file is empty"},
+		{"blank", pack.OpenTriviaQA, "\xef\xbb\xbf\n \r\n", arena.CodePackInvalid, "the file is empty"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

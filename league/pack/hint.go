@@ -1,0 +1,91 @@
+package pack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// synonyms returns the names under which question sets hold what the arena's
+// own formats hold, most usual first. Names are in the form of plainName.
+func synonyms() map[string][]string {
+	return map[string][]string{
+		"description":   {"description", "question", "questiontext", "prompt", "problem", "query", "stem", "questionstem", "input", "text"},
+		"options":       {"options", "choices", "alternatives", "answeroptions", "mcqoptions"},
+		"answer":        {"answer", "correctanswer", "answerkey", "correct", "label", "rightanswer", "correctoption", "answerindex", "answeridx", "gold", "target", "solution", "result"},
+		"topic":         {"topic", "subject", "category", "domain"},
+		"difficulty":    {"difficulty", "level"},
+		"input_format":  {"inputformat"},
+		"output_format": {"outputformat"},
+		"max_tokens":    {"maxtokens"},
+		"rules":         {"rules"},
+	}
+}
+
+// plainName reduces a name to its letters and digits in lower case, so that
+// "Correct Answer" and "correct_answer" are one.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+// unknownName describes a name that a format does not have, with the known
+// names and the nearest of them.
+func unknownName(kind, name string, known []string) error {
+	hint := ""
+	if near := nearest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("the %s %q is not known; %schoose from %s", kind, clip(name), hint, strings.Join(known, ", "))
+}
+
+// nearest returns the known name that was probably meant: one with the same
+// meaning, or one with few letters changed; "" if there is none.
+func nearest(name string, known []string) string {
+	plain := plainName(name)
+	if plain == "" {
+		return ""
+	}
+	for _, k := range known {
+		if plainName(k) == plain || slices.Contains(synonyms()[k], plain) {
+			return k
+		}
+	}
+	best, least := "", len(plain)/3+1
+	for _, k := range known {
+		if d := distance(plain, plainName(k), least); d < least || d == least && best == "" {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters must be added, removed or replaced to
+// make b of a, or a number above limit if there are more than limit.
+func distance(a, b string, limit int) int {
+	if len(a) > 64 || len(b) > 64 || len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
