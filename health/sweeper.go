@@ -18,7 +18,7 @@ import (
 // Store is what a Sweeper needs of storage.
 type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
-	// DueForProbe gives every agent that is not retired.
+	// DueForProbe returns every agent that is not retired.
 	DueForProbe(ctx context.Context) ([]arena.Agent, error)
 }
 
@@ -30,7 +30,7 @@ type Recorder interface {
 	RecordChecks(ctx context.Context, at time.Time, checks []arena.HealthCheck) ([]arena.Probed, error)
 }
 
-// Prober asks one agent for its health, in its protocol. It fills what it
+// Prober queries one agent for its health, in its protocol. It fills what it
 // found and counts nothing.
 type Prober interface {
 	Probe(ctx context.Context, a arena.Agent) arena.Health
@@ -59,7 +59,7 @@ type Sweeper struct {
 	mean     time.Duration // of a probe, in the last sweep; guarded by sweeping
 }
 
-// Report says what one sweep did.
+// Report is what one sweep did.
 type Report struct {
 	Probed  int
 	Failed  int

@@ -283,7 +283,7 @@ func (c *Call) read() (err error) {
 	return err
 }
 
-// end gives the connection back, which nothing else can interrupt any more if
+// end returns the connection back, which nothing else can interrupt any more if
 // it is untied.
 //
 //go:noinline
@@ -296,7 +296,7 @@ func (c *Call) end(untied bool) {
 	c.finish(&c.x)
 }
 
-// encode gives the bytes of a request. It is sent in one piece.
+// encode returns the bytes of a request. It is sent in one piece.
 func encode(u *url.URL, to target, r *Request, once bool) ([]byte, error) {
 	path, host := u.RequestURI(), strings.Replace(u.Host, u.Hostname(), to.host, 1) // in ASCII
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }

@@ -50,7 +50,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.Reader: net/http compares with io.EOF
 }
 
-// quiet tells that an idle connection is still open and that nothing came
+// quiet reports whether an idle connection is still open and that nothing came
 // which nobody has asked for.
 func (c *conn) quiet() bool {
 	if c.raw == nil {
@@ -60,7 +60,7 @@ func (c *conn) quiet() bool {
 	return silent(c.raw)
 }
 
-// drained tells that the other side's system has all that was written.
+// drained reports whether the other side's system has all that was written.
 func (c *conn) drained() bool {
 	return c.raw != nil && acknowledged(c.raw)
 }

@@ -13,7 +13,7 @@ import (
 // their number and memory with the square, 3 * 8 bytes for each pair of ids.
 const MaxFitAgents = 2000
 
-// Fit gives the strengths of all agents of results at once, with their
+// Fit returns the strengths of all agents of results at once, with their
 // uncertainty, by agent id (docs/rules.md, section 7). Agents beyond MaxFitAgents
 // are an error.
 //
@@ -134,7 +134,7 @@ const (
 	quantile975 = 1.959963984540054
 )
 
-// Lines gives the fit of what was added. The results of the last rating period
+// Lines returns the fit of what was added. The results of the last rating period
 // of Glicko-2 count as complete: nothing can be added afterwards.
 func (f *Refit) Lines() ([]arena.FitLine, error) {
 	n := len(f.agents)

@@ -41,7 +41,7 @@ func JudgeHealth(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(mat
 	return h
 }
 
-// byPair gives what the judges of one verdict said of each pair of answers,
+// byPair returns what the judges of one verdict said of each pair of answers,
 // and counts those that said another thing in the other order: they say tie.
 // A judge that was asked in one order alone says what it said.
 func byPair(ballots []arena.Ballot, flips *share) map[[2]string][]string {

@@ -107,7 +107,7 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 	a.finish(a.ws, a.wire, reading, e, a.h.hub.timing.grace)
 }
 
-// leave gives everything back.
+// leave returns everything back.
 func (a *agentSocket) leave() {
 	if a.seat != nil {
 		a.seat.leave(a)
@@ -116,7 +116,7 @@ func (a *agentSocket) leave() {
 	a.h.hub.dismiss(&a.client)
 }
 
-// ready tells an agent that its token was accepted.
+// ready confirms to an agent that its token was accepted.
 type ready struct {
 	Type    string `json:"type"`
 	MatchID string `json:"match_id"`
@@ -134,7 +134,7 @@ func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 }
 
-// read takes messages until the connection ends. After the goodbye they are
+// read reads messages until the connection ends. After the goodbye they are
 // thrown away, so that the peer's own goodbye is read.
 func (a *agentSocket) read() {
 	for no := 1; ; no++ {
@@ -207,7 +207,7 @@ func (a *agentSocket) unlessKnown(r *refusal) *refusal {
 	return r
 }
 
-// auth takes the token of an agent, or a newer one that extends its time.
+// auth checks the token of an agent, or a newer one that extends its time.
 func (a *agentSocket) auth(m *message) *refusal {
 	ctx, cancel := context.WithTimeout(a.h.hub.ctx, a.h.hub.timing.auth)
 	defer cancel()
@@ -305,7 +305,7 @@ func (a *agentSocket) append(q queued) {
 	a.progress()
 }
 
-// notice tells an agent that a message was refused.
+// notice informs an agent that a message was refused.
 type notice struct {
 	Type    string     `json:"type"`
 	Code    arena.Code `json:"code"`

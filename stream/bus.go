@@ -21,9 +21,9 @@ type Bus interface {
 	// false when the connection was lost. It begins as not linked.
 	Subscribe(topic string, message func(payload []byte), link func(up bool))
 	Unsubscribe(topic string)
-	// Announce tells the other nodes how many spectators each match has here.
+	// Announce informs the other nodes how many spectators each match has here.
 	Announce(viewers map[string]int)
-	// Viewers gives the number of a match's spectators on other nodes.
+	// Viewers returns the number of a match's spectators on other nodes.
 	Viewers(matchID string) int
 }
 
@@ -63,7 +63,7 @@ func (p *payload) add(e *arena.Event) []byte {
 	return p.text[at:]
 }
 
-// JoinMessages gives one message that carries the events of two on the same
+// JoinMessages returns one message that carries the events of two on the same
 // topic, the second right after the first; false when events are missing
 // between them, or the topic is none of stream's. It may change the first.
 func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
@@ -126,7 +126,7 @@ func (h *Hub) publishToNodes(league string, events []arena.Event) {
 	}
 }
 
-// receive takes a message of another node.
+// receive handles a message of another node.
 func (t *topic) receive(message []byte) {
 	head, lines, _ := bytes.Cut(message, []byte{'\n'})
 	if t.key.kind != topicMatch {

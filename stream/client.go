@@ -18,7 +18,7 @@ const (
 	kinds
 )
 
-// String gives the name in Stats.
+// String returns the name in Stats.
 func (k kind) String() string {
 	switch k {
 	case kindSpectator:
@@ -68,7 +68,7 @@ func (c *client) wakeUp() {
 	}
 }
 
-// end asks for the client to be let go. Only the first call counts.
+// end closes the client. Only the first call counts.
 func (c *client) end(code int, reason string) {
 	if c.ended.CompareAndSwap(nil, &ending{code, reason}) {
 		c.wakeUp()
@@ -102,7 +102,7 @@ func pongReceived(pong func()) func(context.Context, []byte) {
 	return func(context.Context, []byte) { pong() }
 }
 
-// finish says goodbye on a WebSocket and closes it. reading must end when the
+// finish sends a close frame on a WebSocket and closes it. reading must end when the
 // connection does; finish returns after that.
 func (c *client) finish(ws *websocket.Conn, w *wire, reading <-chan struct{}, e ending, grace time.Duration) {
 	if e.code != closeLost {

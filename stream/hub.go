@@ -255,7 +255,7 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 	}
 }
 
-// topicsOf gives the topics with spectators that an event belongs to.
+// topicsOf returns the topics with spectators that an event belongs to.
 func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -330,7 +330,7 @@ func (h *Hub) topicsOfKind(kinds ...topicKind) []*topic {
 	return out
 }
 
-// acquire gives the topic of a key, made when there is none. Each call needs
+// acquire returns the topic of a key, made when there is none. Each call needs
 // a letGo.
 func (h *Hub) acquire(key topicKey) *topic {
 	h.mu.Lock()

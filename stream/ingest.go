@@ -60,7 +60,7 @@ func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
 	return nil, arena.Errorf(arena.CodeUnauthorized, "the agent has no seat in that match")
 }
 
-// Accept takes one event of an agent that another protocol has identified,
+// Accept accepts one event of an agent that another protocol has identified,
 // under the rules for events that came with a task token. The error's code
 // says why an event was not taken.
 func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
@@ -160,14 +160,14 @@ type postReply struct {
 	Errors   []lineError `json:"errors"`
 }
 
-// lineError says why a line was not taken.
+// lineError is why a line was refused.
 type lineError struct {
 	Line    int        `json:"line"` // 1-based
 	Code    arena.Code `json:"code"`
 	Message string     `json:"message"`
 }
 
-// post takes events without a socket, one per line, under the same rules.
+// post handles events without a socket, one per line, under the same rules.
 // It stops at the line for which a socket would be closed.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	reply, err := h.acceptPost(w, r)

@@ -89,7 +89,7 @@ func (s *spectator) open(conn *wire) {
 	s.hello = nil
 }
 
-// frames gives b, which is in the form of the spectator, as frames. What it
+// frames returns b, which is in the form of the spectator, as frames. What it
 // has to write goes to into.
 func (k *socket) frames(into, b []byte) []byte {
 	if !k.batch || len(b) == 0 {

@@ -91,7 +91,7 @@ func (h *Hub) catchUp(s *spectator, out sink) *ending {
 	return nil
 }
 
-// pageAfter gives a page that holds what follows s.seq.
+// pageAfter returns a page that holds what follows s.seq.
 func (h *Hub) pageAfter(s *spectator) (*page, error) {
 	key := pageKey{s.topic.key.id, s.form, s.seq / logPage}
 	for {

@@ -117,7 +117,7 @@ func (w *writer) write(s *spectator) bool {
 	}
 }
 
-// frames gives a range of the tail as frames.
+// frames returns a range of the tail as frames.
 func (w *writer) frames(s *spectator, b []byte) []byte {
 	if s.form != formBatch {
 		return b

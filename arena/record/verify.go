@@ -126,7 +126,7 @@ func (c *checker) chain() error {
 	return nil
 }
 
-// pointerAt gives the pointer of the value that holds the byte at offset, as
+// pointerAt returns the pointer of the value that holds the byte at offset, as
 // far as data can be read.
 func pointerAt(data []byte, offset int) string {
 	type level struct {

@@ -31,7 +31,7 @@ func questions() []question {
 	}
 }
 
-// judgeOf gives the judge of the league where points can be given at once,
+// judgeOf returns the judge of the league where points can be given at once,
 // else choice: no panel sits for a rehearsal.
 func judgeOf(l arena.League) arena.JudgeSpec {
 	switch judge := l.Settings.Judge; judge.Kind {

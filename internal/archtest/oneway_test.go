@@ -132,7 +132,7 @@ func TestHouse_OneWay(t *testing.T) {
 	}
 }
 
-// selectors gives every package.Name in a file, by the package's own name.
+// selectors returns every package.Name in a file, by the package's own name.
 func selectors(f *ast.File) []string {
 	names := map[string]string{} // of imports, as the file calls them
 	for _, spec := range f.Imports {

@@ -158,7 +158,7 @@ func (x *core) await(ctx context.Context, key string, here <-chan arrival, since
 	return fetch(last, x.o.Mail.Look, key, since)
 }
 
-// fetch takes the first message of a key that another node left since a time.
+// fetch returns the first message of a key that another node left since a time.
 func fetch(ctx context.Context, next func(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error), key string, since time.Time) (arrival, bool) {
 	for after := int64(0); ; {
 		mail, err := next(ctx, answerBox(key), after, 1)

@@ -105,7 +105,7 @@ func (c *core) hello() helloPayload {
 // errAway means that an agent has no way in.
 var errAway = errors.New("the agent has no endpoint, no open WebSocket and no files")
 
-// there says whether a peer's newest connection still counts.
+// there reports whether a peer's newest connection still counts.
 func (c *core) there(p arena.Peer) bool {
 	fresh := c.timing.fresh
 	if p.Way == wayFile {

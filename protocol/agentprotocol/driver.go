@@ -179,7 +179,7 @@ func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration
 	return o
 }
 
-// judge takes a verdict over.
+// judge copies a verdict.
 func (o *outcome) judge(v protocol.Verdict) {
 	o.Outcome, o.Reason, o.Detail, o.Unreached, o.Retry = v.Outcome, v.Reason, v.Detail, v.Unreached, v.Retry
 }
@@ -302,7 +302,7 @@ func readResult(result json.RawMessage, outputFormat string) (_ *arena.AnswerBod
 	return answer, "", nil
 }
 
-// verdictOf gives the outcome of an error message (text, "Error Codes").
+// verdictOf returns the outcome of an error message (text, "Error Codes").
 func verdictOf(p errorPayload) protocol.Verdict {
 	v := protocol.Verdict{
 		Outcome: arena.OutcomeError, Reason: "error_" + strings.ToLower(string(p.Code)),

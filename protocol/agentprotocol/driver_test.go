@@ -124,7 +124,7 @@ func (f *fake) put(dir string, data []byte) {
 	}
 }
 
-// look takes a message for the agent, if there is one.
+// look returns a message for the agent, if there is one.
 func (f *fake) look(dir string) []byte {
 	found, _ := filepath.Glob(filepath.Join(dir, fileID(f.arena)+"-"+fileID(f.public())+"-*.json"))
 	for _, name := range found {

@@ -80,7 +80,7 @@ func (f *folder) ask(agentID string, now time.Time) {
 	f.asked[agentID] = now
 }
 
-// wasAsked says whether one went out at most within ago, and forgets it.
+// wasAsked reports whether one went out at most within ago, and forgets it.
 func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -216,7 +216,7 @@ func (s *Server) handleAnswer(ctx context.Context, m message, from sender) *refu
 	return nil
 }
 
-// handleNotify takes stream events; other events are passed over.
+// handleNotify accepts stream events; other events are passed over.
 func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refusal {
 	p, err := readNotify(m.Payload)
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *Server) complaint(m message, r *refusal) ([]byte, error) {
 	return data, err
 }
 
-// concerning gives what an error about m is correlated with: the correlation
+// concerning returns what an error about m is correlated with: the correlation
 // id of m, else its id.
 func concerning(m message) string {
 	var p struct {
@@ -277,7 +277,7 @@ func concerning(m message) string {
 	return m.ID
 }
 
-// answerTo gives the correlation id of a response or error.
+// answerTo returns the correlation id of a response or error.
 func answerTo(m message) (string, error) {
 	if m.Type == TypeResponse {
 		p, err := readResponse(m.Payload)

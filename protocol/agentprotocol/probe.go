@@ -21,7 +21,7 @@ const (
 	skew          = 2 * time.Second // between the clocks of two nodes
 )
 
-// Probe says hello to the agent and waits five seconds for its hello. OK means
+// Probe sends hello to the agent and waits five seconds for its hello. OK means
 // that it came, signed by the agent's key. The capabilities are the leagues
 // that the agent plays. It counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
@@ -61,7 +61,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	return h
 }
 
-// leaguesOf gives the leagues that an agent plays: those that it entered and
+// leaguesOf returns the leagues that an agent plays: those that it entered and
 // its capabilities cover, and those that it names.
 func leaguesOf(capabilities, entered []string) []string {
 	leagues := []string{}

@@ -23,7 +23,7 @@ type Agents interface {
 	AgentByKeyName(ctx context.Context, name string) (arena.Agent, error)
 }
 
-// Events takes the stream events of an agent in a match: one JSON object in
+// Events accepts the stream events of an agent in a match: one JSON object in
 // the words of AAP.
 type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, events []byte) error
@@ -89,7 +89,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// Close tells all sockets to come back later and waits for them.
+// Close closes all sockets with a request to reconnect later and waits for them.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHello tells anyone who the arena is: a signed hello to everyone.
+// serveHello answers with the arena's identity: a signed hello to everyone.
 func (s *Server) serveHello(w http.ResponseWriter) {
 	_, data, err := s.me.seal(nil, TypeHello, s.hello())
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Server) serveHello(w http.ResponseWriter) {
 // readTime is how long the body of a message may take.
 const readTime = 10 * time.Second
 
-// serveMessage takes one message by POST: 200 with the answer, 202 or 204 when
+// serveMessage handles one message by POST: 200 with the answer, 202 or 204 when
 // there is none, else an error message.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)

@@ -193,7 +193,7 @@ func (h *house) agent(change ...func(*arena.Agent)) *fake {
 
 func (f *fake) public() ed25519.PublicKey { return f.key.Public().(ed25519.PublicKey) }
 
-// draft gives a message that is not signed yet.
+// draft returns a message that is not signed yet.
 func (f *fake) draft(typ string, payload any) map[string]any {
 	return map[string]any{
 		"protocol": "agentprotocol/0.1", "id": newID(), "timestamp": time.Now().UTC().Format(time.RFC3339Nano), "type": typ, "payload": payload,

@@ -63,7 +63,7 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 	k.stop()
 }
 
-// serveSocket takes an agent's WebSocket: a signed hello within five seconds,
+// serveSocket handles an agent's WebSocket: a signed hello within five seconds,
 // answered by the arena's, then one message per text frame both ways.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
@@ -233,7 +233,7 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 	}
 }
 
-// hear takes one frame and answers it.
+// hear handles one frame and answers it.
 func (s *Server) hear(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
 	m, from, refused := s.authenticate(ctx, data)
 	var answer []byte

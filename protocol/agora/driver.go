@@ -19,9 +19,9 @@ import (
 // headBytes is how much of a reply that was not an answer is kept.
 const headBytes = 2 << 10
 
-// Bases tells which polling agents are there.
+// Bases reports which polling agents are online.
 type Bases interface {
-	// AliveUntil gives until when a polling agent counts as present, zero for
+	// AliveUntil returns until when a polling agent counts as present, zero for
 	// never, and how many matches it says it plays at once.
 	AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// Level says how much a check weighs.
+// Level is the weight of a check.
 type Level string
 
 // The levels.

@@ -128,7 +128,7 @@ func (s *session) get(ctx context.Context, method, url string, most int) protoco
 	return s.do(ctx, protocol.Request{Method: method, URL: url, Limit: 5 * time.Second, WholeCall: true, MaxBody: most})
 }
 
-// got tells what came back, in one line.
+// got returns one line about the reply.
 func (x exchange) got() string {
 	r := x.reply
 	switch {

@@ -105,7 +105,7 @@ func refused(x exchange) bool {
 	return x.reply.Status == http.StatusUnauthorized || x.reply.Status == http.StatusForbidden
 }
 
-// judge tells what came of one forgery.
+// judge returns the result of one forgery.
 func (s *session) judge(ctx context.Context, f forgery) outcome {
 	s.forge(ctx)
 	x := s.refusals[f.id]
@@ -137,7 +137,7 @@ func brokenSignature(token string, err error) (string, error) {
 	return token[:dot+1] + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-// unsigned gives the claims of a token under alg none.
+// unsigned returns the claims of a token under alg none.
 func unsigned(token string, err error) (string, error) {
 	parts := strings.Split(token, ".")
 	if err != nil || len(parts) != 3 {

@@ -112,7 +112,7 @@ func (x *exchange) run(ctx context.Context) arena.Reply {
 	return *r
 }
 
-// look hears what came since the last look. It gives the reply that ends the
+// look receives what came since the last look. It gives the reply that ends the
 // attempt, nil while there is none.
 func (x *exchange) look(ctx context.Context) *arena.Reply {
 	came, err := x.d.log.store.EnvelopeThread(ctx, x.thread, x.after)
@@ -143,7 +143,7 @@ func (x *exchange) draft(t Type, payload any) Draft {
 	}
 }
 
-// hear takes a message of the agent. done means that it ends the attempt.
+// hear handles a message of the agent. done means that it ends the attempt.
 func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
 	e, _, _, err := parse(s.Body)
 	if err != nil {
@@ -169,7 +169,7 @@ func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdi
 	return v, nil, false
 }
 
-// accept takes the agent's offer, at no price.
+// accept takes up the agent's offer, at no price.
 func (x *exchange) accept(ctx context.Context) {
 	_, _, err := x.d.log.say(ctx, x.draft(TypeAccept, Accept{
 		RequestID: x.request.RequestID, AcceptedAt: x.d.now().UTC().Format(arena.TimeFormat),

@@ -59,7 +59,7 @@ func (b *Bell) Ring(key string) {
 	}
 }
 
-// Listen gives a channel that receives at least once after each Ring of the
+// Listen returns a channel that receives at least once after each Ring of the
 // key from now on, until stop is called. Who listens first, looks then, and
 // waits only when nothing was there, misses nothing; Await does that.
 func (b *Bell) Listen(key string) (rung <-chan struct{}, stop func()) {

@@ -44,7 +44,7 @@ func (b *Box) Put(ctx context.Context, box, id string, body []byte, ttl time.Dur
 	return nil
 }
 
-// Next gives at most limit messages that came into the box after number after,
+// Next returns at most limit messages that came into the box after number after,
 // in order. It waits for the first of them; when ctx ends before, there are
 // none and no error.
 func (b *Box) Next(ctx context.Context, box string, after int64, limit int) (mail []arena.Mail, err error) {
@@ -55,7 +55,7 @@ func (b *Box) Next(ctx context.Context, box string, after int64, limit int) (mai
 	return mail, err
 }
 
-// Look gives what Next would find now, and does not wait.
+// Look returns what Next would find now, and does not wait.
 func (b *Box) Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error) {
 	return b.store.Mail(ctx, box, after, limit, b.now())
 }
@@ -65,7 +65,7 @@ func (b *Box) Drop(ctx context.Context, box string, upTo int64) error {
 	return b.store.DropMail(ctx, box, upTo)
 }
 
-// Once says whether id is seen for the first time in scope; the answer is
+// Once reports whether id is seen for the first time in scope; the answer is
 // remembered for ttl. conflict: it was seen there with another digest.
 func (b *Box) Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error) {
 	now := b.now()

@@ -28,10 +28,10 @@ type Suite struct {
 	// Answer and Healthy reply in the driver's protocol; default AAP's.
 	Answer  func(text string) Behaviour
 	Healthy Behaviour
-	// Check tells a health check that comes as a POST by its body; nil: health
+	// Check recognizes a health check that comes as a POST by its body; nil: health
 	// checks have a path of their own.
 	Check func(body []byte) bool
-	// Greets says that a first send asks the agent something before it puts the
+	// Greets reports whether a first send asks the agent something before it puts the
 	// task.
 	Greets bool
 }
@@ -49,7 +49,7 @@ const (
 	short  = 50 * time.Millisecond
 )
 
-// NewAttempt gives an attempt of a usual task at endpoint, to be changed by
+// NewAttempt returns an attempt of a usual task at endpoint, to be changed by
 // the test.
 func NewAttempt(endpoint string, limit time.Duration) arena.Attempt {
 	return arena.Attempt{

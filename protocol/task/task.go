@@ -148,7 +148,7 @@ func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
 	}, nil
 }
 
-// answerText gives the text to judge: that of a string, the literal of a
+// answerText returns the text to judge: that of a string, the literal of a
 // number or boolean, and, when the task asks for JSON, an object or array in
 // its compact form.
 func answerText(raw json.RawMessage, outputFormat string) (string, error) {

@@ -21,7 +21,7 @@ type Options struct {
 	Node   string // id of this process, unique in the cluster, without spaces
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Join gives one message that says what two of a topic say that follow each
+	// Join returns one message in place of two of a topic that follow each
 	// other, and whether there is one. It may change the first. What waits to be
 	// sent is joined: under load a topic's messages cost as one.
 	Join func(topic string, first, then []byte) ([]byte, bool)
@@ -198,7 +198,7 @@ func (b *Bus) subscription(topic string) *subscription {
 // shards, few enough to have a connection each.
 const laneCount = 64
 
-// laneOf gives the number of a topic's lane.
+// laneOf returns the number of a topic's lane.
 func laneOf(topic string, lanes int) int {
 	if lanes == 1 {
 		return 0
@@ -208,13 +208,13 @@ func laneOf(topic string, lanes int) int {
 	return int(h.Sum32() % uint32(lanes)) //nolint:gosec // G115: at most laneCount
 }
 
-// Channel gives the channel of a topic on a cluster. What stands in its braces
+// Channel returns the channel of a topic on a cluster. What stands in its braces
 // decides on its hash slot.
 func Channel(topic string) string { return lanePrefix(laneOf(topic, laneCount)) + topic }
 
 func lanePrefix(lane int) string { return "arena:{" + strconv.Itoa(lane) + "}:" }
 
-// lane gives the lane of a topic, nil before Redis was reached. b.mu is held.
+// lane returns the lane of a topic, nil before Redis was reached. b.mu is held.
 func (b *Bus) lane(topic string) *lane {
 	if b.lanes == nil {
 		return nil

@@ -49,7 +49,7 @@ func (l *lane) idle(ctx context.Context) bool {
 	return false
 }
 
-// wanted gives the lane's topics and forgets what changed before.
+// wanted returns the lane's topics and forgets what changed before.
 func (l *lane) wanted() []string {
 	l.mu.Lock()
 	clear(l.changed)
@@ -142,7 +142,7 @@ func (s *session) close() error {
 // maxNames is how many channels one command names.
 const maxNames = 1000
 
-// follow tells Redis which topics came and which went.
+// follow subscribes to new topics in Redis and unsubscribes from old ones.
 func (s *session) follow(ctx context.Context, came, went []string) error {
 	subscribe, unsubscribe := s.ps.Subscribe, s.ps.Unsubscribe
 	if s.lane.sharded {
@@ -202,7 +202,7 @@ func (s *session) steer(ctx context.Context) {
 	}
 }
 
-// changes gives the topics that came and those that went since it was asked
+// changes returns the topics that came and those that went since it was asked
 // last.
 func (l *lane) changes() (came, went []string) {
 	l.mu.Lock()
@@ -222,7 +222,7 @@ func (l *lane) changes() (came, went []string) {
 // errMoved ends a session whose channel Redis has let go: its slot moves.
 var errMoved = errors.New("redis ended a subscription")
 
-// listen takes what comes.
+// listen receives messages.
 func (s *session) listen(ctx context.Context) error {
 	for first := true; ; first = false {
 		in, err := s.ps.ReceiveTimeout(ctx, s.lane.bus.timing.silence)
@@ -243,7 +243,7 @@ func (s *session) listen(ctx context.Context) error {
 	}
 }
 
-// confirmed takes the answer to a command of follow. It reports false when
+// confirmed handles the answer to a command of follow. It reports false when
 // nobody asked for it.
 func (s *session) confirmed(in *redis.Subscription) bool {
 	if strings.HasSuffix(in.Kind, "unsubscribe") {
@@ -294,7 +294,7 @@ func (l *lane) message(topic, text string) {
 	}
 }
 
-// missed tells every subscriber that something may be missing.
+// missed notifies every subscriber that something may be missing.
 func (b *Bus) missed() {
 	b.mu.RLock()
 	subs := make([]*subscription, 0, len(b.subs))

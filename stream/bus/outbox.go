@@ -107,7 +107,7 @@ func (o *outbox) lose(l letter) {
 	}
 }
 
-// take gives what is sent next: first word of what was lost.
+// take returns what is sent next: first word of what was lost.
 func (o *outbox) take() []letter {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,7 +138,7 @@ func (o *outbox) take() []letter {
 	return batch
 }
 
-// fail takes back letters that were not delivered. What waits behind them
+// fail returns messages to the queue that were not delivered. What waits behind them
 // would come too late: its topics are told as well.
 func (o *outbox) fail(batch []letter, everything bool) {
 	o.mu.Lock()

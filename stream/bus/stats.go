@@ -19,7 +19,7 @@ type counters struct {
 	published, received, malformed, breaks atomic.Uint64
 }
 
-// Stats gives a snapshot.
+// Stats returns a snapshot.
 func (b *Bus) Stats() Stats {
 	b.mu.RLock()
 	cluster := len(b.lanes) > 1

@@ -38,7 +38,7 @@ const (
 	viewersAsk  = "ask"  // the node wants to hear all from all
 )
 
-// Announce tells the other nodes how many spectators each match has on this
+// Announce informs the other nodes how many spectators each match has on this
 // node. It is called about once per second; the bus keeps the map.
 func (b *Bus) Announce(counts map[string]int) {
 	v, now := &b.viewers, b.now()
@@ -71,7 +71,7 @@ func (b *Bus) Announce(counts map[string]int) {
 	}
 }
 
-// Viewers gives the number of spectators that a match has on other nodes, as
+// Viewers returns the number of spectators that a match has on other nodes, as
 // far as they could be heard.
 func (b *Bus) Viewers(matchID string) int {
 	b.viewers.mu.Lock()
@@ -79,7 +79,7 @@ func (b *Bus) Viewers(matchID string) int {
 	return b.viewers.totals[matchID]
 }
 
-// farewell tells the others that nobody watches here any more.
+// farewell informs the other nodes that nobody watches here any more.
 func (b *Bus) farewell() { b.Publish(topicViewers, viewersText(viewersAll, nil)) }
 
 func viewersText(head string, counts map[string]int) []byte {

@@ -108,7 +108,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, err)
 }
 
-// wait gives the first page that is not empty, or an empty one when the time
+// wait returns the first page that is not empty, or an empty one when the time
 // is over. The bell listens before it looks, so that nothing falls in between.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []arena.Envelope, err error) {
 	key := envelope.BellAll
@@ -187,7 +187,7 @@ func (s *Server) park(from string) (leave func(), err error) {
 	}, nil
 }
 
-// Parked gives how many polls wait.
+// Parked returns how many polls wait.
 func (s *Server) Parked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

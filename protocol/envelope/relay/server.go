@@ -27,12 +27,12 @@ type Store interface {
 	SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error)
 	PolledRelay(ctx context.Context, key string, at time.Time) error
 	SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error
-	// AgentByKey gives the agent whose owner proved to hold a key.
+	// AgentByKey returns the agent whose owner proved to hold a key.
 	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
 	RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error)
 }
 
-// Events takes what an agent tells spectators: one event of AAP, as JSON.
+// Events accepts an agent's events for spectators: one event of AAP, as JSON.
 type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, event []byte) error
 }
@@ -43,7 +43,7 @@ type Options struct {
 	Bell   envelope.Bell
 	Store  Store
 	Events Events
-	// Awake hears that an agent asked which health had given up, so that it need
+	// Awake is called when an unavailable agent asks for its tasks, so that it need
 	// not wait for the next check. nil: nobody.
 	Awake  func(ctx context.Context, agentID string)
 	Dev    bool // offers POST /seed and lets every key post, not only those of registered agents

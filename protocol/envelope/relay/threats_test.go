@@ -206,7 +206,7 @@ func TestThreatL4_bounds(t *testing.T) {
 	sweep(0)
 }
 
-// direct asks the relay without a network.
+// direct calls the relay without a network.
 func (w *world) direct(ctx context.Context, from, parameters string) answer {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/relay/events?"+parameters, nil)
 	r.RemoteAddr = from + ":1234"
