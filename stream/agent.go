@@ -34,8 +34,8 @@ type agentSocket struct {
 	queue chan queued
 	done  chan struct{} // closed when nothing is taken from queue any more
 
-	pending atomic.Int64  // events that were taken and are not appended yet
-	progressed    chan struct{} // rings when the reader waits again, and after an append
+	pending    atomic.Int64  // events that were taken and are not appended yet
+	progressed chan struct{} // rings when the reader waits again, and after an append
 }
 
 // serveAgent answers an agent's WebSocket request. match is the one named in

@@ -43,7 +43,7 @@ type client struct {
 	pingEvery time.Duration
 	release   func() // gives its address slot back, may be nil
 
-	notify    func()                 // asks for a worker; nil: a goroutine of its own waits for wake
+	notify  func()                 // asks for a worker; nil: a goroutine of its own waits for wake
 	wake    chan struct{}          // nil: call
 	ended   atomic.Pointer[ending] // the first reason wins
 	ping    atomic.Bool            // a ping is due

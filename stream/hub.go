@@ -32,7 +32,7 @@ type Options struct {
 
 // timing holds the durations that the tests shorten.
 type timing struct {
-	cycle   time.Duration // at least so much between two rounds of waking readers
+	cycle  time.Duration // at least so much between two rounds of waking readers
 	gap    time.Duration // how long a gap may close by itself
 	retry  time.Duration // first wait after a failed read of the log; doubles up to 20 times that
 	read   time.Duration // for one read of the log, or one append to it
@@ -43,7 +43,7 @@ type timing struct {
 	write  time.Duration // in which a peer must take at least a byte
 	grace  time.Duration // for a goodbye
 	auth   time.Duration // for an agent's auth message
-	flush   time.Duration // how long an answer waits for its agent's events
+	flush  time.Duration // how long an answer waits for its agent's events
 
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
@@ -71,20 +71,20 @@ const defaultMaxClients = 20_000
 // Hub carries published events to spectators. Publishing never waits for
 // them.
 type Hub struct {
-	source     Source
-	bus        Bus           // nil: this node is alone
-	reads      chan struct{} // places to read the log for a topic; nil: any number
-	catching   chan struct{} // places to read it for spectators
-	seats      *seats        // that agents speak for
-	pages      pages
-	now        func() time.Time
-	log        *slog.Logger
-	maxClients int
-	timing     timing
-	bounds     bounds
-	epoch      string
-	counters   counters
-	unavailable       atomic.Bool // the log has been told that the storage is
+	source      Source
+	bus         Bus           // nil: this node is alone
+	reads       chan struct{} // places to read the log for a topic; nil: any number
+	catching    chan struct{} // places to read it for spectators
+	seats       *seats        // that agents speak for
+	pages       pages
+	now         func() time.Time
+	log         *slog.Logger
+	maxClients  int
+	timing      timing
+	bounds      bounds
+	epoch       string
+	counters    counters
+	unavailable atomic.Bool // the log has been told that the storage is
 
 	// ctx lives as long as the hub: sockets outlive the requests that opened
 	// them, and reads for a topic serve many requests.
@@ -94,13 +94,13 @@ type Hub struct {
 	mu     sync.RWMutex // guards topics and their refs
 	topics map[topicKey]*topic
 
-	dirtyMu sync.Mutex
-	dirty   []*topic     // with events that readers were not told of
+	dirtyMu  sync.Mutex
+	dirty    []*topic     // with events that readers were not told of
 	notified []*spectator // that want to be looked after
-	wakeups chan struct{}
-	changed []*topic   // the pass alone uses it
-	writers    *writerPool      // the same
-	cycleMu    sync.Mutex // held during a pass: who reads the log waits that long
+	wakeups  chan struct{}
+	changed  []*topic    // the pass alone uses it
+	writers  *writerPool // the same
+	cycleMu  sync.Mutex  // held during a pass: who reads the log waits that long
 
 	clientsMu sync.Mutex // taken after a topic's lock where both are held
 	clients   map[*client]struct{}

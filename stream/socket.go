@@ -19,13 +19,13 @@ type socket struct {
 	*wire
 	batch bool
 
-	pending   atomic.Bool    // an answer of the library waits to be flushed
-	writeMu   sync.Mutex     // held by the worker that looks after it
-	open   bool           // the handshake is over
-	blocked bool           // a goroutine does the writing
-	left   bool           // nobody does any more
+	pending     atomic.Bool    // an answer of the library waits to be flushed
+	writeMu     sync.Mutex     // held by the worker that looks after it
+	open        bool           // the handshake is over
+	blocked     bool           // a goroutine does the writing
+	left        bool           // nobody does any more
 	slowWriters sync.WaitGroup // that goroutine
-	leave  sync.Once
+	leave       sync.Once
 }
 
 // serveSocket answers a spectator's WebSocket request. The request ends with

@@ -30,11 +30,11 @@ const sendAttempts = 10
 type wire struct {
 	net.Conn
 	raw     syscall.RawConn // nil: the connection knows only writes that wait
-	notify    func()          // asks for somebody to flush; nil: whoever writes waits
+	notify  func()          // asks for somebody to flush; nil: whoever writes waits
 	now     func() time.Time
 	timeout time.Duration
 	onWait  func()       // called when the reader is about to wait; nil: nobody asks
-	reads    atomic.Int64 // odd while the reader waits for bytes
+	reads   atomic.Int64 // odd while the reader waits for bytes
 
 	mu   sync.Mutex
 	done bool   // a close frame went out, or the connection broke

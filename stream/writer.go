@@ -49,7 +49,7 @@ type writer struct {
 	hub       *Hub
 	pool      *writerPool
 	nb        *nonblock
-	runFunc     func() // run
+	runFunc   func() // run
 	delivered uint64
 
 	// The last range in the batched form and its frame: spectators at the same
