@@ -108,8 +108,8 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("sweep: %w", err)
 	}
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a arena.Agent) bool {
-		_, speaks := s.o.Probers[a.Protocol]
-		return !speaks // another node may: this one does not know
+		_, probes := s.o.Probers[a.Protocol]
+		return !probes // another node may: this one does not know
 	})
 	r := Report{Probed: len(agents)}
 	found := s.probeAll(ctx, agents)
@@ -239,11 +239,11 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 	if err != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, err)
 	}
-	prober, speaks := s.o.Probers[a.Protocol]
+	prober, probes := s.o.Probers[a.Protocol]
 	switch {
 	case !a.RetiredAt.IsZero():
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the agent is retired")
-	case !speaks:
+	case !probes:
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the protocol %q cannot be checked here", a.Protocol)
 	}
 	found := prober.Probe(ctx, a)

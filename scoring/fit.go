@@ -151,7 +151,7 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	}
 	m.center()
 	variances := m.variances(m.spread(f))
-	islands := f.islands()
+	components := f.components()
 	shadow := f.glicko.finish()
 	lines := make([]arena.FitLine, n)
 	for i, was := range order {
@@ -161,7 +161,7 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 			Rating:  arena.StartRating + milliElo(eloPerNat*m.theta[i]),
 			Low:     arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
 			High:    arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
-			Island:  islands[i],
+			Island:  components[i],
 			Glicko:  &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
 		}
 	}
@@ -191,7 +191,7 @@ func (f *Refit) sort() []int32 {
 }
 
 // islands numbers the connected groups of agents from 1, by size.
-func (f *Refit) islands() []int {
+func (f *Refit) components() []int {
 	parent := make([]int32, len(f.agents)) // the smallest agent of a group is its root
 	for i := range parent {
 		parent[i] = int32(i)

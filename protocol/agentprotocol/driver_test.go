@@ -370,7 +370,7 @@ func TestDriver_Prepare(t *testing.T) {
 	a := f.attempt("", enough)
 	sent := 0
 	letters := func() (n int) {
-		mail, err := h.store.Mail(t.Context(), agentBox(f.id), 0, 100, time.Now())
+		mail, err := h.store.Mail(t.Context(), agentInbox(f.id), 0, 100, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) b
 func fileID(key ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(key) }
 
 // lookIntoFolder reads what is there for the arena.
-func (s *Server) lookIntoFolder(ctx context.Context) {
+func (s *Server) readFolder(ctx context.Context) {
 	entries, err := fs.ReadDir(s.files.root.FS(), ".")
 	if err != nil {
 		s.o.Logger.Warn("cannot read the folder of messages", slog.Any("error", err))
@@ -122,7 +122,7 @@ func (s *Server) lookIntoFolder(ctx context.Context) {
 			continue
 		}
 		read++
-		if !s.takeFile(ctx, name) {
+		if !s.handleFile(ctx, name) {
 			s.files.known[name] = state
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Server) lookIntoFolder(ctx context.Context) {
 
 // takeFile reads one file. It gives false for one that is left where it is:
 // it is for another agent.
-func (s *Server) takeFile(ctx context.Context, name string) bool {
+func (s *Server) handleFile(ctx context.Context, name string) bool {
 	data, err := s.files.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -165,7 +165,7 @@ func (s *Server) takeFile(ctx context.Context, name string) bool {
 			return false
 		}
 		if from.key != nil && m.Type != TypeError {
-			answer, _ = s.complaint(m, refused)
+			answer, _ = s.errorMessage(m, refused)
 		}
 	} else if err := s.files.drop(name, m); err != nil {
 		s.o.Logger.Warn("cannot remove a message file", slog.String("file", name), slog.Any("error", err))
@@ -186,7 +186,7 @@ func (s *Server) connectFile(ctx context.Context, from sender) error {
 		return err
 	}
 	switch {
-	case s.there(p) && p.Way == wayWebSocket:
+	case s.online(p) && p.Way == wayWebSocket:
 		return nil
 	case p.Way == wayFile:
 		_, err = s.o.Peers.SeePeer(ctx, p.AgentID, p.Epoch, s.o.Now())

@@ -41,13 +41,13 @@ func (l *limits) allow(agentID string, answer bool) bool {
 
 // annoy counts a refused message of an address, patient says whether another
 // one may come.
-func (l *limits) annoy(address string) {
+func (l *limits) addRefusal(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	bucket(&l.refused, address, refusedRate, refusedBurst, l.now()).AllowN(l.now(), 1)
 }
 
-func (l *limits) patient(address string) bool {
+func (l *limits) allowAddress(address string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.refused[address]

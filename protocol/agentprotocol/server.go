@@ -80,7 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.timing.poll)
 	defer tick.Stop()
 	for {
-		s.lookIntoFolder(ctx)
+		s.readFolder(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -148,7 +148,7 @@ const readTime = 10 * time.Second
 // there is none, else an error message.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
-	if !s.limits.patient(address) {
+	if !s.limits.allowAddress(address) {
 		s.refuse(w, message{}, tooMany())
 		return
 	}
@@ -184,14 +184,14 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if !from.known { // what a known agent sends is its own account alone
-		s.limits.annoy(address)
+		s.limits.addRefusal(address)
 	}
 	s.refuse(w, m, refused)
 }
 
 // refuse answers with an error message.
 func (s *Server) refuse(w http.ResponseWriter, m message, r *refusal) {
-	data, err := s.complaint(m, r)
+	data, err := s.errorMessage(m, r)
 	if err != nil {
 		s.o.Logger.Error("cannot make an error message", slog.Any("error", err))
 		w.WriteHeader(http.StatusInternalServerError)

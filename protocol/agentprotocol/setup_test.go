@@ -114,7 +114,7 @@ func newClient(t *testing.T) *protocol.Client {
 // other's mail by looking.
 func (h *house) node(change ...func(*Options)) *node {
 	h.t.Helper()
-	box, err := mailbox.NewBox(h.store, mailbox.NewBell(nil), time.Now)
+	box, err := mailbox.NewInbox(h.store, mailbox.NewNotifier(nil), time.Now)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ type Bases interface {
 // Options are the parts of a Driver. All but PlainHTTP are needed.
 type Options struct {
 	Client *protocol.Client
-	Box    *mailbox.Box // for agents without an endpoint
+	Box    *mailbox.Inbox // for agents without an endpoint
 	Bases  Bases
 	Now    func() time.Time
 	// PlainHTTP lets agents beyond this machine use http://, for private networks

@@ -39,7 +39,7 @@ type Events interface {
 // ServerOptions are the parts of a Server. All but PerAddress are needed.
 type ServerOptions struct {
 	Store    Store
-	Box      *mailbox.Box
+	Box      *mailbox.Inbox
 	Accounts Accounts
 	Agents   Agents
 	Reads    Reads

@@ -33,7 +33,7 @@ func forgeries() []forgery {
 		{
 			id: "token.stranger", what: "a token signed with a stranger's key", clause: aap, level: Must,
 			cure: "Take only signatures of the keys in the arena's key set.",
-			sign: func(s *session, c arena.TaskClaims) (string, error) { return s.Stranger(c) },
+			sign: func(s *session, c arena.TaskClaims) (string, error) { return s.Unknown(c) },
 		},
 		{
 			id: "token.signature", what: "a token with a broken signature", clause: aap, level: Must,

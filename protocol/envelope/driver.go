@@ -95,7 +95,7 @@ func (x *exchange) run(ctx context.Context) arena.Reply {
 	limited, cancel := context.WithTimeout(ctx, x.a.TimeLimit)
 	defer cancel()
 	var r *arena.Reply
-	err = x.d.log.bell.Await(limited, BellThread(x.thread), func(ctx context.Context) (bool, error) {
+	err = x.d.log.notifier.Await(limited, NotifyThread(x.thread), func(ctx context.Context) (bool, error) {
 		r = x.look(ctx)
 		return r != nil, nil
 	})
@@ -128,7 +128,7 @@ func (x *exchange) look(ctx context.Context) *arena.Reply {
 		if s.Sender != x.a.Seat.PublicKey {
 			continue
 		}
-		if v, answer, done := x.hear(ctx, s); done {
+		if v, answer, done := x.handle(ctx, s); done {
 			r := x.reply(v, answer, s.Body, elapsed)
 			return &r
 		}
@@ -144,7 +144,7 @@ func (x *exchange) draft(t Type, payload any) Draft {
 }
 
 // hear handles a message of the agent. done means that it ends the attempt.
-func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
+func (x *exchange) handle(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
 	e, _, _, err := parse(s.Body)
 	if err != nil {
 		return v, nil, false // the relay has let it in: it cannot be
@@ -184,7 +184,7 @@ func (x *exchange) accept(ctx context.Context) {
 
 // timeout ends the thread and says why nothing came.
 func (x *exchange) timeout(ctx context.Context) arena.Reply {
-	x.tell(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
+	x.fail(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
 	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no RESULT came within the time limit"}
 	if !x.offered {
 		v.Detail = "no OFFER came within the time limit"
@@ -208,7 +208,7 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 		x.d.logger.Error("relay failed", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
 	}
 	if x.sent != nil {
-		x.tell(ctx, Failure{Code: ErrUnavailable, Message: "the arena has ended this request"})
+		x.fail(ctx, Failure{Code: ErrUnavailable, Message: "the arena has ended this request"})
 	}
 	elapsed := time.Duration(0)
 	if !x.sentAt.IsZero() {
@@ -219,7 +219,7 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 
 // tell ends the thread with an ERROR. That the thread has ended meanwhile is
 // no fault.
-func (x *exchange) tell(ctx context.Context, f Failure) {
+func (x *exchange) fail(ctx context.Context, f Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	f.Details, _ = json.Marshal(map[string]string{"request_id": x.request.RequestID}) // texts always encode

@@ -76,7 +76,7 @@ func RunDriverSuite(t *testing.T, s Suite) {
 	}
 	t.Run("table", s.outcomeTable)
 	t.Run("outcomes", s.outcomes)
-	t.Run("start_gun", s.startGun)
+	t.Run("start_gun", s.simultaneousDispatch)
 	t.Run("refused", s.refused)
 	t.Run("cancelled", s.cancelled)
 	t.Run("attacks", s.attacks)
@@ -148,7 +148,7 @@ func (s Suite) outcomes(t *testing.T) {
 }
 
 // startGun shows that Prepare sends nothing.
-func (s Suite) startGun(t *testing.T) {
+func (s Suite) simultaneousDispatch(t *testing.T) {
 	t.Parallel()
 	server := NewRaw(t, hold)
 	if _, err := s.Driver.Prepare(t.Context(), NewAttempt(server.URL(), enough)); err != nil {

@@ -52,7 +52,7 @@ type Bus struct {
 	mu     sync.RWMutex
 	subs   map[string]*subscription // by topic; what is wanted, whether Redis is there or not
 	client redis.UniversalClient    // nil before Redis was reached for the first time
-	lanes  []*lane                  // one, or laneCount on a cluster
+	lanes  []*shard                 // one, or laneCount on a cluster
 }
 
 // subscription is what somebody on this node listens to.
@@ -148,7 +148,7 @@ func (b *Bus) listen(topic string, message func(node string, payload []byte), li
 	l := b.lane(topic)
 	b.mu.Unlock()
 	if l != nil {
-		l.touch(topic)
+		l.markChanged(topic)
 	}
 }
 
@@ -159,7 +159,7 @@ func (b *Bus) Unsubscribe(topic string) {
 	l := b.lane(topic)
 	b.mu.Unlock()
 	if l != nil {
-		l.touch(topic)
+		l.markChanged(topic)
 	}
 }
 
@@ -215,7 +215,7 @@ func Channel(topic string) string { return lanePrefix(laneOf(topic, laneCount)) 
 func lanePrefix(lane int) string { return "arena:{" + strconv.Itoa(lane) + "}:" }
 
 // lane returns the lane of a topic, nil before Redis was reached. b.mu is held.
-func (b *Bus) lane(topic string) *lane {
+func (b *Bus) lane(topic string) *shard {
 	if b.lanes == nil {
 		return nil
 	}
@@ -228,21 +228,21 @@ func (b *Bus) run() {
 	if !ok {
 		return
 	}
-	lanes := make([]*lane, 1)
+	lanes := make([]*shard, 1)
 	if sharded {
-		lanes = make([]*lane, laneCount)
+		lanes = make([]*shard, laneCount)
 	}
 	for i := range lanes {
 		prefix := "arena:" + strconv.Itoa(b.target.db) + ":"
 		if sharded {
 			prefix = lanePrefix(i)
 		}
-		lanes[i] = &lane{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
+		lanes[i] = &shard{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
 	}
 	b.mu.Lock()
 	b.client, b.lanes = client, lanes
 	for topic := range b.subs {
-		b.lane(topic).touch(topic)
+		b.lane(topic).markChanged(topic)
 	}
 	b.mu.Unlock()
 	b.log.Info("redis is there", "cluster", sharded)
@@ -262,15 +262,15 @@ func (b *Bus) run() {
 // connect waits until Redis answers and finds out whether it is a cluster.
 // It reports false when the bus was closed before that.
 func (b *Bus) connect() (client redis.UniversalClient, sharded, ok bool) {
-	wait, told := b.timing.retry, false
+	wait, reported := b.timing.retry, false
 	for {
 		client, sharded, err := b.dial()
 		if err == nil {
 			return client, sharded, true
 		}
-		if b.ctx.Err() == nil && !told {
+		if b.ctx.Err() == nil && !reported {
 			b.log.Warn("redis is not there; nodes see each other's events late until it is", "error", err)
-			told = true
+			reported = true
 		}
 		if !b.pause(&wait) {
 			return nil, false, false

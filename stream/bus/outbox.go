@@ -165,8 +165,8 @@ func (o *outbox) close() {
 }
 
 // send sends letters until the bus is closed and nothing waits.
-func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
-	wait, told := b.timing.retry, false
+func (b *Bus) send(client redis.UniversalClient, lanes []*shard) {
+	wait, reported := b.timing.retry, false
 	var no uint64
 	for {
 		batch := b.joined(b.out.take())
@@ -183,16 +183,16 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
 		}
 		failed, err := b.deliver(client, lanes, batch, &no)
 		if err == nil {
-			if told {
+			if reported {
 				b.log.Info("redis takes events again")
 			}
-			wait, told = b.timing.retry, false
+			wait, reported = b.timing.retry, false
 			continue
 		}
 		b.out.fail(failed, len(failed) == len(batch))
-		if b.ctx.Err() == nil && !told {
+		if b.ctx.Err() == nil && !reported {
 			b.log.Warn("redis takes no events; other nodes read them from the log", "error", err)
-			told = true
+			reported = true
 		}
 		if !b.pause(&wait) {
 			return
@@ -229,7 +229,7 @@ func (b *Bus) joined(batch []letter) []letter {
 
 // deliver sends a batch in one pipeline and gives the letters that may not
 // have arrived.
-func (b *Bus) deliver(client redis.UniversalClient, lanes []*lane, batch []letter, no *uint64) (failed []letter, err error) {
+func (b *Bus) deliver(client redis.UniversalClient, lanes []*shard, batch []letter, no *uint64) (failed []letter, err error) {
 	cmds, err := client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
 		for _, l := range batch {
 			*no++

@@ -23,7 +23,7 @@ type viewers struct {
 
 // counted is what one other node told.
 type counted struct {
-	heard   time.Time
+	alive   time.Time
 	matches map[string]int
 }
 
@@ -44,30 +44,30 @@ func (b *Bus) Announce(counts map[string]int) {
 	v, now := &b.viewers, b.now()
 	v.mu.Lock()
 	for node, c := range v.others {
-		if now.Sub(c.heard) > 3*b.timing.count {
+		if now.Sub(c.alive) > 3*b.timing.count {
 			v.replace(node, nil)
 		}
 	}
-	head, told := viewersSome, map[string]int{}
+	head, reported := viewersSome, map[string]int{}
 	if full := !now.Before(v.due); full {
-		head, told = viewersAll, counts
+		head, reported = viewersAll, counts
 		v.due = now.Add(b.timing.count)
 	} else {
 		for id, n := range counts {
 			if v.mine[id] != n {
-				told[id] = n
+				reported[id] = n
 			}
 		}
 		for id := range v.mine {
 			if _, still := counts[id]; !still {
-				told[id] = 0
+				reported[id] = 0
 			}
 		}
 	}
 	v.mine = maps.Clone(counts)
 	v.mu.Unlock()
-	if head == viewersAll || len(told) > 0 {
-		b.Publish(topicViewers, viewersText(head, told))
+	if head == viewersAll || len(reported) > 0 {
+		b.Publish(topicViewers, viewersText(head, reported))
 	}
 }
 
@@ -136,7 +136,7 @@ func (b *Bus) viewersMessage(node string, payload []byte) {
 		}
 	}
 	if c := v.others[node]; c != nil {
-		c.heard = b.now()
+		c.alive = b.now()
 	}
 }
 

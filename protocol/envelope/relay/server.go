@@ -39,10 +39,10 @@ type Events interface {
 
 // Options are the parts of a Server. Those without a default are needed.
 type Options struct {
-	Log    *envelope.Log
-	Bell   envelope.Bell
-	Store  Store
-	Events Events
+	Log      *envelope.Log
+	Notifier envelope.Notifier
+	Store    Store
+	Events   Events
 	// Awake is called when an unavailable agent asks for its tasks, so that it need
 	// not wait for the next check. nil: nobody.
 	Awake  func(ctx context.Context, agentID string)
@@ -73,7 +73,7 @@ type Server struct {
 
 // NewServer makes a Server.
 func NewServer(o Options) (*Server, error) {
-	if o.Log == nil || o.Bell == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
+	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("relay: log, bell, store, events, clock and logger are needed")
 	}
 	o.PollsPerAddress = cmp.Or(o.PollsPerAddress, 1000)
