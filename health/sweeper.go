@@ -233,7 +233,7 @@ func (r *Report) count(before, after arena.Agent) {
 
 // Check probes one agent now and records the result; Health of the agent that
 // it returns is what was found. Errors: not_found; conflict when the agent is
-// retired, speaks a protocol that this node does not, or changed meanwhile.
+// retired, uses a protocol that this node has no driver for, or changed meanwhile.
 func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error) {
 	a, err := s.o.Store.Agent(ctx, agentID)
 	if err != nil {

@@ -190,7 +190,7 @@ func (f *Refit) sort() []int32 {
 	return order
 }
 
-// islands numbers the connected groups of agents from 1, by size.
+// components numbers the connected groups of agents from 1, by size.
 func (f *Refit) components() []int {
 	parent := make([]int32, len(f.agents)) // the smallest agent of a group is its root
 	for i := range parent {

@@ -74,7 +74,7 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 	go a.run(claims)
 }
 
-// known finds the seat of a request that brings its token along.
+// authenticate finds the seat of a request that brings its token along.
 func (a *agentSocket) authenticate(r *http.Request, match string) (arena.TaskClaims, error) {
 	token, err := bearer(r)
 	if err != nil {
@@ -124,7 +124,7 @@ type ready struct {
 	Round   int    `json:"round"`
 }
 
-// sit takes the seat: the newest socket of a seat wins (threat E9).
+// bindSeat makes the socket the current one of its seat: the newest socket of a seat wins (threat E9).
 func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.expires.Store(c.ExpiresAt.UnixMilli())
 	a.release() // known agents do not count against their address
@@ -322,7 +322,7 @@ func (a *agentSocket) refuse(no int, r *refusal) {
 	}
 }
 
-// say writes a message to the agent. One that does not read it is let go.
+// send writes a message to the agent. One that does not read it is let go.
 func (a *agentSocket) send(v any) {
 	text, err := json.Marshal(v)
 	if err == nil {

@@ -88,7 +88,7 @@ func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
 	return append(append(first, '\n'), nextLines...), true
 }
 
-// publishWide is Publish on a hub with a bus: events are encoded once, for the
+// publishToNodes is Publish on a hub with a bus: events are encoded once, for the
 // spectators here and for the other nodes.
 func (h *Hub) publishToNodes(league string, events []arena.Event) {
 	var run payload
@@ -210,9 +210,9 @@ func (t *topic) link(up bool) {
 	}
 }
 
-// lookAround reads the log for the match topics that may be missing events:
+// pollMatches reads the log for the match topics that may be missing events:
 // always while the bus is down, and now and then when it is silent, since a
-// node that was killed tells nobody what it had just committed.
+// killed node does not publish its last commits.
 func (h *Hub) pollMatches() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
@@ -225,7 +225,7 @@ func (h *Hub) pollMatches() {
 	}
 }
 
-// readTurn waits for one of the places to read the log for a topic. It
+// acquireRead waits for one of the places to read the log for a topic. It
 // reports false when the hub closes.
 func (h *Hub) acquireRead() (done func(), ok bool) {
 	if h.reads == nil {

@@ -56,7 +56,7 @@ func newClient(k kind, pingEvery time.Duration, release func()) client {
 	return client{kind: k, pingEvery: pingEvery, release: release, wake: make(chan struct{}, 1)}
 }
 
-// poke has somebody look after the client, now or when it next waits.
+// wakeUp has somebody look after the client, now or when it next waits.
 func (c *client) wakeUp() {
 	if c.notify != nil {
 		c.notify()

@@ -84,7 +84,7 @@ type Hub struct {
 	bounds      bounds
 	epoch       string
 	counters    counters
-	unavailable atomic.Bool // the log has been told that the storage is
+	unavailable atomic.Bool // the outage of the storage is logged
 
 	// ctx lives as long as the hub: sockets outlive the requests that opened
 	// them, and reads for a topic serve many requests.
@@ -95,7 +95,7 @@ type Hub struct {
 	topics map[topicKey]*topic
 
 	dirtyMu  sync.Mutex
-	dirty    []*topic     // with events that readers were not told of
+	dirty    []*topic     // with events that readers have not received
 	notified []*spectator // that want to be looked after
 	wakeups  chan struct{}
 	changed  []*topic    // the pass alone uses it
@@ -267,7 +267,7 @@ func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic
 	return match, league, lobby
 }
 
-// handOut gives an event, and its wire form, to those topics that are not nil.
+// fanOut adds an event, with its wire form, to those topics that are not nil.
 func (h *Hub) fanOut(match, league, lobby *topic, e *arena.Event, text []byte) {
 	if match != nil {
 		match.publish(e, text)
@@ -344,7 +344,7 @@ func (h *Hub) acquire(key topicKey) *topic {
 	return t
 }
 
-// letGo frees a topic that nobody uses.
+// releaseTopic frees a topic that nobody uses.
 func (h *Hub) releaseTopic(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -357,7 +357,7 @@ func (h *Hub) releaseTopic(t *topic) {
 	}
 }
 
-// touch notes that a topic has something for its readers.
+// markDirty notes that a topic has something for its readers.
 func (h *Hub) markDirty(t *topic) {
 	h.dirtyMu.Lock()
 	h.dirty = append(h.dirty, t)
@@ -365,7 +365,7 @@ func (h *Hub) markDirty(t *topic) {
 	h.wake()
 }
 
-// call notes that a spectator is to be looked after.
+// notify notes that a spectator is to be looked after.
 func (h *Hub) notify(s *spectator) {
 	h.dirtyMu.Lock()
 	h.notified = append(h.notified, s)
@@ -380,7 +380,7 @@ func (h *Hub) wake() {
 	}
 }
 
-// pass looks after the readers of every topic that changed, and after those
+// flushCycle looks after the readers of every topic that changed, and after those
 // who called.
 func (h *Hub) flushCycle() {
 	work := h.writers.work
@@ -403,7 +403,7 @@ func (h *Hub) flushCycle() {
 	h.writers.flush()
 }
 
-// sweep checks every client and tells spectators how many they are.
+// sweep checks every client and publishes the numbers of viewers.
 func (h *Hub) sweep() {
 	now := h.now()
 	h.clientsMu.Lock()

@@ -28,7 +28,7 @@ type queued struct {
 	no    int
 }
 
-// sit finds the seat of a token for one socket or post. It gives
+// connectSeat finds the seat of a token for one socket or post. It gives
 // CodeUnauthorized when there is no such seat and CodeRateLimited when it
 // comes too often or has nothing left to send. The caller gives the seat back.
 func (h *Handler) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
@@ -94,7 +94,7 @@ func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskCla
 	return arena.TaskClaims{}, arena.Errorf(arena.CodeUnauthorized, "the token is not one of a running task")
 }
 
-// take turns a message of size bytes into the event to append, sealed when
+// accept turns a message of size bytes into the event to append, sealed when
 // the match is (docs/rules.md, section 5; threat F1).
 func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {

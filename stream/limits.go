@@ -37,7 +37,7 @@ func newAddresses(limit int) *addresses {
 	return &addresses{limit: limit, open: map[string]int{}}
 }
 
-// take gives a slot of the address, or CodeRateLimited. release gives it
+// acquire returns a slot of the address, or CodeRateLimited. release gives it
 // back; calling it again does nothing.
 func (a *addresses) acquire(address string) (release func(), err error) {
 	a.mu.Lock()
@@ -185,7 +185,7 @@ func (s *seat) leave(a *agentSocket) {
 }
 
 // A seat that nobody uses is remembered this long, so that its counts hold
-// from round to round, but not beyond its match where this node hears of the
+// from round to round, but not beyond its match where this node receives the
 // end. One takes about half a kilobyte.
 const (
 	seatMemory = time.Hour
@@ -282,7 +282,7 @@ func (s *seats) count() (n int) {
 	return n
 }
 
-// letGo forgets a seat that nobody uses or will use.
+// forget forgets a seat that nobody uses or will use.
 func (s *seats) forget(seat *seat, now time.Time) {
 	if seat.refs > 0 || !seat.over && now.Sub(seat.idle) < seatMemory {
 		return

@@ -117,7 +117,7 @@ func (t *topic) readPage(key pageKey, p *page) {
 	}
 }
 
-// after returns the n events that follow seq: all, or as many as have room in
+// after returns the n events that follow seq: all, or as many as fit into
 // limit bytes, at least one.
 func (p *page) after(seq int64, limit int) (b []byte, n int) {
 	at := int(seq + 1 - p.first)

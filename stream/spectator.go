@@ -74,7 +74,7 @@ func (q query) oneTopic() error {
 	return nil
 }
 
-// step is what a spectator does next.
+// action is what a spectator does next.
 type action uint8
 
 const (

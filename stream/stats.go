@@ -87,7 +87,7 @@ func (h *Hub) Stats() Stats {
 }
 
 // Viewers returns the number of spectators of a match, on all nodes as far as
-// the bus can tell.
+// the bus knows.
 func (h *Hub) Viewers(matchID string) int {
 	h.mu.RLock()
 	t := h.topics[topicKey{topicMatch, matchID}]

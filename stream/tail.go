@@ -15,7 +15,7 @@ const (
 	forms
 )
 
-// room is an upper bound of what append adds for an event of n bytes.
+// maxSize is an upper bound of what append adds for an event of n bytes.
 func (f form) maxSize(n int) int {
 	if f == formSSE {
 		return n + len("id: \ndata: \n\n") + 20

@@ -69,7 +69,7 @@ type topic struct {
 	tails     [forms]*tail // only those with readers
 	readers   []*spectator
 	dirty     bool
-	announced int // viewers, as last told
+	announced int // viewers, as last published
 
 	// With a bus only.
 	linked bool          // the subscription holds
@@ -249,7 +249,7 @@ func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
 	return t.hub.source.Events(ctx, log, since, logPage)
 }
 
-// take emits rows of the log and reports whether the topic moved on. stale
+// emitRows emits rows of the log and reports whether the topic moved on. stale
 // says that nobody knew how many there are.
 func (t *topic) emitRows(events []arena.Event, stale bool, err error) bool {
 	t.mu.Lock()
@@ -281,7 +281,7 @@ func (t *topic) attach(s *spectator) {
 		s.seq = max(s.seq, tl.base) // what came since hello was written has no log to be read from
 	}
 	tl.readers++
-	if s.seq == t.head { // live from here on; later it could not tell what it has missed of the events without a seq
+	if s.seq == t.head { // live from here on; later it could not detect missed events without a seq
 		s.cursor, s.live = tl.end(), true
 	}
 	s.index = len(t.readers)

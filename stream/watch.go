@@ -10,7 +10,7 @@ import (
 type sink interface {
 	send(b []byte) error
 	ping() error
-	// hold takes a place over that send must not keep while it waits; letGo
+	// holdPlace takes a place over that send must not keep while it waits; letGo
 	// gives it back.
 	holdPlace(place <-chan struct{})
 	releasePlace()

@@ -157,7 +157,7 @@ func (w *wire) write(b []byte) error {
 		at += n
 		switch {
 		case err == nil:
-			_ = w.SetWriteDeadline(time.Time{}) // the next write will tell what is wrong
+			_ = w.SetWriteDeadline(time.Time{}) // the next write returns the error
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			w.done = true
@@ -210,7 +210,7 @@ func (u *upgrader) WriteHeaderNow() {
 	}
 }
 
-// Hijack takes over the connection from the HTTP server.
+// Hijack detaches the connection from the HTTP server.
 func (u *upgrader) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	raw, brw, err := http.NewResponseController(u.ResponseWriter).Hijack()
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 func plainPackages() []string {
 	return []string{
 		"arena/account", "arena/match", "arena/match/engine", "arena/registry", "arena/script", "arena/server", "arena/visibility", "league",
+		"arena/card", "arena/judge", "arena/plaintext", "arena/quota", "health", "internal/apiclient", "migrations",
+		"protocol/aap", "protocol/mailbox", "protocol/task", "stream", "stream/bus", "web",
 	}
 }
 

@@ -254,7 +254,7 @@ func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refu
 	return s.failed("cannot take an event", err)
 }
 
-// complaint makes the error message of a refusal: to the sender when it said
+// errorMessage makes the error message of a refusal: to the sender when it said
 // who it is, else to everyone.
 func (s *Server) errorMessage(m message, r *refusal) ([]byte, error) {
 	to, err := parseKey(m.From.AgentID)

@@ -102,10 +102,10 @@ func (c *core) hello() helloPayload {
 	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(c.me.public)}
 }
 
-// errAway means that an agent has no way in.
+// errNotConnected means that an agent has no way in.
 var errNotConnected = errors.New("the agent has no endpoint, no open WebSocket and no files")
 
-// there reports whether a peer's newest connection still counts.
+// online reports whether a peer's newest connection still counts.
 func (c *core) online(p arena.Peer) bool {
 	fresh := c.timing.fresh
 	if p.Way == wayFile {

@@ -54,7 +54,7 @@ type call struct {
 	stale  bool // the agent has not said hello for long
 }
 
-// letter is one signed request.
+// signedRequest is one signed request.
 type signedRequest struct {
 	id          string
 	correlation string
@@ -103,7 +103,7 @@ func (d *Driver) sign(c *call) (l signedRequest, err error) {
 	return l, err
 }
 
-// play sends the request. An agent that does not know the arena, or its
+// run sends the request. An agent that does not know the arena, or its
 // signature, gets a hello and the request once more, within the same limit.
 func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
@@ -139,7 +139,7 @@ type outcome struct {
 	unknown bool
 }
 
-// ask sends one letter the way that the agent has, and waits for its answer.
+// request sends one letter the way that the agent has, and waits for its answer.
 func (d *Driver) request(ctx context.Context, c *call, l signedRequest, limit time.Duration) outcome {
 	here, stop := d.wait(l.correlation)
 	defer stop()
@@ -250,7 +250,7 @@ func (d *Driver) reply(body []byte, key ed25519.PublicKey) (m message, reason st
 	return m, "", nil
 }
 
-// hear puts a response or error into the words of the outcome table
+// apply puts a response or error into the words of the outcome table
 // (docs/rules.md, section 3).
 func (d *Driver) apply(o *outcome, c *call, m message) {
 	defer func() {

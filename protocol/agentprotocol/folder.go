@@ -91,7 +91,7 @@ func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) b
 
 func fileID(key ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(key) }
 
-// lookIntoFolder reads what is there for the arena.
+// readFolder reads what is there for the arena.
 func (s *Server) readFolder(ctx context.Context) {
 	entries, err := fs.ReadDir(s.files.root.FS(), ".")
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Server) readFolder(ctx context.Context) {
 	}
 }
 
-// takeFile reads one file. It gives false for one that is left where it is:
+// handleFile reads one file. It gives false for one that is left where it is:
 // it is for another agent.
 func (s *Server) handleFile(ctx context.Context, name string) bool {
 	data, err := s.files.read(name)

@@ -39,7 +39,7 @@ func (l *limits) allow(agentID string, answer bool) bool {
 	return bucket(&l.agents, agentID, agentRate, agentBurst, l.now()).AllowN(l.now(), 1)
 }
 
-// annoy counts a refused message of an address, patient says whether another
+// addRefusal counts a refused message of an address, patient says whether another
 // one may come.
 func (l *limits) addRefusal(address string) {
 	l.mu.Lock()

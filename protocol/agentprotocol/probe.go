@@ -83,13 +83,13 @@ func leaguesOf(capabilities, entered []string) []string {
 	return leagues
 }
 
-// shaken is what came of a hello; reason is "" when a hello came back.
+// greeting is what came of a hello; reason is "" when a hello came back.
 type greeting struct {
 	m              message
 	reason, detail string
 }
 
-// shake sends a hello and waits for the agent's.
+// greet sends a hello and waits for the agent's.
 func (d *Driver) greet(ctx context.Context, a arena.Agent, key ed25519.PublicKey, limit time.Duration) greeting {
 	id, data, err := d.me.seal(key, TypeHello, d.hello())
 	if err != nil {

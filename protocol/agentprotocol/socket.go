@@ -233,7 +233,7 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 	}
 }
 
-// hear handles one frame and answers it.
+// handleFrame handles one frame and answers it.
 func (s *Server) handleFrame(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
 	m, from, refused := s.authenticate(ctx, data)
 	var answer []byte
@@ -273,7 +273,7 @@ func (s *Server) write(ctx context.Context, k *socket, data []byte) error {
 	return err
 }
 
-// bringMail writes what the arena has for the agent, from every node. What an
+// sendInbox writes what the arena has for the agent, from every node. What an
 // older socket may have lost is written again while it is not over: messages
 // have ids.
 func (s *Server) sendInbox(ctx context.Context, k *socket) {
@@ -307,7 +307,7 @@ func (s *Server) sendInbox(ctx context.Context, k *socket) {
 	}
 }
 
-// beat pings, and keeps the connection noted as there.
+// ping pings, and keeps the connection noted as there.
 func (s *Server) ping(ctx context.Context, k *socket) {
 	tick := time.NewTicker(s.timing.ping)
 	defer tick.Stop()

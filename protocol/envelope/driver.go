@@ -143,7 +143,7 @@ func (x *exchange) draft(t Type, payload any) Draft {
 	}
 }
 
-// hear handles a message of the agent. done means that it ends the attempt.
+// handle handles a message of the agent. done means that it ends the attempt.
 func (x *exchange) handle(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
 	e, _, _, err := parse(s.Body)
 	if err != nil {
@@ -217,7 +217,7 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 	return x.reply(v, nil, nil, elapsed)
 }
 
-// tell ends the thread with an ERROR. That the thread has ended meanwhile is
+// fail ends the thread with an ERROR. That the thread has ended meanwhile is
 // no fault.
 func (x *exchange) fail(ctx context.Context, f Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)

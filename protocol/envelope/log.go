@@ -24,7 +24,7 @@ type Store interface {
 	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
 }
 
-// Bell wakes those who wait for envelopes, on every node.
+// Notifier wakes those who wait for envelopes, on every node.
 type Notifier interface {
 	Notify(key string)
 	// Await calls look until it finds something or ctx ends, each time that the
@@ -32,13 +32,13 @@ type Notifier interface {
 	Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error
 }
 
-// BellAll is the key of the bell that rings for every visible envelope.
+// NotifyAll is the key of the bell that rings for every visible envelope.
 const NotifyAll = "relay/all"
 
-// BellTo rings when a key is sent something.
+// NotifyTo rings when a key is sent something.
 func NotifyTo(did string) string { return "relay/to/" + did }
 
-// BellThread rings when something came in a thread, sealed or not.
+// NotifyThread rings when something came in a thread, sealed or not.
 func NotifyThread(id string) string { return "relay/thread/" + id }
 
 // Log is the relay's list of envelopes. Both sides write to it: agents by the

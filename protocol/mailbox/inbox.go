@@ -16,7 +16,7 @@ type Store interface {
 	Once(ctx context.Context, scope, id string, digest [32]byte, now, expires time.Time) (first bool, err error)
 }
 
-// Box keeps messages until they are fetched, across restarts and nodes. It is
+// Inbox keeps messages until they are fetched, across restarts and nodes. It is
 // safe for concurrent use.
 type Inbox struct {
 	store    Store
@@ -24,12 +24,12 @@ type Inbox struct {
 	now      func() time.Time
 }
 
-// NewBox makes a Box.
-func NewInbox(s Store, bell *Notifier, now func() time.Time) (*Inbox, error) {
-	if s == nil || bell == nil || now == nil {
+// NewInbox makes a Box.
+func NewInbox(s Store, n *Notifier, now func() time.Time) (*Inbox, error) {
+	if s == nil || n == nil || now == nil {
 		return nil, errors.New("mailbox: store, notifier and clock are needed")
 	}
-	return &Inbox{store: s, notifier: bell, now: now}, nil
+	return &Inbox{store: s, notifier: n, now: now}, nil
 }
 
 // Put leaves a message in a box for ttl and wakes who waits there. The same

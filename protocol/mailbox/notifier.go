@@ -19,13 +19,13 @@ type Bus interface {
 const topic = "mail"
 
 // How often a waiter looks by itself. While the bus holds this is only the net
-// under a node that was killed between its commit and its ring.
+// under a node that was killed between its commit and its notification.
 const (
 	tickAlone  = 250 * time.Millisecond
 	tickLinked = 2 * time.Second
 )
 
-// Bell wakes those who wait for a key, here and on other nodes. It is safe for
+// Notifier wakes those who wait for a key, here and on other nodes. It is safe for
 // concurrent use.
 type Notifier struct {
 	bus    Bus
@@ -35,7 +35,7 @@ type Notifier struct {
 	waiters map[string]map[chan struct{}]struct{}
 }
 
-// NewBell makes a Bell. Without a bus (nil) it wakes the waiters of this node
+// NewNotifier returns a Notifier. Without a bus (nil) it wakes the waiters of this node
 // at once, and those of others when they look by themselves.
 func NewNotifier(bus Bus) *Notifier {
 	b := &Notifier{bus: bus, waiters: map[string]map[chan struct{}]struct{}{}}
@@ -50,7 +50,7 @@ func NewNotifier(bus Bus) *Notifier {
 	return b
 }
 
-// Ring wakes everyone who waits for the key. Ring after the commit of what
+// Notify wakes everyone who waits for the key. Call it after the commit of what
 // they wait for.
 func (b *Notifier) Notify(key string) {
 	b.wake(key)
@@ -59,7 +59,7 @@ func (b *Notifier) Notify(key string) {
 	}
 }
 
-// Listen returns a channel that receives at least once after each Ring of the
+// Listen returns a channel that receives at least once after each Notify of the
 // key from now on, until stop is called. Who listens first, looks then, and
 // waits only when nothing was there, misses nothing; Await does that.
 func (b *Notifier) Listen(key string) (rung <-chan struct{}, stop func()) {
@@ -80,7 +80,7 @@ func (b *Notifier) Listen(key string) (rung <-chan struct{}, stop func()) {
 	}
 }
 
-// Await calls look until it finds something, each time that the key rings and
+// Await calls look until it finds something, each time that the key is notified and
 // now and then. It gives nil when look found something and when ctx ended
 // while nothing was there; otherwise look's error.
 func (b *Notifier) Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error {
@@ -134,7 +134,7 @@ func signal(waiters map[chan struct{}]struct{}) {
 	for ch := range waiters {
 		select {
 		case ch <- struct{}{}:
-		default: // it has not looked since the last ring
+		default: // it has not looked since the last signal
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s Suite) outcomes(t *testing.T) {
 	}
 }
 
-// startGun shows that Prepare sends nothing.
+// simultaneousDispatch shows that Prepare sends nothing.
 func (s Suite) simultaneousDispatch(t *testing.T) {
 	t.Parallel()
 	server := NewRaw(t, hold)

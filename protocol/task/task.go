@@ -114,7 +114,7 @@ type reply struct {
 	LatencyMS     *float64          `json:"latency_ms"`
 }
 
-// ErrNoAnswer and ErrBadAnswer tell a reply without an answer, and with one of
+// ErrNoAnswer and ErrBadAnswer distinguish a reply without an answer, and with one of
 // the wrong kind, from one that cannot be read.
 var (
 	ErrNoAnswer  = errors.New("the member answer is missing or null")

@@ -26,7 +26,7 @@ type letter struct {
 }
 
 // The bounds of what waits to be sent. What does not fit is lost, which its
-// subscribers are told.
+// subscribers learn.
 const (
 	maxLetters = 8192
 	maxBytes   = 16 << 20
@@ -43,7 +43,7 @@ type outbox struct {
 	mu    sync.Mutex
 	queue []letter
 	bytes int
-	lost  map[string]struct{} // topics whose subscribers must be told
+	lost  map[string]struct{} // topics whose subscribers must be notified
 	all   bool                // every topic's must
 	rung  bool                // a wake-up waits
 	shut  bool
@@ -139,7 +139,7 @@ func (o *outbox) take() []letter {
 }
 
 // fail returns messages to the queue that were not delivered. What waits behind them
-// would come too late: its topics are told as well.
+// would come too late: its topics are notified as well.
 func (o *outbox) fail(batch []letter, everything bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// lane listens on one connection to the topics that fall to it. On a cluster
+// shard listens on one connection to the topics that fall to it. On a cluster
 // they share a hash slot.
 type shard struct {
 	bus     *Bus
@@ -24,7 +24,7 @@ type shard struct {
 	wake    chan struct{}
 }
 
-// touch notes that a topic came or went.
+// markChanged notes that a topic came or went.
 func (l *shard) markChanged(topic string) {
 	l.mu.Lock()
 	l.changed[topic] = struct{}{}

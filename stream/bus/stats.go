@@ -8,7 +8,7 @@ type Stats struct {
 	Up        bool   // Redis is there
 	Cluster   bool   // and it is a cluster
 	Published uint64 // messages that Redis took
-	Lost      uint64 // messages that it did not; their subscribers were or will be told
+	Lost      uint64 // messages that it did not; their subscribers were or will be notified
 	Received  uint64 // messages of other nodes
 	Malformed uint64 // messages that no node of this version sends
 	Breaks    uint64 // connections that listened and broke

@@ -21,7 +21,7 @@ type viewers struct {
 	totals map[string]int // over others, by match
 }
 
-// counted is what one other node told.
+// counted holds the counts of one other node.
 type counted struct {
 	alive   time.Time
 	matches map[string]int
@@ -35,7 +35,7 @@ func newViewers() viewers {
 const (
 	viewersAll  = "all"  // all matches that the node has viewers of follow
 	viewersSome = "some" // those whose number changed follow
-	viewersAsk  = "ask"  // the node wants to hear all from all
+	viewersAsk  = "ask"  // the node requests all counts of all nodes
 )
 
 // Announce informs the other nodes how many spectators each match has on this
@@ -72,7 +72,7 @@ func (b *Bus) Announce(counts map[string]int) {
 }
 
 // Viewers returns the number of spectators that a match has on other nodes, as
-// far as they could be heard.
+// far as they are reachable.
 func (b *Bus) Viewers(matchID string) int {
 	b.viewers.mu.Lock()
 	defer b.viewers.mu.Unlock()
@@ -91,7 +91,7 @@ func viewersText(head string, counts map[string]int) []byte {
 	return text
 }
 
-// viewersLinked forgets the others while they cannot be heard, and asks them
+// viewersLinked forgets the others while they are unreachable, and asks them
 // when they can.
 func (b *Bus) viewersLinked(up bool) {
 	b.viewers.mu.Lock()
@@ -140,7 +140,7 @@ func (b *Bus) viewersMessage(node string, payload []byte) {
 	}
 }
 
-// replace puts counts in the place of all that a node told; nil forgets it.
+// replace puts counts in the place of all counts of a node; nil forgets it.
 func (v *viewers) replace(node string, counts map[string]int) {
 	old := v.others[node]
 	if old != nil {
