@@ -194,7 +194,7 @@ func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	return func(ctx context.Context) {
 		c, err := p.open(ctx, t)
 		if err != nil {
-			c = nil // whoever asks next tries too, and hears why not
+			c = nil // whoever asks next tries too, and gets the error
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -65,7 +65,7 @@ func (c *CheckCmd) Run(app *App) (err error) {
 		say.w = io.Discard
 	}
 	kit, err := conformance.New(conformance.Options{
-		Client: client, Sign: keys.signer.Sign, Stranger: keys.stranger.Sign, Issuer: keys.issuer, AgentID: c.AgentID,
+		Client: client, Sign: keys.signer.Sign, Unknown: keys.stranger.Sign, Issuer: keys.issuer, AgentID: c.AgentID,
 		League: c.League, Limit: c.TimeLimit, Progress: say.finding, Now: time.Now,
 	})
 	if err != nil {

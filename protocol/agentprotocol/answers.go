@@ -82,7 +82,7 @@ func (x *core) arrived(ctx context.Context, key string, m message, ttl time.Dura
 	here := x.waiting[key]
 	delete(x.waiting, key)
 	for _, ch := range here {
-		ch <- a // there is room for one, and it gets no other
+		ch <- a // its buffer holds one, and it gets no other
 	}
 	x.waitingMu.Unlock()
 	if len(here) > 0 && m.Type != TypeHello { // several nodes may ask for a hello

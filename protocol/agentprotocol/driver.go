@@ -32,7 +32,7 @@ const (
 	actionPlain = "arena.round"
 )
 
-// Driver speaks AgentProtocol in matches. It is safe for concurrent use.
+// Driver sends tasks and health checks over AgentProtocol. It is safe for concurrent use.
 // NewServer makes the inbound handler that completes its requests.
 type Driver struct{ *core }
 
@@ -108,7 +108,7 @@ func (d *Driver) sign(c *call) (l signedRequest, err error) {
 func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
 	if c.stale {
-		d.greet(ctx, agent, c.key, d.timing.hello) // what comes of it, the request will tell
+		d.greet(ctx, agent, c.key, d.timing.hello) // the request shows whether it worked
 	}
 	said := d.request(ctx, c, first, c.a.TimeLimit)
 	if !said.unknown {
@@ -132,7 +132,7 @@ func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Re
 	return again.Reply
 }
 
-// outcome is the reply to one letter. stranger: the agent says that it does
+// outcome is the reply to one request. unknown: the agent answers that it does
 // not know the arena or its signature.
 type outcome struct {
 	arena.Reply

@@ -179,7 +179,7 @@ func (s *Server) handleFile(ctx context.Context, name string) bool {
 	return !m.To.Broadcast || refused != nil
 }
 
-// connectFile notes that an agent speaks by files, unless it has a socket.
+// connectFile notes that an agent uses files, unless it has a socket.
 func (s *Server) connectFile(ctx context.Context, from sender) error {
 	p, err := s.o.Peers.Peer(ctx, from.agent.ID)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {

@@ -30,7 +30,7 @@ type Events interface {
 }
 
 // Action answers a request of an agent. The result becomes JSON; an
-// *arena.Error is told to the agent, any other error is only logged.
+// *arena.Error is sent to the agent, any other error is only logged.
 type Action func(ctx context.Context, a arena.Agent, params json.RawMessage) (result any, err error)
 
 // ServerOptions are the parts of a Server. Awake is optional.

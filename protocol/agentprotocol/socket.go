@@ -32,7 +32,7 @@ const (
 	wayFile      = "file"
 )
 
-// epochMail marks mail that tells the sockets of an agent about a newer one,
+// epochMail marks mail that announces a newer socket of an agent,
 // helloMail a hello that the agent is to answer.
 const (
 	epochMail = "epoch "

@@ -82,7 +82,7 @@ type delivery struct {
 
 // post sends a task.
 func (s *session) post(ctx context.Context, a arena.Attempt, d delivery) exchange {
-	ours := func(err error) exchange { // never seen with the signers of this house
+	ours := func(err error) exchange { // never seen with the signers of this program
 		return exchange{sent: d.what, reply: arena.Reply{Outcome: arena.OutcomeVoid, Detail: "the kit could not make it: " + err.Error()}}
 	}
 	if d.sign == nil {

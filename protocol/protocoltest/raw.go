@@ -61,7 +61,7 @@ func (s *Raw) Addr() string { return s.listener.Addr().String() }
 func (s *Raw) URL() string { return "http://" + s.Addr() + "/agora" }
 
 // Conns returns how many connections came. A caller that has given up may have
-// made one that the server has not heard of yet, so Conns makes one itself and
+// made one that the server has not accepted yet, so Conns makes one itself and
 // waits for it: they come in order.
 func (s *Raw) Conns() int {
 	s.mu.Lock()

@@ -148,9 +148,9 @@ func (r *run) bound(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// at pays for a new property. An array makes room for all elements below a
+// at pays for a new property. An array allocates all elements below a
 // new one, up to denseIndex when they are holes; a neighbour that is there
-// says that the room is.
+// shows that the space is.
 func (r *run) at(call goja.FunctionCall) goja.Value {
 	key := call.Argument(1)
 	if _, symbol := key.(*goja.Symbol); symbol {
