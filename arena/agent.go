@@ -13,7 +13,7 @@ type Owner struct {
 	CreatedAt time.Time
 }
 
-// AgentStatus says whether an agent may take a seat.
+// AgentStatus is whether an agent may take a seat.
 type AgentStatus string
 
 // The states of an agent (docs/rules.md, section 1).
@@ -24,7 +24,7 @@ const (
 	AgentRetired AgentStatus = "retired"
 )
 
-// PauseReason says who paused an agent, and so what ends the pause.
+// PauseReason is the cause of a pause, which decides what ends it.
 type PauseReason string
 
 // The reasons, strongest first: the first that holds is the one shown.
@@ -182,7 +182,7 @@ type Probed struct {
 	Err           error
 }
 
-// PauseAt gives the strongest pause that holds at now.
+// PauseAt returns the strongest pause that holds at now.
 func (a Agent) PauseAt(now time.Time) (Pause, bool) {
 	for _, reason := range PauseReasons() {
 		for _, p := range a.Pauses {
@@ -194,7 +194,7 @@ func (a Agent) PauseAt(now time.Time) (Pause, bool) {
 	return Pause{}, false
 }
 
-// StatusAt gives the agent's state at now.
+// StatusAt returns the agent's state at now.
 func (a Agent) StatusAt(now time.Time) AgentStatus {
 	switch _, paused := a.PauseAt(now); {
 	case !a.RetiredAt.IsZero():

@@ -24,7 +24,7 @@ type GivenAnswer struct {
 	AskedAt time.Time
 }
 
-// AnomalyKind says what is odd.
+// AnomalyKind is a kind of anomaly.
 type AnomalyKind string
 
 // The kinds of anomalies.

@@ -107,7 +107,7 @@ func AtField(field string, err error) error {
 	}
 }
 
-// CodeOf gives the code of the first Error in err's chain, CodeInternal for
+// CodeOf returns the code of the first Error in err's chain, CodeInternal for
 // any other error, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {

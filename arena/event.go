@@ -150,7 +150,7 @@ type (
 		Options      []string `json:"options,omitempty"`
 		Topic        string   `json:"topic,omitempty"`
 	}
-	// SeatOutcomeBody says how a seat's round went. In a sealed match the
+	// SeatOutcomeBody is the outcome of a seat's round. In a sealed match the
 	// answer is in the hidden part until the reveal.
 	SeatOutcomeBody struct {
 		Outcome   Outcome `json:"outcome"`
@@ -200,18 +200,18 @@ type (
 		Place   int       `json:"place"`
 		State   SeatState `json:"state"`
 	}
-	// AgentPausedBody says why an agent takes no new seats.
+	// AgentPausedBody is why an agent takes no new seats.
 	AgentPausedBody struct {
 		Name   string      `json:"name"`
 		Reason PauseReason `json:"reason"`
 		Until  string      `json:"until,omitempty"`
 	}
-	// AgentResumedBody says which pause ended.
+	// AgentResumedBody names the pause that ended.
 	AgentResumedBody struct {
 		Name   string      `json:"name"`
 		Reason PauseReason `json:"reason"`
 	}
-	// AgentLeftBody says why a seat left the match.
+	// AgentLeftBody is why a seat left the match.
 	AgentLeftBody struct {
 		Outcome Outcome `json:"outcome"`
 		Reason  string  `json:"reason"`

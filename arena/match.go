@@ -78,7 +78,7 @@ type Lease struct {
 	Epoch   int64
 }
 
-// SeatState says whether a seat still plays.
+// SeatState is whether a seat still plays.
 type SeatState string
 
 // The states of a seat.

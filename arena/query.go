@@ -2,7 +2,7 @@ package arena
 
 import "time"
 
-// Page asks for a part of a list, newest first unless a method says
+// Page selects a part of a list, newest first unless a method says
 // otherwise. Cursor is "" for the start, else the Next of the page before.
 type Page struct {
 	Cursor string

@@ -20,7 +20,7 @@ func Faults() []Fault {
 	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultTrickle, FaultHugeTask, FaultHostileOpponent}
 }
 
-// Rehearsal asks for an unrated, private run of one agent: no match is stored,
+// Rehearsal requests an unrated, private run of one agent: no match is stored,
 // nobody watches, nothing follows from it.
 type Rehearsal struct {
 	Agent  Agent
@@ -36,7 +36,7 @@ type RehearsalReport struct {
 	Rounds    []RehearsedRound
 }
 
-// Count gives how many rounds ended in a verdict.
+// Count returns how many rounds ended in a verdict.
 func (r RehearsalReport) Count(v RehearsalVerdict) int {
 	n := 0
 	for _, round := range r.Rounds {
@@ -47,7 +47,7 @@ func (r RehearsalReport) Count(v RehearsalVerdict) int {
 	return n
 }
 
-// RehearsalVerdict says whether an agent did what it should.
+// RehearsalVerdict is whether an agent did what it should.
 type RehearsalVerdict string
 
 // The verdicts.

@@ -48,7 +48,7 @@ func (e Entrant) Plays(round int) bool {
 	return e.Round <= round && (e.WithdrawnRound == 0 || round < e.WithdrawnRound)
 }
 
-// PairingResult says how a pairing was decided.
+// PairingResult is how a pairing was decided.
 type PairingResult string
 
 // The results.

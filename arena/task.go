@@ -126,7 +126,7 @@ type PreviousRound struct {
 	Receipt  *Receipt // nil unless answered
 }
 
-// Receipt says what the arena had from an agent, and since when.
+// Receipt is what the arena had from an agent, and since when.
 type Receipt struct {
 	SHA256    string // of the AnswerBody in the form of RFC 8785, lower-case hexadecimal
 	ArrivedAt time.Time

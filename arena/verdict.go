@@ -63,7 +63,7 @@ type BlindAnswer struct {
 	AgentID string `json:"-"`
 }
 
-// Blind gives the answers in an order drawn for this round, which tells
+// Blind returns the answers in an order drawn for this round, which tells
 // nothing about the seats. It is the same on every node.
 func (j Judging) Blind() []BlindAnswer {
 	blind := make([]BlindAnswer, len(j.Answers))
@@ -93,7 +93,7 @@ type Vote struct {
 	At      time.Time
 }
 
-// JudgeHealth says how far a league's judge can be trusted, over its newest
+// JudgeHealth is how far a league's judge can be trusted, over its newest
 // verdicts. Rates are 0..1; nil: there was nothing to measure.
 type JudgeHealth struct {
 	Versions   []string `json:"versions"`    // newest first

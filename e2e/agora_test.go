@@ -45,7 +45,7 @@ func (p *process) agora(url string, message map[string]any) said {
 	return s
 }
 
-// document gives the hash of one of the arena's documents, by its name.
+// document returns the hash of one of the arena's documents, by its name.
 func (p *process) document(name string) string {
 	p.t.Helper()
 	var list map[string][]string

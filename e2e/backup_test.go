@@ -98,7 +98,7 @@ func backup(t *testing.T, from, to string, take func()) {
 	}
 }
 
-// readArena gives one line for all that counts: the match that is over, its
+// readArena returns one line for all that counts: the match that is over, its
 // log, the settlements and the ratings.
 func readArena(t *testing.T, url, match string) string {
 	t.Helper()

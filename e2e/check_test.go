@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// freeAddr gives an address at which nobody listens now: an agent must know
+// freeAddr returns an address at which nobody listens now: an agent must know
 // where the keys will be before they are there.
 func freeAddr(t *testing.T) string {
 	t.Helper()

@@ -62,7 +62,7 @@ func TestDocs_authors(t *testing.T) {
 	}
 }
 
-// anchors gives the names under which a page's headings can be linked to.
+// anchors returns the names under which a page's headings can be linked to.
 func anchors(page string) (names []string) {
 	for line := range strings.Lines(page) {
 		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {

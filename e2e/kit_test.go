@@ -213,14 +213,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// eventually asks until cond holds. It is for states of another process that
+// eventually polls until cond holds. It is for states of another process that
 // nothing announces; what the stream announces is waited for there.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	eventuallyEvery(t, 20*time.Millisecond, what, cond)
 }
 
-// eventuallyEvery asks less often: for what takes many seconds, within the
+// eventuallyEvery polls less often: for what takes many seconds, within the
 // rate of a token.
 func eventuallyEvery(t *testing.T, pause time.Duration, what string, cond func() bool) {
 	t.Helper()

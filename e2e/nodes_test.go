@@ -59,7 +59,7 @@ func (c *cluster) node(i int) *process {
 	return c.nodes[i%len(c.nodes)]
 }
 
-// id gives the name under which a node holds leases.
+// id returns the name under which a node holds leases.
 func (p *process) id() string {
 	p.t.Helper()
 	var status struct {
@@ -112,7 +112,7 @@ func slowly(d time.Duration, hurried <-chan struct{}, b protocoltest.Behaviour) 
 	}
 }
 
-// asked gives the rounds and attempts of a match that an agent was asked for.
+// asked returns the rounds and attempts of a match that an agent was asked for.
 func (c *contestant) asked(match string) (rounds, attempts []int) {
 	for _, r := range c.Requests() {
 		if r.Task.MatchID == match {

@@ -58,7 +58,7 @@ func needed(t *testing.T, files []string) {
 	}
 }
 
-// python gives an interpreter that has what the SDK needs, or where it would be.
+// python returns an interpreter that has what the SDK needs, or where it would be.
 func python(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 )
 
-// secretIn tells what a line of a log must not hold: tokens of any kind, or
+// secretIn matches what a line of a log must not hold: tokens of any kind, or
 // parts of bodies. Every line that a server logs in the tests of this room
 // goes through it. The texts of bodies are those of process.pack and of the
 // demo's agents.

@@ -64,7 +64,7 @@ func (r *reader) put(placeholder, value string) {
 	r.fill["<"+placeholder+">"] = value
 }
 
-// filled gives a text with its placeholders put in.
+// filled returns a text with its placeholders put in.
 func (r *reader) filled(text string, more ...string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

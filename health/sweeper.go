@@ -18,7 +18,7 @@ import (
 // Store is what a Sweeper needs of storage.
 type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
-	// DueForProbe gives every agent that is not retired.
+	// DueForProbe returns every agent that is not retired.
 	DueForProbe(ctx context.Context) ([]arena.Agent, error)
 }
 
@@ -30,7 +30,7 @@ type Recorder interface {
 	RecordChecks(ctx context.Context, at time.Time, checks []arena.HealthCheck) ([]arena.Probed, error)
 }
 
-// Prober asks one agent for its health, in its protocol. It fills what it
+// Prober queries one agent for its health, in its protocol. It fills what it
 // found and counts nothing.
 type Prober interface {
 	Probe(ctx context.Context, a arena.Agent) arena.Health
@@ -59,7 +59,7 @@ type Sweeper struct {
 	mean     time.Duration // of a probe, in the last sweep; guarded by sweeping
 }
 
-// Report says what one sweep did.
+// Report is what one sweep did.
 type Report struct {
 	Probed  int
 	Failed  int
@@ -108,8 +108,8 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("sweep: %w", err)
 	}
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a arena.Agent) bool {
-		_, speaks := s.o.Probers[a.Protocol]
-		return !speaks // another node may: this one does not know
+		_, probes := s.o.Probers[a.Protocol]
+		return !probes // another node may: this one does not know
 	})
 	r := Report{Probed: len(agents)}
 	found := s.probeAll(ctx, agents)
@@ -233,17 +233,17 @@ func (r *Report) count(before, after arena.Agent) {
 
 // Check probes one agent now and records the result; Health of the agent that
 // it returns is what was found. Errors: not_found; conflict when the agent is
-// retired, speaks a protocol that this node does not, or changed meanwhile.
+// retired, uses a protocol that this node has no driver for, or changed meanwhile.
 func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error) {
 	a, err := s.o.Store.Agent(ctx, agentID)
 	if err != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, err)
 	}
-	prober, speaks := s.o.Probers[a.Protocol]
+	prober, probes := s.o.Probers[a.Protocol]
 	switch {
 	case !a.RetiredAt.IsZero():
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the agent is retired")
-	case !speaks:
+	case !probes:
 		return arena.Agent{}, arena.Errorf(arena.CodeConflict, "the protocol %q cannot be checked here", a.Protocol)
 	}
 	found := prober.Probe(ctx, a)

@@ -4,5 +4,5 @@
 // edited: a change is a new number in both folders.
 //
 // It owns the text of the schema and leaves running it to store, the only
-// room that imports it.
+// package that imports it.
 package migrations

@@ -9,7 +9,7 @@ import (
 //go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
-// For gives the migration files of one engine, "sqlite" or "postgres", in the
+// For returns the migration files of one engine, "sqlite" or "postgres", in the
 // form that goose reads.
 func For(engine string) (fs.FS, error) {
 	if _, err := fs.Stat(files, engine); err != nil {

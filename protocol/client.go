@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The limits of every request to a stranger.
+// The limits of every request to an untrusted endpoint.
 const (
 	// MaxBody is the most that is read of a reply unless a Request says less.
 	MaxBody = 64 << 10
@@ -91,8 +91,8 @@ func (c *Client) CloseIdle() { c.pool.close() }
 
 // Warm sees to it that the next request to an endpoint finds a connection, TLS
 // included, and does not wait for it: no request of a round shall leave later
-// than the others because its agent is far away. What goes wrong, the request
-// will tell.
+// than the others because its agent is far away. The request itself
+// reports errors.
 func (c *Client) Warm(endpoint string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) Warm(endpoint string) {
 	}
 }
 
-// Request is one request to an endpoint. Both bodies are JSON. There is no
-// room for other headers.
+// Request is one request to an endpoint. Both bodies are JSON. It has
+// no other headers.
 type Request struct {
 	Method  string
 	URL     string
@@ -125,7 +125,7 @@ type Request struct {
 	WholeCall bool
 }
 
-// Do makes one request and tells what happened. It returns at the latest when
+// Do makes one request and returns what happened. It returns at the latest when
 // set-up time and limit are over, plus about 50 ms; unless the whole reply was
 // read, the connection is closed by then.
 func (c *Client) Do(ctx context.Context, r Request) Exchange { return c.Call(r).Do(ctx) }
@@ -246,7 +246,7 @@ func (c *Call) exchange(ctx context.Context) {
 	}
 }
 
-// write sends the request in one piece, unless TrySend has, and tells
+// write sends the request in one piece, unless TrySend has, and reports
 // whether a reply may come.
 func (c *Call) write(ctx context.Context) bool {
 	if c.request != nil {
@@ -283,7 +283,7 @@ func (c *Call) read() (err error) {
 	return err
 }
 
-// end gives the connection back, which nothing else can interrupt any more if
+// end returns the connection back, which nothing else can interrupt any more if
 // it is untied.
 //
 //go:noinline
@@ -296,7 +296,7 @@ func (c *Call) end(untied bool) {
 	c.finish(&c.x)
 }
 
-// encode gives the bytes of a request. It is sent in one piece.
+// encode returns the bytes of a request. It is sent in one piece.
 func encode(u *url.URL, to target, r *Request, once bool) ([]byte, error) {
 	path, host := u.RequestURI(), strings.Replace(u.Host, u.Hostname(), to.host, 1) // in ASCII
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }

@@ -50,7 +50,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.Reader: net/http compares with io.EOF
 }
 
-// quiet tells that an idle connection is still open and that nothing came
+// quiet reports whether an idle connection is still open and that nothing came
 // which nobody has asked for.
 func (c *conn) quiet() bool {
 	if c.raw == nil {
@@ -60,7 +60,7 @@ func (c *conn) quiet() bool {
 	return silent(c.raw)
 }
 
-// drained tells that the other side's system has all that was written.
+// drained reports whether the other side's system has all that was written.
 func (c *conn) drained() bool {
 	return c.raw != nil && acknowledged(c.raw)
 }
@@ -78,7 +78,7 @@ func (c *conn) during(ctx context.Context, until time.Time) {
 func (c *conn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
 
 // reply reads the whole reply into x, at most maxBody bytes of its body, and
-// tells whether the connection may be used again.
+// reports whether the connection may be used again.
 func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err error) {
 	var asked *http.Request // as nil it is a GET, and a POST's replies are read alike
 	if method == http.MethodHead {
@@ -87,7 +87,7 @@ func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err e
 	var resp *http.Response
 	for resp == nil || resp.StatusCode/100 == 1 && resp.StatusCode != http.StatusSwitchingProtocols {
 		if resp, err = http.ReadResponse(c.in, asked); err != nil { //nolint:bodyclose // closing would read on; the connection is closed instead
-			return false, err //nolint:wrapcheck // it is told apart by the caller
+			return false, err //nolint:wrapcheck // the caller distinguishes it
 		}
 	}
 	x.Status = resp.StatusCode
@@ -102,7 +102,7 @@ func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err e
 		x.Body = x.Body[:maxBody]
 		return false, errBody
 	}
-	return err == nil && !resp.Close && c.in.Buffered() == 0, err //nolint:wrapcheck // it is told apart by the caller
+	return err == nil && !resp.Close && c.in.Buffered() == 0, err //nolint:wrapcheck // the caller distinguishes it
 }
 
 var errBody = errors.New("the body of the reply is too large")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Crawl gives a client like c whose requests go out a few bytes at a time,
+// Crawl returns a client like c whose requests go out a few bytes at a time,
 // with a pause behind each part: what an endpoint behind a bad network gets.
 // Its connections carry one request. It needs its own Close.
 func (c *Client) Crawl(part int, pause time.Duration) *Client {

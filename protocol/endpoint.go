@@ -71,7 +71,7 @@ func (g *Guard) CheckEndpoint(ctx context.Context, field, raw string) (string, e
 	return u.String(), nil
 }
 
-// resolve gives the addresses of h, none when it has none now.
+// resolve returns the addresses of h, none when it has none now.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil
@@ -144,7 +144,7 @@ type host struct {
 	addr netip.Addr
 }
 
-// String gives the host as it stands in a URL.
+// String returns the host as it stands in a URL.
 func (h host) String() string {
 	switch {
 	case !h.addr.IsValid():

@@ -115,7 +115,7 @@ func metadata() []netip.Addr {
 	}
 }
 
-// blocked gives the rule that forbids to dial a at port, "" when none does.
+// blocked returns the rule that forbids to dial a at port, "" when none does.
 func (g *Guard) blocked(a netip.Addr, port int) string {
 	inner, wraps := embedded(a)
 	switch {
@@ -139,7 +139,7 @@ func (g *Guard) blocked(a netip.Addr, port int) string {
 	return ""
 }
 
-// embedded gives the IPv4 address that some gateway or stack would reach under
+// embedded returns the IPv4 address that some gateway or stack would reach under
 // the IPv6 address a: IPv4-mapped and -compatible, NAT64, 6to4, Teredo, ISATAP.
 func embedded(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// pipeClient gives a client whose every connection is a pipe to serve, so that
+// pipeClient returns a client whose every connection is a pipe to serve, so that
 // it runs in fake time, and the end of both.
 func pipeClient(t *testing.T, connect time.Duration, serve func(c net.Conn)) (c *Client, end func()) {
 	t.Helper()

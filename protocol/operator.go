@@ -38,7 +38,7 @@ func NewOperatorClient(o ClientOptions) (*http.Client, error) {
 	}, nil
 }
 
-// rootsWith gives the system's certificate authorities and some more; nil, for
+// rootsWith returns the system's certificate authorities and some more; nil, for
 // the system's alone, when there are no more.
 func rootsWith(extra []*x509.Certificate) (*x509.CertPool, error) {
 	if len(extra) == 0 {

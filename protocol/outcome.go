@@ -18,7 +18,7 @@ type Verdict struct {
 	Retry     bool   // the table allows one more attempt
 }
 
-// Judge gives the outcome of an exchange that cannot carry an answer, by its
+// Judge returns the outcome of an exchange that cannot carry an answer, by its
 // failure, status and content type. It leaves undecided one that came whole,
 // with status 200 and as JSON: its body decides, in the words of its
 func Judge(x Exchange) (v Verdict, decided bool) {
@@ -74,7 +74,7 @@ func byStatus(status int) (Verdict, bool) {
 	return v, true
 }
 
-// Unreadable says why the reply cannot carry JSON at all, with an empty reason
+// Unreadable returns why the reply cannot carry JSON at all, with an empty reason
 // when it can. Task replies and health checks share it.
 func Unreadable(x Exchange) (reason, detail string) {
 	switch {
@@ -110,7 +110,7 @@ func isJSON(contentType string) bool {
 	return true
 }
 
-// explain gives the sentence for a failure.
+// explain returns the sentence for a failure.
 func explain(f Failure) string {
 	switch f {
 	case "":

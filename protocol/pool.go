@@ -88,7 +88,7 @@ var (
 	errHandshake = errors.New("tls handshake")
 )
 
-// get gives a connection that is nobody else's. It returns when ctx ends, or
+// get returns a connection that is nobody else's. It returns when ctx ends, or
 // with errSetup when the time has come. The connection goes back with put or
 // drop.
 func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error) {
@@ -124,7 +124,7 @@ func (p *pool) get(ctx context.Context, t target, until time.Time) (*conn, error
 	return c, err
 }
 
-// take gives an idle connection, or nil. It does not wait.
+// take returns an idle connection, or nil. It does not wait.
 func (p *pool) take(t target) *conn {
 	p.mu.Lock()
 	l := p.hosts[t]
@@ -142,7 +142,7 @@ func (p *pool) take(t target) *conn {
 	return c
 }
 
-// lane gives an idle connection, or the turn to wait for; with neither, one
+// lane returns an idle connection, or the turn to wait for; with neither, one
 // may be made.
 func (p *pool) lane(t target) (c *conn, turn chan *conn) {
 	p.mu.Lock()
@@ -161,7 +161,7 @@ func (p *pool) lane(t target) (c *conn, turn chan *conn) {
 	return c, turn
 }
 
-// to gives the lanes of a target. The lock is held.
+// to returns the lanes of a target. The lock is held.
 func (p *pool) to(t target) *lanes {
 	l := p.hosts[t]
 	if l == nil {
@@ -171,7 +171,7 @@ func (p *pool) to(t target) *lanes {
 	return l
 }
 
-// warm takes a lane for a connection that whoever asks next shall find. The
+// warm accepts a lane for a connection that whoever asks next shall find. The
 // caller makes it with dial, which is nil when one is idle or none may be made.
 func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	p.mu.Lock()
@@ -194,7 +194,7 @@ func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	return func(ctx context.Context) {
 		c, err := p.open(ctx, t)
 		if err != nil {
-			c = nil // whoever asks next tries too, and hears why not
+			c = nil // whoever asks next tries too, and gets the error
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -203,7 +203,7 @@ func (p *pool) warm(t target) (dial func(ctx context.Context)) {
 	}
 }
 
-// await gives what the turn brings: a connection, or nil when one may be made.
+// await returns what the turn brings: a connection, or nil when one may be made.
 func (p *pool) await(ctx context.Context, t target, turn chan *conn) (*conn, error) {
 	select {
 	case c := <-turn:
@@ -244,7 +244,7 @@ func (p *pool) free(t target, c *conn) {
 	}
 }
 
-// unshelve takes idle[i] out. The lock is held.
+// unshelve removes idle[i]. The lock is held.
 func (p *pool) unshelve(l *lanes, i int) {
 	l.idle[i].expiry.Stop()
 	l.idle = slices.Delete(l.idle, i, i+1)
@@ -263,7 +263,7 @@ func (p *pool) expire(c *conn) {
 	}
 }
 
-// put gives a connection back whose reply was read to its end.
+// put returns a connection back whose reply was read to its end.
 func (p *pool) put(c *conn) {
 	if p.once {
 		p.drop(c)
@@ -274,7 +274,7 @@ func (p *pool) put(c *conn) {
 	p.free(c.to, c)
 }
 
-// drop gives a connection back that is of no more use.
+// drop returns a connection back that is of no more use.
 func (p *pool) drop(c *conn) {
 	_ = c.Close() // nothing was written that a failing Close could lose
 	p.mu.Lock()

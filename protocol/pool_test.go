@@ -352,7 +352,7 @@ func TestClient_Do_reply_before_the_end_of_the_request(t *testing.T) {
 	})
 }
 
-// refusing takes no request and has a reply.
+// refusing accepts no request and has a reply.
 type refusing struct{ io.Reader }
 
 func (refusing) Write([]byte) (int, error)        { return 0, net.ErrClosed }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// silent tells that a socket is open and that nothing lies in it unread.
+// silent reports whether a socket is open and that nothing lies in it unread.
 func silent(raw syscall.RawConn) bool {
 	open := false
 	err := raw.Read(func(fd uintptr) bool {
@@ -21,7 +21,7 @@ func silent(raw syscall.RawConn) bool {
 	return err == nil && open
 }
 
-// acknowledged tells that a socket holds nothing that the other side's system
+// acknowledged reports whether a socket holds nothing that the other side's system
 // has not taken.
 func acknowledged(raw syscall.RawConn) bool {
 	left := 1

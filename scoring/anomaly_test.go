@@ -185,7 +185,7 @@ func TestAnomalies_copied(t *testing.T) {
 	}
 }
 
-// mistakes gives the wrong answers of agents to tasks with 26 options: agent n
+// mistakes returns the wrong answers of agents to tasks with 26 options: agent n
 // gives the answer said[n] to each, and is of the owner whose name is n, or of.
 func mistakes(source string, tasks int, said []int, of map[int]string) (e arena.Evidence) {
 	var options []string

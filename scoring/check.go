@@ -60,7 +60,7 @@ func Version(spec arena.JudgeSpec) string {
 	return k.version
 }
 
-// CheckJudge says what is wrong with a judge's settings; nil when they can be
+// CheckJudge returns what is wrong with a judge's settings; nil when they can be
 // used. A member that belongs to other kinds is wrong.
 func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 	k, ok := kindOf(spec)
@@ -132,7 +132,7 @@ func criteriaProblem(criteria string) string {
 // Accepts reports whether any answer to the task could be right.
 func Accepts(spec arena.JudgeSpec, task arena.Task) bool { return CheckTask(spec, task) == nil }
 
-// CheckTask says why no answer to the task could be right, or why the judge
+// CheckTask returns why no answer to the task could be right, or why the judge
 // cannot use it; nil when it can. The fields are "answer", "answers[1]",
 // "options", "cases[0].args". Judges that are asked take every task.
 func CheckTask(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {

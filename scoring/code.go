@@ -47,7 +47,7 @@ func CodePoints(cases []arena.Case, results []arena.CallResult, spec arena.Judge
 	return arena.OnePoint * arena.Points(right) / arena.Points(len(cases))
 }
 
-// sourceOf takes a program out of an answer: what stands in its one fenced
+// sourceOf extracts the program of an answer: what stands in its one fenced
 // block, whatever is said around it, or all of it.
 func sourceOf(answer string) string {
 	const fence = "```"

@@ -27,7 +27,7 @@ func (l *glicko) Play(a, b int32, score float64) {
 // Finish ends the period.
 func (l *glicko) Finish() []GlickoRating { return l.finish() }
 
-// Volatility gives a player's sigma.
+// Volatility returns a player's sigma.
 func (l *glicko) Volatility(i int) float64 { return l.players[i].sigma }
 
 // RankRanges fills in ranks.

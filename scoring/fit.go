@@ -13,7 +13,7 @@ import (
 // their number and memory with the square, 3 * 8 bytes for each pair of ids.
 const MaxFitAgents = 2000
 
-// Fit gives the strengths of all agents of results at once, with their
+// Fit returns the strengths of all agents of results at once, with their
 // uncertainty, by agent id (docs/rules.md, section 7). Agents beyond MaxFitAgents
 // are an error.
 //
@@ -134,7 +134,7 @@ const (
 	quantile975 = 1.959963984540054
 )
 
-// Lines gives the fit of what was added. The results of the last rating period
+// Lines returns the fit of what was added. The results of the last rating period
 // of Glicko-2 count as complete: nothing can be added afterwards.
 func (f *Refit) Lines() ([]arena.FitLine, error) {
 	n := len(f.agents)
@@ -151,7 +151,7 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	}
 	m.center()
 	variances := m.variances(m.spread(f))
-	islands := f.islands()
+	components := f.components()
 	shadow := f.glicko.finish()
 	lines := make([]arena.FitLine, n)
 	for i, was := range order {
@@ -161,7 +161,7 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 			Rating:  arena.StartRating + milliElo(eloPerNat*m.theta[i]),
 			Low:     arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
 			High:    arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
-			Island:  islands[i],
+			Island:  components[i],
 			Glicko:  &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
 		}
 	}
@@ -190,8 +190,8 @@ func (f *Refit) sort() []int32 {
 	return order
 }
 
-// islands numbers the connected groups of agents from 1, by size.
-func (f *Refit) islands() []int {
+// components numbers the connected groups of agents from 1, by size.
+func (f *Refit) components() []int {
 	parent := make([]int32, len(f.agents)) // the smallest agent of a group is its root
 	for i := range parent {
 		parent[i] = int32(i)

@@ -193,7 +193,7 @@ func checkMaximum(t *rapid.T, results []arena.RatedResult, ratings map[string]fl
 	}
 }
 
-// uncentred gives the ratings as they were before their mean became 1500: the
+// uncentred returns the ratings as they were before their mean became 1500: the
 // most likely shift of them all.
 func uncentred(results []arena.RatedResult, lines map[string]arena.FitLine) map[string]float64 {
 	at := func(shift float64) map[string]float64 {

@@ -20,7 +20,7 @@ const (
 	ModelVersion  = "model-1"
 )
 
-// Judge gives the points of one answer, 0 to arena.OnePoint, by the task's
+// Judge returns the points of one answer, 0 to arena.OnePoint, by the task's
 // accepted answers as the judge compares (docs/rules.md, section 6). Only set gives
 // part of a point, and only when the settings say so. An external judge, or one
 // that CheckJudge refuses, gives 0; see CodePoints for the judge code.

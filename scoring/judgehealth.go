@@ -41,30 +41,30 @@ func JudgeHealth(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(mat
 	return h
 }
 
-// byPair gives what the judges of one verdict said of each pair of answers,
+// byPair returns what the judges of one verdict said of each pair of answers,
 // and counts those that said another thing in the other order: they say tie.
 // A judge that was asked in one order alone says what it said.
 func byPair(ballots []arena.Ballot, flips *share) map[[2]string][]string {
 	type key struct{ judge, a, b string }
-	heard := map[key]string{}
+	choices := map[key]string{}
 	var order []key
 	for _, b := range ballots {
 		k := key{b.Judge, min(b.First, b.Second), max(b.First, b.Second)}
-		before, twice := heard[k]
+		before, twice := choices[k]
 		if !twice {
 			order = append(order, k)
-			heard[k] = b.Choice
+			choices[k] = b.Choice
 			continue
 		}
 		flips.add(before != b.Choice)
 		if before != b.Choice {
-			heard[k] = ""
+			choices[k] = ""
 		}
 	}
 	said := map[[2]string][]string{}
 	for _, k := range order {
 		pair := [2]string{k.a, k.b}
-		said[pair] = append(said[pair], heard[k])
+		said[pair] = append(said[pair], choices[k])
 	}
 	return said
 }

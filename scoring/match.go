@@ -7,7 +7,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// PlaceSeats gives a copy of the seats, in the same order, with their places.
+// PlaceSeats returns a copy of the seats, in the same order, with their places.
 // 1 is best; equal seats share the better place and the next ones follow after
 // the gap. Duels and tables order by points. Elimination orders by the round of
 // elimination, survivors first, then by points. Seats that left share the last
@@ -45,7 +45,7 @@ func compareSeats(format arena.Format, a, b arena.Seat) int {
 	return cmp.Compare(a.Points, b.Points)
 }
 
-// survived gives the round of a seat's elimination; one that is still in the
+// survived returns the round of a seat's elimination; one that is still in the
 // match survived them all.
 func survived(s arena.Seat) int {
 	if s.State != arena.SeatOut {
@@ -54,7 +54,7 @@ func survived(s arena.Seat) int {
 	return s.OutRound
 }
 
-// Eliminate gives a copy of the seats after a judged round of an elimination
+// Eliminate returns a copy of the seats after a judged round of an elimination
 // match: those active seats are out whose round counted and brought no points.
 // A seat whose round did not count (rate limited, void) is spared. When every
 // counted seat missed, nobody drops (docs/rules.md, section 8). answers holds the

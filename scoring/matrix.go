@@ -18,7 +18,7 @@ func newMatrix(n int) matrix {
 
 func (m matrix) row(i int) []float64 { return m.v[i*m.size : (i+1)*m.size : (i+1)*m.size] }
 
-// dot gives the product of two rows of one length.
+// dot returns the product of two rows of one length.
 func dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	sum := 0.0
@@ -28,7 +28,7 @@ func dot(x, y []float64) float64 {
 	return sum
 }
 
-// dot4 gives the products of x and the beginnings of four rows.
+// dot4 returns the products of x and the beginnings of four rows.
 func dot4(x, a, b, c, d []float64) (sa, sb, sc, sd float64) {
 	a, b, c, d = a[:len(x)], b[:len(x)], c[:len(x)], d[:len(x)]
 	for k, v := range x {
@@ -84,7 +84,7 @@ func (m matrix) solve(y []float64) {
 	}
 }
 
-// inverse gives the inverse of L L', both halves, and uses up L.
+// inverse returns the inverse of L L', both halves, and uses up L.
 func (m matrix) inverse() matrix {
 	// Row i of t is column i of the inverse of L.
 	t := newMatrix(m.size)
@@ -115,7 +115,7 @@ func (m matrix) inverse() matrix {
 	return m
 }
 
-// forms gives b' M b for each row b of rows; of the symmetric M the lower half
+// forms returns b' M b for each row b of rows; of the symmetric M the lower half
 // is given.
 func (m matrix) forms(rows matrix) []float64 {
 	sums := make([]float64, m.size)

@@ -82,7 +82,7 @@ func (m *model) move(step []float64, part float64) {
 	}
 }
 
-// powers gives e^theta.
+// powers returns e^theta.
 func powers(theta []float64) []float64 {
 	x := make([]float64, len(theta))
 	for i, t := range theta {
@@ -91,7 +91,7 @@ func powers(theta []float64) []float64 {
 	return x
 }
 
-// likelihood gives the logarithm of it.
+// likelihood returns the logarithm of it.
 func (m *model) likelihood(theta []float64) float64 {
 	x := powers(theta)
 	sum := 0.0
@@ -108,7 +108,7 @@ func (m *model) likelihood(theta []float64) float64 {
 	return sum
 }
 
-// derive gives the gradient and sets the lower half of the Hessian.
+// derive returns the gradient and sets the lower half of the Hessian.
 func (m *model) derive() (gradient []float64) {
 	x := powers(m.theta)
 	gradient = make([]float64, m.hessian.size)
@@ -141,7 +141,7 @@ func (m *model) derive() (gradient []float64) {
 	return gradient
 }
 
-// center takes the mean off all strengths.
+// center subtracts the mean from all strengths.
 func (m *model) center() {
 	sum := 0.0
 	for _, t := range m.theta {
@@ -152,7 +152,7 @@ func (m *model) center() {
 	}
 }
 
-// variances gives the diagonal of C H^-1 S H^-1 C: squared standard errors
+// variances returns the diagonal of C H^-1 S H^-1 C: squared standard errors
 // when S is the spread of the gradient (see Fit). The Hessian has been
 // factored, and is used up.
 func (m *model) variances(spread matrix) []float64 {
@@ -172,7 +172,7 @@ func (m *model) variances(spread matrix) []float64 {
 	return spread.forms(inverse)[:m.n]
 }
 
-// spread gives the lower half of the sum of g g' over all matches.
+// spread returns the lower half of the sum of g g' over all matches.
 func (m *model) spread(f *Refit) matrix {
 	x := powers(m.theta)
 	spread := newMatrix(m.n)

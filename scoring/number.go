@@ -44,7 +44,7 @@ func anyNumber(accepted []string, answer string, tolerance float64) bool {
 	})
 }
 
-// exactly gives a tolerance as it was written, the shortest decimal: 0.3, not
+// exactly returns a tolerance as it was written, the shortest decimal: 0.3, not
 // the binary fraction beside it. What is no number, or below 0, allows nothing.
 func exactly(tolerance float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(tolerance, 'g', -1, 64))
@@ -76,7 +76,7 @@ func parseNumber(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(sign + inner + decimal(whole) + decimals + exponent)
 }
 
-// decimal takes out what would make big.Rat read a group or another base.
+// decimal removes what would make big.Rat read a group or another base.
 func decimal(digits string) string {
 	digits = strings.TrimLeft(strings.NewReplacer(",", "", " ", "").Replace(digits), "0")
 	if digits == "" {

@@ -19,7 +19,7 @@ const (
 	masterPeak = 2_400_000 // milli-Elo, ever reached
 )
 
-// Rate gives the rating changes of a finished match by "agora-elo-1"
+// Rate returns the rating changes of a finished match by "agora-elo-1"
 // (docs/rules.md, section 7), in the order of the seats; nil is no contest, and
 // also the result of settings that are not rated.
 //
@@ -155,7 +155,7 @@ func anyAnswered(players []player) bool {
 	return false
 }
 
-// kFactor gives K from before the match.
+// kFactor returns K from before the match.
 func kFactor(r *arena.Rating) int {
 	switch {
 	case r.Matches < arena.ProvisionalMatches, r.NewVersion > 0:
@@ -195,14 +195,14 @@ func (p *player) add(s, surprise float64, n int) {
 	p.pairs++
 }
 
-// term gives t for one with K whose S-E is surprise, in a match of n.
+// term returns t for one with K whose S-E is surprise, in a match of n.
 func term(k int, surprise float64, n int) arena.MilliElo {
 	// A product and then a quotient: nothing here can be fused.
 	t := float64(float64(1000*k)*surprise) / float64(n-1)
 	return arena.MilliElo(math.Round(t)) // rounds half away from zero
 }
 
-// result gives S of a against b as a fraction; of is 0 when the two have no
+// result returns S of a against b as a fraction; of is 0 when the two have no
 // common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
 	var ahead arena.Points
@@ -243,11 +243,11 @@ func game(difference int) int {
 	}
 }
 
-// expected gives E of the lower-rated of two whose ratings are gap >= 0
+// expected returns E of the lower-rated of two whose ratings are gap >= 0
 // apart: 1/(1+10^(gap/400)).
 func expected(gap arena.MilliElo) float64 { return 1 / (1 + pow10(gap)) }
 
-// pow10 gives 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
+// pow10 returns 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
 // of ten exactly at whole multiples of 400.
 //
 // math.Pow is not used: below it lies an assembly routine on some

@@ -54,7 +54,7 @@ func match(rounds ...string) *table {
 	return m
 }
 
-// settled gives an agent a rating past its provisional matches.
+// settled returns an agent a rating past its provisional matches.
 func (m *table) settled(id string, melo, peak arena.MilliElo) *table {
 	m.ratings[id] = arena.Rating{AgentID: id, MilliElo: melo, Peak: peak, Matches: 30}
 	return m

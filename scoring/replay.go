@@ -2,7 +2,7 @@ package scoring
 
 import "github.com/agora-arena/arena/arena"
 
-// Replay gives the ratings of all agents of results, which stand in the order
+// Replay returns the ratings of all agents of results, which stand in the order
 // of their settlements, by "agora-elo-1" from the places alone: S_ij is 1 for
 // the better place. That is what Rate gives, one match after the other, where
 // every round counted for every seat and no new version was declared. Of the

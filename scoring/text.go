@@ -63,7 +63,7 @@ func foldCase(s string) string {
 	return b.String()
 }
 
-// foldRune gives the lower-case letter of r's case orbit: σ for Σ, σ and ς.
+// foldRune returns the lower-case letter of r's case orbit: σ for Σ, σ and ς.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		return unicode.ToLower(r)
@@ -75,7 +75,7 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// dropPunctuation takes punctuation out of a case-folded text. Apostrophes and
+// dropPunctuation removes punctuation from a case-folded text. Apostrophes and
 // full stops join what stands on their sides ("U.S.A." is "usa"), other marks
 // separate. What changes the meaning stays: symbols ("C++", "$5"), # % & @, a
 // minus in front of a number, and . : / between digits.
@@ -112,7 +112,7 @@ func isMinus(r rune) bool { return r == '-' || r == '−' }
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == 'ʼ' }
 
-// dropArticle takes one leading English or Spanish article off; an article
+// dropArticle removes one leading English or Spanish article; an article
 // that is the whole text stays.
 func dropArticle(s string) string {
 	first, rest, more := strings.Cut(s, " ")
@@ -157,7 +157,7 @@ func chosen(task arena.Task, answer string) bool {
 	return found == 1 && right(option)
 }
 
-// find gives the option that a text names and how many different ones fit it.
+// find returns the option that a text names and how many different ones fit it.
 // An option equal in its close form beats those equal in the loose form only.
 func find(options []text, given text) (option, found int) {
 	option = slices.IndexFunc(options, func(o text) bool { return o.close == given.close && o.close != "" })

@@ -158,7 +158,7 @@ func (r *rivalry) arranged(duels []arena.RatedResult, firstOwner string, rivals 
 	return []arena.Anomaly{a}
 }
 
-// runChances gives the chances of at most and of at least so many runs among
+// runChances returns the chances of at most and of at least so many runs among
 // all orders of a and b things, and the mean number.
 func runChances(a, b, runs int) (low, high, mean float64) {
 	all := logChoose(a+b, a)

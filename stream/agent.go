@@ -34,8 +34,8 @@ type agentSocket struct {
 	queue chan queued
 	done  chan struct{} // closed when nothing is taken from queue any more
 
-	pending atomic.Int64  // events that were taken and are not appended yet
-	progressed    chan struct{} // rings when the reader waits again, and after an append
+	pending    atomic.Int64  // events that were taken and are not appended yet
+	progressed chan struct{} // rings when the reader waits again, and after an append
 }
 
 // serveAgent answers an agent's WebSocket request. match is the one named in
@@ -74,7 +74,7 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 	go a.run(claims)
 }
 
-// known finds the seat of a request that brings its token along.
+// authenticate finds the seat of a request that brings its token along.
 func (a *agentSocket) authenticate(r *http.Request, match string) (arena.TaskClaims, error) {
 	token, err := bearer(r)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 	a.finish(a.ws, a.wire, reading, e, a.h.hub.timing.grace)
 }
 
-// leave gives everything back.
+// leave returns everything back.
 func (a *agentSocket) leave() {
 	if a.seat != nil {
 		a.seat.leave(a)
@@ -116,7 +116,7 @@ func (a *agentSocket) leave() {
 	a.h.hub.dismiss(&a.client)
 }
 
-// ready tells an agent that its token was accepted.
+// ready confirms to an agent that its token was accepted.
 type ready struct {
 	Type    string `json:"type"`
 	MatchID string `json:"match_id"`
@@ -124,7 +124,7 @@ type ready struct {
 	Round   int    `json:"round"`
 }
 
-// sit takes the seat: the newest socket of a seat wins (threat E9).
+// bindSeat makes the socket the current one of its seat: the newest socket of a seat wins (threat E9).
 func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.expires.Store(c.ExpiresAt.UnixMilli())
 	a.release() // known agents do not count against their address
@@ -134,7 +134,7 @@ func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 }
 
-// read takes messages until the connection ends. After the goodbye they are
+// read reads messages until the connection ends. After the goodbye they are
 // thrown away, so that the peer's own goodbye is read.
 func (a *agentSocket) read() {
 	for no := 1; ; no++ {
@@ -207,7 +207,7 @@ func (a *agentSocket) unlessKnown(r *refusal) *refusal {
 	return r
 }
 
-// auth takes the token of an agent, or a newer one that extends its time.
+// auth checks the token of an agent, or a newer one that extends its time.
 func (a *agentSocket) auth(m *message) *refusal {
 	ctx, cancel := context.WithTimeout(a.h.hub.ctx, a.h.hub.timing.auth)
 	defer cancel()
@@ -305,7 +305,7 @@ func (a *agentSocket) append(q queued) {
 	a.progress()
 }
 
-// notice tells an agent that a message was refused.
+// notice informs an agent that a message was refused.
 type notice struct {
 	Type    string     `json:"type"`
 	Code    arena.Code `json:"code"`
@@ -322,7 +322,7 @@ func (a *agentSocket) refuse(no int, r *refusal) {
 	}
 }
 
-// say writes a message to the agent. One that does not read it is let go.
+// send writes a message to the agent. One that does not read it is let go.
 func (a *agentSocket) send(v any) {
 	text, err := json.Marshal(v)
 	if err == nil {

@@ -21,9 +21,9 @@ type Bus interface {
 	// false when the connection was lost. It begins as not linked.
 	Subscribe(topic string, message func(payload []byte), link func(up bool))
 	Unsubscribe(topic string)
-	// Announce tells the other nodes how many spectators each match has here.
+	// Announce informs the other nodes how many spectators each match has here.
 	Announce(viewers map[string]int)
-	// Viewers gives the number of a match's spectators on other nodes.
+	// Viewers returns the number of a match's spectators on other nodes.
 	Viewers(matchID string) int
 }
 
@@ -63,7 +63,7 @@ func (p *payload) add(e *arena.Event) []byte {
 	return p.text[at:]
 }
 
-// JoinMessages gives one message that carries the events of two on the same
+// JoinMessages returns one message that carries the events of two on the same
 // topic, the second right after the first; false when events are missing
 // between them, or the topic is none of stream's. It may change the first.
 func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
@@ -88,7 +88,7 @@ func JoinMessages(topic string, first, then []byte) ([]byte, bool) {
 	return append(append(first, '\n'), nextLines...), true
 }
 
-// publishWide is Publish on a hub with a bus: events are encoded once, for the
+// publishToNodes is Publish on a hub with a bus: events are encoded once, for the
 // spectators here and for the other nodes.
 func (h *Hub) publishToNodes(league string, events []arena.Event) {
 	var run payload
@@ -126,7 +126,7 @@ func (h *Hub) publishToNodes(league string, events []arena.Event) {
 	}
 }
 
-// receive takes a message of another node.
+// receive handles a message of another node.
 func (t *topic) receive(message []byte) {
 	head, lines, _ := bytes.Cut(message, []byte{'\n'})
 	if t.key.kind != topicMatch {
@@ -210,9 +210,9 @@ func (t *topic) link(up bool) {
 	}
 }
 
-// lookAround reads the log for the match topics that may be missing events:
+// pollMatches reads the log for the match topics that may be missing events:
 // always while the bus is down, and now and then when it is silent, since a
-// node that was killed tells nobody what it had just committed.
+// killed node does not publish its last commits.
 func (h *Hub) pollMatches() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
@@ -225,7 +225,7 @@ func (h *Hub) pollMatches() {
 	}
 }
 
-// readTurn waits for one of the places to read the log for a topic. It
+// acquireRead waits for one of the places to read the log for a topic. It
 // reports false when the hub closes.
 func (h *Hub) acquireRead() (done func(), ok bool) {
 	if h.reads == nil {

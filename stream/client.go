@@ -18,7 +18,7 @@ const (
 	kinds
 )
 
-// String gives the name in Stats.
+// String returns the name in Stats.
 func (k kind) String() string {
 	switch k {
 	case kindSpectator:
@@ -43,7 +43,7 @@ type client struct {
 	pingEvery time.Duration
 	release   func() // gives its address slot back, may be nil
 
-	notify    func()                 // asks for a worker; nil: a goroutine of its own waits for wake
+	notify  func()                 // asks for a worker; nil: a goroutine of its own waits for wake
 	wake    chan struct{}          // nil: call
 	ended   atomic.Pointer[ending] // the first reason wins
 	ping    atomic.Bool            // a ping is due
@@ -56,7 +56,7 @@ func newClient(k kind, pingEvery time.Duration, release func()) client {
 	return client{kind: k, pingEvery: pingEvery, release: release, wake: make(chan struct{}, 1)}
 }
 
-// poke has somebody look after the client, now or when it next waits.
+// wakeUp has somebody look after the client, now or when it next waits.
 func (c *client) wakeUp() {
 	if c.notify != nil {
 		c.notify()
@@ -68,7 +68,7 @@ func (c *client) wakeUp() {
 	}
 }
 
-// end asks for the client to be let go. Only the first call counts.
+// end closes the client. Only the first call counts.
 func (c *client) end(code int, reason string) {
 	if c.ended.CompareAndSwap(nil, &ending{code, reason}) {
 		c.wakeUp()
@@ -102,7 +102,7 @@ func pongReceived(pong func()) func(context.Context, []byte) {
 	return func(context.Context, []byte) { pong() }
 }
 
-// finish says goodbye on a WebSocket and closes it. reading must end when the
+// finish sends a close frame on a WebSocket and closes it. reading must end when the
 // connection does; finish returns after that.
 func (c *client) finish(ws *websocket.Conn, w *wire, reading <-chan struct{}, e ending, grace time.Duration) {
 	if e.code != closeLost {

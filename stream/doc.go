@@ -11,26 +11,26 @@
 // # How an event reaches a spectator
 //
 //	Publish ──> topic ──> tail (one per form in use, shared) ──> workers ──> sockets
-//	              │ gap                                             │ who has to wait
-//	              └──────────> log (Source.Events) <─────── drive ──┘
+//	              │ gap                                             │ slow readers
+//	              └──────────> log (Source.Events) <── slow writer ──┘
 //
 // An event is encoded once as JSON, then once per form in use: ready
 // WebSocket frames, lines for batch=1, or server-sent events. A spectator is
 // a cursor on that tail: no queue and no copy of its own.
 //
-// A pass looks after the readers of all topics that changed: at once for a
-// lone event, and at most every five milliseconds under load. Workers, one per
+// A flush cycle serves the readers of all topics that changed: at once for a
+// lone event, and at most every five milliseconds under load. The writer pool, one writer per
 // processor, write to each socket, in one write that does not wait, what lies
 // between its cursor and the end: no timer, context or goroutine per write, and
 // no allocation. A spectator that has to wait, because its socket is full, because it is behind the tail, or because it says goodbye, is given
-// a goroutine until that is past; workers pass over it. One lock per
+// a goroutine until that is past; the pool skips it. One lock per
 // connection keeps frames whole: the library, which does the handshake, the
 // reading, pongs and the peer's goodbye, writes through it too.
 //
 // A cursor that falls off the bounded tail, or a socket that takes no byte in
 // time, is closed with 4408; it comes back with since. Those who read the log
 // at the same time share its pages, read and encoded once, and stand back
-// while a pass runs.
+// while a flush cycle runs.
 //
 // What all readers of a league or the lobby have had is let go every second;
 // the tail of a match, which those who come back are served from, when its last
@@ -41,7 +41,7 @@
 // A match topic emits strictly in the order of seq, whatever the order of
 // Publish calls; duplicates are dropped and gaps are read from the log. League
 // and lobby topics carry the match-level events as they are published; their
-// counters restart with the hub, which is what epoch in hello tells.
+// counters restart with the hub, which the epoch in hello shows.
 //
 // The events of a delayed match (docs/rules.md, section 5) are published when
 // spectators may see them, by the node that plays it. All reads go through
@@ -56,11 +56,11 @@
 //
 // The bus may lose messages; the log has them. When a subscription begins or
 // comes back, a match topic reads the log from its last seq; while the
-// connection is lost, twice per second; and when nothing was heard for ten
+// connection is lost, twice per second; and when nothing arrived for ten
 // seconds, once, since a node that is killed between commit and publishing
-// tells nobody. League and lobby topics have no log: their spectators are
+// publishes nothing. League and lobby topics have no log: their spectators are
 // closed with 1012 when something may be missing, and come back. Numbers of
-// viewers are those of all nodes that can be heard.
+// viewers are those of all reachable nodes.
 //
 // # Ends
 //
@@ -72,14 +72,14 @@
 // # Limits of an agent
 //
 // They are counted per match and agent, over all its sockets and posts, in the
-// memory of this process, until this node hears of the end of the match, or for
+// memory of this process, until this node receives the end of the match, or for
 // an hour after the last one. A socket that names no topic and brings no
 // Authorization header has five seconds for its auth message. A newer token of
 // the same match and agent, sent as an auth message, extends an open socket.
 //
-// An answer comes over another connection than the events before it. Hear lets
+// An answer comes over another connection than the events before it. Flush lets
 // it wait until those that have come to this node are in the log, so that none
 // is of a round that its own answer closed.
 //
-// arena/server may import it, nobody else.
+// Only arena/server imports it.
 package stream

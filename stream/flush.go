@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// Hear returns when the events are in the log that have come from an agent
+// Flush returns when the events are in the log that an agent has sent
 // over its socket to this node, or after 200 ms at the latest. An agent sends events over one
 // connection and its answer over another; the answer closes the round, and what
 // was sent before it shall not be of a round that is over (threat E5).
@@ -34,14 +34,14 @@ func (a *agentSocket) waitFlushed(ctx context.Context) {
 	}
 }
 
-// allHeard tells that the reading goroutine waits for a message, that none lies
+// flushed reports whether the reading goroutine waits for a message, that none lies
 // in the socket, and that what was taken is appended.
 func (a *agentSocket) flushed() bool {
 	turn := a.wire.reads.Load()
 	return turn%2 == 1 && !a.wire.unread() && a.pending.Load() == 0 && a.wire.reads.Load() == turn
 }
 
-// progress wakes who waits to hear everything.
+// progress wakes waitFlushed.
 func (a *agentSocket) progress() {
 	select {
 	case a.progressed <- struct{}{}:

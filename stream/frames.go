@@ -29,7 +29,7 @@ const (
 	framePing  = 0x80 | 0x9
 )
 
-// pingFrame gives a ping without a payload.
+// pingFrame returns a ping without a payload.
 func pingFrame() []byte { return []byte{framePing, 0} }
 
 // maxFrameHeader is the length of the longest header that a server writes.
@@ -56,7 +56,7 @@ func appendCloseFrame(b []byte, code int, reason string) []byte {
 	return append(b, reason...)
 }
 
-// unfinished gives what is missing of the frame at which a write of the
+// unfinished returns what is missing of the frame at which a write of the
 // frames b broke off after n bytes; nothing when that was between two frames.
 func unfinished(b []byte, n int) []byte {
 	for at := 0; at < n; {

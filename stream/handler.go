@@ -21,11 +21,11 @@ type Matches interface {
 
 // Leagues finds leagues.
 type Leagues interface {
-	// League gives CodeNotFound when there is none with this slug.
+	// League returns CodeNotFound when there is none with this slug.
 	League(ctx context.Context, slug string) (arena.League, error)
 }
 
-// Log takes the events of agents.
+// Log stores the events of agents.
 type Log interface {
 	// AppendEvents appends in order, all or none, and gives the events with
 	// round and seq. It gives CodeRoundClosed when the match has no open round
@@ -41,7 +41,7 @@ type Parts struct {
 	Log     Log
 	// Authenticate checks a task token: its signature, times and kind.
 	Authenticate func(ctx context.Context, token string) (arena.TaskClaims, error)
-	// ClientIP gives the address of the peer behind trusted proxies.
+	// ClientIP provides the address of the peer behind trusted proxies.
 	ClientIP func(r *http.Request) string
 
 	SpectatorsPerAddress int     // open at once; default 64
@@ -83,7 +83,7 @@ func NewHandler(hub *Hub, p Parts) (*Handler, error) {
 	return h, nil
 }
 
-// ServeHTTP tells the callers of /v1/stream apart. Errors before an upgrade
+// ServeHTTP dispatches the requests of /v1/stream. Errors before an upgrade
 // are problem documents (RFC 9457).
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
@@ -133,7 +133,7 @@ func hasToken(h http.Header, name, word string) bool {
 	return false
 }
 
-// bearer gives the token of the Authorization header.
+// bearer returns the token of the Authorization header.
 func bearer(r *http.Request) (string, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {

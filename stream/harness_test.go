@@ -447,7 +447,7 @@ func (b *bundle) events(t *testing.T, query, lastID string) *sse {
 	return &sse{t: t, resp: resp, in: bufio.NewScanner(resp.Body)}
 }
 
-// next gives the next event, or false at the end of the stream. Its id stays
+// next returns the next event, or false at the end of the stream. Its id stays
 // in s.id as in an EventSource.
 func (s *sse) next() (received, bool) {
 	s.t.Helper()

@@ -32,7 +32,7 @@ type Options struct {
 
 // timing holds the durations that the tests shorten.
 type timing struct {
-	cycle   time.Duration // at least so much between two rounds of waking readers
+	cycle  time.Duration // at least so much between two rounds of waking readers
 	gap    time.Duration // how long a gap may close by itself
 	retry  time.Duration // first wait after a failed read of the log; doubles up to 20 times that
 	read   time.Duration // for one read of the log, or one append to it
@@ -43,7 +43,7 @@ type timing struct {
 	write  time.Duration // in which a peer must take at least a byte
 	grace  time.Duration // for a goodbye
 	auth   time.Duration // for an agent's auth message
-	flush   time.Duration // how long an answer waits for its agent's events
+	flush  time.Duration // how long an answer waits for its agent's events
 
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
@@ -71,20 +71,20 @@ const defaultMaxClients = 20_000
 // Hub carries published events to spectators. Publishing never waits for
 // them.
 type Hub struct {
-	source     Source
-	bus        Bus           // nil: this node is alone
-	reads      chan struct{} // places to read the log for a topic; nil: any number
-	catching   chan struct{} // places to read it for spectators
-	seats      *seats        // that agents speak for
-	pages      pages
-	now        func() time.Time
-	log        *slog.Logger
-	maxClients int
-	timing     timing
-	bounds     bounds
-	epoch      string
-	counters   counters
-	unavailable       atomic.Bool // the log has been told that the storage is
+	source      Source
+	bus         Bus           // nil: this node is alone
+	reads       chan struct{} // places to read the log for a topic; nil: any number
+	catching    chan struct{} // places to read it for spectators
+	seats       *seats        // that agents speak for
+	pages       pages
+	now         func() time.Time
+	log         *slog.Logger
+	maxClients  int
+	timing      timing
+	bounds      bounds
+	epoch       string
+	counters    counters
+	unavailable atomic.Bool // the outage of the storage is logged
 
 	// ctx lives as long as the hub: sockets outlive the requests that opened
 	// them, and reads for a topic serve many requests.
@@ -94,13 +94,13 @@ type Hub struct {
 	mu     sync.RWMutex // guards topics and their refs
 	topics map[topicKey]*topic
 
-	dirtyMu sync.Mutex
-	dirty   []*topic     // with events that readers were not told of
+	dirtyMu  sync.Mutex
+	dirty    []*topic     // with events that readers have not received
 	notified []*spectator // that want to be looked after
-	wakeups chan struct{}
-	changed []*topic   // the pass alone uses it
-	writers    *writerPool      // the same
-	cycleMu    sync.Mutex // held during a pass: who reads the log waits that long
+	wakeups  chan struct{}
+	changed  []*topic    // the pass alone uses it
+	writers  *writerPool // the same
+	cycleMu  sync.Mutex  // held during a pass: who reads the log waits that long
 
 	clientsMu sync.Mutex // taken after a topic's lock where both are held
 	clients   map[*client]struct{}
@@ -255,7 +255,7 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 	}
 }
 
-// topicsOf gives the topics with spectators that an event belongs to.
+// topicsOf returns the topics with spectators that an event belongs to.
 func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -267,7 +267,7 @@ func (h *Hub) topicsOf(slug string, e *arena.Event) (match, league, lobby *topic
 	return match, league, lobby
 }
 
-// handOut gives an event, and its wire form, to those topics that are not nil.
+// fanOut adds an event, with its wire form, to those topics that are not nil.
 func (h *Hub) fanOut(match, league, lobby *topic, e *arena.Event, text []byte) {
 	if match != nil {
 		match.publish(e, text)
@@ -330,7 +330,7 @@ func (h *Hub) topicsOfKind(kinds ...topicKind) []*topic {
 	return out
 }
 
-// acquire gives the topic of a key, made when there is none. Each call needs
+// acquire returns the topic of a key, made when there is none. Each call needs
 // a letGo.
 func (h *Hub) acquire(key topicKey) *topic {
 	h.mu.Lock()
@@ -344,7 +344,7 @@ func (h *Hub) acquire(key topicKey) *topic {
 	return t
 }
 
-// letGo frees a topic that nobody uses.
+// releaseTopic frees a topic that nobody uses.
 func (h *Hub) releaseTopic(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -357,7 +357,7 @@ func (h *Hub) releaseTopic(t *topic) {
 	}
 }
 
-// touch notes that a topic has something for its readers.
+// markDirty notes that a topic has something for its readers.
 func (h *Hub) markDirty(t *topic) {
 	h.dirtyMu.Lock()
 	h.dirty = append(h.dirty, t)
@@ -365,7 +365,7 @@ func (h *Hub) markDirty(t *topic) {
 	h.wake()
 }
 
-// call notes that a spectator is to be looked after.
+// notify notes that a spectator is to be looked after.
 func (h *Hub) notify(s *spectator) {
 	h.dirtyMu.Lock()
 	h.notified = append(h.notified, s)
@@ -380,7 +380,7 @@ func (h *Hub) wake() {
 	}
 }
 
-// pass looks after the readers of every topic that changed, and after those
+// flushCycle looks after the readers of every topic that changed, and after those
 // who called.
 func (h *Hub) flushCycle() {
 	work := h.writers.work
@@ -403,7 +403,7 @@ func (h *Hub) flushCycle() {
 	h.writers.flush()
 }
 
-// sweep checks every client and tells spectators how many they are.
+// sweep checks every client and publishes the numbers of viewers.
 func (h *Hub) sweep() {
 	now := h.now()
 	h.clientsMu.Lock()

@@ -28,7 +28,7 @@ type queued struct {
 	no    int
 }
 
-// sit finds the seat of a token for one socket or post. It gives
+// connectSeat finds the seat of a token for one socket or post. It gives
 // CodeUnauthorized when there is no such seat and CodeRateLimited when it
 // comes too often or has nothing left to send. The caller gives the seat back.
 func (h *Handler) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
@@ -60,7 +60,7 @@ func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
 	return nil, arena.Errorf(arena.CodeUnauthorized, "the agent has no seat in that match")
 }
 
-// Accept takes one event of an agent that another protocol has identified,
+// Accept accepts one event of an agent that another protocol has identified,
 // under the rules for events that came with a task token. The error's code
 // says why an event was not taken.
 func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
@@ -94,7 +94,7 @@ func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskCla
 	return arena.TaskClaims{}, arena.Errorf(arena.CodeUnauthorized, "the token is not one of a running task")
 }
 
-// take turns a message of size bytes into the event to append, sealed when
+// accept turns a message of size bytes into the event to append, sealed when
 // the match is (docs/rules.md, section 5; threat F1).
 func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {
@@ -160,14 +160,14 @@ type postReply struct {
 	Errors   []lineError `json:"errors"`
 }
 
-// lineError says why a line was not taken.
+// lineError is why a line was refused.
 type lineError struct {
 	Line    int        `json:"line"` // 1-based
 	Code    arena.Code `json:"code"`
 	Message string     `json:"message"`
 }
 
-// post takes events without a socket, one per line, under the same rules.
+// post handles events without a socket, one per line, under the same rules.
 // It stops at the line for which a socket would be closed.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	reply, err := h.acceptPost(w, r)

@@ -37,7 +37,7 @@ func newAddresses(limit int) *addresses {
 	return &addresses{limit: limit, open: map[string]int{}}
 }
 
-// take gives a slot of the address, or CodeRateLimited. release gives it
+// acquire returns a slot of the address, or CodeRateLimited. release gives it
 // back; calling it again does nothing.
 func (a *addresses) acquire(address string) (release func(), err error) {
 	a.mu.Lock()
@@ -103,7 +103,7 @@ func refused(code arena.Code, message string) *refusal {
 	return &refusal{code: code, message: message}
 }
 
-// connect takes a socket or a post of the seat.
+// connect counts a socket or a post of the seat.
 func (s *seat) connect(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *seat) connect(now time.Time) error {
 	return nil
 }
 
-// message takes one message off the rate, whatever it holds.
+// message counts one message against the rate, whatever it holds.
 func (s *seat) message(now time.Time) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *seat) leave(a *agentSocket) {
 }
 
 // A seat that nobody uses is remembered this long, so that its counts hold
-// from round to round, but not beyond its match where this node hears of the
+// from round to round, but not beyond its match where this node receives the
 // end. One takes about half a kilobyte.
 const (
 	seatMemory = time.Hour
@@ -202,7 +202,7 @@ type seats struct {
 
 func newSeats() *seats { return &seats{known: map[string]map[string]*seat{}} }
 
-// find gives a known seat. The caller gives it back with release.
+// find returns a known seat. The caller gives it back with release.
 func (s *seats) find(key seatKey) (*seat, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *seats) find(key seatKey) (*seat, bool) {
 	return found, ok
 }
 
-// add gives the agent's seat in m, as find does. It reports false when the
+// add returns the agent's seat in m, as find does. It reports false when the
 // agent has none.
 func (s *seats) add(m *visibility.Match, agentID string) (*seat, bool) {
 	if !slices.ContainsFunc(m.Seats, func(seat arena.Seat) bool { return seat.AgentID == agentID }) {
@@ -282,7 +282,7 @@ func (s *seats) count() (n int) {
 	return n
 }
 
-// letGo forgets a seat that nobody uses or will use.
+// forget forgets a seat that nobody uses or will use.
 func (s *seats) forget(seat *seat, now time.Time) {
 	if seat.refs > 0 || !seat.over && now.Sub(seat.idle) < seatMemory {
 		return

@@ -54,7 +54,7 @@ func parseMessage(r *strictjson.Reader, text []byte) (message, error) {
 	return m, nil
 }
 
-// member gives the place of a member; nil for one that is not known.
+// member returns the place of a member; nil for one that is not known.
 func (m *message) member(name string) *json.RawMessage {
 	switch name {
 	case "match_id":
@@ -127,7 +127,7 @@ func (m *message) forges(key seatKey) bool {
 	return err1 != nil || err2 != nil || match != "" && match != key.match || agent != "" && agent != key.agent
 }
 
-// body gives the members of the event as they go to the log: those of its
+// body returns the members of the event as they go to the log: those of its
 // type, of the right kind, in one line, with clean text.
 func (m *message) body() (json.RawMessage, error) {
 	var b bodyBuilder
@@ -180,7 +180,7 @@ func (b *bodyBuilder) bool(name string, raw json.RawMessage) {
 	b.member(name, raw)
 }
 
-// number takes what fits a float64: 1e400 is a number to nobody.
+// number accepts numbers that fit a float64.
 func (b *bodyBuilder) number(name string, raw json.RawMessage) {
 	if !absent(raw) {
 		if _, err := strconv.ParseFloat(string(raw), 64); err != nil || raw[0] == '"' {
@@ -247,7 +247,7 @@ func (b *bodyBuilder) close() (json.RawMessage, error) {
 	return b.buf.Bytes(), nil
 }
 
-// cleanJSON takes control characters and bidirectional overrides out of every
+// cleanJSON removes control characters and bidirectional overrides from every
 // text in a valid JSON value, names included (threat E4).
 func cleanJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if !suspect(raw) {

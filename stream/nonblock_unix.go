@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// canNonblock says that sockets take writes that do not wait.
+// canNonblock reports whether sockets take writes that do not wait.
 const canNonblock = true
 
 // nonblock writes to sockets without waiting for them. It is kept by who
@@ -55,7 +55,7 @@ func (nb *nonblock) once(fd uintptr) bool {
 	}
 }
 
-// unread tells that bytes lie in a socket, while a reader may wait for them.
+// unread reports whether bytes lie in a socket, while a reader may wait for them.
 func unread(raw syscall.RawConn) bool {
 	some := false
 	_ = raw.Control(func(fd uintptr) { // fails only on a closed connection

@@ -36,7 +36,7 @@ type pages struct {
 	bytes int
 }
 
-// get gives a page, by read when nobody has it. fresh says that it was read
+// get returns a page, by read when nobody has it. fresh says that it was read
 // now, for this call.
 func (p *pages) get(key pageKey, read func(*page)) (found *page, fresh bool) {
 	p.mu.Lock()
@@ -117,7 +117,7 @@ func (t *topic) readPage(key pageKey, p *page) {
 	}
 }
 
-// after gives the n events that follow seq: all, or as many as have room in
+// after returns the n events that follow seq: all, or as many as fit into
 // limit bytes, at least one.
 func (p *page) after(seq int64, limit int) (b []byte, n int) {
 	at := int(seq + 1 - p.first)

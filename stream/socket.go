@@ -19,13 +19,13 @@ type socket struct {
 	*wire
 	batch bool
 
-	pending   atomic.Bool    // an answer of the library waits to be flushed
-	writeMu   sync.Mutex     // held by the worker that looks after it
-	open   bool           // the handshake is over
-	blocked bool           // a goroutine does the writing
-	left   bool           // nobody does any more
+	pending     atomic.Bool    // an answer of the library waits to be flushed
+	writeMu     sync.Mutex     // held by the worker that looks after it
+	open        bool           // the handshake is over
+	blocked     bool           // a goroutine does the writing
+	left        bool           // nobody does any more
 	slowWriters sync.WaitGroup // that goroutine
-	leave  sync.Once
+	leave       sync.Once
 }
 
 // serveSocket answers a spectator's WebSocket request. The request ends with
@@ -74,7 +74,7 @@ func (h *Hub) newSocket(batch bool, release func()) *spectator {
 	return s
 }
 
-// greet writes hello and lets the workers in.
+// open writes hello and lets the workers in.
 func (s *spectator) open(conn *wire) {
 	k := s.socket
 	k.writeMu.Lock()
@@ -89,7 +89,7 @@ func (s *spectator) open(conn *wire) {
 	s.hello = nil
 }
 
-// frames gives b, which is in the form of the spectator, as frames. What it
+// frames returns b, which is in the form of the spectator, as frames. What it
 // has to write goes to into.
 func (k *socket) frames(into, b []byte) []byte {
 	if !k.batch || len(b) == 0 {
@@ -99,7 +99,7 @@ func (k *socket) frames(into, b []byte) []byte {
 	return append(appendFrameHeader(into, frameText, len(b)), b...)
 }
 
-// drive writes for a spectator that has to wait: for its peer, for the log or
+// writeSlow writes for a spectator that has to wait: for its peer, for the log or
 // for the end.
 func (h *Hub) writeSlow(s *spectator) {
 	k := s.socket
@@ -122,7 +122,7 @@ func (h *Hub) writeSlow(s *spectator) {
 	_ = k.SetReadDeadline(h.now().Add(wait)) // reading from a lost connection ends by itself
 }
 
-// handBack leaves a spectator to the workers. They are called, for something
+// endSlow leaves a spectator to the workers. They are called, for something
 // may have come since its goroutine looked.
 func (s *spectator) endSlow() {
 	s.socket.writeMu.Lock()
@@ -131,7 +131,7 @@ func (s *spectator) endSlow() {
 	s.wakeUp()
 }
 
-// overtake writes until the spectator has everything, or is done.
+// writeRest writes until the spectator has everything, or is done.
 func (h *Hub) writeRest(s *spectator) *ending {
 	if e := s.ended.Load(); e != nil {
 		return e
@@ -142,7 +142,7 @@ func (h *Hub) writeRest(s *spectator) *ending {
 	return h.watch(s, &slowWriter{socket: s.socket, nb: newNonblock()})
 }
 
-// driver is the sink of a socket for a goroutine that may wait.
+// slowWriter is the sink of a socket for a goroutine that may wait.
 type slowWriter struct {
 	*socket
 	nb     *nonblock
@@ -182,7 +182,7 @@ func (h *Hub) leave(s *spectator) {
 	})
 }
 
-// part waits until nobody writes to the socket, and will again.
+// waitWriters waits until nobody writes to the socket, and will again.
 func (h *Hub) waitWriters(s *spectator, ws *websocket.Conn) {
 	_ = ws.CloseNow() // breaks off a write that waits
 	k := s.socket

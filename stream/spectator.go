@@ -74,15 +74,15 @@ func (q query) oneTopic() error {
 	return nil
 }
 
-// step is what a spectator does next.
+// action is what a spectator does next.
 type action uint8
 
 const (
 	actionWait action = iota // until something happens
-	actionSend             // what is ready
-	actionRead             // the log: it is behind the tail
-	actionSlow             // goodbye: it fell off the tail
-	actionOver             // goodbye: nothing will follow
+	actionSend               // what is ready
+	actionRead               // the log: it is behind the tail
+	actionSlow               // goodbye: it fell off the tail
+	actionOver               // goodbye: nothing will follow
 )
 
 // spectator is a reader of one topic: a cursor, not a queue.

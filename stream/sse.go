@@ -35,7 +35,7 @@ func (s *eventStream) send(b []byte) error {
 	return nil
 }
 
-// hold gives the place back at once: an event stream knows only writes that
+// holdPlace releases the place at once: an event stream knows only writes that
 // wait.
 func (s *eventStream) holdPlace(place <-chan struct{}) { <-place }
 
@@ -46,7 +46,7 @@ func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 
 // serveEvents answers a spectator's request for server-sent events. The
 // stream has no close codes: it ends, and an EventSource comes back with the
-// last id. 204 tells it that there is nothing to come back for.
+// last id. 204 means that nothing will follow.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	release, err := h.addresses.acquire(h.parts.ClientIP(r))
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	defer left()
 	out := &eventStream{
 		w: w, flush: http.NewResponseController(w), now: h.hub.now,
-		timeout: sendAttempts * h.hub.timing.write, // one deadline: how far a write came is not told
+		timeout: sendAttempts * h.hub.timing.write, // one deadline: the length of a partial write is unknown
 	}
 	var e *ending
 	if err := out.send(s.hello); err != nil {

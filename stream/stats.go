@@ -63,7 +63,7 @@ func (c *counters) refuse(code arena.Code) {
 	c.refused[code]++
 }
 
-// Stats gives a snapshot.
+// Stats returns a snapshot.
 func (h *Hub) Stats() Stats {
 	c := &h.counters
 	s := Stats{
@@ -86,8 +86,8 @@ func (h *Hub) Stats() Stats {
 	return s
 }
 
-// Viewers gives the number of spectators of a match, on all nodes as far as
-// the bus can tell.
+// Viewers returns the number of spectators of a match, on all nodes as far as
+// the bus knows.
 func (h *Hub) Viewers(matchID string) int {
 	h.mu.RLock()
 	t := h.topics[topicKey{topicMatch, matchID}]
@@ -106,7 +106,7 @@ func (h *Hub) viewersElsewhere(matchID string) int {
 	return h.bus.Viewers(matchID)
 }
 
-// ViewersByMatch gives the number of spectators on this node of every match
+// ViewersByMatch returns the number of spectators on this node of every match
 // that has any.
 func (h *Hub) ViewersByMatch() map[string]int {
 	out := map[string]int{}

@@ -15,7 +15,7 @@ const (
 	forms
 )
 
-// room is an upper bound of what append adds for an event of n bytes.
+// maxSize is an upper bound of what append adds for an event of n bytes.
 func (f form) maxSize(n int) int {
 	if f == formSSE {
 		return n + len("id: \ndata: \n\n") + 20
@@ -143,7 +143,7 @@ func (t *tail) drop(s *segment) {
 	t.lastDropped = s
 }
 
-// seek gives the cursor after the position seq, which must not be before
+// seek returns the cursor after the position seq, which must not be before
 // t.base.
 func (t *tail) seek(seq int64) cursor {
 	for s := t.oldest; ; s = s.next {
@@ -159,10 +159,10 @@ func (t *tail) seek(seq int64) cursor {
 	}
 }
 
-// end gives the cursor after everything that is there.
+// end returns the cursor after everything that is there.
 func (t *tail) end() cursor { return cursor{seg: t.newest, at: len(t.newest.entries)} }
 
-// next gives the n events that are ready at c as one range of bytes and moves
+// next returns the n events that are ready at c as one range of bytes and moves
 // c behind them. It reports false when c fell off the tail.
 func (t *tail) next(c *cursor) (b []byte, n int, ok bool) {
 	for c.at == len(c.seg.entries) {

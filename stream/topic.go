@@ -27,7 +27,7 @@ type topicKey struct {
 	id   string
 }
 
-// String gives the name on the wire.
+// String returns the name on the wire.
 func (k topicKey) String() string {
 	switch k.kind {
 	case topicMatch:
@@ -69,7 +69,7 @@ type topic struct {
 	tails     [forms]*tail // only those with readers
 	readers   []*spectator
 	dirty     bool
-	announced int // viewers, as last told
+	announced int // viewers, as last published
 
 	// With a bus only.
 	linked bool          // the subscription holds
@@ -87,7 +87,7 @@ func newTopic(h *Hub, key topicKey) *topic {
 	return &topic{hub: h, key: key, known: key.kind != topicMatch, early: map[int64]line{}, ready: make(chan struct{})}
 }
 
-// learn takes in what the match's row says. The row may be older than what
+// learn updates the topic from the match's row, which may be older than what
 // the topic knows.
 func (t *topic) learn(m visibility.Match) {
 	t.mu.Lock()
@@ -104,14 +104,14 @@ func (t *topic) learn(m visibility.Match) {
 	t.fillIfBehind()
 }
 
-// position gives the last position in the log that the topic knows of.
+// position returns the last position in the log that the topic knows of.
 func (t *topic) position() (seq int64, known, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(t.head, t.seen), t.known, t.over
 }
 
-// publish takes one event of the match. text is its wire form.
+// publish adds one event of the match. text is its wire form.
 func (t *topic) publish(e *arena.Event, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +165,7 @@ func (t *topic) append(id int64, text []byte) {
 	}
 }
 
-// count takes one event of a league or the lobby.
+// count adds one event of a league or the lobby.
 func (t *topic) count(text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,7 +177,7 @@ func (t *topic) countLocked(text []byte) {
 	t.append(noID, text)
 }
 
-// changed gives the readers to wake.
+// changed returns the readers to wake.
 func (t *topic) changed(into []*spectator) []*spectator {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +249,7 @@ func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
 	return t.hub.source.Events(ctx, log, since, logPage)
 }
 
-// take emits rows of the log and reports whether the topic moved on. stale
+// emitRows emits rows of the log and reports whether the topic moved on. stale
 // says that nobody knew how many there are.
 func (t *topic) emitRows(events []arena.Event, stale bool, err error) bool {
 	t.mu.Lock()
@@ -281,7 +281,7 @@ func (t *topic) attach(s *spectator) {
 		s.seq = max(s.seq, tl.base) // what came since hello was written has no log to be read from
 	}
 	tl.readers++
-	if s.seq == t.head { // live from here on; later it could not tell what it has missed of the events without a seq
+	if s.seq == t.head { // live from here on; later it could not detect missed events without a seq
 		s.cursor, s.live = tl.end(), true
 	}
 	s.index = len(t.readers)
@@ -306,7 +306,7 @@ func (t *topic) detach(s *spectator) {
 	s.cursor = cursor{}
 }
 
-// next says what s does now, and gives the n events that are ready as one
+// next returns the next action of s and the n events that are ready as one
 // range of bytes.
 func (t *topic) next(s *spectator) (b []byte, n int, do action) {
 	t.mu.Lock()
@@ -376,7 +376,7 @@ func (t *topic) viewers() int {
 	return len(t.readers)
 }
 
-// announce tells the spectators of a match how many they are, when that has
+// announce publishes the number of a match's spectators, when that has
 // changed.
 func (t *topic) announce(now time.Time) {
 	t.mu.Lock()

@@ -8,14 +8,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// away is the refusal while the storage cannot be asked. A socket ends with
+// errUnavailable is the refusal while the storage cannot be asked. A socket ends with
 // it: what waits in the agent is better sent when the storage is back.
 func errUnavailable() *refusal {
 	return &refusal{arena.CodeUnavailable, "the arena's storage is away; come back in 5 seconds", closeRestart}
 }
 
-// storageAway tells whether err means that the storage cannot be asked now, or
-// did not answer in time. The log hears of it once, until the storage answers.
+// storageUnavailable reports whether the storage cannot be asked now, or
+// did not answer in time. It is logged once, until the storage answers.
 func (h *Hub) storageUnavailable(err error) bool {
 	code := arena.CodeOf(err)
 	away := code == arena.CodeUnavailable ||
@@ -26,7 +26,7 @@ func (h *Hub) storageUnavailable(err error) bool {
 	return away
 }
 
-// storageBack notes that the storage answered.
+// storageAvailable notes that the storage answered.
 func (h *Hub) storageAvailable() {
 	if h.unavailable.Load() && h.unavailable.Swap(false) {
 		h.log.Info("storage is back")

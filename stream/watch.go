@@ -10,7 +10,7 @@ import (
 type sink interface {
 	send(b []byte) error
 	ping() error
-	// hold takes a place over that send must not keep while it waits; letGo
+	// holdPlace takes a place over that send must not keep while it waits; letGo
 	// gives it back.
 	holdPlace(place <-chan struct{})
 	releasePlace()
@@ -91,7 +91,7 @@ func (h *Hub) catchUp(s *spectator, out sink) *ending {
 	return nil
 }
 
-// pageAfter gives a page that holds what follows s.seq.
+// pageAfter returns a page that holds what follows s.seq.
 func (h *Hub) pageAfter(s *spectator) (*page, error) {
 	key := pageKey{s.topic.key.id, s.form, s.seq / logPage}
 	for {

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// errSlow says that a peer did not take its bytes in time.
+// errSlow is returned when a peer did not take its bytes in time.
 var errSlow = errors.New("the peer does not read")
 
 // sendAttempts is how many write timeouts one range may use up while the peer
@@ -30,11 +30,11 @@ const sendAttempts = 10
 type wire struct {
 	net.Conn
 	raw     syscall.RawConn // nil: the connection knows only writes that wait
-	notify    func()          // asks for somebody to flush; nil: whoever writes waits
+	notify  func()          // asks for somebody to flush; nil: whoever writes waits
 	now     func() time.Time
 	timeout time.Duration
 	onWait  func()       // called when the reader is about to wait; nil: nobody asks
-	reads    atomic.Int64 // odd while the reader waits for bytes
+	reads   atomic.Int64 // odd while the reader waits for bytes
 
 	mu   sync.Mutex
 	done bool   // a close frame went out, or the connection broke
@@ -54,7 +54,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.Reader: the library compares with io.EOF
 }
 
-// unread tells that bytes lie in the socket. Where nobody can look it is false.
+// unread reports whether bytes lie in the socket. Where nobody can look it is false.
 func (w *wire) unread() bool { return w.raw != nil && unread(w.raw) }
 
 // maxRest bounds what waits for a peer that asks for pongs and takes nothing.
@@ -157,7 +157,7 @@ func (w *wire) write(b []byte) error {
 		at += n
 		switch {
 		case err == nil:
-			_ = w.SetWriteDeadline(time.Time{}) // the next write will tell what is wrong
+			_ = w.SetWriteDeadline(time.Time{}) // the next write returns the error
 			return nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			w.done = true
@@ -196,7 +196,7 @@ func (w *wire) text(text []byte) error {
 	return w.send(formMessage.append(make([]byte, 0, formMessage.maxSize(len(text))), noID, text))
 }
 
-// upgrader gives the library a wire in place of the plain connection, with
+// upgrader hands the library a wire in place of the plain connection, with
 // small buffers.
 type upgrader struct {
 	http.ResponseWriter
@@ -210,7 +210,7 @@ func (u *upgrader) WriteHeaderNow() {
 	}
 }
 
-// Hijack takes the connection over from the HTTP server.
+// Hijack detaches the connection from the HTTP server.
 func (u *upgrader) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	raw, brw, err := http.NewResponseController(u.ResponseWriter).Hijack()
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// chunk is how many spectators a worker takes at once. A pass over no more
+// writerChunk is how many spectators a worker takes at once. A pass over no more
 // needs one worker.
 const writerChunk = 32
 
-// crew are the workers of a hub and what they look after in one pass.
+// writerPool holds the writers of a hub and their work in one flush cycle.
 type writerPool struct {
 	work    []*spectator
 	taken   atomic.Int64 // of work
@@ -27,7 +27,7 @@ func newWriterPool(h *Hub, workers int) *writerPool {
 	return c
 }
 
-// do looks after everybody in c.work and returns when that is done. Nobody is
+// flush looks after everybody in c.work and returns when that is done. Nobody is
 // waited for: a pass takes as long as its writes.
 func (c *writerPool) flush() {
 	c.taken.Store(0)
@@ -44,12 +44,12 @@ func (c *writerPool) flush() {
 	c.work = c.work[:0]
 }
 
-// worker writes what is ready to spectators, one after another.
+// writer writes what is ready to spectators, one after another.
 type writer struct {
 	hub       *Hub
 	pool      *writerPool
 	nb        *nonblock
-	runFunc     func() // run
+	runFunc   func() // run
 	delivered uint64
 
 	// The last range in the batched form and its frame: spectators at the same
@@ -78,7 +78,7 @@ func (w *writer) run() {
 	w.delivered, w.lines = 0, nil
 }
 
-// look writes to a socket what is there for it. What would have to wait is
+// flush writes to a socket what is there for it. What would have to wait is
 // left to a goroutine.
 func (w *writer) flush(s *spectator) {
 	k := s.socket
@@ -117,7 +117,7 @@ func (w *writer) write(s *spectator) bool {
 	}
 }
 
-// frames gives a range of the tail as frames.
+// frames returns a range of the tail as frames.
 func (w *writer) frames(s *spectator, b []byte) []byte {
 	if s.form != formBatch {
 		return b

@@ -152,7 +152,7 @@ func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 	eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
-// topic gives the topic of a match that somebody watches.
+// topic returns the topic of a match that somebody watches.
 func (b *bundle) topic(match string) *topic {
 	b.hub.mu.RLock()
 	defer b.hub.mu.RUnlock()

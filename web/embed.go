@@ -92,7 +92,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read gives a file of the app. Names that begin with a dot are not part of it.
+// read returns a file of the app. Names that begin with a dot are not part of it.
 func (h *handler) read(name string) ([]byte, error) {
 	if !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {
 		return nil, fs.ErrNotExist
@@ -124,7 +124,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, name string, bod
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 }
 
-// contentType knows the kinds of file that the build makes. The tables of the
+// contentType returns the type of each kind of file that the build makes. The tables of the
 // operating system are not asked: they differ from machine to machine.
 func contentType(name string) string {
 	switch path.Ext(name) {

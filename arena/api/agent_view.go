@@ -226,7 +226,7 @@ func orEmpty[T any](s []T) []T {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// sortedKeys gives the keys of a map in order, for stable answers.
+// sortedKeys returns the keys of a map in order, for stable answers.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func orElse[T any](p *T, otherwise T) T {

@@ -271,7 +271,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.engine.ServeHTTP(w, r)
 }
 
-// noRoute gives paths of the API a problem, those of two-party Agora its own
+// noRoute returns paths of the API a problem, those of two-party Agora its own
 // error, and every other path the page.
 func (a *API) noRoute(c *gin.Context) {
 	if isAgora(c.Request.URL.Path) {
@@ -297,7 +297,7 @@ func (a *API) noMethod(c *gin.Context) {
 	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))
 }
 
-// isAgora tells paths of two-party Agora, whose text asks for errors in its own
+// isAgora reports whether a path is one of two-party Agora, whose text asks for errors in its own
 // form.
 func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(path, "/agora/") }
 

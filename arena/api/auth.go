@@ -9,7 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// scope says whose token a route needs.
+// scope is the kind of token that a route needs.
 type scope string
 
 // The scopes of routes. There is no zero scope: a route without one does not

@@ -64,7 +64,7 @@ func (d *documents) servePage() http.Handler {
 	})
 }
 
-// operationAt gives the document's own copy of an operation.
+// operationAt returns the document's own copy of an operation.
 func operationAt(doc *huma.OpenAPI, method, path string) *huma.Operation {
 	item := doc.Paths[path]
 	switch method {

@@ -201,7 +201,7 @@ func TestDocs_errors_golden(t *testing.T) {
 	}
 }
 
-// literals gives the texts in a Go file that fit the pattern.
+// literals returns the texts in a Go file that fit the pattern.
 func literals(t *testing.T, file string, pattern *regexp.Regexp) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -262,7 +262,7 @@ func TestDocs_errors_complete(t *testing.T) {
 	}
 }
 
-// errorReasons gives the reasons that follow from the codes of a protocol's
+// errorReasons returns the reasons that follow from the codes of a protocol's
 // error messages.
 func errorReasons(t *testing.T, file string) []string {
 	t.Helper()
@@ -276,7 +276,7 @@ func errorReasons(t *testing.T, file string) []string {
 	return words
 }
 
-// literalInts gives the close codes that the stream sends.
+// literalInts returns the close codes that the stream sends.
 func literalInts(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -59,7 +59,7 @@ func (a *API) humaConfig() huma.Config {
 	}
 }
 
-// newRegistry knows the schemas of types that write themselves.
+// newRegistry returns the schemas of types that write themselves.
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
@@ -218,7 +218,7 @@ type IDPartParams struct {
 	PartParams
 }
 
-// partOf gives the part of a whole list that p asks for, and the cursor of the
+// partOf returns the part of a whole list that p asks for, and the cursor of the
 // next one. Such a list has no key that stays: the cursor counts items.
 func partOf[T any](p PartParams, items []T) (part []T, next string, err error) {
 	from := 0

@@ -428,7 +428,7 @@ func viewRounds(s arena.Season, pairings []arena.Pairing, hidden bool) []leagueR
 	return rounds
 }
 
-// limitOf gives a time to the millisecond.
+// limitOf returns a time to the millisecond.
 func limitOf(seconds float64) time.Duration {
 	return time.Duration(seconds*1000+0.5) * time.Millisecond
 }

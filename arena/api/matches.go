@@ -344,7 +344,7 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	return &cardOutput{ContentType: pngType, CacheControl: fmt.Sprintf("public, max-age=%d", int(keep.Seconds())), Body: picture}, nil
 }
 
-// describePNG says that the answer is a picture.
+// describePNG reports whether the answer is a picture.
 func describePNG(op *huma.Operation) {
 	op.Responses["200"] = &huma.Response{
 		Description: http.StatusText(http.StatusOK),

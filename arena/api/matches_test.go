@@ -186,7 +186,7 @@ func (w *world) closeRound(l arena.Lease, m arena.Match) {
 	}
 }
 
-// leaks gives the paths by which a secret of a match of two agents can be read,
+// leaks returns the paths by which a secret of a match of two agents can be read,
 // by anyone but admins.
 func (w *world) leaks(secret, league, match string, agents ...string) (paths []string) {
 	w.t.Helper()

@@ -144,7 +144,7 @@ func newMatrixWorld(t *testing.T) *matrixWorld {
 	return &matrixWorld{world: w, tokens: [5]string{nobody: "", owner: w.alice, other: w.bob, admin: w.admin, agent: task}}
 }
 
-// object gives a path and a body with which whoever may ask succeeds. Alice
+// object returns a path and a body with which whoever may ask succeeds. Alice
 // owns what can be owned.
 func (m *matrixWorld) object(r route) (path string, body any) {
 	m.t.Helper()

@@ -39,14 +39,14 @@ const requestIDHeader = "X-Request-Id"
 // /metrics is served on a private address only and is kept away from the page.
 const apiPaths = " /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
-// isAPI tells paths of the API from those of the page.
+// isAPI reports whether a path belongs to the API, not to the page.
 func isAPI(path string) bool {
 	return path == "/v1" || strings.HasPrefix(path, "/v1/") ||
 		strings.HasPrefix(path, "/.well-known/") || strings.HasPrefix(path, "/agora/") || strings.HasPrefix(path, "/relay/") ||
 		strings.HasPrefix(path, "/agentprotocol/") || strings.Contains(apiPaths, " "+path+" ")
 }
 
-// observe gives each request an id and writes its one line to the log. The
+// observe returns each request an id and writes its one line to the log. The
 // route is logged, never the path's ids, the query, tokens or bodies.
 func (a *API) observe(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
@@ -126,7 +126,7 @@ func setHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// mayBeFramed tells the one page that other sites may show in a frame. It asks
+// mayBeFramed reports whether a path is of the one page that other sites may show in a frame. It asks
 // for nothing and leads nowhere within its frame, so there is nothing to trick
 // a reader into.
 func mayBeFramed(path string) bool {

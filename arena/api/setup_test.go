@@ -410,7 +410,7 @@ func checkKey(text string) (string, ed25519.PublicKey, error) {
 	return strings.ToLower(text), key, nil
 }
 
-// nextRun knows two schedules: Fridays at six, and every minute.
+// nextRun supports two schedules: Fridays at six, and every minute.
 func nextRun(expression string, after time.Time) time.Time {
 	at := after.Truncate(time.Minute).Add(time.Minute)
 	for expression == "0 18 * * 5" && (at.Weekday() != time.Friday || at.Hour() != 18 || at.Minute() != 0) {

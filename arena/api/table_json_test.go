@@ -34,7 +34,7 @@ func TestStandingsView_appendJSON(t *testing.T) {
 	}
 }
 
-// set gives every member that is zero a value, so that a new one is not
+// set returns every member that is zero a value, so that a new one is not
 // forgotten.
 func set(t *testing.T, v reflect.Value) {
 	t.Helper()

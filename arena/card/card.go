@@ -105,7 +105,7 @@ func (c *canvas) head(m arena.Match, league string) {
 	c.write(text{words: standing(m), font: c.regular, size: 28, width: 620, color: faint, align: end}, Width-margin, 132)
 }
 
-// standing says where the match stands.
+// standing returns the state of the match in words.
 func standing(m arena.Match) string {
 	round := ""
 	switch {

@@ -4,6 +4,6 @@
 // It owns the layout, the fonts and the agents' marks, which look as they do
 // on the pages. It leaves to others when a card is drawn and who may see it.
 //
-// It imports arena alone and is the only room that knows golang.org/x/image;
+// It imports arena alone and is the only package that imports golang.org/x/image;
 // arena/server hands its Painter to the API.
 package card

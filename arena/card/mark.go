@@ -27,7 +27,7 @@ func markOf(id string) mark {
 	return m
 }
 
-// bits gives numbers below n, always the same for one id: FNV-1a, then
+// bits returns numbers below n, always the same for one id: FNV-1a, then
 // xorshift, in 32 bits.
 func bits(id string) func(n int) int {
 	h := uint32(0x811c9dc5)
@@ -51,7 +51,7 @@ const shapes = 8
 
 type point struct{ x, y float64 }
 
-// shape gives the outline of a shape in a cell of 2 by 2.
+// shape returns the outline of a shape in a cell of 2 by 2.
 func shape(n int) []point {
 	switch n {
 	case 0:

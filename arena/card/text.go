@@ -75,7 +75,7 @@ func (t text) fit() (font.Face, string, error) {
 
 func wide(f font.Face, words string) float64 { return float64(font.MeasureString(f, words)) / 64 }
 
-// plain gives what a font can show of a name as letters in a row: no controls,
+// plain returns what a font can show of a name as letters in a row: no controls,
 // nothing that turns the direction, no letter that the font lacks. A name of
 // which too little is left is not shown at all.
 func plain(f *sfnt.Font, name string) (string, bool) {

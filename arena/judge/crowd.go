@@ -46,7 +46,7 @@ func (s *Judges) crowd(ctx context.Context, j arena.Judging) ([]arena.Ballot, de
 	}, nil
 }
 
-// count gives the result of the votes on one pair.
+// count returns the result of the votes on one pair.
 func count(votes []arena.Vote, first, second string) arena.Ballot {
 	b := arena.Ballot{Judge: crowdName, First: first, Second: second}
 	lead := 0

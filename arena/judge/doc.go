@@ -3,7 +3,7 @@
 // section 6).
 //
 // It owns which pairs of answers are compared and in which order, what a judge
-// is told, how its reply is read, who may not judge whom, and how comparisons
+// receives, how its reply is read, who may not judge whom, and how comparisons
 // become points. A panel and a model see each pair in both orders; a judge that
 // changes its mind with the order says tie. It leaves the pure judges and the
 // versions to scoring, the void of a round without a verdict to the runner, and

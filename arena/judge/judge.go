@@ -19,18 +19,18 @@ const (
 
 // Options are the parts of Judges. All but Model are needed.
 type Options struct {
-	// Agents gives the agents with these ids, without those that are not there.
+	// Agents returns the agents with these ids, without those that are not there.
 	Agents func(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	// Ask puts a question to a judge agent over its own protocol. Any other
 	// outcome than an answer is an error.
 	Ask func(ctx context.Context, q Question) (arena.AnswerBody, error)
-	// Votes gives the votes on a round, one of each voter.
+	// Votes returns the votes on a round, one of each voter.
 	Votes func(ctx context.Context, matchID string, round int) ([]arena.Vote, error)
 	// Scripts runs answers of the judge code.
 	Scripts Scripts
 	// Model is the language model; nil: there is none.
 	Model *Model
-	// Version gives the version of a kind of judge, of its prompts too.
+	// Version returns the version of a kind of judge, of its prompts too.
 	Version func(arena.JudgeSpec) string
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -46,7 +46,7 @@ type Question struct {
 	Round   int
 }
 
-// Judges asks panels, crowds and the language model, and has answers of the
+// Judges queries panels, crowds and the language model, and has answers of the
 // judge code run. It is safe for concurrent use and has no goroutines outside
 // its calls.
 type Judges struct {
@@ -65,7 +65,7 @@ func New(o Options) (*Judges, error) {
 	return &Judges{o: o}, nil
 }
 
-// Judge asks the judge of a round and gives the points of its answers with
+// Judge queries the judge of a round and returns the points of its answers with
 // every comparison that was made. An error means that there is no verdict:
 // nobody could be asked, or somebody's pair got no usable ballot.
 func (s *Judges) Judge(ctx context.Context, j arena.Judging) (v arena.Verdict, err error) {

@@ -155,7 +155,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return min(max(wait, 0), retryLongest)
 }
 
-// readReply takes the verdict out of a chat completion. The completion may
+// readReply extracts the verdict from a chat completion. The completion may
 // hold more than we know; the verdict is exactly what was asked for, bare or
 // in one fence.
 func readReply(body []byte) (opinion, error) {
@@ -192,7 +192,7 @@ func readReply(body []byte) (opinion, error) {
 	return o, nil
 }
 
-// unfence takes off one fence of a code block around the whole text.
+// unfence removes one fence of a code block around the whole text.
 func unfence(s string) string {
 	s = strings.TrimSpace(s)
 	inner, opened := strings.CutPrefix(s, "```")

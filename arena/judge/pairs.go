@@ -9,7 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// decision gives the better one of two answers by the ids of their agents; "":
+// decision returns the better one of two answers by the ids of their agents; "":
 // a tie. ok is false when nobody compared them.
 type decision func(a, b string) (better string, ok bool)
 

@@ -16,7 +16,7 @@ const (
 
 // document is what a judge compares. Answers stand in JSON strings, so that no
 // word of theirs looks like one of ours; encoding/json also escapes < and >,
-// by which some models mark who speaks. The names are part of the version.
+// by which some models mark the author. The names are part of the version.
 func document(j arena.Judging, first, second arena.JudgedAnswer) (string, error) {
 	limit := maxQuoted
 	if j.Turns > 1 { // the debate has cut each speech; marks and gaps stand between them

@@ -35,7 +35,7 @@ func DefaultLimits() Limits {
 
 const day = 24 * time.Hour
 
-// Shared takes one of limit tokens of key, which return over window, and
+// Shared removes one of limit tokens of key, which return over window, and
 // counts over all nodes. Without a token it returns the time to wait for one.
 // An error means that the nodes cannot count together now.
 type Shared func(ctx context.Context, key string, limit int, window time.Duration) (wait time.Duration, ok bool, err error)

@@ -18,5 +18,5 @@
 // with the time at which the arena had it.
 //
 // It is a leaf: it imports arena, arena/strictjson and arena/visibility/seal, and any
-// room but the words may import it.
+// package but arena may import it.
 package record

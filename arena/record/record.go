@@ -76,7 +76,7 @@ type Answer struct {
 	Receipt   *Receipt        `json:"receipt,omitempty"`
 }
 
-// Receipt says what the arena had from the agent, and since when.
+// Receipt is what the arena had from the agent, and since when.
 type Receipt struct {
 	SHA256    string `json:"sha256"` // of the answer
 	ArrivedAt string `json:"arrived_at"`
@@ -243,7 +243,7 @@ func Sign(r Record, sign func(payload []byte) (Signature, error)) (Signed, error
 	return Signed{Record: payload, Signature: s}, nil
 }
 
-// next gives h(n) from h(n-1) and event n.
+// next returns h(n) from h(n-1) and event n.
 func next(h [sha256.Size]byte, event []byte) [sha256.Size]byte {
 	return sha256.Sum256(append(h[:], event...))
 }

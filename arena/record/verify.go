@@ -30,7 +30,7 @@ func fault(pointer, format string, args ...any) error {
 // Verify checks a signed record: its form, the chain of its log, receipts,
 // points and ratings against each other and against the log, and at last the
 // signature, with check. The error is a *FaultError that names the first place.
-// What the parts cannot tell, such as a changed name, the signature does.
+// What the parts cannot show, such as a changed name, the signature does.
 func Verify(data []byte, check func(payload []byte, s Signature) error) (Record, error) {
 	data = bytes.TrimSuffix(data, []byte("\n"))
 	if err := canonical(data); err != nil {
@@ -80,7 +80,7 @@ func canonical(data []byte) error {
 }
 
 // decode reads a part whose form has been checked: no member stands twice.
-// Events may nest deeper than strictjson lets strangers do, and unlike there
+// Events may nest deeper than strictjson accepts from untrusted clients, and unlike there
 // nothing is read from what is not signed.
 func decode(pointer string, data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -126,7 +126,7 @@ func (c *checker) chain() error {
 	return nil
 }
 
-// pointerAt gives the pointer of the value that holds the byte at offset, as
+// pointerAt returns the pointer of the value that holds the byte at offset, as
 // far as data can be read.
 func pointerAt(data []byte, offset int) string {
 	type level struct {

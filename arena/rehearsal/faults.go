@@ -47,7 +47,7 @@ func (p *play) plain(ctx context.Context, r *arena.RehearsedRound, d Driver) err
 	return nil
 }
 
-// judge gives the verdict: what the reply came to when it passed, else why
+// judge returns the verdict: what the reply came to when it passed, else why
 // it did not.
 func (p *play) judge(r *arena.RehearsedRound, reply arena.Reply, passed bool, explanation string) {
 	r.Verdict, r.Explanation = arena.RehearsalFailed, explanation

@@ -31,7 +31,7 @@ func questions() []question {
 	}
 }
 
-// judgeOf gives the judge of the league where points can be given at once,
+// judgeOf returns the judge of the league where points can be given at once,
 // else choice: no panel sits for a rehearsal.
 func judgeOf(l arena.League) arena.JudgeSpec {
 	switch judge := l.Settings.Judge; judge.Kind {
@@ -76,8 +76,8 @@ const hugeDescription = 8 << 10
 func huge(description string) string {
 	const line = "This paragraph is here for its length alone and can be skipped. "
 	end := "\n\nThe question: " + description
-	room := max(0, hugeDescription-len(end))
-	return strings.Repeat(line, room/len(line)) + strings.Repeat(".", room%len(line)) + end
+	space := max(0, hugeDescription-len(end))
+	return strings.Repeat(line, space/len(line)) + strings.Repeat(".", space%len(line)) + end
 }
 
 // order begins the hostile text.

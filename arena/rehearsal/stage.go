@@ -78,7 +78,7 @@ func (s *Stage) Play(ctx context.Context, r arena.Rehearsal) (arena.RehearsalRep
 	return arena.RehearsalReport{StartedAt: start, Elapsed: s.o.Now().Sub(start), Rounds: p.rounds}, nil
 }
 
-// plan gives each round its fault: the first has none.
+// plan returns each round its fault: the first has none.
 func plan(r arena.Rehearsal) []arena.RehearsedRound {
 	n := r.Rounds
 	if n == 0 {

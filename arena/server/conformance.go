@@ -29,7 +29,7 @@ func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformanc
 		return found, err
 	}
 	kit, err := conformance.New(conformance.Options{
-		Client: s.client, Sign: s.keys.Sign, Stranger: foreign.Sign, Issuer: s.url, AgentID: g.ID, Limit: fullCheckLimit, Now: time.Now,
+		Client: s.client, Sign: s.keys.Sign, Unknown: foreign.Sign, Issuer: s.url, AgentID: g.ID, Limit: fullCheckLimit, Now: time.Now,
 	})
 	if err != nil {
 		return found, err

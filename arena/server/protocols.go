@@ -79,17 +79,17 @@ func (p protocols) handlers() map[string]http.Handler {
 type outbound struct {
 	guard    *protocol.Guard
 	aap      *aap.Driver
-	notifier *mailbox.Bell
-	box      *mailbox.Box
+	notifier *mailbox.Notifier
+	box      *mailbox.Inbox
 	log      *envelope.Log
 	signed   *agentprotocol.Driver
 }
 
 // newOutbound returns the guarded client and the drivers of all protocols.
 func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
-	o := &outbound{notifier: mailbox.NewBell(nil)}
+	o := &outbound{notifier: mailbox.NewNotifier(nil)}
 	if s.bus != nil {
-		o.notifier = mailbox.NewBell(s.bus)
+		o.notifier = mailbox.NewNotifier(s.bus)
 	}
 	roots, err := extraRoots(s.cfg.ExtraCAFile)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if o.box, err = mailbox.NewBox(s.store, o.notifier, time.Now); err != nil {
+	if o.box, err = mailbox.NewInbox(s.store, o.notifier, time.Now); err != nil {
 		return nil, err
 	}
 	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
@@ -156,7 +156,7 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Bell: o.notifier, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}

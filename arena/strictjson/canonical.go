@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonical gives the RFC 8785 form of one JSON value.
+// Canonical returns the RFC 8785 form of one JSON value.
 func Canonical(data []byte) ([]byte, error) {
 	// Every answer is put into this form several times, and nearly all are
 	// plain. The library needs four times as long, and decides on the rest.
@@ -54,7 +54,7 @@ func (p *plainReader) space() int {
 	return p.i
 }
 
-// next takes c, after white space, if it comes.
+// next skips white space and consumes c if it follows.
 func (p *plainReader) next(c byte) bool {
 	if p.space() == len(p.data) || p.data[p.i] != c {
 		return false
@@ -88,7 +88,7 @@ func (p *plainReader) value(depth int) bool {
 	return false
 }
 
-// text takes a text without escapes and gives what stands between the quotes.
+// text reads a text without escapes and returns the part between the quotes.
 func (p *plainReader) text() (content []byte, ok bool) {
 	from, ascii := p.i, true
 	for i := from + 1; i < len(p.data); i++ {
@@ -107,7 +107,7 @@ func (p *plainReader) text() (content []byte, ok bool) {
 	return nil, false
 }
 
-// number takes what the form's own printing of a number gives back, except
+// number reads what the form's own printing of a number gives back, except
 // for those with an exponent.
 func (p *plainReader) number() bool {
 	from, start := p.i, len(p.out)

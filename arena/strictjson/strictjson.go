@@ -35,7 +35,7 @@ func UnmarshalOpen(data []byte, v any, names ...string) error {
 	return similar(data, names)
 }
 
-// Text gives the text of a JSON string that was decoded as a part of a value.
+// Text returns the text of a JSON string that was decoded as a part of a value.
 func Text(raw []byte) (string, error) {
 	text, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
@@ -109,7 +109,7 @@ func unmistakable(quoted []byte, names []string) error {
 	return nil
 }
 
-// plain says in words of JSON what is wrong, without the names of the library
+// plain describes an error in words of JSON, without the names of the library
 // and of our types.
 func plain(err error) error {
 	if wrong, ok := errors.AsType[*jsonv2.SemanticError](err); ok {

@@ -21,7 +21,7 @@ const (
 	RS256 = "RS256"
 )
 
-// methodOf gives the signing method of an algorithm, nil for any but ours.
+// methodOf returns the signing method of an algorithm, nil for any but ours.
 func methodOf(alg string) jwt.SigningMethod {
 	switch alg {
 	case ES256:

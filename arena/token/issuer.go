@@ -33,7 +33,7 @@ const (
 	issuerRSABits = 2048             // at least
 )
 
-// errIssuerAway says that it is not known whether a key is the issuer's.
+// errIssuerAway is returned when it is not known whether a key is the issuer's.
 var errIssuerAway = errors.New("the issuer cannot be asked")
 
 // issuerKeys are an outside issuer's public keys, found by its discovery
@@ -60,7 +60,7 @@ type foundKeys struct {
 	at   time.Time
 }
 
-// with gives the keys when the one with the kid is among them. It looks at
+// with returns the keys when the one with the kid is among them. It looks at
 // the issuer when the keys are old or the kid is unknown, but not more often
 // than issuerRetry. Keys outlive an issuer that is away by issuerKeep.
 func (k *issuerKeys) with(ctx context.Context, kid string) (*foundKeys, error) {
@@ -151,7 +151,7 @@ func (k *issuerKeys) get(ctx context.Context, address string, into any, names ..
 	return strictjson.UnmarshalOpen(body, into, names...)
 }
 
-// readKeys takes the keys that can verify a signature. Others, such as those
+// readKeys returns the keys that can verify a signature. Others, such as those
 // for encryption or of kinds that are not known here, are passed over.
 func readKeys(ctx context.Context, raw []json.RawMessage) (*foundKeys, error) {
 	if len(raw) > issuerMost {

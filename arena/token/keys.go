@@ -42,7 +42,7 @@ const (
 
 // Store keeps the signing keys of the arena; all nodes share them.
 type Store interface {
-	// SigningKeys gives all keys, oldest first.
+	// SigningKeys returns all keys, oldest first.
 	SigningKeys(ctx context.Context) ([]arena.SigningKey, error)
 	// AddSigningKey adds k and sets when older keys expire, in one transaction.
 	AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error
@@ -230,7 +230,7 @@ func load(row arena.SigningKey, before *key) (*key, error) {
 // published reports whether the key stands in the JWK set at now.
 func (k *key) published(now time.Time) bool { return k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt) }
 
-// signing gives the key that signs at now: the newest whose time has come.
+// signing returns the key that signs at now: the newest whose time has come.
 // When none has, because this node's clock is behind that of the node which
 // made the first key, it is the oldest.
 func (r *ring) signing(now time.Time) *key {
@@ -247,7 +247,7 @@ func (r *ring) signing(now time.Time) *key {
 	return oldest
 }
 
-// find gives the published key with the given kid, nil when there is none.
+// find returns the published key with the given kid, nil when there is none.
 func (r *ring) find(kid string, now time.Time) *key {
 	for _, k := range r.keys {
 		if k.KID == kid && k.published(now) {
@@ -293,7 +293,7 @@ func (k *Keys) Rotate(ctx context.Context, after time.Duration) (kid string, err
 	return next.KID, k.reload(ctx)
 }
 
-// State says what a key is used for.
+// State is what a key is used for.
 type State string
 
 // The states of a key, in the order of its life.

@@ -118,7 +118,7 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, err
 	return who, nil
 }
 
-// keyFor gives the key that the token's header names, if the issuer publishes
+// keyFor returns the key that the token's header names, if the issuer publishes
 // it. Keys that a token brings along (jwk, jku, x5c) are not looked at.
 func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
 	raw, err := headerOf(t.Raw)
@@ -163,7 +163,7 @@ func (c *outsideClaims) UnmarshalJSON(data []byte) error {
 	return strictjson.Unmarshal(data, &c.all)
 }
 
-// text gives a claim that is text, "" when it is none.
+// text returns a claim that is text, "" when it is none.
 func (c *outsideClaims) text(name string) string {
 	var s string
 	if strictjson.Unmarshal(c.all[name], &s) != nil {
@@ -172,7 +172,7 @@ func (c *outsideClaims) text(name string) string {
 	return s
 }
 
-// list gives a claim that is text or a list of texts.
+// list returns a claim that is text or a list of texts.
 func (c *outsideClaims) list(name string) []string {
 	raw, ok := c.all[name]
 	for in := c.all; !ok && in != nil; {

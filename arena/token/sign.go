@@ -24,7 +24,7 @@ func (k *key) sign(text []byte) ([]byte, error) {
 	return joined(der)
 }
 
-// joined gives the two numbers of a P-256 signature in ASN.1 as 32 bytes each,
+// joined returns the two numbers of a P-256 signature in ASN.1 as 32 bytes each,
 // big end first, which is their form in a JWS (RFC 7518, section 3.4). A
 // sequence of two such numbers is shorter than 128 bytes, so each length is
 // one byte.

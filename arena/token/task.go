@@ -117,7 +117,7 @@ func inToken(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// keyFor gives the public key for the token. Its header must be exactly
+// keyFor returns the public key for the token. Its header must be exactly
 // alg, kid and typ: a key that a token brings along (jwk, jku, x5u, x5c) or a
 // demand that we would not honour (crit) is a refusal.
 func (k *Keys) keyFor(ctx context.Context, token string) (any, error) {
@@ -152,7 +152,7 @@ func (k *Keys) keyFor(ctx context.Context, token string) (any, error) {
 	return key.signer.Public(), nil
 }
 
-// headerOf gives the JSON of a token's header.
+// headerOf returns the JSON of a token's header.
 func headerOf(token string) ([]byte, error) {
 	segment, _, _ := strings.Cut(token, ".")
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(segment)

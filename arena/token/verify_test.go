@@ -197,7 +197,7 @@ func TestKeys_Verify(t *testing.T) {
 	}
 }
 
-// loosened gives a base64 character that decodes to the same bytes when the
+// loosened returns a base64 character that decodes to the same bytes when the
 // unused bits at the end are not looked at.
 func loosened(last byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

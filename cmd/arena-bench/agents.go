@@ -125,7 +125,7 @@ type spread struct {
 	Worst float64 `json:"worst"`
 }
 
-// String gives p50, p99 and worst.
+// String returns p50, p99 and worst.
 func (s spread) String() string { return fmt.Sprintf("%.1f · %.1f · %.1f", s.P50, s.P99, s.Worst) }
 
 // spreadOf cuts arrivals (unix nanoseconds) into groups of n in order of time:
@@ -142,7 +142,7 @@ func spreadOf(arrivals []int64, n int) spread {
 	return shares(ms)
 }
 
-// shares gives the middle, nearly the worst and the worst of at least one
+// shares returns the middle, nearly the worst and the worst of at least one
 // duration in milliseconds.
 func shares(ms []float64) spread {
 	slices.Sort(ms)

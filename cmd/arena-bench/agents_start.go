@@ -55,7 +55,7 @@ func (a *benchAgents) stop() error {
 	return errors.Join(a.stdin.Close(), a.cmd.Wait())
 }
 
-// report gives how far apart the requests of each round of n came, and
+// report returns how far apart the requests of each round of n came, and
 // forgets them.
 func (a *benchAgents) report(ctx context.Context, n int) (spread, error) {
 	var arrivals []int64
@@ -65,7 +65,7 @@ func (a *benchAgents) report(ctx context.Context, n int) (spread, error) {
 	return spreadOf(arrivals, n), nil
 }
 
-// last gives the body and the Authorization header of the last task.
+// last returns the body and the Authorization header of the last task.
 func (a *benchAgents) last(ctx context.Context) (body []byte, token string, err error) {
 	var task lastTask
 	err = apiclient.New(a.control, "").Call(ctx, http.MethodGet, "/last", nil, &task)

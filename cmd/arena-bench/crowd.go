@@ -261,7 +261,7 @@ func (v *viewer) take(b []byte) {
 	}
 }
 
-// frameSize gives the lengths of a frame's header and payload; 0 when the
+// frameSize returns the lengths of a frame's header and payload; 0 when the
 // header is not there yet.
 func frameSize(b []byte) (head, size int) {
 	switch {
@@ -275,7 +275,7 @@ func frameSize(b []byte) (head, size int) {
 	return 0, 0
 }
 
-// seqOf gives the number of an event; hello and viewers have none.
+// seqOf returns the number of an event; hello and viewers have none.
 func seqOf(line []byte) (int64, bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	n := int64(0)
@@ -288,7 +288,7 @@ func seqOf(line []byte) (int64, bool) {
 	return n, ok
 }
 
-// sentAt gives the unix nanoseconds at the end of an event.
+// sentAt returns the unix nanoseconds at the end of an event.
 func sentAt(line []byte) int64 {
 	line = bytes.TrimRight(line, `"}`)
 	n, err := strconv.ParseInt(string(line[max(0, len(line)-19):]), 10, 64)
@@ -330,7 +330,7 @@ func (h *histogram) add(ns, weight int64) {
 	h.counts[max(0, e)*32+int(v>>max(0, e))&31].Add(weight) //nolint:gosec // G115: at most 63
 }
 
-// take gives the shares in milliseconds and forgets them.
+// take returns the shares in milliseconds and forgets them.
 func (h *histogram) take() spread {
 	var counts [len(h.counts)]int64
 	total := int64(0)
@@ -439,7 +439,7 @@ func (c *crowdProcess) another() (*crowdProcess, error) { return startCrowd(c.ap
 
 func (c *crowdProcess) stop() error { return errors.Join(c.stdin.Close(), c.cmd.Wait()) }
 
-// do gives an order and waits for the answer.
+// do returns an order and waits for the answer.
 func (c *crowdProcess) do(o crowdOrder) (crowdReport, error) {
 	var r crowdReport
 	if err := c.in.Encode(o); err != nil {

@@ -18,7 +18,7 @@ type BenchEventsCmd struct {
 	Profile string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchEventsCmd) Help() string {
 	return `Agents in another process on this machine send events over WebSockets to a whole
 server on SQLite with full sync, and a spectator in that process reads them: the

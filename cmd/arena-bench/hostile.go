@@ -23,7 +23,7 @@ type BenchHostileCmd struct {
 	Stream  string `help:"Where agents send events, http://host:port/v1/stream."`
 }
 
-// hostileHello says where the agents are: the honest ones first.
+// hostileHello holds the addresses of the agents: the honest ones first.
 type hostileHello struct {
 	Honest  []string `json:"honest"`
 	Hostile []string `json:"hostile"`
@@ -240,7 +240,7 @@ func gzipOfZeros() string {
 	return b.String()
 }
 
-// floodEvents says more than is allowed, as fast as it goes, then answers.
+// floodEvents sends more events than allowed, as fast as possible, then answers.
 func (f *hostileFleet) floodEvents(conn net.Conn, token string) {
 	f.talk(token, `{"type":"thinking","message":"`+strings.Repeat("z", 900)+`"}`, 300)
 	reply(conn, "", `{"answer":"`+benchAnswer+`"}`)

@@ -30,7 +30,7 @@ type BenchMatchCmd struct {
 	Profile string `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchMatchCmd) Help() string {
 	return `Plays one large match, and then many duels at once, with agents in another
 process on this machine, on SQLite with full sync, on the database that --db

@@ -114,7 +114,7 @@ func temporaryDatabase(ctx context.Context, databaseURL string) (temporary strin
 // every architecture that Go knows.
 const clockTick = time.Second / 100
 
-// familyCPU gives the processor time of a process and its children, those that
+// familyCPU returns the processor time of a process and its children, those that
 // have ended too, to 10 ms; 0 when there is none or no /proc. A PostgreSQL
 // server has one child for each connection.
 func familyCPU(pid int) (total time.Duration) {

@@ -20,7 +20,7 @@ type BenchRatingsCmd struct {
 	JSON    bool `help:"Print one JSON object."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchRatingsCmd) Help() string {
 	return `Measures processor time of what ratings cost, from memory: the replay of duels by
 agora-elo-1, a refit of them with intervals and Glicko-2, and the settlement of one

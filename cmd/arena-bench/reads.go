@@ -30,7 +30,7 @@ type BenchReadsCmd struct {
 	Profile string `placeholder:"FILE" help:"Write a profile of the processor time of reading."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchReadsCmd) Help() string {
 	return `Fills a database of its own with a long life of an arena, and measures how long the
 reads take that the pages make, one after another over HTTP through a whole server:
@@ -106,7 +106,7 @@ func (c *BenchReadsCmd) Run(app *App) (err error) {
 	return w.Flush()
 }
 
-// database gives the URL of the database to read, "" for SQLite in a temporary
+// database returns the URL of the database to read, "" for SQLite in a temporary
 // folder; drop removes it unless it is to stay.
 func (c *BenchReadsCmd) database(app *App) (database string, drop func(context.Context) error, err error) {
 	keep := func(context.Context) error { return nil }

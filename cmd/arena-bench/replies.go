@@ -31,7 +31,7 @@ func (s *sendings) watch(drivers map[string]engine.Driver) {
 	}
 }
 
-// take gives what was sent since the last call.
+// take returns what was sent since the last call.
 func (s *sendings) take() []sending {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -88,7 +88,7 @@ func startBenchArena(app *App, database string, agents int, league string, flags
 	return &benchArena{agents: a, server: s, stop: func() error { return errors.Join(stop(), a.stop()) }}, nil
 }
 
-// databaseName says what a benchmark ran on.
+// databaseName returns the name of the database of a benchmark.
 func databaseName(database string) string {
 	if strings.HasPrefix(database, "postgres") {
 		return "postgres"

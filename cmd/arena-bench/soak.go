@@ -33,7 +33,7 @@ type BenchSoakCmd struct {
 	JSON       bool          `help:"Print one JSON object."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchSoakCmd) Help() string {
 	return `A whole server on SQLite, and around it in other processes: spectators, some of whom
 never read, honest agents that meet each other, and hostile agents that meet the rest of
@@ -218,7 +218,7 @@ func (s *soak) startFleet() (stop func() error, err error) {
 	return stop, nil
 }
 
-// arrivals gives when the first tasks of matches came, and forgets them. A
+// arrivals returns when the first tasks of matches came, and forgets them. A
 // POST also turns the attacks on health checks on.
 func (s *soak) arrivals(ctx context.Context, method string) (map[string]int64, error) {
 	at := map[string]int64{}

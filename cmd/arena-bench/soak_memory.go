@@ -25,7 +25,7 @@ type soakState struct {
 	Files      int   `json:"files"`
 }
 
-// most takes over what is more in another state.
+// most keeps the larger of the figures of two states.
 func (s *soakState) most(o soakState) {
 	s.Resident, s.Outside = max(s.Resident, o.Resident), max(s.Outside, o.Outside)
 	s.Bytes, s.Live, s.Runtime = max(s.Bytes, o.Bytes), max(s.Live, o.Live), max(s.Runtime, o.Runtime)
@@ -33,7 +33,7 @@ func (s *soakState) most(o soakState) {
 	s.Goroutines, s.Files = max(s.Goroutines, o.Goroutines), max(s.Files, o.Files)
 }
 
-// fewest gives the state with the goroutines and files of another that has
+// fewest returns the state with the goroutines and files of another that has
 // fewer.
 func (s soakState) fewest(o soakState) soakState {
 	s.Goroutines, s.Files = min(s.Goroutines, o.Goroutines), min(s.Files, o.Files)
@@ -169,7 +169,7 @@ func (s *soak) calm(ctx context.Context) error {
 	return s.pages(ctx, &f.PagesAfter)
 }
 
-// pages takes what SQLite keeps of pages. Not while the server is watched: it
+// pages reads the page counts of SQLite. Not while the server is watched: it
 // uses every connection.
 func (s *soak) pages(ctx context.Context, bytes *int64) error {
 	n, err := s.server.Store.PageBytes(ctx)

@@ -22,7 +22,7 @@ type BenchStartCmd struct {
 	JSON    bool   `help:"Print one JSON object."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchStartCmd) Help() string {
 	return `Starts matches of one round on this machine, one after another, with agents in
 another process, and measures the start delay: from the moment in which
@@ -155,7 +155,7 @@ func (c *BenchStartCmd) arena(ctx context.Context, agents *benchAgents, league s
 	return nil
 }
 
-// since gives how long after began the first request reached an agent, in
+// since returns how long after began the first request reached an agent, in
 // milliseconds, and forgets the requests; 0 when there was none.
 func (a *benchAgents) since(ctx context.Context, began time.Time) (float64, error) {
 	var arrivals []int64

@@ -23,7 +23,7 @@ type BenchStreamCmd struct {
 	Profile    string        `placeholder:"FILE" help:"Write a profile of the arena's processor time."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchStreamCmd) Help() string {
 	return `Spectators in another process on this machine watch one match of a whole server
 (topics, since, sealing, the closing of slow readers, pings, metrics on), and this

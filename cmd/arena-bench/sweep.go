@@ -31,7 +31,7 @@ type BenchSweepCmd struct {
 	Profile  string        `placeholder:"FILE" help:"Write a profile of the processor time."`
 }
 
-// Help says what is measured.
+// Help describes what is measured.
 func (c *BenchSweepCmd) Help() string {
 	return `Checks the health of many agents twice, as a node does, with the agents in another
 process on this machine, and measures the second sweep in this process: the share

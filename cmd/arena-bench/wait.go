@@ -85,7 +85,7 @@ func (c *BenchMatchCmd) wait(app *App) (err error) {
 
 func kb(bytes int64) float64 { return float64(bytes) / 1024 }
 
-// String gives the two figures of the end.
+// String returns the two figures of the end.
 func (e waitEnd) String() string {
 	return fmt.Sprintf("timer %s, bare timer %s, round closed %s", e.Timer, e.Bare, e.Closed)
 }
@@ -148,7 +148,7 @@ func (w *waiting) run(ctx context.Context, span time.Duration) (end waitEnd, err
 	return end, w.ended(ctx, load.ids, &end)
 }
 
-// bareTimer asks for a timer again and again, until stop is called, which gives
+// bareTimer sets a timer again and again, until stop is called, which gives
 // how late they came.
 func bareTimer() (stop func() spread) {
 	over, late := make(chan struct{}), make(chan spread)
@@ -238,7 +238,7 @@ func allowFiles(need uint64) error {
 	return nil
 }
 
-// await asks the agents until enough has happened, at most two minutes.
+// await polls the agents until enough has happened, at most two minutes.
 func (a *benchAgents) await(ctx context.Context, enough func(stalled) bool) (seen stalled, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*waitLimit)
 	defer cancel()

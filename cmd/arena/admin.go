@@ -32,7 +32,7 @@ type AdminCmd struct {
 	Drain     AdminDrainCmd     `cmd:"" help:"Make the node that answers give its matches to others."`
 }
 
-// Help says where the token comes from.
+// Help describes where the token comes from.
 func (c *AdminCmd) Help() string {
 	return `A client of the arena's API: every command is one request, and prints its answer
 as JSON. The token is the one that the server printed at its first start.

@@ -14,7 +14,7 @@ type AdminTokenCmd struct {
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token of the owner whose token is given."`
 }
 
-// Help says whose token each command needs.
+// Help describes whose token each command needs.
 func (c *AdminTokenCmd) Help() string {
 	return `invite needs an admin's token: it is how owners come in with ARENA_SIGNUP=invite.
 The others act for an owner, whose token stands in --token.

@@ -32,7 +32,7 @@ type CheckCmd struct {
 	Verbose   bool          `short:"v" help:"Show what was sent and what came back for good checks too."`
 }
 
-// Help says how the agent gets to know the keys.
+// Help describes how the agent gets the keys.
 func (c *CheckCmd) Help() string {
 	return `Sends the endpoint good tasks, hard tasks and forged ones, and says what an arena
 would think of each reply. Exits with 1 when a MUST fails.
@@ -65,7 +65,7 @@ func (c *CheckCmd) Run(app *App) (err error) {
 		say.w = io.Discard
 	}
 	kit, err := conformance.New(conformance.Options{
-		Client: client, Sign: keys.signer.Sign, Stranger: keys.stranger.Sign, Issuer: keys.issuer, AgentID: c.AgentID,
+		Client: client, Sign: keys.signer.Sign, Unknown: keys.stranger.Sign, Issuer: keys.issuer, AgentID: c.AgentID,
 		League: c.League, Limit: c.TimeLimit, Progress: say.finding, Now: time.Now,
 	})
 	if err != nil {

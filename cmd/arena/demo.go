@@ -35,7 +35,7 @@ type DemoCmd struct {
 	Verbose   bool    `short:"v" help:"Print the server's log lines."`
 }
 
-// Help says what is to be seen.
+// Help describes what is to be seen.
 func (c *DemoCmd) Help() string {
 	return `Starts an arena with five leagues that keep playing (two ladders, a Swiss cup, an
 elimination night, a debating club with a panel of judges), and agents of every
@@ -151,7 +151,7 @@ func (c *DemoCmd) config(app *App, dir string) (server.Config, error) {
 	return cfg, nil
 }
 
-// demoSecret gives the admin token of the demo in dir, the same at each start.
+// demoSecret returns the admin token of the demo in dir, the same at each start.
 func demoSecret(dir string) (string, error) {
 	file := filepath.Join(dir, "admin-token")
 	data, err := os.ReadFile(file) //nolint:gosec // G304: the folder is the user's own

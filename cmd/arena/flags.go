@@ -33,7 +33,7 @@ type FileFlag struct {
 	File string `name:"config" placeholder:"FILE" help:"Settings file with lines KEY=VALUE, read before the environment (ARENA_CONFIG)."`
 }
 
-// Load gives the settings from file and environment.
+// Load returns the settings from file and environment.
 func (f FileFlag) Load(app *App) (server.Config, error) {
 	return server.Load(server.Sources{Environ: app.Environ, File: f.File})
 }
@@ -45,7 +45,7 @@ type ConfigFlags struct {
 	Settings kong.Plugins `embed:""`
 }
 
-// Load gives the settings from file, environment and flags.
+// Load returns the settings from file, environment and flags.
 func (f ConfigFlags) Load(app *App) (server.Config, error) {
 	flags := map[string]string{}
 	for _, plugin := range f.Settings {

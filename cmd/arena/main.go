@@ -62,7 +62,7 @@ type App struct {
 	Exec    func(program string, argv, environ []string) error // replaces this process
 }
 
-// Getenv gives the value of an environment variable, "" when it is not set.
+// Getenv returns the value of an environment variable, "" when it is not set.
 func (a *App) Getenv(key string) string {
 	for _, kv := range a.Environ {
 		if v, ok := strings.CutPrefix(kv, key+"="); ok {

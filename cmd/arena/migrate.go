@@ -44,7 +44,7 @@ type MigrateUpCmd struct {
 	Status bool `help:"Only print the schema's version; exit with 1 when it is not the one that this binary wants."`
 }
 
-// Help says when the command is needed.
+// Help describes when the command is needed.
 func (c *MigrateUpCmd) Help() string {
 	return `Not needed on one node: arena serve does the same when it starts. Settings:
 ARENA_DATABASE_URL, from the file or the environment.

@@ -21,7 +21,7 @@ type MigrateCopyCmd struct {
 	To   string `placeholder:"URL" required:"" help:"Empty database that gets the copy, in the same form. An SQLite file is made."`
 }
 
-// Help says what must be so before and what is so after.
+// Help describes what must be so before and what is so after.
 func (c *MigrateCopyCmd) Help() string {
 	return `Copies every row of an arena into an empty database and leaves the source as it
 is. Stop all nodes first; the source must have the schema of this version (arena

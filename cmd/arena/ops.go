@@ -22,7 +22,7 @@ import (
 // nothing else does. Empty: what the Go command knows.
 var version string
 
-// buildInfo says which source this binary was made from.
+// buildInfo identifies the source of this binary.
 type buildInfo struct {
 	Version  string // "v1.2.0", or "devel"
 	Revision string // commit, "" when the build did not know it
@@ -195,7 +195,7 @@ type KeysRotateCmd struct {
 	After time.Duration `default:"${overlap}" placeholder:"DURATION" help:"Time until the new key signs, 0s to 168h. Default ${overlap}: every cache of the key set has it by then."`
 }
 
-// Help says what running servers and agents notice.
+// Help describes what running servers and agents notice.
 func (c *KeysRotateCmd) Help() string {
 	return `The new key is published at once and signs after --after; the old ones stay
 published until their last tokens have died. Running servers notice within a

@@ -39,7 +39,7 @@ func (o operator) refused(want string, args ...string) {
 	}
 }
 
-// states gives the states of the printed keys, newest first.
+// states returns the states of the printed keys, newest first.
 func states(list string) string {
 	var s []string
 	for line := range strings.Lines(list) {

@@ -199,7 +199,7 @@ func (c *PlayCmd) judgeOf(data []byte) string {
 	return arena.JudgeExact
 }
 
-// register gives the id of a checked agent.
+// register returns the id of a checked agent.
 func (c *PlayCmd) register(ctx context.Context, admin *apiclient.Client, p player) (id string, err error) {
 	var owner struct{ Token string }
 	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": p.name}, &owner); err != nil {

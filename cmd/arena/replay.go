@@ -25,7 +25,7 @@ type ReplayCmd struct {
 	Open bool   `help:"Open the page in the browser."`
 }
 
-// Help says what is shown.
+// Help describes what is shown.
 func (c *ReplayCmd) Help() string {
 	return `Serves the replay page with a match from a file, on this machine and until it is
 interrupted. Nothing is sent anywhere.
@@ -119,7 +119,7 @@ func replayHandler(path string) http.Handler {
 	})
 }
 
-// openPage asks the system to show a page.
+// openPage opens a page in the system's browser.
 func openPage(ctx context.Context, page string) error {
 	name, args := "xdg-open", []string{page}
 	switch runtime.GOOS {

@@ -20,7 +20,7 @@ type VerifyCmd struct {
 	JWKS string `name:"jwks" placeholder:"URL|FILE" help:"The arena's key set, or where it is: …/.well-known/jwks.json."`
 }
 
-// Help says what is checked.
+// Help describes what is checked.
 func (c *VerifyCmd) Help() string {
 	return `Checks the signed record of a match without asking the arena: the canonical form,
 the hash chain over the log, every commitment, the receipts against the answers,

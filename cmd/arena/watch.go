@@ -76,7 +76,7 @@ func (c *WatchCmd) colored(app *App) bool {
 	}
 }
 
-// find gives the id of the match to watch: the given one, or the one that is
+// find returns the id of the match to watch: the given one, or the one that is
 // being played in the league or anywhere, or the next that starts there.
 func (c *WatchCmd) find(ctx context.Context, arena *apiclient.Client) (match string, err error) {
 	topic, running := url.Values{"lobby": {"1"}}, url.Values{"status": {"running"}, "limit": {"1"}}

@@ -74,7 +74,7 @@ func TestHouse_NoPackageState(t *testing.T) {
 	}
 }
 
-// packageVariables gives the variables at the top level with their values,
+// packageVariables returns the variables at the top level with their values,
 // nil where there is none. Embedded files and _ are left out.
 func packageVariables(files []*ast.File) map[string]ast.Expr {
 	vars := map[string]ast.Expr{}
@@ -181,7 +181,7 @@ func writtenNames(files []*ast.File) map[string]bool {
 	return written
 }
 
-// rootName gives x for x, x.f, x[i], *x and their chains, "" for the rest.
+// rootName returns x for x, x.f, x[i], *x and their chains, "" for the rest.
 func rootName(e ast.Expr) string {
 	for {
 		switch v := e.(type) {

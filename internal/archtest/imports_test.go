@@ -226,7 +226,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// sources gives the files of the project with one of the endings, relative to
+// sources returns the files of the project with one of the endings, relative to
 // the root, without what is installed, built or kept as test data.
 func sources(t *testing.T, endings ...string) []string {
 	t.Helper()

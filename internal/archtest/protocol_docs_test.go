@@ -47,7 +47,7 @@ func TestDocs_protocols(t *testing.T) {
 	}
 }
 
-// testsOfTheHouse gives the names of all test and fuzz functions.
+// testsOfTheHouse returns the names of all test and fuzz functions.
 func testsOfTheHouse(t *testing.T) map[string]bool {
 	t.Helper()
 	tests := map[string]bool{}

@@ -17,6 +17,9 @@ import (
 func plainPackages() []string {
 	return []string{
 		"arena/account", "arena/match", "arena/match/engine", "arena/registry", "arena/script", "arena/server", "arena/visibility", "league",
+		"arena/card", "arena/judge", "arena/plaintext", "arena/quota", "arena/record", "arena/strictjson", "health", "internal/apiclient",
+		"migrations", "protocol", "protocol/aap", "protocol/agentprotocol", "protocol/conformance", "protocol/mailbox", "protocol/protocoltest",
+		"protocol/task", "scoring/sandbox", "stream", "stream/bus", "web",
 	}
 }
 

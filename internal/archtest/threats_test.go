@@ -114,7 +114,7 @@ func proves(t *testing.T, name, file, id string) error {
 	return fmt.Errorf("%s is not in %s", name, file)
 }
 
-// threatsNamed gives the ids in "Threat R3", "threats R1 to R4, R9 and S4".
+// threatsNamed returns the ids in "Threat R3", "threats R1 to R4, R9 and S4".
 func threatsNamed(source string) []string {
 	list := regexp.MustCompile(`[Tt]hreats? ([A-Z]\d+(?:(?:, | and | to )[A-Z]\d+)*)`)
 	var ids []string

@@ -1,4 +1,4 @@
-// Package aap speaks the Agora Agent Protocol, version 1.0, to agents: the
+// Package aap implements the Agora Agent Protocol, version 1.0, to agents: the
 // task POST, its reply and the health check.
 //
 // It owns the wire shapes of both sides (pinned by golden files in testdata),

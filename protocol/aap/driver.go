@@ -28,7 +28,7 @@ type Options struct {
 	Now    func() time.Time
 }
 
-// Driver speaks AAP. It is safe for concurrent use.
+// Driver sends tasks and health checks over AAP. It is safe for concurrent use.
 type Driver struct{ o Options }
 
 // New makes a Driver.

@@ -18,7 +18,7 @@ const (
 	probeBody  = 4 << 10
 )
 
-// Probe asks the endpoint for its health. OK means status 200, JSON, status
+// Probe queries the endpoint for its health. OK means status 200, JSON, status
 // "ok" and version "1.0"; otherwise Reason and Detail say what is wrong. It
 // counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
@@ -32,7 +32,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	return ReadHealth(x, d.o.Now())
 }
 
-// unhealthy gives the reason why x is not a healthy reply, "" when it is one.
+// unhealthy returns the reason why x is not a healthy reply, "" when it is one.
 // It fills the agent's claims into h when they can be read.
 func unhealthy(x protocol.Exchange, h *arena.Health) (reason, detail string) {
 	if reason, detail := protocol.Unreadable(x); reason != "" {

@@ -82,7 +82,7 @@ func (x *core) arrived(ctx context.Context, key string, m message, ttl time.Dura
 	here := x.waiting[key]
 	delete(x.waiting, key)
 	for _, ch := range here {
-		ch <- a // there is room for one, and it gets no other
+		ch <- a // its buffer holds one, and it gets no other
 	}
 	x.waitingMu.Unlock()
 	if len(here) > 0 && m.Type != TypeHello { // several nodes may ask for a hello
@@ -96,12 +96,12 @@ func (x *core) arrived(ctx context.Context, key string, m message, ttl time.Dura
 	if m.Type == TypeHello {
 		id = m.ID
 	}
-	return x.o.Mail.Put(ctx, answerBox(key), id, body, ttl)
+	return x.o.Mail.Put(ctx, answerInbox(key), id, body, ttl)
 }
 
-func answerBox(key string) string { return "agentprotocol from " + key }
+func answerInbox(key string) string { return "agentprotocol from " + key }
 
-func agentBox(agentID string) string { return "agentprotocol to " + agentID }
+func agentInbox(agentID string) string { return "agentprotocol to " + agentID }
 
 func helloOf(agentID string) string { return "hello " + agentID }
 
@@ -158,10 +158,10 @@ func (x *core) await(ctx context.Context, key string, here <-chan arrival, since
 	return fetch(last, x.o.Mail.Look, key, since)
 }
 
-// fetch takes the first message of a key that another node left since a time.
+// fetch returns the first message of a key that another node left since a time.
 func fetch(ctx context.Context, next func(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error), key string, since time.Time) (arrival, bool) {
 	for after := int64(0); ; {
-		mail, err := next(ctx, answerBox(key), after, 1)
+		mail, err := next(ctx, answerInbox(key), after, 1)
 		if err != nil || len(mail) == 0 {
 			return arrival{}, false
 		}

@@ -17,7 +17,7 @@ type member struct {
 	value []byte
 }
 
-// members gives the members of an object in canonical form, in order.
+// members returns the members of an object in canonical form, in order.
 func members(canonical []byte) ([]member, error) {
 	var r strictjson.Reader
 	var all []member
@@ -44,7 +44,7 @@ func object(all []member) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// split gives the canonical form of a message (RFC 8785: "JSON.stringify with
+// split returns the canonical form of a message (RFC 8785: "JSON.stringify with
 // sorted keys"), the text that its signature covers, and the value of the
 // member signature; nil when there is none.
 func split(data []byte) (canonical, covered, signature []byte, err error) {
@@ -70,7 +70,7 @@ func split(data []byte) (canonical, covered, signature []byte, err error) {
 	return canonical, covered, signature, err
 }
 
-// javascriptOrder gives the canonical text with the members of each object in
+// javascriptOrder returns the canonical text with the members of each object in
 // the order of a JavaScript engine, which puts array indices ("9", "10") first
 // and by their number. It is another text only when there are such members.
 func javascriptOrder(canonical []byte) ([]byte, error) {

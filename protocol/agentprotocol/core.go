@@ -102,11 +102,11 @@ func (c *core) hello() helloPayload {
 	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(c.me.public)}
 }
 
-// errAway means that an agent has no way in.
-var errAway = errors.New("the agent has no endpoint, no open WebSocket and no files")
+// errNotConnected means that an agent has no way in.
+var errNotConnected = errors.New("the agent has no endpoint, no open WebSocket and no files")
 
-// there says whether a peer's newest connection still counts.
-func (c *core) there(p arena.Peer) bool {
+// online reports whether a peer's newest connection still counts.
+func (c *core) online(p arena.Peer) bool {
 	fresh := c.timing.fresh
 	if p.Way == wayFile {
 		fresh = c.timing.greet
@@ -120,15 +120,15 @@ func (c *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKe
 	switch {
 	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
 		return err
-	case c.there(p) && p.Way == wayWebSocket:
-		return c.o.Mail.Put(ctx, agentBox(agentID), mailID, data, ttl)
-	case c.there(p) && p.Way == wayFile && c.files != nil:
+	case c.online(p) && p.Way == wayWebSocket:
+		return c.o.Mail.Put(ctx, agentInbox(agentID), mailID, data, ttl)
+	case c.online(p) && p.Way == wayFile && c.files != nil:
 		if strings.HasPrefix(mailID, helloMail) {
 			c.files.ask(agentID, c.o.Now())
 		}
 		return c.files.write(c.me.public, key, strings.TrimPrefix(mailID, helloMail), c.o.Now(), data)
 	}
-	return errAway
+	return errNotConnected
 }
 
 // addressed checks that a message is for the arena, and of our time.

@@ -32,7 +32,7 @@ const (
 	actionPlain = "arena.round"
 )
 
-// Driver speaks AgentProtocol in matches. It is safe for concurrent use.
+// Driver sends tasks and health checks over AgentProtocol. It is safe for concurrent use.
 // NewServer makes the inbound handler that completes its requests.
 type Driver struct{ *core }
 
@@ -54,8 +54,8 @@ type call struct {
 	stale  bool // the agent has not said hello for long
 }
 
-// letter is one signed request.
-type letter struct {
+// signedRequest is one signed request.
+type signedRequest struct {
 	id          string
 	correlation string
 	data        []byte
@@ -86,14 +86,14 @@ func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(contex
 		c.action = actionPlain
 	}
 	c.stale = d.o.Now().Sub(p.HelloAt) > d.timing.greet
-	first, err := d.letter(c)
+	first, err := d.sign(c)
 	if err != nil {
 		return nil, where(err)
 	}
-	return func(ctx context.Context) arena.Reply { return d.play(ctx, c, first) }, nil
+	return func(ctx context.Context) arena.Reply { return d.run(ctx, c, first) }, nil
 }
 
-func (d *Driver) letter(c *call) (l letter, err error) {
+func (d *Driver) sign(c *call) (l signedRequest, err error) {
 	l.correlation = d.newCorrelation(c.a.Seat.AgentID, correlation{
 		matchID: c.a.MatchID, until: d.o.Now().Add(c.a.TimeLimit + setup),
 	})
@@ -103,28 +103,28 @@ func (d *Driver) letter(c *call) (l letter, err error) {
 	return l, err
 }
 
-// play sends the request. An agent that does not know the arena, or its
+// run sends the request. An agent that does not know the arena, or its
 // signature, gets a hello and the request once more, within the same limit.
-func (d *Driver) play(ctx context.Context, c *call, first letter) arena.Reply {
+func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
 	if c.stale {
-		d.shake(ctx, agent, c.key, d.timing.hello) // what comes of it, the request will tell
+		d.greet(ctx, agent, c.key, d.timing.hello) // the request shows whether it worked
 	}
-	said := d.ask(ctx, c, first, c.a.TimeLimit)
-	if !said.stranger {
+	said := d.request(ctx, c, first, c.a.TimeLimit)
+	if !said.unknown {
 		return said.Reply
 	}
 	left := c.a.TimeLimit - said.Elapsed
 	began := d.o.Now()
 	if left > 0 {
-		d.shake(ctx, agent, c.key, min(left, d.timing.hello))
+		d.greet(ctx, agent, c.key, min(left, d.timing.hello))
 		left -= d.o.Now().Sub(began)
 	}
-	second, err := d.letter(c)
+	second, err := d.sign(c)
 	if left <= 0 || err != nil {
 		return said.Reply
 	}
-	again := d.ask(ctx, c, second, left)
+	again := d.request(ctx, c, second, left)
 	if !again.SentAt.IsZero() {
 		again.Elapsed += again.SentAt.Sub(said.SentAt)
 	}
@@ -132,15 +132,15 @@ func (d *Driver) play(ctx context.Context, c *call, first letter) arena.Reply {
 	return again.Reply
 }
 
-// outcome is the reply to one letter. stranger: the agent says that it does
+// outcome is the reply to one request. unknown: the agent answers that it does
 // not know the arena or its signature.
 type outcome struct {
 	arena.Reply
-	stranger bool
+	unknown bool
 }
 
-// ask sends one letter the way that the agent has, and waits for its answer.
-func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration) outcome {
+// request sends one letter the way that the agent has, and waits for its answer.
+func (d *Driver) request(ctx context.Context, c *call, l signedRequest, limit time.Duration) outcome {
 	here, stop := d.wait(l.correlation)
 	defer stop()
 	o := outcome{Reply: arena.Reply{Request: l.data}}
@@ -174,24 +174,24 @@ func (d *Driver) ask(ctx context.Context, c *call, l letter, limit time.Duration
 			o.judge(protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailLate), Detail: "the answer came after the time limit"})
 			return o
 		}
-		d.hear(&o, c, a.m)
+		d.apply(&o, c, a.m)
 	}
 	return o
 }
 
-// judge takes a verdict over.
+// judge copies a verdict.
 func (o *outcome) judge(v protocol.Verdict) {
 	o.Outcome, o.Reason, o.Detail, o.Unreached, o.Retry = v.Outcome, v.Reason, v.Detail, v.Unreached, v.Retry
 }
 
 // post leaves a letter for an agent without an endpoint: at its socket, on
 // whatever node that is, or in the folder.
-func (d *Driver) post(ctx context.Context, c *call, l letter, limit time.Duration) (v protocol.Verdict, sent bool) {
+func (d *Driver) post(ctx context.Context, c *call, l signedRequest, limit time.Duration) (v protocol.Verdict, sent bool) {
 	err := d.deliver(ctx, c.a.Seat.AgentID, c.key, l.id, l.data, limit)
 	switch {
 	case err == nil:
 		return v, true
-	case errors.Is(err, errAway):
+	case errors.Is(err, errNotConnected):
 		return protocol.Verdict{Outcome: arena.OutcomeError, Reason: "not_connected", Detail: err.Error(), Unreached: true, Retry: true}, false
 	case ctx.Err() != nil:
 		return protocol.Verdict{Outcome: arena.OutcomeVoid, Reason: string(protocol.FailCancelled), Detail: "the arena ended the request"}, false
@@ -201,15 +201,15 @@ func (d *Driver) post(ctx context.Context, c *call, l letter, limit time.Duratio
 }
 
 // read judges what an endpoint answered.
-func (d *Driver) read(o *outcome, c *call, l letter, x protocol.Exchange) {
+func (d *Driver) read(o *outcome, c *call, l signedRequest, x protocol.Exchange) {
 	defer func() {
 		if o.Answer == nil {
 			o.Head = x.Body[:min(len(x.Body), headBytes)]
 		}
 	}()
 	v, decided := protocol.Judge(x)
-	told := x.Failure == "" && x.Status >= 400 && x.Status <= 499 && v.Outcome == arena.OutcomeInvalid // it may say why
-	if decided && !told {
+	explained := x.Failure == "" && x.Status >= 400 && x.Status <= 499 && v.Outcome == arena.OutcomeInvalid // it may say why
+	if decided && !explained {
 		o.judge(v)
 		return
 	}
@@ -221,9 +221,9 @@ func (d *Driver) read(o *outcome, c *call, l letter, x protocol.Exchange) {
 	}
 	switch {
 	case err == nil && (!decided || m.Type == TypeError):
-		d.hear(o, c, m)
+		d.apply(o, c, m)
 	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
-		o.stranger = true
+		o.unknown = true
 		o.judge(protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: v.Reason, Detail: "the agent does not know the arena, or not its signature"})
 	case decided:
 		o.judge(v)
@@ -250,9 +250,9 @@ func (d *Driver) reply(body []byte, key ed25519.PublicKey) (m message, reason st
 	return m, "", nil
 }
 
-// hear puts a response or error into the words of the outcome table
+// apply puts a response or error into the words of the outcome table
 // (docs/rules.md, section 3).
-func (d *Driver) hear(o *outcome, c *call, m message) {
+func (d *Driver) apply(o *outcome, c *call, m message) {
 	defer func() {
 		if o.Answer == nil && o.Head == nil {
 			o.Head = m.raw[:min(len(m.raw), headBytes)]
@@ -261,7 +261,7 @@ func (d *Driver) hear(o *outcome, c *call, m message) {
 	if m.Type == TypeError {
 		p, _ := readError(m.Payload) // it was read before
 		o.judge(verdictOf(p))
-		o.stranger = p.Code == UnknownAgent || p.Code == InvalidSignature
+		o.unknown = p.Code == UnknownAgent || p.Code == InvalidSignature
 		return
 	}
 	p, _ := readResponse(m.Payload) // it was read before
@@ -302,7 +302,7 @@ func readResult(result json.RawMessage, outputFormat string) (_ *arena.AnswerBod
 	return answer, "", nil
 }
 
-// verdictOf gives the outcome of an error message (text, "Error Codes").
+// verdictOf returns the outcome of an error message (text, "Error Codes").
 func verdictOf(p errorPayload) protocol.Verdict {
 	v := protocol.Verdict{
 		Outcome: arena.OutcomeError, Reason: "error_" + strings.ToLower(string(p.Code)),

@@ -124,7 +124,7 @@ func (f *fake) put(dir string, data []byte) {
 	}
 }
 
-// look takes a message for the agent, if there is one.
+// look returns a message for the agent, if there is one.
 func (f *fake) look(dir string) []byte {
 	found, _ := filepath.Glob(filepath.Join(dir, fileID(f.arena)+"-"+fileID(f.public())+"-*.json"))
 	for _, name := range found {
@@ -370,7 +370,7 @@ func TestDriver_Prepare(t *testing.T) {
 	a := f.attempt("", enough)
 	sent := 0
 	letters := func() (n int) {
-		mail, err := h.store.Mail(t.Context(), agentBox(f.id), 0, 100, time.Now())
+		mail, err := h.store.Mail(t.Context(), agentInbox(f.id), 0, 100, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

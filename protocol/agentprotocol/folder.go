@@ -80,7 +80,7 @@ func (f *folder) ask(agentID string, now time.Time) {
 	f.asked[agentID] = now
 }
 
-// wasAsked says whether one went out at most within ago, and forgets it.
+// wasAsked reports whether one went out at most within ago, and forgets it.
 func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,8 +91,8 @@ func (f *folder) wasAsked(agentID string, now time.Time, within time.Duration) b
 
 func fileID(key ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(key) }
 
-// lookIntoFolder reads what is there for the arena.
-func (s *Server) lookIntoFolder(ctx context.Context) {
+// readFolder reads what is there for the arena.
+func (s *Server) readFolder(ctx context.Context) {
 	entries, err := fs.ReadDir(s.files.root.FS(), ".")
 	if err != nil {
 		s.o.Logger.Warn("cannot read the folder of messages", slog.Any("error", err))
@@ -122,7 +122,7 @@ func (s *Server) lookIntoFolder(ctx context.Context) {
 			continue
 		}
 		read++
-		if !s.takeFile(ctx, name) {
+		if !s.handleFile(ctx, name) {
 			s.files.known[name] = state
 		}
 	}
@@ -133,9 +133,9 @@ func (s *Server) lookIntoFolder(ctx context.Context) {
 	}
 }
 
-// takeFile reads one file. It gives false for one that is left where it is:
+// handleFile reads one file. It gives false for one that is left where it is:
 // it is for another agent.
-func (s *Server) takeFile(ctx context.Context, name string) bool {
+func (s *Server) handleFile(ctx context.Context, name string) bool {
 	data, err := s.files.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -165,7 +165,7 @@ func (s *Server) takeFile(ctx context.Context, name string) bool {
 			return false
 		}
 		if from.key != nil && m.Type != TypeError {
-			answer, _ = s.complaint(m, refused)
+			answer, _ = s.errorMessage(m, refused)
 		}
 	} else if err := s.files.drop(name, m); err != nil {
 		s.o.Logger.Warn("cannot remove a message file", slog.String("file", name), slog.Any("error", err))
@@ -179,14 +179,14 @@ func (s *Server) takeFile(ctx context.Context, name string) bool {
 	return !m.To.Broadcast || refused != nil
 }
 
-// connectFile notes that an agent speaks by files, unless it has a socket.
+// connectFile notes that an agent uses files, unless it has a socket.
 func (s *Server) connectFile(ctx context.Context, from sender) error {
 	p, err := s.o.Peers.Peer(ctx, from.agent.ID)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
 		return err
 	}
 	switch {
-	case s.there(p) && p.Way == wayWebSocket:
+	case s.online(p) && p.Way == wayWebSocket:
 		return nil
 	case p.Way == wayFile:
 		_, err = s.o.Peers.SeePeer(ctx, p.AgentID, p.Epoch, s.o.Now())

@@ -42,7 +42,7 @@ func TestFolder_messages(t *testing.T) {
 	n, dir := h.exchange()
 	f := h.agent()
 	f.put(dir, f.message("request", map[string]any{"action": "arena:agent", "correlationId": "1"}))
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	names := listing(t, dir)
 	if len(names) != 1 {
 		t.Fatalf("files %v", names)
@@ -54,7 +54,7 @@ func TestFolder_messages(t *testing.T) {
 	if s := f.check(data); s.Type != "response" || s.Payload.CorrelationID != "1" {
 		t.Errorf("answer %+v", s)
 	}
-	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "file" || !n.there(p) {
+	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "file" || !n.online(p) {
 		t.Errorf("peer %+v", p)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -104,7 +104,7 @@ func TestFolder_tricks(t *testing.T) {
 	write(in("for-another.json"), f.with("hello", map[string]any{}, set("to", map[string]any{"agentId": other.name})))
 	before := listing(t, dir)
 	for range 2 {
-		n.lookIntoFolder(t.Context())
+		n.readFolder(t.Context())
 	}
 	got := n.events.all()
 	if len(got) != 2 || !strings.Contains(strings.Join(got, "\n"), "m_1 "+f.id) || !strings.Contains(strings.Join(got, "\n"), "m_2 "+f.id) {
@@ -137,18 +137,18 @@ func TestFolder_refused(t *testing.T) {
 		f.put(dir, data)
 	}
 	for range 2 {
-		n.lookIntoFolder(t.Context())
+		n.readFolder(t.Context())
 	}
-	aside, told := 0, 0
+	aside, explained := 0, 0
 	for _, name := range listing(t, dir) {
 		if strings.HasSuffix(name, refusedEnding) {
 			aside++
 		} else if s := f.check(f.look(dir)); s.Type == "error" {
-			told++
+			explained++
 		}
 	}
-	if aside != 4 || told != 2 {
-		t.Errorf("%d put aside, %d told; want 4, 2: %v", aside, told, listing(t, dir))
+	if aside != 4 || explained != 2 {
+		t.Errorf("%d put aside, %d told; want 4, 2: %v", aside, explained, listing(t, dir))
 	}
 }
 
@@ -162,10 +162,10 @@ func TestFolder_once(t *testing.T) {
 	everyone := f.with("notify", map[string]any{"event": "arena.event", "data": map[string]any{"match_id": "m_1"}}, set("to", map[string]any{"broadcast": true}))
 	for range 2 {
 		f.put(dir, everyone)
-		n.lookIntoFolder(t.Context())
+		n.readFolder(t.Context())
 	}
 	n.files.known = map[string]fileState{} // another start
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	if got := n.events.all(); len(got) != 1 || len(listing(t, dir)) != 2 {
 		t.Errorf("events %v, files %v", got, listing(t, dir))
 	}
@@ -178,20 +178,20 @@ func TestFolder_keeps_no_letters(t *testing.T) {
 	n, dir := h.exchange()
 	f := h.agent()
 	f.put(dir, f.hello())
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	names := listing(t, dir)
 	old := time.Now().Add(-n.timing.keep - time.Minute)
 	if len(names) != 1 {
 		t.Fatalf("files %v", names)
 	}
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	if len(listing(t, dir)) != 1 {
 		t.Error("a young one is gone")
 	}
 	if err := os.Chtimes(filepath.Join(dir, names[0]), old, old); err != nil {
 		t.Fatal(err)
 	}
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	if left := listing(t, dir); len(left) != 0 {
 		t.Errorf("files %v", left)
 	}
@@ -205,7 +205,7 @@ func TestFolder_socket_first(t *testing.T) {
 	f := h.agent()
 	f.dial(n.web.URL).play(answering("Canberra"))
 	f.put(dir, f.hello())
-	n.lookIntoFolder(t.Context())
+	n.readFolder(t.Context())
 	if r := n.send(t, f.attempt("", enough)); r.Outcome != arena.OutcomeAnswered {
 		t.Errorf("reply %+v", r)
 	}

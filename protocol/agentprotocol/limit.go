@@ -28,7 +28,7 @@ type limits struct {
 	refused map[string]*rate.Limiter
 }
 
-// allow takes one message of an agent. Answers count for themselves: a flood
+// allow reports whether an agent may send one more message. Answers count for themselves: a flood
 // of events must not cost the agent its round.
 func (l *limits) allow(agentID string, answer bool) bool {
 	l.mu.Lock()
@@ -39,22 +39,22 @@ func (l *limits) allow(agentID string, answer bool) bool {
 	return bucket(&l.agents, agentID, agentRate, agentBurst, l.now()).AllowN(l.now(), 1)
 }
 
-// annoy counts a refused message of an address, patient says whether another
+// addRefusal counts a refused message of an address, patient says whether another
 // one may come.
-func (l *limits) annoy(address string) {
+func (l *limits) addRefusal(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	bucket(&l.refused, address, refusedRate, refusedBurst, l.now()).AllowN(l.now(), 1)
 }
 
-func (l *limits) patient(address string) bool {
+func (l *limits) allowAddress(address string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, known := l.refused[address]
 	return !known || b.TokensAt(l.now()) >= 1
 }
 
-// bucket gives the bucket of a key. When there are too many, those that are
+// bucket returns the bucket of a key. When there are too many, those that are
 // full again go; when none is, all go.
 func bucket(all *map[string]*rate.Limiter, key string, perSecond rate.Limit, burst int, now time.Time) *rate.Limiter {
 	if *all == nil {

@@ -164,7 +164,7 @@ func readObject(name string, data json.RawMessage, into any, known ...string) er
 	return nil
 }
 
-// errUnsigned tells a message without a signature from one with a wrong one.
+// errUnsigned is returned for a message without a signature, as opposed to a wrong one.
 var errUnsigned = errors.New("the message is not signed")
 
 // verify checks the signature over the canonical text, and then over the same

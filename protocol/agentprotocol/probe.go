@@ -21,7 +21,7 @@ const (
 	skew          = 2 * time.Second // between the clocks of two nodes
 )
 
-// Probe says hello to the agent and waits five seconds for its hello. OK means
+// Probe sends hello to the agent and waits five seconds for its hello. OK means
 // that it came, signed by the agent's key. The capabilities are the leagues
 // that the agent plays. It counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
@@ -45,7 +45,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 		d.o.Logger.Warn("cannot note an agent's key", slog.String("agent_id", a.ID), slog.Any("error", err))
 	}
 	began := d.o.Now()
-	said := d.shake(ctx, a, key, d.timing.hello)
+	said := d.greet(ctx, a, key, d.timing.hello)
 	h.CheckedAt = d.o.Now()
 	h.Latency = h.CheckedAt.Sub(began)
 	if said.reason != "" {
@@ -61,7 +61,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	return h
 }
 
-// leaguesOf gives the leagues that an agent plays: those that it entered and
+// leaguesOf returns the leagues that an agent plays: those that it entered and
 // its capabilities cover, and those that it names.
 func leaguesOf(capabilities, entered []string) []string {
 	leagues := []string{}
@@ -83,28 +83,28 @@ func leaguesOf(capabilities, entered []string) []string {
 	return leagues
 }
 
-// shaken is what came of a hello; reason is "" when a hello came back.
-type shaken struct {
+// greeting is what came of a hello; reason is "" when a hello came back.
+type greeting struct {
 	m              message
 	reason, detail string
 }
 
-// shake sends a hello and waits for the agent's.
-func (d *Driver) shake(ctx context.Context, a arena.Agent, key ed25519.PublicKey, limit time.Duration) shaken {
+// greet sends a hello and waits for the agent's.
+func (d *Driver) greet(ctx context.Context, a arena.Agent, key ed25519.PublicKey, limit time.Duration) greeting {
 	id, data, err := d.me.seal(key, TypeHello, d.hello())
 	if err != nil {
-		return shaken{reason: "internal", detail: "the arena could not make a hello"}
+		return greeting{reason: "internal", detail: "the arena could not make a hello"}
 	}
 	here, stop := d.wait(helloOf(a.ID))
 	defer stop()
 	began := d.o.Now()
 	if a.Endpoint == "" {
 		if err := d.deliver(ctx, a.ID, key, helloMail+id, data, limit); err != nil {
-			if errors.Is(err, errAway) {
-				return shaken{reason: "not_connected", detail: err.Error()}
+			if errors.Is(err, errNotConnected) {
+				return greeting{reason: "not_connected", detail: err.Error()}
 			}
 			d.o.Logger.Error("cannot deliver a hello", slog.String("agent_id", a.ID), slog.Any("error", err))
-			return shaken{reason: "internal", detail: "the arena could not deliver its hello"}
+			return greeting{reason: "internal", detail: "the arena could not deliver its hello"}
 		}
 	} else {
 		x := d.o.Client.Do(ctx, protocol.Request{
@@ -118,37 +118,37 @@ func (d *Driver) shake(ctx context.Context, a arena.Agent, key ed25519.PublicKey
 	arrived, ok := d.await(ctx, helloOf(a.ID), here, began.Add(-skew), limit)
 	switch {
 	case ctx.Err() != nil:
-		return shaken{reason: string(protocol.FailCancelled), detail: "the arena ended the check"}
+		return greeting{reason: string(protocol.FailCancelled), detail: "the arena ended the check"}
 	case !ok:
-		return shaken{reason: string(protocol.FailTimeout), detail: "no hello came back within the time limit"}
+		return greeting{reason: string(protocol.FailTimeout), detail: "no hello came back within the time limit"}
 	}
-	return shaken{m: arrived.m}
+	return greeting{m: arrived.m}
 }
 
 // readHello reads the hello in the body of a reply, and notes it.
-func (d *Driver) readHello(ctx context.Context, agentID string, key ed25519.PublicKey, x protocol.Exchange) shaken {
+func (d *Driver) readHello(ctx context.Context, agentID string, key ed25519.PublicKey, x protocol.Exchange) greeting {
 	v, decided := protocol.Judge(x)
 	if decided && x.Status < 400 {
-		return shaken{reason: v.Reason, detail: v.Detail}
+		return greeting{reason: v.Reason, detail: v.Detail}
 	}
 	m, reason, err := d.reply(x.Body, key)
 	switch {
 	case err == nil && m.Type == TypeError:
 		p, err := readError(m.Payload)
 		if err != nil {
-			return shaken{reason: "bad_message", detail: protocol.Sentence(err.Error())}
+			return greeting{reason: "bad_message", detail: protocol.Sentence(err.Error())}
 		}
 		v := verdictOf(p)
-		return shaken{reason: v.Reason, detail: v.Detail}
+		return greeting{reason: v.Reason, detail: v.Detail}
 	case decided:
-		return shaken{reason: v.Reason, detail: v.Detail}
+		return greeting{reason: v.Reason, detail: v.Detail}
 	case err != nil:
-		return shaken{reason: reason, detail: protocol.Sentence(err.Error())}
+		return greeting{reason: reason, detail: protocol.Sentence(err.Error())}
 	case m.Type != TypeHello:
-		return shaken{reason: "not_hello", detail: "the answer to a hello is a hello"}
+		return greeting{reason: "not_hello", detail: "the answer to a hello is a hello"}
 	}
 	if err := d.o.Peers.GreetPeer(ctx, agentID, m.From.Capabilities, d.o.Now()); err != nil {
 		d.o.Logger.Warn("cannot note a hello", slog.String("agent_id", agentID), slog.Any("error", err))
 	}
-	return shaken{m: m}
+	return greeting{m: m}
 }

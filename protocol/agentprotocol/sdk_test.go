@@ -129,7 +129,7 @@ func TestSDK_Go_reconnect(t *testing.T) {
 		}
 	})
 	for {
-		if p, err := h.store.Peer(t.Context(), f.id); err == nil && n.there(p) {
+		if p, err := h.store.Peer(t.Context(), f.id); err == nil && n.online(p) {
 			break
 		}
 	}

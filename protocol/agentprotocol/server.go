@@ -23,14 +23,14 @@ type Agents interface {
 	AgentByKeyName(ctx context.Context, name string) (arena.Agent, error)
 }
 
-// Events takes the stream events of an agent in a match: one JSON object in
+// Events accepts the stream events of an agent in a match: one JSON object in
 // the words of AAP.
 type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, events []byte) error
 }
 
 // Action answers a request of an agent. The result becomes JSON; an
-// *arena.Error is told to the agent, any other error is only logged.
+// *arena.Error is sent to the agent, any other error is only logged.
 type Action func(ctx context.Context, a arena.Agent, params json.RawMessage) (result any, err error)
 
 // ServerOptions are the parts of a Server. Awake is optional.
@@ -80,7 +80,7 @@ func (s *Server) Run(ctx context.Context) error {
 	tick := time.NewTicker(s.timing.poll)
 	defer tick.Stop()
 	for {
-		s.lookIntoFolder(ctx)
+		s.readFolder(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -89,7 +89,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// Close tells all sockets to come back later and waits for them.
+// Close closes all sockets with a request to reconnect later and waits for them.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHello tells anyone who the arena is: a signed hello to everyone.
+// serveHello answers with the arena's identity: a signed hello to everyone.
 func (s *Server) serveHello(w http.ResponseWriter) {
 	_, data, err := s.me.seal(nil, TypeHello, s.hello())
 	if err != nil {
@@ -144,11 +144,11 @@ func (s *Server) serveHello(w http.ResponseWriter) {
 // readTime is how long the body of a message may take.
 const readTime = 10 * time.Second
 
-// serveMessage takes one message by POST: 200 with the answer, 202 or 204 when
+// serveMessage handles one message by POST: 200 with the answer, 202 or 204 when
 // there is none, else an error message.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
-	if !s.limits.patient(address) {
+	if !s.limits.allowAddress(address) {
 		s.refuse(w, message{}, tooMany())
 		return
 	}
@@ -184,14 +184,14 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if !from.known { // what a known agent sends is its own account alone
-		s.limits.annoy(address)
+		s.limits.addRefusal(address)
 	}
 	s.refuse(w, m, refused)
 }
 
 // refuse answers with an error message.
 func (s *Server) refuse(w http.ResponseWriter, m message, r *refusal) {
-	data, err := s.complaint(m, r)
+	data, err := s.errorMessage(m, r)
 	if err != nil {
 		s.o.Logger.Error("cannot make an error message", slog.Any("error", err))
 		w.WriteHeader(http.StatusInternalServerError)

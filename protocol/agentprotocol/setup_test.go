@@ -114,7 +114,7 @@ func newClient(t *testing.T) *protocol.Client {
 // other's mail by looking.
 func (h *house) node(change ...func(*Options)) *node {
 	h.t.Helper()
-	box, err := mailbox.NewBox(h.store, mailbox.NewBell(nil), time.Now)
+	box, err := mailbox.NewInbox(h.store, mailbox.NewNotifier(nil), time.Now)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (h *house) agent(change ...func(*arena.Agent)) *fake {
 
 func (f *fake) public() ed25519.PublicKey { return f.key.Public().(ed25519.PublicKey) }
 
-// draft gives a message that is not signed yet.
+// draft returns a message that is not signed yet.
 func (f *fake) draft(typ string, payload any) map[string]any {
 	return map[string]any{
 		"protocol": "agentprotocol/0.1", "id": newID(), "timestamp": time.Now().UTC().Format(time.RFC3339Nano), "type": typ, "payload": payload,

@@ -32,7 +32,7 @@ const (
 	wayFile      = "file"
 )
 
-// epochMail marks mail that tells the sockets of an agent about a newer one,
+// epochMail marks mail that announces a newer socket of an agent,
 // helloMail a hello that the agent is to answer.
 const (
 	epochMail = "epoch "
@@ -63,11 +63,11 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 	k.stop()
 }
 
-// serveSocket takes an agent's WebSocket: a signed hello within five seconds,
+// serveSocket handles an agent's WebSocket: a signed hello within five seconds,
 // answered by the arena's, then one message per text frame both ways.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
-	if !s.limits.patient(address) || !s.openFrom(address) {
+	if !s.limits.allowAddress(address) || !s.openFrom(address) {
 		s.refuse(w, message{}, tooMany())
 		return
 	}
@@ -93,7 +93,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		_ = ws.CloseNow()
 	}()
 	if answer, ok := s.greet(ctx, k); !ok {
-		s.limits.annoy(address)
+		s.limits.addRefusal(address)
 	} else if s.enter(ctx, k) {
 		// Who reads the arena's hello can be reached from then on.
 		if s.write(ctx, k, answer) == nil {
@@ -154,7 +154,7 @@ func (s *Server) greet(ctx context.Context, k *socket) (answer []byte, ok bool) 
 		k.from = from
 		return answer, true
 	}
-	if answer, err = s.complaint(m, refused); err == nil {
+	if answer, err = s.errorMessage(m, refused); err == nil {
 		_ = s.write(ctx, k, answer) // it is closed in any case
 	}
 	if refused.code == InvalidMessage {
@@ -170,7 +170,7 @@ func (s *Server) enter(ctx context.Context, k *socket) bool {
 	epoch, err := s.o.Peers.ConnectPeer(ctx, id, wayWebSocket, s.o.Now())
 	if err == nil {
 		k.epoch = epoch
-		err = s.o.Mail.Put(ctx, agentBox(id), epochMail+strconv.FormatInt(epoch, 10), []byte{}, s.timing.fresh)
+		err = s.o.Mail.Put(ctx, agentInbox(id), epochMail+strconv.FormatInt(epoch, 10), []byte{}, s.timing.fresh)
 	}
 	if err != nil {
 		s.o.Logger.Error("cannot note a connection", slog.String("agent_id", id), slog.Any("error", err))
@@ -208,8 +208,8 @@ func (s *Server) leave(k *socket) {
 // converse reads until the socket ends, and waits for the other two goroutines.
 func (s *Server) converse(ctx context.Context, k *socket) {
 	var others sync.WaitGroup
-	others.Go(func() { s.bringMail(k.open, k) })
-	others.Go(func() { s.beat(k.open, k) })
+	others.Go(func() { s.sendInbox(k.open, k) })
+	others.Go(func() { s.ping(k.open, k) })
 	defer func() { k.stop(); others.Wait() }()
 	for refusals := 0; ; {
 		kind, data, err := k.ws.Read(ctx)
@@ -219,7 +219,7 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 			}
 			return
 		}
-		refused := s.hear(ctx, k, kind, data)
+		refused := s.handleFrame(ctx, k, kind, data)
 		if refused == nil {
 			refusals = 0
 			continue
@@ -233,8 +233,8 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 	}
 }
 
-// hear takes one frame and answers it.
-func (s *Server) hear(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
+// handleFrame handles one frame and answers it.
+func (s *Server) handleFrame(ctx context.Context, k *socket, kind websocket.MessageType, data []byte) *refusal {
 	m, from, refused := s.authenticate(ctx, data)
 	var answer []byte
 	switch {
@@ -251,7 +251,7 @@ func (s *Server) hear(ctx context.Context, k *socket, kind websocket.MessageType
 	}
 	if refused != nil && m.Type != TypeError { // errors are not answered by errors
 		var err error
-		if answer, err = s.complaint(m, refused); err != nil {
+		if answer, err = s.errorMessage(m, refused); err != nil {
 			s.o.Logger.Error("cannot make an error message", slog.Any("error", err))
 		}
 	}
@@ -273,13 +273,13 @@ func (s *Server) write(ctx context.Context, k *socket, data []byte) error {
 	return err
 }
 
-// bringMail writes what the arena has for the agent, from every node. What an
+// sendInbox writes what the arena has for the agent, from every node. What an
 // older socket may have lost is written again while it is not over: messages
 // have ids.
-func (s *Server) bringMail(ctx context.Context, k *socket) {
+func (s *Server) sendInbox(ctx context.Context, k *socket) {
 	defer k.stop()
 	for after := int64(0); ; {
-		mail, err := s.o.Mail.Next(ctx, agentBox(k.from.agent.ID), after, 16)
+		mail, err := s.o.Mail.Next(ctx, agentInbox(k.from.agent.ID), after, 16)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -307,8 +307,8 @@ func (s *Server) bringMail(ctx context.Context, k *socket) {
 	}
 }
 
-// beat pings, and keeps the connection noted as there.
-func (s *Server) beat(ctx context.Context, k *socket) {
+// ping pings, and keeps the connection noted as there.
+func (s *Server) ping(ctx context.Context, k *socket) {
 	tick := time.NewTicker(s.timing.ping)
 	defer tick.Stop()
 	for {

@@ -62,7 +62,7 @@ func TestSocket_hello(t *testing.T) {
 		t.Errorf("a refused socket counts as connected: %+v", p)
 	}
 	f.dial(n.web.URL)
-	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "websocket" || !n.there(p) {
+	if p, _ := h.store.Peer(t.Context(), f.id); p.Way != "websocket" || !n.online(p) {
 		t.Errorf("peer %+v", p)
 	}
 }

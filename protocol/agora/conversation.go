@@ -31,7 +31,7 @@ func (s *Server) open(c *call, hash string) (id string, err error) {
 	return id, err
 }
 
-// find gives the conversation of an id, over or not. Under another base than
+// find returns the conversation of an id, over or not. Under another base than
 // the one that it was opened at it is not there.
 func (s *Server) find(c *call, id string) error {
 	found, err := s.o.Store.Conversation(c.request.Context(), sha256.Sum256([]byte(id)))

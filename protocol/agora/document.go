@@ -105,7 +105,7 @@ func readDocuments() (d documents, err error) {
 	return d, nil
 }
 
-// normalHash gives the one spelling of a document's hash: lower-case hex. Hex
+// normalHash returns the one spelling of a document's hash: lower-case hex. Hex
 // in any case and the base64 of the same 20 bytes are read; "" is no hash.
 func normalHash(s string) string {
 	if len(s) == hex.EncodedLen(sha1.Size) {
@@ -121,7 +121,7 @@ func normalHash(s string) string {
 	return hex.EncodeToString(raw)
 }
 
-// sourceText gives the text that a source holds in itself: raw, or as a data
+// sourceText returns the text that a source holds in itself: raw, or as a data
 // URI of text in UTF-8. A URL holds none, and is never fetched.
 func sourceText(source string) (text string, ok bool) {
 	head, data, isURI := strings.Cut(source, ",")

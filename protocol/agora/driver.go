@@ -19,9 +19,9 @@ import (
 // headBytes is how much of a reply that was not an answer is kept.
 const headBytes = 2 << 10
 
-// Bases tells which polling agents are there.
+// Bases reports which polling agents are online.
 type Bases interface {
-	// AliveUntil gives until when a polling agent counts as present, zero for
+	// AliveUntil returns until when a polling agent counts as present, zero for
 	// never, and how many matches it says it plays at once.
 	AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error)
 }
@@ -29,7 +29,7 @@ type Bases interface {
 // Options are the parts of a Driver. All but PlainHTTP are needed.
 type Options struct {
 	Client *protocol.Client
-	Box    *mailbox.Box // for agents without an endpoint
+	Box    *mailbox.Inbox // for agents without an endpoint
 	Bases  Bases
 	Now    func() time.Time
 	// PlainHTTP lets agents beyond this machine use http://, for private networks

@@ -1,6 +1,6 @@
 package agora
 
-// DocumentText gives one of the arena's documents by the name of its file.
+// DocumentText returns one of the arena's documents by the name of its file.
 func DocumentText(name string) string {
 	data, err := documentFiles.ReadFile("documents/" + name + ".txt")
 	if err != nil {

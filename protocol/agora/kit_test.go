@@ -177,9 +177,9 @@ func (m *memory) AliveUntil(_ context.Context, agentID string) (time.Time, int, 
 	return m.alive[agentID], m.atOnce[agentID], m.fail
 }
 
-func (m *memory) box(t testing.TB) *mailbox.Box {
+func (m *memory) box(t testing.TB) *mailbox.Inbox {
 	t.Helper()
-	box, err := mailbox.NewBox(m, mailbox.NewBell(nil), time.Now)
+	box, err := mailbox.NewInbox(m, mailbox.NewNotifier(nil), time.Now)
 	must(t, err)
 	return box
 }

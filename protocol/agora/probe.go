@@ -23,7 +23,7 @@ const (
 
 const awayDetail = "the agent has not asked for a task within the last minute"
 
-// Probe asks an agent whether it can play, by one exchange under the document
+// Probe checks whether an agent can play, by one exchange under the document
 // "Agora Arena Health": the very request of a match with another body. An
 // agent that refuses the document speaks the protocol and is healthy; it plays
 // the leagues that it has entered. An agent without an endpoint is healthy
@@ -85,7 +85,7 @@ func (d *Driver) probeEndpoint(ctx context.Context, a arena.Agent, h *arena.Heal
 	}
 }
 
-// describe takes over what an agent says of itself, within bounds. Words that
+// describe copies an agent's own description, within bounds. Words that
 // are not those of the document prove nothing more than that someone is there.
 func describe(body string, h *arena.Health) {
 	var said struct {

@@ -30,7 +30,7 @@ type Store interface {
 	AliveUntil(ctx context.Context, agentID string) (until time.Time, maxConcurrent int, err error)
 }
 
-// Events takes what agents show to spectators, one AAP event in each JSON
+// Events accepts what agents show to spectators, one AAP event in each JSON
 // object, under the rules of the stream. Errors are *arena.Error.
 type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, events []byte) error
@@ -39,7 +39,7 @@ type Events interface {
 // ServerOptions are the parts of a Server. All but PerAddress are needed.
 type ServerOptions struct {
 	Store    Store
-	Box      *mailbox.Box
+	Box      *mailbox.Inbox
 	Accounts Accounts
 	Agents   Agents
 	Reads    Reads
@@ -194,7 +194,7 @@ func (s *Server) route(w http.ResponseWriter, c *call) error {
 	return notHere("endpoint")
 }
 
-// read gives the message of a request.
+// read returns the message of a request.
 func read(w http.ResponseWriter, r *http.Request) (message, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if charset := params["charset"]; err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
@@ -241,7 +241,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, c *call) error {
 	return s.answer(w, c, hash, m, reply{ConversationID: id, ConversationExpires: c.conversation.ExpiresAt.Unix()})
 }
 
-// supported gives the normal hash of a message's document, "" for none.
+// supported returns the normal hash of a message's document, "" for none.
 func (s *Server) supported(m message) (hash string, err error) {
 	if m.hash == nil {
 		return "", nil
@@ -330,7 +330,7 @@ func send(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(data) // a client that left is no failure of ours
 }
 
-// addressOf gives whom a limit counts: an IPv4 address, or the /64 of IPv6,
+// addressOf returns whom a limit counts: an IPv4 address, or the /64 of IPv6,
 // which is what one subscriber has.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -44,7 +44,7 @@ func (f *front) advance(d time.Duration) {
 	f.ahead += d
 }
 
-// Accept takes events, but none that says so.
+// Accept accepts events, but none that says so.
 func (f *front) Accept(_ context.Context, matchID, agentID string, event []byte) error {
 	if strings.Contains(string(event), "refuse") {
 		return arena.Errorf(arena.CodeEventRefused, "no such event")
@@ -403,7 +403,7 @@ func TestServer_conversation_bounds(t *testing.T) {
 	}
 }
 
-// base gives an agent a secret base and its path.
+// base returns an agent a secret base and its path.
 func (f *front) base(agentID string) string {
 	f.t.Helper()
 	a := f.post("/agora", under(f.t, "registration", `{"agent_id":"`+agentID+`","owner_token":"aro_1"}`, ""))

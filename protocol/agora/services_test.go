@@ -22,7 +22,7 @@ type services struct {
 	busy bool // the quotas are used up
 }
 
-// Identify knows the tokens aro_1 and aro_fresh.
+// Identify holds the tokens aro_1 and aro_fresh.
 func (s *services) Identify(_ context.Context, c arena.Credentials) (arena.Caller, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

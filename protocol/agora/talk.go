@@ -72,7 +72,7 @@ func (t *talks) drop(a arena.Attempt) {
 // askLimit bounds the requests that are not of the match itself.
 const askLimit = time.Second
 
-// choose asks the agent at the start of a match which documents it knows
+// choose negotiates at the start of a match which documents the agent knows
 // (standard, section 9). Plain words are chosen when it names some and not
 // ours; who has no list is told the document with its text. over: there is no
 // one to talk to.
@@ -93,7 +93,7 @@ func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 	return protocol.Verdict{}, false
 }
 
-// decodeWellknown gives the hashes of a list of documents, none when it cannot
+// decodeWellknown returns the hashes of a list of documents, none when it cannot
 // be read. Some servers put the list into the member protocols.
 func decodeWellknown(data []byte) map[string]bool {
 	var list map[string]json.RawMessage

@@ -128,7 +128,7 @@ func kind(raw json.RawMessage) byte {
 	return raw[0]
 }
 
-// bodyText gives a body's text: that of a string, else the JSON itself.
+// bodyText returns a body's text: that of a string, else the JSON itself.
 func bodyText(raw json.RawMessage) (string, error) {
 	if kind(raw) != '"' {
 		return string(raw), nil

@@ -56,7 +56,7 @@ func topicOf(said []string) topic {
 	return topicHelp
 }
 
-// named gives the league that a text names by slug or title.
+// named returns the league that a text names by slug or title.
 func named(leagues []league, said []string) (league, bool) {
 	text := " " + strings.Join(said, " ") + " "
 	for _, l := range leagues {
@@ -115,7 +115,7 @@ func wordsOf(err error) error {
 	return err
 }
 
-// recall gives the league of the conversation, or the only one there is.
+// recall returns the league of the conversation, or the only one there is.
 func (s *Server) recall(c *call, leagues []league) (league, bool) {
 	if c.conversation != nil {
 		last := readMemory(*c.conversation).League

@@ -1,5 +1,5 @@
-// Package conformance is the kit that tells the author of an agent what an
-// arena will think of it: it sends an endpoint good tasks, hard tasks and
+// Package conformance is the kit that shows the author of an agent how an
+// arena will judge it: it sends an endpoint good tasks, hard tasks and
 // forged ones, and reports each finding with what was sent, what came back
 // and what to do.
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// Level says how much a check weighs.
+// Level is the weight of a check.
 type Level string
 
 // The levels.
@@ -70,7 +70,7 @@ type Signer func(arena.TaskClaims) (string, error)
 type Options struct {
 	Client   *protocol.Client
 	Sign     Signer // with a key that Issuer publishes
-	Stranger Signer // with one that nobody publishes
+	Unknown  Signer // with one that nobody publishes
 	Issuer   string // iss of the tokens of Sign
 	AgentID  string
 	League   string        // default: the first that the agent's health names, else "trivia"
@@ -89,7 +89,7 @@ func New(o Options) (*Kit, error) {
 		o.Progress = func(Finding) {}
 	}
 	switch {
-	case o.Client == nil, o.Sign == nil, o.Stranger == nil, o.Now == nil, o.Issuer == "", o.AgentID == "":
+	case o.Client == nil, o.Sign == nil, o.Unknown == nil, o.Now == nil, o.Issuer == "", o.AgentID == "":
 		return nil, errors.New("conformance: client, signers, issuer, agent id and clock are needed")
 	case o.Limit < time.Second || o.Limit > 10*time.Minute:
 		return nil, fmt.Errorf("conformance: a time limit of %s is not in 1s..10m", o.Limit)

@@ -66,7 +66,7 @@ func newBench(t *testing.T) *bench {
 	must(t, err)
 	t.Cleanup(client.Close)
 	b.kit, err = conformance.New(conformance.Options{
-		Client: client, Sign: keys.Sign, Stranger: strangers.Sign, Issuer: b.issuer, AgentID: "ag_1", Now: time.Now,
+		Client: client, Sign: keys.Sign, Unknown: strangers.Sign, Issuer: b.issuer, AgentID: "ag_1", Now: time.Now,
 		Progress: func(f conformance.Finding) { b.seen = append(b.seen, f) },
 	})
 	must(t, err)

@@ -82,7 +82,7 @@ type delivery struct {
 
 // post sends a task.
 func (s *session) post(ctx context.Context, a arena.Attempt, d delivery) exchange {
-	ours := func(err error) exchange { // never seen with the signers of this house
+	ours := func(err error) exchange { // never seen with the signers of this program
 		return exchange{sent: d.what, reply: arena.Reply{Outcome: arena.OutcomeVoid, Detail: "the kit could not make it: " + err.Error()}}
 	}
 	if d.sign == nil {
@@ -128,7 +128,7 @@ func (s *session) get(ctx context.Context, method, url string, most int) protoco
 	return s.do(ctx, protocol.Request{Method: method, URL: url, Limit: 5 * time.Second, WholeCall: true, MaxBody: most})
 }
 
-// got tells what came back, in one line.
+// got returns one line about the reply.
 func (x exchange) got() string {
 	r := x.reply
 	switch {

@@ -33,7 +33,7 @@ func forgeries() []forgery {
 		{
 			id: "token.stranger", what: "a token signed with a stranger's key", clause: aap, level: Must,
 			cure: "Take only signatures of the keys in the arena's key set.",
-			sign: func(s *session, c arena.TaskClaims) (string, error) { return s.Stranger(c) },
+			sign: func(s *session, c arena.TaskClaims) (string, error) { return s.Unknown(c) },
 		},
 		{
 			id: "token.signature", what: "a token with a broken signature", clause: aap, level: Must,
@@ -105,7 +105,7 @@ func refused(x exchange) bool {
 	return x.reply.Status == http.StatusUnauthorized || x.reply.Status == http.StatusForbidden
 }
 
-// judge tells what came of one forgery.
+// judge returns the result of one forgery.
 func (s *session) judge(ctx context.Context, f forgery) outcome {
 	s.forge(ctx)
 	x := s.refusals[f.id]
@@ -137,7 +137,7 @@ func brokenSignature(token string, err error) (string, error) {
 	return token[:dot+1] + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-// unsigned gives the claims of a token under alg none.
+// unsigned returns the claims of a token under alg none.
 func unsigned(token string, err error) (string, error) {
 	parts := strings.Split(token, ".")
 	if err != nil || len(parts) != 3 {

@@ -17,12 +17,12 @@ const didPrefix = "did:key:z"
 // The key of an Ed25519 agent has 56 characters.
 const maxDID = 80
 
-// DID gives the did:key of a public key.
+// DID returns the did:key of a public key.
 func DID(key ed25519.PublicKey) string {
 	return didPrefix + base58.Encode(append([]byte{0xed, 0x01}, key...))
 }
 
-// ParseDID gives the key of a did:key (appendix A). It refuses what is not
+// ParseDID returns the key of a did:key (appendix A). It refuses what is not
 // base58btc, not an Ed25519 key of 32 bytes, not spelled in its one way, and
 // keys under which one signature fits many messages.
 func ParseDID(did string) (ed25519.PublicKey, error) {

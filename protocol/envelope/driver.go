@@ -95,7 +95,7 @@ func (x *exchange) run(ctx context.Context) arena.Reply {
 	limited, cancel := context.WithTimeout(ctx, x.a.TimeLimit)
 	defer cancel()
 	var r *arena.Reply
-	err = x.d.log.bell.Await(limited, BellThread(x.thread), func(ctx context.Context) (bool, error) {
+	err = x.d.log.notifier.Await(limited, NotifyThread(x.thread), func(ctx context.Context) (bool, error) {
 		r = x.look(ctx)
 		return r != nil, nil
 	})
@@ -112,7 +112,7 @@ func (x *exchange) run(ctx context.Context) arena.Reply {
 	return *r
 }
 
-// look hears what came since the last look. It gives the reply that ends the
+// look receives what came since the last look. It gives the reply that ends the
 // attempt, nil while there is none.
 func (x *exchange) look(ctx context.Context) *arena.Reply {
 	came, err := x.d.log.store.EnvelopeThread(ctx, x.thread, x.after)
@@ -128,7 +128,7 @@ func (x *exchange) look(ctx context.Context) *arena.Reply {
 		if s.Sender != x.a.Seat.PublicKey {
 			continue
 		}
-		if v, answer, done := x.hear(ctx, s); done {
+		if v, answer, done := x.handle(ctx, s); done {
 			r := x.reply(v, answer, s.Body, elapsed)
 			return &r
 		}
@@ -143,8 +143,8 @@ func (x *exchange) draft(t Type, payload any) Draft {
 	}
 }
 
-// hear takes a message of the agent. done means that it ends the attempt.
-func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
+// handle handles a message of the agent. done means that it ends the attempt.
+func (x *exchange) handle(ctx context.Context, s arena.Envelope) (v protocol.Verdict, answer *arena.AnswerBody, done bool) {
 	e, _, _, err := parse(s.Body)
 	if err != nil {
 		return v, nil, false // the relay has let it in: it cannot be
@@ -169,7 +169,7 @@ func (x *exchange) hear(ctx context.Context, s arena.Envelope) (v protocol.Verdi
 	return v, nil, false
 }
 
-// accept takes the agent's offer, at no price.
+// accept takes up the agent's offer, at no price.
 func (x *exchange) accept(ctx context.Context) {
 	_, _, err := x.d.log.say(ctx, x.draft(TypeAccept, Accept{
 		RequestID: x.request.RequestID, AcceptedAt: x.d.now().UTC().Format(arena.TimeFormat),
@@ -184,7 +184,7 @@ func (x *exchange) accept(ctx context.Context) {
 
 // timeout ends the thread and says why nothing came.
 func (x *exchange) timeout(ctx context.Context) arena.Reply {
-	x.tell(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
+	x.fail(ctx, Failure{Code: ErrTimeout, Message: "the time limit of the round is over"})
 	v := protocol.Verdict{Outcome: arena.OutcomeTimeout, Reason: string(protocol.FailTimeout), Detail: "no RESULT came within the time limit"}
 	if !x.offered {
 		v.Detail = "no OFFER came within the time limit"
@@ -208,7 +208,7 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 		x.d.logger.Error("relay failed", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
 	}
 	if x.sent != nil {
-		x.tell(ctx, Failure{Code: ErrUnavailable, Message: "the arena has ended this request"})
+		x.fail(ctx, Failure{Code: ErrUnavailable, Message: "the arena has ended this request"})
 	}
 	elapsed := time.Duration(0)
 	if !x.sentAt.IsZero() {
@@ -217,9 +217,9 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 	return x.reply(v, nil, nil, elapsed)
 }
 
-// tell ends the thread with an ERROR. That the thread has ended meanwhile is
+// fail ends the thread with an ERROR. That the thread has ended meanwhile is
 // no fault.
-func (x *exchange) tell(ctx context.Context, f Failure) {
+func (x *exchange) fail(ctx context.Context, f Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
 	f.Details, _ = json.Marshal(map[string]string{"request_id": x.request.RequestID}) // texts always encode

@@ -81,14 +81,14 @@ type Thread struct {
 	ID string `json:"id"`
 }
 
-// Meta says how long a message is worth delivering, in seconds. Hop is not
+// Meta is the lifetime of a message, in seconds. Hop is not
 // looked at: this relay hands on to no other.
 type Meta struct {
 	TTL *float64 `json:"ttl,omitempty"`
 	Hop *float64 `json:"hop,omitempty"`
 }
 
-// To gives the recipient's id, "" for everyone.
+// To returns the recipient's id, "" for everyone.
 func (e *Envelope) To() string {
 	if e.Recipient == nil {
 		return ""
@@ -96,7 +96,7 @@ func (e *Envelope) To() string {
 	return e.Recipient.ID
 }
 
-// ThreadID gives the thread's id, "" when none is named.
+// ThreadID returns the thread's id, "" when none is named.
 func (e *Envelope) ThreadID() string {
 	if e.Thread == nil {
 		return ""
@@ -211,7 +211,7 @@ func ParseTime(text string) (time.Time, error) {
 	return t.UTC().Truncate(time.Millisecond), nil
 }
 
-// canonicalOf gives the RFC 8785 form of body, unless its readers could differ
+// canonicalOf returns the RFC 8785 form of body, unless its readers could differ
 // about it: numbers beyond what a double holds exactly are refused.
 func canonicalOf(body []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
@@ -248,7 +248,7 @@ func exact(body []byte) error {
 	}
 }
 
-// split takes sig out of the canonical text. What is left is canonical too.
+// split removes sig from the canonical text. What is left is canonical too.
 func split(canonical []byte) (unsigned, signature []byte, err error) {
 	var sig string
 	b := bytes.NewBufferString("{")

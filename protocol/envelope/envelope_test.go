@@ -192,7 +192,7 @@ func badEnvelopes(t testing.TB) map[string]struct {
 	return rows
 }
 
-// otherTail gives a last character that stands for the same bits of a
+// otherTail returns a last character that stands for the same bits of a
 // signature: only its first two count.
 func otherTail(c byte) byte {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

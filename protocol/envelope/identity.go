@@ -25,7 +25,7 @@ type Identity struct {
 // keyName is the row of the arena's own key.
 const keyName = "arena"
 
-// LoadKey gives the arena's own Ed25519 key: the one that the store keeps,
+// LoadKey returns the arena's own Ed25519 key: the one that the store keeps,
 // made at the first start.
 func LoadKey(ctx context.Context, store interface {
 	Identity(ctx context.Context, name string, fresh []byte) ([]byte, error)
@@ -60,7 +60,7 @@ func NewIdentity(private ed25519.PrivateKey, name string) *Identity {
 	return &Identity{private: private, party: Party{ID: DID(public), Name: name}}
 }
 
-// DID gives the identity's did:key.
+// DID returns the identity's did:key.
 func (i *Identity) DID() string { return i.party.ID }
 
 // Draft is an envelope before it is signed.

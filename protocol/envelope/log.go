@@ -24,38 +24,38 @@ type Store interface {
 	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
 }
 
-// Bell wakes those who wait for envelopes, on every node.
-type Bell interface {
-	Ring(key string)
+// Notifier wakes those who wait for envelopes, on every node.
+type Notifier interface {
+	Notify(key string)
 	// Await calls look until it finds something or ctx ends, each time that the
 	// key has rung.
 	Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error
 }
 
-// BellAll is the key of the bell that rings for every visible envelope.
-const BellAll = "relay/all"
+// NotifyAll is the key of the bell that rings for every visible envelope.
+const NotifyAll = "relay/all"
 
-// BellTo rings when a key is sent something.
-func BellTo(did string) string { return "relay/to/" + did }
+// NotifyTo rings when a key is sent something.
+func NotifyTo(did string) string { return "relay/to/" + did }
 
-// BellThread rings when something came in a thread, sealed or not.
-func BellThread(id string) string { return "relay/thread/" + id }
+// NotifyThread rings when something came in a thread, sealed or not.
+func NotifyThread(id string) string { return "relay/thread/" + id }
 
 // Log is the relay's list of envelopes. Both sides write to it: agents by the
 // relay, the arena by the driver. It is safe for concurrent use.
 type Log struct {
-	store Store
-	bell  Bell
-	self  *Identity
-	now   func() time.Time
+	store    Store
+	notifier Notifier
+	self     *Identity
+	now      func() time.Time
 }
 
 // NewLog makes a Log. self is the arena.
-func NewLog(store Store, bell Bell, self *Identity, now func() time.Time) (*Log, error) {
+func NewLog(store Store, bell Notifier, self *Identity, now func() time.Time) (*Log, error) {
 	if store == nil || bell == nil || self == nil || now == nil {
 		return nil, errors.New("envelope log: store, bell, identity and clock are needed")
 	}
-	return &Log{store: store, bell: bell, self: self, now: now}, nil
+	return &Log{store: store, notifier: bell, self: self, now: now}, nil
 }
 
 // Self is the arena's identity.
@@ -102,15 +102,15 @@ func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope) (stored a
 // Ring wakes who waits for an envelope.
 func (l *Log) Ring(e arena.Envelope) {
 	if e.Thread != "" {
-		l.bell.Ring(BellThread(e.Thread))
+		l.notifier.Notify(NotifyThread(e.Thread))
 	}
 	if e.Seq == 0 {
 		return
 	}
 	if e.Recipient != "" {
-		l.bell.Ring(BellTo(e.Recipient))
+		l.notifier.Notify(NotifyTo(e.Recipient))
 	}
-	l.bell.Ring(BellAll)
+	l.notifier.Notify(NotifyAll)
 }
 
 // admit decides by the thread so far. It runs inside the store's transaction.

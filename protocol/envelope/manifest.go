@@ -8,7 +8,7 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// Manifest says what an agent can do ("Capability Manifest"). It comes in a
+// Manifest is what an agent can do ("Capability Manifest"). It comes in a
 // STATUS without a thread, as {"manifest": {…}}: signed like everything else.
 type Manifest struct {
 	ID                 string          `json:"id"`
@@ -81,7 +81,7 @@ const intentPrefix = "arena."
 // no hyphens, so those of the slug become underscores.
 func IntentOf(league string) string { return intentPrefix + strings.ReplaceAll(league, "-", "_") }
 
-// Leagues gives those of leagues that the manifest's intents name.
+// Leagues returns those of leagues that the manifest's intents name.
 func (m Manifest) Leagues(leagues []string) []string {
 	found := []string{}
 	for _, l := range leagues {
@@ -92,7 +92,7 @@ func (m Manifest) Leagues(leagues []string) []string {
 	return found
 }
 
-// ManifestOf gives the manifest that a STATUS publishes; ok is false when it
+// ManifestOf returns the manifest that a STATUS publishes; ok is false when it
 // publishes none.
 func (e *Envelope) ManifestOf() (raw json.RawMessage, ok bool, err error) {
 	if e.Type != TypeStatus || e.Thread != nil {

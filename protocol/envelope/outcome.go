@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/protocol/task"
 )
 
-// judgeResult gives the outcome of a RESULT: its output is the reply of AAP.
+// judgeResult returns the outcome of a RESULT: its output is the reply of AAP.
 // The answer is nil unless the outcome is answered.
 func judgeResult(payload []byte, outputFormat string) (protocol.Verdict, *arena.AnswerBody) {
 	var r Result
@@ -40,7 +40,7 @@ func invalid(reason string, err error) protocol.Verdict {
 	return protocol.Verdict{Outcome: arena.OutcomeInvalid, Reason: reason, Detail: protocol.Sentence(err.Error())}
 }
 
-// judgeError gives the outcome of an ERROR.
+// judgeError returns the outcome of an ERROR.
 func judgeError(payload []byte) protocol.Verdict {
 	var f Failure
 	if err := read(payload, &f); err != nil {

@@ -62,7 +62,7 @@ type Result struct {
 	Metrics   json.RawMessage `json:"metrics,omitempty"`
 }
 
-// ResultStatus says how a request ended.
+// ResultStatus is how a request ended.
 type ResultStatus string
 
 // The statuses.

@@ -7,7 +7,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// Probe tells an agent's health from what it did at the relay: it is well when
+// Probe returns an agent's health from its activity at the relay: it is well when
 // it has polled or posted within the last minute. Its capabilities are the
 // leagues that its manifest names, or without a manifest those that it has
 // entered. It counts nothing: Failures and Successes stay 0. That the agent has

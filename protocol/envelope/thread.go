@@ -68,7 +68,7 @@ func Transitions() []Transition {
 	}
 }
 
-// Next gives the line for an event in a state; ok is false when there is none.
+// Next returns the line for an event in a state; ok is false when there is none.
 // It is total: any two texts have an answer.
 func Next(from State, event Event) (t Transition, ok bool) {
 	for _, t := range Transitions() {
@@ -92,7 +92,7 @@ type Conversation struct {
 	silent    bool             // a timeout has ended it, and nobody has said so yet
 }
 
-// Replay gives the conversation after these envelopes.
+// Replay returns the conversation after these envelopes.
 func Replay(stored []arena.Envelope) (*Conversation, error) {
 	c := &Conversation{}
 	for _, s := range stored {
@@ -170,7 +170,7 @@ func (c *Conversation) Apply(e *Envelope, f Facts, now time.Time) error {
 	return nil
 }
 
-// choose gives whose offer an ACCEPT takes: its recipient's, or the only one.
+// choose returns whose offer an ACCEPT takes: its recipient's, or the only one.
 func (c *Conversation) choose(recipient string) (string, error) {
 	if _, ok := c.Offers[recipient]; ok {
 		return recipient, nil

@@ -84,12 +84,12 @@ func (r *rows) Mail(_ context.Context, box string, after int64, _ int, _ time.Ti
 	return found, r.fail
 }
 
-func nodes(t *testing.T, r *rows, w *wire) (a, b *mailbox.Box) {
+func nodes(t *testing.T, r *rows, w *wire) (a, b *mailbox.Inbox) {
 	t.Helper()
-	boxes := make([]*mailbox.Box, 2)
+	boxes := make([]*mailbox.Inbox, 2)
 	for i := range boxes {
 		var err error
-		if boxes[i], err = mailbox.NewBox(r, mailbox.NewBell(end{w, i}), time.Now); err != nil {
+		if boxes[i], err = mailbox.NewInbox(r, mailbox.NewNotifier(end{w, i}), time.Now); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ type Request struct {
 	Task   Task // zero when Body is not an AAP task
 }
 
-// Token gives the bearer token, "" when there is none.
+// Token returns the bearer token, "" when there is none.
 func (r Request) Token() string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
@@ -59,7 +59,7 @@ type AgentOptions struct {
 	Health Behaviour
 	// Capabilities are the slugs that the default health lists.
 	Capabilities []string
-	// Check tells a health check that comes as a POST by its body; nil: none does.
+	// Check recognizes a health check that comes as a POST by its body; nil: none does.
 	Check func(body []byte) bool
 }
 
@@ -99,7 +99,7 @@ func NewAgent(t testing.TB, o AgentOptions) *Agent {
 	return a
 }
 
-// Endpoint gives the URL to register.
+// Endpoint returns the URL to register.
 func (a *Agent) Endpoint() string { return a.server.URL + "/agora" }
 
 // Close ends all waiting behaviours and stops the server. Later connections
@@ -116,14 +116,14 @@ func (a *Agent) SetHealth(b Behaviour) {
 	a.health = b
 }
 
-// HealthChecks gives how many health checks came.
+// HealthChecks returns how many health checks came.
 func (a *Agent) HealthChecks() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.checks
 }
 
-// Requests gives the task POSTs received so far, in order.
+// Requests returns the task POSTs received so far, in order.
 func (a *Agent) Requests() []Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()

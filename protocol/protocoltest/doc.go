@@ -1,7 +1,7 @@
 // Package protocoltest is the other side of the wire, for tests: Agent, a fake
-// agent on a real HTTP server that behaves as a test tells it and keeps a
+// agent on a real HTTP server that behaves as a test configures it and keeps a
 // journal of what it received; Raw and Attacks, a TCP server that breaks HTTP
 // in every way we know of; and RunDriverSuite, which every driver must pass.
 //
-// A test of any room may import it. It imports arena, and no driver.
+// A test of any package may import it. It imports arena, and no driver.
 package protocoltest

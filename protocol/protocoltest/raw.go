@@ -54,14 +54,14 @@ func NewRaw(t testing.TB, serve func(net.Conn)) *Raw {
 	return s
 }
 
-// Addr gives host and port.
+// Addr returns host and port.
 func (s *Raw) Addr() string { return s.listener.Addr().String() }
 
-// URL gives an endpoint on the server.
+// URL returns an endpoint on the server.
 func (s *Raw) URL() string { return "http://" + s.Addr() + "/agora" }
 
-// Conns gives how many connections came. A caller that has given up may have
-// made one that the server has not heard of yet, so Conns makes one itself and
+// Conns returns how many connections came. A caller that has given up may have
+// made one that the server has not accepted yet, so Conns makes one itself and
 // waits for it: they come in order.
 func (s *Raw) Conns() int {
 	s.mu.Lock()
@@ -193,7 +193,7 @@ func readRequest(c net.Conn) {
 	}
 }
 
-// gzipBomb gives length, blank line and body of 8 MiB of zeros in a few KiB.
+// gzipBomb returns length, blank line and body of 8 MiB of zeros in a few KiB.
 func gzipBomb() string {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is a valid one

@@ -28,10 +28,10 @@ type Suite struct {
 	// Answer and Healthy reply in the driver's protocol; default AAP's.
 	Answer  func(text string) Behaviour
 	Healthy Behaviour
-	// Check tells a health check that comes as a POST by its body; nil: health
+	// Check recognizes a health check that comes as a POST by its body; nil: health
 	// checks have a path of their own.
 	Check func(body []byte) bool
-	// Greets says that a first send asks the agent something before it puts the
+	// Greets reports whether a first send asks the agent something before it puts the
 	// task.
 	Greets bool
 }
@@ -49,7 +49,7 @@ const (
 	short  = 50 * time.Millisecond
 )
 
-// NewAttempt gives an attempt of a usual task at endpoint, to be changed by
+// NewAttempt returns an attempt of a usual task at endpoint, to be changed by
 // the test.
 func NewAttempt(endpoint string, limit time.Duration) arena.Attempt {
 	return arena.Attempt{
@@ -76,7 +76,7 @@ func RunDriverSuite(t *testing.T, s Suite) {
 	}
 	t.Run("table", s.outcomeTable)
 	t.Run("outcomes", s.outcomes)
-	t.Run("start_gun", s.startGun)
+	t.Run("start_gun", s.simultaneousDispatch)
 	t.Run("refused", s.refused)
 	t.Run("cancelled", s.cancelled)
 	t.Run("attacks", s.attacks)
@@ -147,8 +147,8 @@ func (s Suite) outcomes(t *testing.T) {
 	}
 }
 
-// startGun shows that Prepare sends nothing.
-func (s Suite) startGun(t *testing.T) {
+// simultaneousDispatch shows that Prepare sends nothing.
+func (s Suite) simultaneousDispatch(t *testing.T) {
 	t.Parallel()
 	server := NewRaw(t, hold)
 	if _, err := s.Driver.Prepare(t.Context(), NewAttempt(server.URL(), enough)); err != nil {

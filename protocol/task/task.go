@@ -114,7 +114,7 @@ type reply struct {
 	LatencyMS     *float64          `json:"latency_ms"`
 }
 
-// ErrNoAnswer and ErrBadAnswer tell a reply without an answer, and with one of
+// ErrNoAnswer and ErrBadAnswer distinguish a reply without an answer, and with one of
 // the wrong kind, from one that cannot be read.
 var (
 	ErrNoAnswer  = errors.New("the member answer is missing or null")
@@ -148,7 +148,7 @@ func DecodeAnswer(body []byte, outputFormat string) (*arena.AnswerBody, error) {
 	}, nil
 }
 
-// answerText gives the text to judge: that of a string, the literal of a
+// answerText returns the text to judge: that of a string, the literal of a
 // number or boolean, and, when the task asks for JSON, an object or array in
 // its compact form.
 func answerText(raw json.RawMessage, outputFormat string) (string, error) {

@@ -15,19 +15,19 @@ import (
 // every node by reflection: a kind of node that goja adds later is visited
 // too, and costs what any node costs.
 type meter struct {
-	house bool // the library: it is trusted not to ask for too much at once
-	nodes int
-	seen  map[ast.Node]bool
-	open  []cost // of the scopes around the node, innermost last
-	err   error
+	trusted bool // the library: it is trusted not to ask for too much at once
+	nodes   int
+	seen    map[ast.Node]bool
+	open    []cost // of the scopes around the node, innermost last
+	err     error
 }
 
 // cost is what one pass through a scope takes.
 type cost struct{ steps, bytes int64 }
 
 // instrument meters a program, or says what in it cannot be run.
-func instrument(tree *ast.Program, house bool) error {
-	m := &meter{house: house, seen: map[ast.Node]bool{}, open: []cost{{}}}
+func instrument(tree *ast.Program, trusted bool) error {
+	m := &meter{trusted: trusted, seen: map[ast.Node]bool{}, open: []cost{{}}}
 	m.fields(reflect.ValueOf(tree).Elem())
 	tree.Body = prepend(tree.Body, m.open[0])
 	return m.err

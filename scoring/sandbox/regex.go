@@ -41,7 +41,7 @@ type pattern struct {
 	price int64          // steps for each character that a search reads, in searchSteps parts of one
 }
 
-// match gives all matches of a pattern in a text: for each the positions of
+// match returns all matches of a pattern in a text: for each the positions of
 // the whole and of every group, in UTF-16 units, -1 for groups that took no
 // part; the last element holds the names of the groups. Arguments: pattern,
 // flags, text. A pattern that RE2 does not have is a string that says why.

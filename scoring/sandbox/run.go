@@ -75,7 +75,7 @@ func flag(set bool) goja.Flag {
 	return goja.FLAG_FALSE
 }
 
-// pay takes steps and bytes from the budget. The interpreter stops before its
+// pay subtracts steps and bytes from the budget. The interpreter stops before its
 // next instruction when one of them is spent; no catch or finally sees it.
 func (r *run) pay(steps, bytes int64) {
 	r.spent.Steps += steps
@@ -148,9 +148,9 @@ func (r *run) bound(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// at pays for a new property. An array makes room for all elements below a
+// at pays for a new property. An array allocates all elements below a
 // new one, up to denseIndex when they are holes; a neighbour that is there
-// says that the room is.
+// shows that the space is.
 func (r *run) at(call goja.FunctionCall) goja.Value {
 	key := call.Argument(1)
 	if _, symbol := key.(*goja.Symbol); symbol {
@@ -222,7 +222,7 @@ func (r *run) trace(call goja.FunctionCall) goja.Value {
 	return v
 }
 
-// quote gives a string as JSON.stringify writes it.
+// quote returns a string as JSON.stringify writes it.
 func (r *run) quote(call goja.FunctionCall) goja.Value {
 	s, ok := call.Argument(0).(goja.String)
 	if !ok {
@@ -261,7 +261,7 @@ func quoted(s goja.String) string {
 	return string(append(b, '"'))
 }
 
-// nesting gives how deep brackets nest in a text, to be asked before a parser
+// nesting returns how deep brackets nest in a text, to be asked before a parser
 // that calls itself for each.
 func (r *run) nesting(call goja.FunctionCall) goja.Value {
 	return r.vm.ToValue(nesting(call.Argument(0).String()))

@@ -41,7 +41,7 @@ var (
 //go:embed library
 var library embed.FS
 
-// libraryParts gives the files of the library in the order in which they
+// libraryParts returns the files of the library in the order in which they
 // stand on each other: one function, whose value is what Call calls.
 func libraryParts() []string {
 	return []string{"base.js", "array.js", "text.js", "values.js", "json.js"}

@@ -21,7 +21,7 @@ type Options struct {
 	Node   string // id of this process, unique in the cluster, without spaces
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Join gives one message that says what two of a topic say that follow each
+	// Join returns one message in place of two of a topic that follow each
 	// other, and whether there is one. It may change the first. What waits to be
 	// sent is joined: under load a topic's messages cost as one.
 	Join func(topic string, first, then []byte) ([]byte, bool)
@@ -52,7 +52,7 @@ type Bus struct {
 	mu     sync.RWMutex
 	subs   map[string]*subscription // by topic; what is wanted, whether Redis is there or not
 	client redis.UniversalClient    // nil before Redis was reached for the first time
-	lanes  []*lane                  // one, or laneCount on a cluster
+	lanes  []*shard                 // one, or laneCount on a cluster
 }
 
 // subscription is what somebody on this node listens to.
@@ -148,7 +148,7 @@ func (b *Bus) listen(topic string, message func(node string, payload []byte), li
 	l := b.lane(topic)
 	b.mu.Unlock()
 	if l != nil {
-		l.touch(topic)
+		l.markChanged(topic)
 	}
 }
 
@@ -159,7 +159,7 @@ func (b *Bus) Unsubscribe(topic string) {
 	l := b.lane(topic)
 	b.mu.Unlock()
 	if l != nil {
-		l.touch(topic)
+		l.markChanged(topic)
 	}
 }
 
@@ -198,7 +198,7 @@ func (b *Bus) subscription(topic string) *subscription {
 // shards, few enough to have a connection each.
 const laneCount = 64
 
-// laneOf gives the number of a topic's lane.
+// laneOf returns the number of a topic's lane.
 func laneOf(topic string, lanes int) int {
 	if lanes == 1 {
 		return 0
@@ -208,14 +208,14 @@ func laneOf(topic string, lanes int) int {
 	return int(h.Sum32() % uint32(lanes)) //nolint:gosec // G115: at most laneCount
 }
 
-// Channel gives the channel of a topic on a cluster. What stands in its braces
+// Channel returns the channel of a topic on a cluster. What stands in its braces
 // decides on its hash slot.
 func Channel(topic string) string { return lanePrefix(laneOf(topic, laneCount)) + topic }
 
 func lanePrefix(lane int) string { return "arena:{" + strconv.Itoa(lane) + "}:" }
 
-// lane gives the lane of a topic, nil before Redis was reached. b.mu is held.
-func (b *Bus) lane(topic string) *lane {
+// lane returns the lane of a topic, nil before Redis was reached. b.mu is held.
+func (b *Bus) lane(topic string) *shard {
 	if b.lanes == nil {
 		return nil
 	}
@@ -228,21 +228,21 @@ func (b *Bus) run() {
 	if !ok {
 		return
 	}
-	lanes := make([]*lane, 1)
+	lanes := make([]*shard, 1)
 	if sharded {
-		lanes = make([]*lane, laneCount)
+		lanes = make([]*shard, laneCount)
 	}
 	for i := range lanes {
 		prefix := "arena:" + strconv.Itoa(b.target.db) + ":"
 		if sharded {
 			prefix = lanePrefix(i)
 		}
-		lanes[i] = &lane{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
+		lanes[i] = &shard{bus: b, client: client, sharded: sharded, prefix: prefix, changed: map[string]struct{}{}, wake: make(chan struct{}, 1)}
 	}
 	b.mu.Lock()
 	b.client, b.lanes = client, lanes
 	for topic := range b.subs {
-		b.lane(topic).touch(topic)
+		b.lane(topic).markChanged(topic)
 	}
 	b.mu.Unlock()
 	b.log.Info("redis is there", "cluster", sharded)
@@ -262,15 +262,15 @@ func (b *Bus) run() {
 // connect waits until Redis answers and finds out whether it is a cluster.
 // It reports false when the bus was closed before that.
 func (b *Bus) connect() (client redis.UniversalClient, sharded, ok bool) {
-	wait, told := b.timing.retry, false
+	wait, reported := b.timing.retry, false
 	for {
 		client, sharded, err := b.dial()
 		if err == nil {
 			return client, sharded, true
 		}
-		if b.ctx.Err() == nil && !told {
+		if b.ctx.Err() == nil && !reported {
 			b.log.Warn("redis is not there; nodes see each other's events late until it is", "error", err)
-			told = true
+			reported = true
 		}
 		if !b.pause(&wait) {
 			return nil, false, false

@@ -1,4 +1,4 @@
-// Package bus carries what the nodes of one arena tell each other, through
+// Package bus carries messages between the nodes of one arena, through
 // Redis: live messages by topic, wake-ups, numbers of viewers, and rate
 // limits that count over all nodes.
 //
@@ -14,10 +14,10 @@
 //
 // A message may be lost: the queue was full, a connection broke, Redis was
 // restarted. It is never lost silently while both nodes live: the subscriber
-// is told that its connection was lost (link false), and that it holds again
+// learns that its connection was lost (link false), and that it holds again
 // and something may be missing (link true). A sender that could not deliver
-// tells the same to each topic's subscribers as soon as it can. What a node
-// took with it when it was killed, nobody tells: whoever needs to be sure
+// reports the same to each topic's subscribers as soon as it can. What a node
+// took with it when it was killed, is lost: a caller that needs to be sure
 // looks at the log from time to time.
 //
 // Messages of one node on one topic arrive in the order of sending and at most

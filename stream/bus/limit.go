@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrAway says that Redis is not there: decide without it.
+// ErrAway is returned when Redis is not there: decide without it.
 var ErrAway = errors.New("redis is away")
 
 // bucket is a token bucket as one number, the time at which it is full again

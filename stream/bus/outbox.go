@@ -26,7 +26,7 @@ type letter struct {
 }
 
 // The bounds of what waits to be sent. What does not fit is lost, which its
-// subscribers are told.
+// subscribers learn.
 const (
 	maxLetters = 8192
 	maxBytes   = 16 << 20
@@ -43,7 +43,7 @@ type outbox struct {
 	mu    sync.Mutex
 	queue []letter
 	bytes int
-	lost  map[string]struct{} // topics whose subscribers must be told
+	lost  map[string]struct{} // topics whose subscribers must be notified
 	all   bool                // every topic's must
 	rung  bool                // a wake-up waits
 	shut  bool
@@ -107,7 +107,7 @@ func (o *outbox) lose(l letter) {
 	}
 }
 
-// take gives what is sent next: first word of what was lost.
+// take returns what is sent next: first word of what was lost.
 func (o *outbox) take() []letter {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,8 +138,8 @@ func (o *outbox) take() []letter {
 	return batch
 }
 
-// fail takes back letters that were not delivered. What waits behind them
-// would come too late: its topics are told as well.
+// fail returns messages to the queue that were not delivered. What waits behind them
+// would come too late: its topics are notified as well.
 func (o *outbox) fail(batch []letter, everything bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -165,8 +165,8 @@ func (o *outbox) close() {
 }
 
 // send sends letters until the bus is closed and nothing waits.
-func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
-	wait, told := b.timing.retry, false
+func (b *Bus) send(client redis.UniversalClient, lanes []*shard) {
+	wait, reported := b.timing.retry, false
 	var no uint64
 	for {
 		batch := b.joined(b.out.take())
@@ -183,16 +183,16 @@ func (b *Bus) send(client redis.UniversalClient, lanes []*lane) {
 		}
 		failed, err := b.deliver(client, lanes, batch, &no)
 		if err == nil {
-			if told {
+			if reported {
 				b.log.Info("redis takes events again")
 			}
-			wait, told = b.timing.retry, false
+			wait, reported = b.timing.retry, false
 			continue
 		}
 		b.out.fail(failed, len(failed) == len(batch))
-		if b.ctx.Err() == nil && !told {
+		if b.ctx.Err() == nil && !reported {
 			b.log.Warn("redis takes no events; other nodes read them from the log", "error", err)
-			told = true
+			reported = true
 		}
 		if !b.pause(&wait) {
 			return
@@ -229,7 +229,7 @@ func (b *Bus) joined(batch []letter) []letter {
 
 // deliver sends a batch in one pipeline and gives the letters that may not
 // have arrived.
-func (b *Bus) deliver(client redis.UniversalClient, lanes []*lane, batch []letter, no *uint64) (failed []letter, err error) {
+func (b *Bus) deliver(client redis.UniversalClient, lanes []*shard, batch []letter, no *uint64) (failed []letter, err error) {
 	cmds, err := client.Pipelined(b.ctx, func(p redis.Pipeliner) error {
 		for _, l := range batch {
 			*no++

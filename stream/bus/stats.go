@@ -8,7 +8,7 @@ type Stats struct {
 	Up        bool   // Redis is there
 	Cluster   bool   // and it is a cluster
 	Published uint64 // messages that Redis took
-	Lost      uint64 // messages that it did not; their subscribers were or will be told
+	Lost      uint64 // messages that it did not; their subscribers were or will be notified
 	Received  uint64 // messages of other nodes
 	Malformed uint64 // messages that no node of this version sends
 	Breaks    uint64 // connections that listened and broke
@@ -19,7 +19,7 @@ type counters struct {
 	published, received, malformed, breaks atomic.Uint64
 }
 
-// Stats gives a snapshot.
+// Stats returns a snapshot.
 func (b *Bus) Stats() Stats {
 	b.mu.RLock()
 	cluster := len(b.lanes) > 1

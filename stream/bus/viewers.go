@@ -21,9 +21,9 @@ type viewers struct {
 	totals map[string]int // over others, by match
 }
 
-// counted is what one other node told.
+// counted holds the counts of one other node.
 type counted struct {
-	heard   time.Time
+	alive   time.Time
 	matches map[string]int
 }
 
@@ -35,51 +35,51 @@ func newViewers() viewers {
 const (
 	viewersAll  = "all"  // all matches that the node has viewers of follow
 	viewersSome = "some" // those whose number changed follow
-	viewersAsk  = "ask"  // the node wants to hear all from all
+	viewersAsk  = "ask"  // the node requests all counts of all nodes
 )
 
-// Announce tells the other nodes how many spectators each match has on this
+// Announce informs the other nodes how many spectators each match has on this
 // node. It is called about once per second; the bus keeps the map.
 func (b *Bus) Announce(counts map[string]int) {
 	v, now := &b.viewers, b.now()
 	v.mu.Lock()
 	for node, c := range v.others {
-		if now.Sub(c.heard) > 3*b.timing.count {
+		if now.Sub(c.alive) > 3*b.timing.count {
 			v.replace(node, nil)
 		}
 	}
-	head, told := viewersSome, map[string]int{}
+	head, reported := viewersSome, map[string]int{}
 	if full := !now.Before(v.due); full {
-		head, told = viewersAll, counts
+		head, reported = viewersAll, counts
 		v.due = now.Add(b.timing.count)
 	} else {
 		for id, n := range counts {
 			if v.mine[id] != n {
-				told[id] = n
+				reported[id] = n
 			}
 		}
 		for id := range v.mine {
 			if _, still := counts[id]; !still {
-				told[id] = 0
+				reported[id] = 0
 			}
 		}
 	}
 	v.mine = maps.Clone(counts)
 	v.mu.Unlock()
-	if head == viewersAll || len(told) > 0 {
-		b.Publish(topicViewers, viewersText(head, told))
+	if head == viewersAll || len(reported) > 0 {
+		b.Publish(topicViewers, viewersText(head, reported))
 	}
 }
 
-// Viewers gives the number of spectators that a match has on other nodes, as
-// far as they could be heard.
+// Viewers returns the number of spectators that a match has on other nodes, as
+// far as they are reachable.
 func (b *Bus) Viewers(matchID string) int {
 	b.viewers.mu.Lock()
 	defer b.viewers.mu.Unlock()
 	return b.viewers.totals[matchID]
 }
 
-// farewell tells the others that nobody watches here any more.
+// farewell informs the other nodes that nobody watches here any more.
 func (b *Bus) farewell() { b.Publish(topicViewers, viewersText(viewersAll, nil)) }
 
 func viewersText(head string, counts map[string]int) []byte {
@@ -91,7 +91,7 @@ func viewersText(head string, counts map[string]int) []byte {
 	return text
 }
 
-// viewersLinked forgets the others while they cannot be heard, and asks them
+// viewersLinked forgets the others while they are unreachable, and asks them
 // when they can.
 func (b *Bus) viewersLinked(up bool) {
 	b.viewers.mu.Lock()
@@ -136,11 +136,11 @@ func (b *Bus) viewersMessage(node string, payload []byte) {
 		}
 	}
 	if c := v.others[node]; c != nil {
-		c.heard = b.now()
+		c.alive = b.now()
 	}
 }
 
-// replace puts counts in the place of all that a node told; nil forgets it.
+// replace puts counts in the place of all counts of a node; nil forgets it.
 func (v *viewers) replace(node string, counts map[string]int) {
 	old := v.others[node]
 	if old != nil {

@@ -108,12 +108,12 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, err)
 }
 
-// wait gives the first page that is not empty, or an empty one when the time
+// wait returns the first page that is not empty, or an empty one when the time
 // is over. The bell listens before it looks, so that nothing falls in between.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []arena.Envelope, err error) {
-	key := envelope.BellAll
+	key := envelope.NotifyAll
 	if q.Recipient != "" {
-		key = envelope.BellTo(q.Recipient)
+		key = envelope.NotifyTo(q.Recipient)
 	}
 	if err := s.place(r.Context(), q); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []
 	ctx, cancel := context.WithTimeout(r.Context(), q.wait)
 	defer cancel()
 	defer context.AfterFunc(s.open, cancel)()
-	err = s.o.Bell.Await(ctx, key, look)
+	err = s.o.Notifier.Await(ctx, key, look)
 	if ctx.Err() != nil {
 		return nil, nil // what a look that was cut short said does not matter
 	}
@@ -187,7 +187,7 @@ func (s *Server) park(from string) (leave func(), err error) {
 	}, nil
 }
 
-// Parked gives how many polls wait.
+// Parked returns how many polls wait.
 func (s *Server) Parked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

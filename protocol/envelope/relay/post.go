@@ -15,7 +15,7 @@ import (
 // wrapper is room for {"envelope":…} around an envelope.
 const wrapper = 64
 
-// post takes an envelope.
+// post handles a posted envelope.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}{true, stored.ID, stored.No})
 }
 
-// readBody gives the envelope that a request brings, alone or as {"envelope":…}.
+// readBody returns the envelope that a request brings, alone or as {"envelope":…}.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, envelope.MaxResult+wrapper))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -46,7 +46,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return unwrap(body)
 }
 
-// unwrap takes the envelope out of {"envelope":…}; one without is left as it is.
+// unwrap returns the envelope in {"envelope":…}; one without is left as it is.
 func unwrap(body []byte) ([]byte, error) {
 	var found []byte
 	members := 0
@@ -114,7 +114,7 @@ func (s *Server) status(r *http.Request, e *envelope.Envelope, stored arena.Enve
 	return err
 }
 
-// eventOf gives the event of AAP that a STATUS carries: its payload, or its
+// eventOf returns the event of AAP that a STATUS carries: its payload, or its
 // payload's member event.
 func eventOf(payload []byte) ([]byte, error) {
 	var p struct {
@@ -129,7 +129,7 @@ func eventOf(payload []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// announce takes what the high-level SDK says about its agent at its start.
+// announce handles what the high-level SDK reports about its agent at its start.
 // Only a signed manifest counts: an envelope of type STATUS. All else is
 // answered and forgotten.
 func (s *Server) announce(w http.ResponseWriter, r *http.Request) {

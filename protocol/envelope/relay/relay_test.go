@@ -323,7 +323,7 @@ func TestServer_nodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.url
-	w.serve(mailbox.NewBell(nil)) // no bus: it looks by itself now and then
+	w.serve(mailbox.NewNotifier(nil)) // no bus: it looks by itself now and then
 	polls := make(chan answer, 1)
 	go func() {
 		a, err := w.do(context.WithoutCancel(t.Context()), http.MethodGet, "/events?timeout=60&recipient="+identityOf("bob").DID(), nil)

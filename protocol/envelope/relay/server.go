@@ -27,23 +27,23 @@ type Store interface {
 	SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error)
 	PolledRelay(ctx context.Context, key string, at time.Time) error
 	SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error
-	// AgentByKey gives the agent whose owner proved to hold a key.
+	// AgentByKey returns the agent whose owner proved to hold a key.
 	AgentByKey(ctx context.Context, protocol, publicKey string) (arena.Agent, error)
 	RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error)
 }
 
-// Events takes what an agent tells spectators: one event of AAP, as JSON.
+// Events accepts an agent's events for spectators: one event of AAP, as JSON.
 type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, event []byte) error
 }
 
 // Options are the parts of a Server. Those without a default are needed.
 type Options struct {
-	Log    *envelope.Log
-	Bell   envelope.Bell
-	Store  Store
-	Events Events
-	// Awake hears that an agent asked which health had given up, so that it need
+	Log      *envelope.Log
+	Notifier envelope.Notifier
+	Store    Store
+	Events   Events
+	// Awake is called when an unavailable agent asks for its tasks, so that it need
 	// not wait for the next check. nil: nobody.
 	Awake  func(ctx context.Context, agentID string)
 	Dev    bool // offers POST /seed and lets every key post, not only those of registered agents
@@ -73,7 +73,7 @@ type Server struct {
 
 // NewServer makes a Server.
 func NewServer(o Options) (*Server, error) {
-	if o.Log == nil || o.Bell == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
+	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("relay: log, bell, store, events, clock and logger are needed")
 	}
 	o.PollsPerAddress = cmp.Or(o.PollsPerAddress, 1000)

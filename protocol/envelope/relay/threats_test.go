@@ -82,7 +82,7 @@ func TestThreatL2_replays(t *testing.T) {
 	if err := w.relay.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.serve(mailbox.NewBell(nil))
+	w.serve(mailbox.NewNotifier(nil))
 	if again := w.mustPost(body); again.Seq != first.Seq {
 		t.Errorf("%s, then %s", first.body, again.body)
 	}
@@ -206,7 +206,7 @@ func TestThreatL4_bounds(t *testing.T) {
 	sweep(0)
 }
 
-// direct asks the relay without a network.
+// direct calls the relay without a network.
 func (w *world) direct(ctx context.Context, from, parameters string) answer {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/relay/events?"+parameters, nil)
 	r.RemoteAddr = from + ":1234"
@@ -261,7 +261,7 @@ func TestThreatL4_many_polls(t *testing.T) {
 
 // untimed is a bell that nobody looks up by himself: a lost ring would be lost
 // for good.
-type untimed struct{ *mailbox.Bell }
+type untimed struct{ *mailbox.Notifier }
 
 func (b untimed) Await(ctx context.Context, key string, look func(context.Context) (bool, error)) error {
 	rung, stop := b.Listen(key)
@@ -287,8 +287,8 @@ func TestThreatL4_publish_in_the_gap(t *testing.T) {
 	if testing.Short() {
 		each = 10
 	}
-	bell := untimed{mailbox.NewBell(nil)}
-	w := newWorld(t, func(o *relay.Options) { o.Bell = bell })
+	bell := untimed{mailbox.NewNotifier(nil)}
+	w := newWorld(t, func(o *relay.Options) { o.Notifier = bell })
 	log, err := envelope.NewLog(w.store, bell, w.self, w.now)
 	if err != nil {
 		t.Fatal(err)

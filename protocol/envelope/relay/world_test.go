@@ -89,7 +89,7 @@ func openStore(t *testing.T) *store.Store {
 func newWorld(t *testing.T, change ...func(*relay.Options)) *world {
 	t.Helper()
 	w := &world{t: t, store: openStore(t), events: &heard{}}
-	w.serve(mailbox.NewBell(nil), change...)
+	w.serve(mailbox.NewNotifier(nil), change...)
 	for _, name := range []string{"ann", "bob", "eve"} {
 		w.register(name)
 	}
@@ -97,7 +97,7 @@ func newWorld(t *testing.T, change ...func(*relay.Options)) *world {
 }
 
 // serve adds a node of the relay and makes it the one that is asked.
-func (w *world) serve(bell *mailbox.Bell, change ...func(*relay.Options)) {
+func (w *world) serve(bell *mailbox.Notifier, change ...func(*relay.Options)) {
 	w.t.Helper()
 	key, err := envelope.LoadKey(w.t.Context(), w.store)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *world) serve(bell *mailbox.Bell, change ...func(*relay.Options)) {
 	if w.log, err = envelope.NewLog(w.store, bell, w.self, w.now); err != nil {
 		w.t.Fatal(err)
 	}
-	o := relay.Options{Log: w.log, Bell: bell, Store: w.store, Events: w.events, Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
+	o := relay.Options{Log: w.log, Notifier: bell, Store: w.store, Events: w.events, Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
 	for _, c := range change {
 		c(&o)
 	}

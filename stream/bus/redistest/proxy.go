@@ -46,7 +46,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// URL gives the URL of a Redis behind the proxy.
+// URL returns the URL of a Redis behind the proxy.
 func (p *Proxy) URL() string { return "redis://" + p.Addr }
 
 // Stall holds all bytes back, in both directions, until Resume. Connections

@@ -92,7 +92,7 @@ func Run(ctx context.Context, args ...string) (*Server, error) {
 	return nil, errors.Join(fmt.Errorf("start redis: %w", err), s.Close())
 }
 
-// freeAddr gives a port below those that the kernel hands out by itself; a
+// freeAddr returns a port below those that the kernel hands out by itself; a
 // cluster needs one 10,000 above it too.
 func freeAddr(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
@@ -114,7 +114,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	return "", errors.New("no free port")
 }
 
-// URL gives the server's URL.
+// URL returns the server's URL.
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
 // Restart starts the server again after Kill, empty, at the same address.

@@ -19,15 +19,15 @@ type Bus interface {
 const topic = "mail"
 
 // How often a waiter looks by itself. While the bus holds this is only the net
-// under a node that was killed between its commit and its ring.
+// under a node that was killed between its commit and its notification.
 const (
 	tickAlone  = 250 * time.Millisecond
 	tickLinked = 2 * time.Second
 )
 
-// Bell wakes those who wait for a key, here and on other nodes. It is safe for
+// Notifier wakes those who wait for a key, here and on other nodes. It is safe for
 // concurrent use.
-type Bell struct {
+type Notifier struct {
 	bus    Bus
 	linked atomic.Bool
 
@@ -35,10 +35,10 @@ type Bell struct {
 	waiters map[string]map[chan struct{}]struct{}
 }
 
-// NewBell makes a Bell. Without a bus (nil) it wakes the waiters of this node
+// NewNotifier returns a Notifier. Without a bus (nil) it wakes the waiters of this node
 // at once, and those of others when they look by themselves.
-func NewBell(bus Bus) *Bell {
-	b := &Bell{bus: bus, waiters: map[string]map[chan struct{}]struct{}{}}
+func NewNotifier(bus Bus) *Notifier {
+	b := &Notifier{bus: bus, waiters: map[string]map[chan struct{}]struct{}{}}
 	if bus != nil {
 		bus.Subscribe(topic, func(key []byte) { b.wake(string(key)) }, func(up bool) {
 			b.linked.Store(up)
@@ -50,19 +50,19 @@ func NewBell(bus Bus) *Bell {
 	return b
 }
 
-// Ring wakes everyone who waits for the key. Ring after the commit of what
+// Notify wakes everyone who waits for the key. Call it after the commit of what
 // they wait for.
-func (b *Bell) Ring(key string) {
+func (b *Notifier) Notify(key string) {
 	b.wake(key)
 	if b.bus != nil {
 		b.bus.Publish(topic, []byte(key))
 	}
 }
 
-// Listen gives a channel that receives at least once after each Ring of the
+// Listen returns a channel that receives at least once after each Notify of the
 // key from now on, until stop is called. Who listens first, looks then, and
 // waits only when nothing was there, misses nothing; Await does that.
-func (b *Bell) Listen(key string) (rung <-chan struct{}, stop func()) {
+func (b *Notifier) Listen(key string) (rung <-chan struct{}, stop func()) {
 	ch := make(chan struct{}, 1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,10 +80,10 @@ func (b *Bell) Listen(key string) (rung <-chan struct{}, stop func()) {
 	}
 }
 
-// Await calls look until it finds something, each time that the key rings and
+// Await calls look until it finds something, each time that the key is notified and
 // now and then. It gives nil when look found something and when ctx ended
 // while nothing was there; otherwise look's error.
-func (b *Bell) Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error {
+func (b *Notifier) Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error {
 	rung, stop := b.Listen(key)
 	defer stop()
 	var tick *time.Timer
@@ -116,25 +116,25 @@ func (b *Bell) Await(ctx context.Context, key string, look func(context.Context)
 	}
 }
 
-func (b *Bell) wake(key string) {
+func (b *Notifier) wake(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ring(b.waiters[key])
+	signal(b.waiters[key])
 }
 
-func (b *Bell) wakeAll() {
+func (b *Notifier) wakeAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, waiters := range b.waiters {
-		ring(waiters)
+		signal(waiters)
 	}
 }
 
-func ring(waiters map[chan struct{}]struct{}) {
+func signal(waiters map[chan struct{}]struct{}) {
 	for ch := range waiters {
 		select {
 		case ch <- struct{}{}:
-		default: // it has not looked since the last ring
+		default: // it has not looked since the last signal
 		}
 	}
 }

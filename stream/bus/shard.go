@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// lane listens on one connection to the topics that fall to it. On a cluster
+// shard listens on one connection to the topics that fall to it. On a cluster
 // they share a hash slot.
-type lane struct {
+type shard struct {
 	bus     *Bus
 	client  redis.UniversalClient
 	sharded bool
@@ -24,8 +24,8 @@ type lane struct {
 	wake    chan struct{}
 }
 
-// touch notes that a topic came or went.
-func (l *lane) touch(topic string) {
+// markChanged notes that a topic came or went.
+func (l *shard) markChanged(topic string) {
 	l.mu.Lock()
 	l.changed[topic] = struct{}{}
 	l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *lane) touch(topic string) {
 }
 
 // idle waits for the first topic. It reports false when ctx ends.
-func (l *lane) idle(ctx context.Context) bool {
+func (l *shard) idle(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		if len(l.wanted()) > 0 {
 			return true
@@ -49,8 +49,8 @@ func (l *lane) idle(ctx context.Context) bool {
 	return false
 }
 
-// wanted gives the lane's topics and forgets what changed before.
-func (l *lane) wanted() []string {
+// wanted returns the lane's topics and forgets what changed before.
+func (l *shard) wanted() []string {
 	l.mu.Lock()
 	clear(l.changed)
 	l.mu.Unlock()
@@ -67,14 +67,14 @@ func (l *lane) wanted() []string {
 }
 
 // run keeps the lane connected until ctx ends.
-func (l *lane) run(ctx context.Context) {
-	wait, told := l.bus.timing.retry, false
+func (l *shard) run(ctx context.Context) {
+	wait, reported := l.bus.timing.retry, false
 	for l.idle(ctx) {
-		s := &session{lane: l, pending: map[string]int{}, heard: func() {
-			if told {
+		s := &session{shard: l, pending: map[string]int{}, alive: func() {
+			if reported {
 				l.bus.log.Info("redis speaks again")
 			}
-			wait, told = l.bus.timing.retry, false
+			wait, reported = l.bus.timing.retry, false
 		}}
 		err := s.run(ctx)
 		for _, topic := range l.wanted() {
@@ -86,9 +86,9 @@ func (l *lane) run(ctx context.Context) {
 			return
 		}
 		l.bus.counts.breaks.Add(1)
-		if !told {
+		if !reported {
 			l.bus.log.Warn("connection to redis was lost; events of other nodes are read from the log", "error", err)
-			told = true
+			reported = true
 		}
 		if cluster, ok := l.client.(*redis.ClusterClient); ok {
 			cluster.ReloadState(ctx) // the slot may have moved
@@ -101,9 +101,9 @@ func (l *lane) run(ctx context.Context) {
 
 // session is one connection of a lane.
 type session struct {
-	lane  *lane
+	shard *shard
 	ps    *redis.PubSub
-	heard func() // the connection works
+	alive func() // the connection works
 
 	mu      sync.Mutex
 	pending map[string]int // channels that we left, by how often that is not confirmed
@@ -111,15 +111,15 @@ type session struct {
 
 // run listens until the connection breaks or is silent for too long.
 func (s *session) run(ctx context.Context) error {
-	if s.lane.sharded {
-		s.ps = s.lane.client.SSubscribe(ctx)
+	if s.shard.sharded {
+		s.ps = s.shard.client.SSubscribe(ctx)
 	} else {
-		s.ps = s.lane.client.Subscribe(ctx)
+		s.ps = s.shard.client.Subscribe(ctx)
 	}
 	// Reading ends with the connection, not with ctx.
 	release := context.AfterFunc(ctx, func() { _ = s.ps.Close() })
 	defer release()
-	if err := s.follow(ctx, s.lane.wanted(), nil); err != nil {
+	if err := s.follow(ctx, s.shard.wanted(), nil); err != nil {
 		return errors.Join(err, s.close())
 	}
 	steering, stop := context.WithCancel(ctx)
@@ -142,10 +142,10 @@ func (s *session) close() error {
 // maxNames is how many channels one command names.
 const maxNames = 1000
 
-// follow tells Redis which topics came and which went.
+// follow subscribes to new topics in Redis and unsubscribes from old ones.
 func (s *session) follow(ctx context.Context, came, went []string) error {
 	subscribe, unsubscribe := s.ps.Subscribe, s.ps.Unsubscribe
-	if s.lane.sharded {
+	if s.shard.sharded {
 		subscribe, unsubscribe = s.ps.SSubscribe, s.ps.SUnsubscribe
 	}
 	for len(came) > 0 {
@@ -174,7 +174,7 @@ func (s *session) follow(ctx context.Context, came, went []string) error {
 func (s *session) channels(topics []string) []string {
 	names := make([]string, len(topics))
 	for i, topic := range topics {
-		names[i] = s.lane.prefix + topic
+		names[i] = s.shard.prefix + topic
 	}
 	return names
 }
@@ -182,7 +182,7 @@ func (s *session) channels(topics []string) []string {
 // steer follows the topics that come and go, and pings: a connection that
 // brings neither messages nor pongs is dead.
 func (s *session) steer(ctx context.Context) {
-	ping := time.NewTicker(s.lane.bus.timing.ping)
+	ping := time.NewTicker(s.shard.bus.timing.ping)
 	defer ping.Stop()
 	for {
 		var err error
@@ -191,8 +191,8 @@ func (s *session) steer(ctx context.Context) {
 			return
 		case <-ping.C:
 			err = s.ps.Ping(ctx)
-		case <-s.lane.wake:
-			came, went := s.lane.changes()
+		case <-s.shard.wake:
+			came, went := s.shard.changes()
 			err = s.follow(ctx, came, went)
 		}
 		if err != nil {
@@ -202,9 +202,9 @@ func (s *session) steer(ctx context.Context) {
 	}
 }
 
-// changes gives the topics that came and those that went since it was asked
+// changes returns the topics that came and those that went since it was asked
 // last.
-func (l *lane) changes() (came, went []string) {
+func (l *shard) changes() (came, went []string) {
 	l.mu.Lock()
 	changed := l.changed
 	l.changed = map[string]struct{}{}
@@ -222,19 +222,19 @@ func (l *lane) changes() (came, went []string) {
 // errMoved ends a session whose channel Redis has let go: its slot moves.
 var errMoved = errors.New("redis ended a subscription")
 
-// listen takes what comes.
+// listen receives messages.
 func (s *session) listen(ctx context.Context) error {
 	for first := true; ; first = false {
-		in, err := s.ps.ReceiveTimeout(ctx, s.lane.bus.timing.silence)
+		in, err := s.ps.ReceiveTimeout(ctx, s.shard.bus.timing.silence)
 		if err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 		if first {
-			s.heard()
+			s.alive()
 		}
 		switch in := in.(type) {
 		case *redis.Message:
-			s.lane.message(strings.TrimPrefix(in.Channel, s.lane.prefix), in.Payload)
+			s.shard.message(strings.TrimPrefix(in.Channel, s.shard.prefix), in.Payload)
 		case *redis.Subscription:
 			if !s.confirmed(in) {
 				return errMoved
@@ -243,7 +243,7 @@ func (s *session) listen(ctx context.Context) error {
 	}
 }
 
-// confirmed takes the answer to a command of follow. It reports false when
+// confirmed handles the answer to a command of follow. It reports false when
 // nobody asked for it.
 func (s *session) confirmed(in *redis.Subscription) bool {
 	if strings.HasSuffix(in.Kind, "unsubscribe") {
@@ -256,7 +256,7 @@ func (s *session) confirmed(in *redis.Subscription) bool {
 		}
 		return asked
 	}
-	if sub := s.lane.bus.subscription(strings.TrimPrefix(in.Channel, s.lane.prefix)); sub != nil {
+	if sub := s.shard.bus.subscription(strings.TrimPrefix(in.Channel, s.shard.prefix)); sub != nil {
 		sub.linked.Store(true)
 		sub.link(true)
 	}
@@ -264,7 +264,7 @@ func (s *session) confirmed(in *redis.Subscription) bool {
 }
 
 // message opens a letter of another node.
-func (l *lane) message(topic, text string) {
+func (l *shard) message(topic, text string) {
 	b := l.bus
 	k, node, no, payload, ok := open(text)
 	if !ok {
@@ -294,7 +294,7 @@ func (l *lane) message(topic, text string) {
 	}
 }
 
-// missed tells every subscriber that something may be missing.
+// missed notifies every subscriber that something may be missing.
 func (b *Bus) missed() {
 	b.mu.RLock()
 	subs := make([]*subscription, 0, len(b.subs))

@@ -170,10 +170,10 @@ func (s *Server) handleRequest(ctx context.Context, m message, from sender) ([]b
 		return nil, r
 	}
 	result, err := action(ctx, from.agent, p.Params)
-	var told *arena.Error
+	var explained *arena.Error
 	switch {
-	case errors.As(err, &told) && told.Code != arena.CodeInternal:
-		return nil, refuse(http.StatusBadRequest, InvalidMessage, told.Message)
+	case errors.As(err, &explained) && explained.Code != arena.CodeInternal:
+		return nil, refuse(http.StatusBadRequest, InvalidMessage, explained.Message)
 	case err != nil:
 		return nil, s.failed("an action failed", err)
 	}
@@ -216,7 +216,7 @@ func (s *Server) handleAnswer(ctx context.Context, m message, from sender) *refu
 	return nil
 }
 
-// handleNotify takes stream events; other events are passed over.
+// handleNotify accepts stream events; other events are passed over.
 func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refusal {
 	p, err := readNotify(m.Payload)
 	if err != nil {
@@ -242,21 +242,21 @@ func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refu
 		matchID = data.MatchID
 	}
 	err = s.events.Accept(ctx, matchID, from.agent.ID, p.Data)
-	var told *arena.Error
+	var explained *arena.Error
 	switch {
 	case err == nil:
 		return nil
 	case arena.CodeOf(err) == arena.CodeRateLimited:
 		return tooMany()
-	case errors.As(err, &told) && told.Code != arena.CodeInternal && told.Code != arena.CodeUnavailable:
-		return refuse(http.StatusBadRequest, InvalidMessage, string(told.Code)+": "+told.Message)
+	case errors.As(err, &explained) && explained.Code != arena.CodeInternal && explained.Code != arena.CodeUnavailable:
+		return refuse(http.StatusBadRequest, InvalidMessage, string(explained.Code)+": "+explained.Message)
 	}
 	return s.failed("cannot take an event", err)
 }
 
-// complaint makes the error message of a refusal: to the sender when it said
+// errorMessage makes the error message of a refusal: to the sender when it said
 // who it is, else to everyone.
-func (s *Server) complaint(m message, r *refusal) ([]byte, error) {
+func (s *Server) errorMessage(m message, r *refusal) ([]byte, error) {
 	to, err := parseKey(m.From.AgentID)
 	if err != nil {
 		to = nil
@@ -265,7 +265,7 @@ func (s *Server) complaint(m message, r *refusal) ([]byte, error) {
 	return data, err
 }
 
-// concerning gives what an error about m is correlated with: the correlation
+// concerning returns what an error about m is correlated with: the correlation
 // id of m, else its id.
 func concerning(m message) string {
 	var p struct {
@@ -277,7 +277,7 @@ func concerning(m message) string {
 	return m.ID
 }
 
-// answerTo gives the correlation id of a response or error.
+// answerTo returns the correlation id of a response or error.
 func answerTo(m message) (string, error) {
 	if m.Type == TypeResponse {
 		p, err := readResponse(m.Payload)

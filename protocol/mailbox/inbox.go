@@ -16,58 +16,58 @@ type Store interface {
 	Once(ctx context.Context, scope, id string, digest [32]byte, now, expires time.Time) (first bool, err error)
 }
 
-// Box keeps messages until they are fetched, across restarts and nodes. It is
+// Inbox keeps messages until they are fetched, across restarts and nodes. It is
 // safe for concurrent use.
-type Box struct {
-	store Store
-	bell  *Bell
-	now   func() time.Time
+type Inbox struct {
+	store    Store
+	notifier *Notifier
+	now      func() time.Time
 }
 
-// NewBox makes a Box.
-func NewBox(s Store, bell *Bell, now func() time.Time) (*Box, error) {
-	if s == nil || bell == nil || now == nil {
-		return nil, errors.New("mailbox: store, bell and clock are needed")
+// NewInbox makes a Box.
+func NewInbox(s Store, n *Notifier, now func() time.Time) (*Inbox, error) {
+	if s == nil || n == nil || now == nil {
+		return nil, errors.New("mailbox: store, notifier and clock are needed")
 	}
-	return &Box{store: s, bell: bell, now: now}, nil
+	return &Inbox{store: s, notifier: n, now: now}, nil
 }
 
 // Put leaves a message in a box for ttl and wakes who waits there. The same
 // message again changes nothing; conflict: another message has its id.
-func (b *Box) Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error {
+func (b *Inbox) Put(ctx context.Context, box, id string, body []byte, ttl time.Duration) error {
 	now := b.now()
 	_, err := b.store.PutMail(ctx, arena.Mail{Box: box, ID: id, Body: body, CreatedAt: now}, now.Add(ttl))
 	if err != nil {
 		return err
 	}
-	b.bell.Ring(box)
+	b.notifier.Notify(box)
 	return nil
 }
 
-// Next gives at most limit messages that came into the box after number after,
+// Next returns at most limit messages that came into the box after number after,
 // in order. It waits for the first of them; when ctx ends before, there are
 // none and no error.
-func (b *Box) Next(ctx context.Context, box string, after int64, limit int) (mail []arena.Mail, err error) {
-	err = b.bell.Await(ctx, box, func(ctx context.Context) (bool, error) {
+func (b *Inbox) Next(ctx context.Context, box string, after int64, limit int) (mail []arena.Mail, err error) {
+	err = b.notifier.Await(ctx, box, func(ctx context.Context) (bool, error) {
 		mail, err = b.store.Mail(ctx, box, after, limit, b.now())
 		return len(mail) > 0, err
 	})
 	return mail, err
 }
 
-// Look gives what Next would find now, and does not wait.
-func (b *Box) Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error) {
+// Look returns what Next would find now, and does not wait.
+func (b *Inbox) Look(ctx context.Context, box string, after int64, limit int) ([]arena.Mail, error) {
 	return b.store.Mail(ctx, box, after, limit, b.now())
 }
 
 // Drop removes a box's messages up to number upTo, which have been dealt with.
-func (b *Box) Drop(ctx context.Context, box string, upTo int64) error {
+func (b *Inbox) Drop(ctx context.Context, box string, upTo int64) error {
 	return b.store.DropMail(ctx, box, upTo)
 }
 
-// Once says whether id is seen for the first time in scope; the answer is
+// Once reports whether id is seen for the first time in scope; the answer is
 // remembered for ttl. conflict: it was seen there with another digest.
-func (b *Box) Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error) {
+func (b *Inbox) Once(ctx context.Context, scope, id string, digest [32]byte, ttl time.Duration) (first bool, err error) {
 	now := b.now()
 	return b.store.Once(ctx, scope, id, digest, now, now.Add(ttl))
 }

@@ -362,7 +362,7 @@ func TestLimits_bounded(t *testing.T) {
 	now := time.Now()
 	l := limits{now: func() time.Time { return now }}
 	for i := range maxBuckets + 10 {
-		l.annoy(strings.Repeat("x", i%7) + time.Duration(i).String())
+		l.addRefusal(strings.Repeat("x", i%7) + time.Duration(i).String())
 	}
 	if len(l.refused) > maxBuckets {
 		t.Errorf("%d buckets", len(l.refused))
