@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // house is a real store with one league of agents, whose matches end as their
@@ -35,7 +35,7 @@ func newHouse(t *testing.T, agents int, s arena.Settings, change ...func(*arena.
 	t.Helper()
 	h := &house{t: t, slug: "cup", now: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), draw: func(string, string) bool { return false }}
 	var err error
-	h.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: slog.New(slog.DiscardHandler), Now: h.clock})
+	h.store, err = store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: slog.New(slog.DiscardHandler), Now: h.clock})
 	h.ok(err)
 	t.Cleanup(func() { h.ok(h.store.Close()) })
 	h.ok(h.store.Migrate(t.Context()))

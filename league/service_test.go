@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 var (
@@ -55,7 +55,7 @@ func newOffice(t *testing.T) *office {
 	o := &office{t: t}
 	ctx, log := t.Context(), slog.New(slog.NewTextHandler(t.Output(), nil))
 	var err error
-	o.store, err = store.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: log, Now: func() time.Time { return noon }})
+	o.store, err = store.Open(ctx, storetest.SQLite(t), store.Options{Logger: log, Now: func() time.Time { return noon }})
 	o.ok(err)
 	t.Cleanup(func() { o.ok(o.store.Close()) })
 	o.ok(o.store.Migrate(ctx))

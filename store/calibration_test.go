@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 var delayed = regexp.MustCompile(`LIST SUBQUERY \d+\nSCAN matches USING INDEX matches_delayed\n(CREATE BLOOM FILTER\n)?`)
@@ -13,7 +14,7 @@ var delayed = regexp.MustCompile(`LIST SUBQUERY \d+\nSCAN matches USING INDEX ma
 // TestAgentClaims_Plan: neither all answers are read nor all of an agent's.
 func TestAgentClaims_Plan(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	for _, league := range []string{"", "trivia"} {
 		query, args := store.ClaimQuery("ag_1", league, 10)
 		p := planOf(t, s, query, args...)

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // TestStore_Forget: a store that little is written to gives its pages back,
 // one that works keeps them. Not parallel: all connections of the process
 // share their pages.
 func TestStore_Forget(t *testing.T) {
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	for _, text := range []string{
 		"CREATE TABLE pages (b BLOB)",
 		"INSERT INTO pages WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000) SELECT randomblob(4000) FROM c",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // Answers of several matches that wait for the writer pool at the same time are
@@ -19,7 +20,7 @@ import (
 func TestMatchWrites(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func(t *testing.T) string{
-		"SQLite":   func(t *testing.T) string { t.Helper(); return sqliteURL(t) },
+		"SQLite":   func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) },
 		"Postgres": func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) },
 	}
 	right := []answerCall{
@@ -163,7 +164,7 @@ func check(t *testing.T, err error) {
 // still open. Threat F1.
 func TestMatchWrites_reveal(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	ctx := t.Context()
 	matches := openMatches(t, s, 3, 2)
 	for _, m := range matches {

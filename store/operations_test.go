@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // The lists of the lobby and of the admin status read no table whole that
 // grows with the matches that were ever played.
 func TestOperations_plans(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	for _, c := range []struct {
 		name, query string
 		args        []any

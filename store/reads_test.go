@@ -13,6 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/fill"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // reads are the reads that pages make, by name, of one of many agents and
@@ -106,7 +107,7 @@ const large = `matches|seats|rounds|answers|deliveries|events|event_archives|set
 func TestReads_Plans(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	fillDuels(t, s)
 	p := openStore(t, postgres.get(t).Database(t))
 	fillDuels(t, p)
@@ -153,7 +154,7 @@ func TestReads_Plans(t *testing.T) {
 // are, in a database without statistics, as an arena's is.
 func TestMatchWrites_Plans(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	for _, text := range store.MatchWriteTexts() {
 		if walk := walksSQLite(t, s, text); walk != "" {
 			t.Errorf("%s\n%.300s", walk, text)

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // TestAgentResults_Plan: of a match with many seats only the agent's own
 // answers are read, and of many matches only the newest.
 func TestAgentResults_Plan(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	query, args := store.ResultQuery("ag_1", 10)
 	p := planOf(t, s, query, args...)
 	for _, step := range []string{

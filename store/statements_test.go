@@ -9,13 +9,14 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // TestStatements_NoDeadlock: who waits for a connection in order to prepare a
 // text holds up nobody who has one.
 func TestStatements_NoDeadlock(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	s.Reader().SetMaxOpenConns(1)
 	var wg sync.WaitGroup
 	if err := s.View(t.Context(), func(q *store.Tx) error {
@@ -48,7 +49,7 @@ func TestStatements_NoDeadlock(t *testing.T) {
 // is prepared once.
 func TestStatements_Few(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, sqliteURL(t))
+	s := openStore(t, storetest.SQLite(t))
 	ctx := t.Context()
 	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {
 		t.Fatal(err)

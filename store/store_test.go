@@ -59,7 +59,7 @@ func sqliteURL(t testing.TB) string {
 
 func TestStore_SQLite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) string { t.Helper(); return sqliteURL(t) })
+	storetest.Run(t, func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) })
 }
 
 func TestStore_Postgres(t *testing.T) {

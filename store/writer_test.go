@@ -13,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // openStore opens a migrated store.
@@ -94,7 +95,7 @@ func readTicks(t *testing.T, s *store.Store) string {
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func(t *testing.T) string{
-		"SQLite":   func(t *testing.T) string { t.Helper(); return sqliteURL(t) },
+		"SQLite":   func(t *testing.T) string { t.Helper(); return storetest.SQLite(t) },
 		"Postgres": func(t *testing.T) string { t.Helper(); return postgres.get(t).Database(t) },
 	}
 	tests := map[string]func(*testing.T, *store.Store){

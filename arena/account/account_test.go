@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 var start = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -47,7 +47,7 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 	clock := func() time.Time { return start }
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	var err error
-	f.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: log, Now: clock})
+	f.store, err = store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: log, Now: clock})
 	f.ok(err)
 	t.Cleanup(func() { f.ok(f.store.Close()) })
 	f.ok(f.store.Migrate(t.Context()))

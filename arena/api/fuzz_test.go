@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // No name, query or body makes a route fail: what is wrong with it is told.
@@ -19,7 +19,7 @@ import (
 func FuzzAPI(f *testing.F) {
 	o := testOptions(f)
 	o.Logger, o.Limits = slog.New(slog.DiscardHandler), quota.Limits{}
-	s, err := store.Open(f.Context(), "sqlite:"+filepath.Join(f.TempDir(), "arena.db"), store.Options{Logger: o.Logger, Now: o.Now})
+	s, err := store.Open(f.Context(), storetest.SQLite(f), store.Options{Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 // world is the API over a real SQLite store, with two owners and an admin.
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	w.now.Store(testNow.UnixMilli())
 	o := testOptions(t)
 	o.Now = func() time.Time { return time.UnixMilli(w.now.Load()).UTC() }
-	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: o.Logger, Now: o.Now})
+	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

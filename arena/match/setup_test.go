@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 var start = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -60,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{t: t, now: start}
 	f.rescorer = &rescorer{f: f}
 	var err error
-	f.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: f.log(), Now: f.clock})
+	f.store, err = store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: f.log(), Now: f.clock})
 	f.ok(err)
 	t.Cleanup(func() { f.ok(f.store.Close()) })
 	f.ok(f.store.Migrate(t.Context()))

@@ -3,7 +3,6 @@ package registry_test
 import (
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 var start = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: start, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	var err error
-	f.store, err = store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: f.log, Now: f.clock})
+	f.store, err = store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: f.log, Now: f.clock})
 	f.ok(err)
 	t.Cleanup(func() { f.ok(f.store.Close()) })
 	f.ok(f.store.Migrate(t.Context()))

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +26,7 @@ import (
 	"github.com/agora-arena/arena/protocol/mailbox"
 	"github.com/agora-arena/arena/protocol/protocoltest"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,7 +42,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), store.Options{Logger: discard(), Now: time.Now})
+	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{Logger: discard(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,12 +45,7 @@ type script func(ctx context.Context, a arena.Attempt) arena.Reply
 
 func newBench(t *testing.T, scripts ...script) *bench {
 	t.Helper()
-	return newBenchOn(t, sqliteURL(t), scripts...)
-}
-
-func sqliteURL(t *testing.T) string {
-	t.Helper()
-	return "sqlite:" + filepath.Join(t.TempDir(), "arena.db")
+	return newBenchOn(t, storetest.SQLite(t), scripts...)
 }
 
 // newBenchOn is newBench on a given database.

@@ -236,7 +236,7 @@ func TestEngine_Faults(t *testing.T) {
 			for _, done := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/dies=%t/done=%t", engine, dies, done), func(t *testing.T) {
 					t.Parallel()
-					url := sqliteURL(t)
+					url := storetest.SQLite(t)
 					if engine == "postgres" {
 						if server == nil {
 							t.Skip("no PostgreSQL server")

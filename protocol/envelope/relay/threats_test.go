@@ -206,7 +206,7 @@ func TestThreatL4_bounds(t *testing.T) {
 	sweep(0)
 }
 
-// direct calls the relay without a network.
+// direct asks the relay without a network.
 func (w *world) direct(ctx context.Context, from, parameters string) answer {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/relay/events?"+parameters, nil)
 	r.RemoteAddr = from + ":1234"
@@ -241,7 +241,7 @@ func TestThreatL4_many_polls(t *testing.T) {
 	}
 	w.waitParked(n)
 	w.refused(http.StatusTooManyRequests, "RATE_LIMITED", w.direct(t.Context(), "192.0.2.1", "timeout=60"))
-	if a := w.direct(t.Context(), "192.0.2.1", "timeout=0"); !a.OK { // a look is no wait
+	if a := w.direct(t.Context(), "192.0.2.1", "timeout=0"); !a.OK { // a check is no wait
 		t.Errorf("%s", a.body)
 	}
 	park(n, "192.0.2.2")
@@ -259,16 +259,26 @@ func TestThreatL4_many_polls(t *testing.T) {
 	}
 }
 
-// untimed is a bell that nobody looks up by himself: a lost ring would be lost
-// for good.
-type untimed struct{ *mailbox.Notifier }
+// untimed is a bell without a timer: a lost ring would be lost for good. before
+// and after, when set, run before and after each check.
+type untimed struct {
+	*mailbox.Notifier
 
-func (b untimed) Await(ctx context.Context, key string, look func(context.Context) (bool, error)) error {
+	before, after func()
+}
+
+func (b untimed) Await(ctx context.Context, key string, check func(context.Context) (bool, error)) error {
 	rung, stop := b.Listen(key)
 	defer stop()
 	for {
-		if found, err := look(ctx); found || err != nil {
+		if b.before != nil {
+			b.before()
+		}
+		if found, err := check(ctx); found || err != nil {
 			return err
+		}
+		if b.after != nil {
+			b.after()
 		}
 		select {
 		case <-rung:
@@ -278,26 +288,65 @@ func (b untimed) Await(ctx context.Context, key string, look func(context.Contex
 	}
 }
 
-// Threat L4: no wake-up is lost between the look and the wait: ten thousand
-// envelopes that come just then.
-func TestThreatL4_publish_in_the_gap(t *testing.T) {
-	t.Parallel()
-	const readers = 100
-	each := 100
-	if testing.Short() {
-		each = 10
-	}
-	bell := untimed{mailbox.NewNotifier(nil)}
-	w := newWorld(t, func(o *relay.Options) { o.Notifier = bell })
+// gap is a relay whose readers wait on bell, and a writer beside it.
+func gap(t *testing.T, bell untimed) (w *world, add func(sender, id, to string, at time.Time) error) {
+	t.Helper()
+	w = newWorld(t, func(o *relay.Options) { o.Notifier = bell })
 	log, err := envelope.NewLog(w.store, bell, w.self, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w, func(sender, id, to string, at time.Time) error {
+		e, err := identityOf(sender).Sign(envelope.Draft{
+			Type: envelope.TypeRequest, ID: id, At: at, Recipient: to, Thread: "t" + id, Payload: envelope.Request{RequestID: id, Intent: "a.b"},
+		})
+		if err != nil {
+			return err
+		}
+		_, _, err = log.Add(context.WithoutCancel(t.Context()), e)
+		return err
+	}
+}
+
+// Threat L4: an envelope that is stored between the start of a poll and its
+// check, or between the check and the wait, ends the poll.
+func TestThreatL4_publish_in_the_gap(t *testing.T) {
+	t.Parallel()
+	to := identityOf("reader").DID()
+	for _, place := range []string{"before the check", "after the check"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			var add func(sender, id, to string, at time.Time) error
+			var w *world
+			once := sync.OnceFunc(func() {
+				if err := add("sender", "a", to, w.now()); err != nil {
+					t.Error(err)
+				}
+			})
+			bell := untimed{Notifier: mailbox.NewNotifier(nil)}
+			if place == "before the check" {
+				bell.before = once
+			} else {
+				bell.after = once
+			}
+			w, add = gap(t, bell)
+			if a := w.direct(t.Context(), "192.0.2.1", "timeout=60&recipient="+to+"&since=seq:0"); len(a.Events) != 1 || a.Events[0].ID != "a" {
+				t.Errorf("%s", a.body)
+			}
+		})
+	}
+}
+
+// Threat L4: no reader of many loses an envelope that is stored while its poll
+// begins, wherever that falls.
+func TestThreatL4_publish_while_polling(t *testing.T) {
+	t.Parallel()
+	const readers, each = 50, 10
+	w, add := gap(t, untimed{Notifier: mailbox.NewNotifier(nil)})
 	var all sync.WaitGroup
 	for n := range readers {
 		all.Go(func() {
 			to := identityOf(fmt.Sprint("reader", n)).DID()
-			sender := identityOf(fmt.Sprint("sender", n))
 			cursor := "seq:0"
 			for i := range each {
 				id := fmt.Sprintf("%d_%d", n, i)
@@ -305,14 +354,7 @@ func TestThreatL4_publish_in_the_gap(t *testing.T) {
 				go func() {
 					got <- w.direct(t.Context(), "192.0.2.1", "timeout=60&recipient="+to+"&since="+cursor)
 				}()
-				e, err := sender.Sign(envelope.Draft{
-					Type: envelope.TypeRequest, ID: id, At: w.now().Add(time.Duration(i) * time.Millisecond), Recipient: to, Thread: "t" + id,
-					Payload: envelope.Request{RequestID: id, Intent: "a.b"},
-				})
-				if err == nil {
-					_, _, err = log.Add(t.Context(), e)
-				}
-				if err != nil {
+				if err := add(fmt.Sprint("sender", n), id, to, w.now().Add(time.Duration(i)*time.Millisecond)); err != nil {
 					t.Error(err)
 					return
 				}

@@ -296,5 +296,5 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
     'admin-agents': ['/admin/agents', id('admin-agent')],
     'admin-packs': ['/admin/packs', `${id('packs')} li`],
     'admin-audit': ['/admin/audit', `${id('audit')} li`],
-  }, undefined, KEPT);
+  }, { kept: KEPT });
 });

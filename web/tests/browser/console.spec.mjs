@@ -3,7 +3,7 @@
 //   scripts/browser-test.sh console.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, id, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send } from './kit/kit.mjs';
+import { ADMIN, api, fake, id, look, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);
@@ -154,27 +154,21 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
   const { league } = await stage();
   const agent = Object.assign(await fake(t), { league, healthy: false });
   const { token, ...made } = await register({ name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] });
-  const pages = {
-    door: ['/console', id('door'), undefined],
-    agents: ['/console', id('my-agent'), token],
-    new: ['/console/new', `#league-${league}`, token],
-    tokens: ['/console/tokens', id('token'), token],
-    agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`, token],
+  const check = async (page, name) => {
+    // In one look: between two a field may come or go, and one that is gone has no label.
+    const nameless = await page.evaluate(() => [...document.querySelectorAll('main :is(input, select, textarea)')].filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
+    assert.deepEqual(nameless, [], name);
   };
-  for (const [name, [path, ready, kept]] of Object.entries(pages)) {
-    for (const [width, height, theme, locale] of [[1440, 900, 'dark', 'en'], [1440, 900, 'light', 'es'], [390, 844, 'dark', 'en'], [390, 844, 'light', 'en'], [360, 740, 'dark', 'es']]) {
-      const { page, faults, close } = await open(path, { width, height, theme, locale, kept: kept ? { 'arena.owner': kept } : {}, refusals: true });
-      await page.locator(ready).first().waitFor();
-      await page.evaluate(() => document.fonts.ready);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      assert.ok(over <= 0, `${name} is ${over} px too wide at ${width}, ${locale}`);
-      // In one look: between two a field may come or go, and one that is gone has no label.
-      const nameless = await page.evaluate(() => [...document.querySelectorAll('main :is(input, select, textarea)')].filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
-      assert.deepEqual(nameless, [], name);
-      assert.deepEqual(faults, [], `${name} at ${width}, ${theme}`);
-      if (SCREENS && locale === 'en') await page.screenshot({ path: `${SCREENS}/console-${name}-${width}-${theme}.png`, fullPage: true });
-      await close();
-    }
+  for (const [locale, sizes] of [['en', SIZES], ['es', [SIZES[0], SIZES.at(-1)]]]) {
+    const options = { locale, sizes, check, fullPage: true, refusals: true };
+    const pages = (all) => Object.fromEntries(Object.entries(all).map(([name, page]) => [`console-${name}${locale === 'en' ? '' : `-${locale}`}`, page]));
+    await look(pages({ door: ['/console', id('door')] }), options);
+    await look(pages({
+      agents: ['/console', id('my-agent')],
+      new: ['/console/new', `#league-${league}`],
+      tokens: ['/console/tokens', id('token')],
+      agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`],
+    }), { ...options, kept: { 'arena.owner': token } });
   }
   assert.equal((await send('DELETE', `/v1/agents/${made.id}`, undefined, token)).status, 204);
 });

@@ -83,7 +83,7 @@ test('a bracket is a tree on a desk and a list on a phone; a crosstable scrolls 
   assert.notEqual((await page.locator(id('vote-said')).textContent())?.trim(), '');
   assert.deepEqual(faults, []);
   await close();
-  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, origin);
+  await look({ bracket: ['/l/cup', `${id('bracket')} ${id('series')}`], crosstable: ['/l/robin', id('crosstable'), id('crosstable')] }, { origin });
 });
 
 test('older seasons come when they are asked for, and one by its address without them', async (t) => {

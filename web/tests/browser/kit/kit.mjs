@@ -10,7 +10,7 @@ export const ORIGIN = process.env.ARENA_URL?.replace(/\/$/, '');
 export const ADMIN = process.env.ARENA_ADMIN_TOKEN;
 export const SCREENS = process.env.SCREENS_DIR;
 export const PATIENCE = 180_000; // a whole match
-const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
+export const SIZES = [{ width: 1440, height: 900 }, { width: 390, height: 844 }, { width: 360, height: 740 }];
 const THEMES = ['dark', 'light'];
 
 if (!ORIGIN || !process.env.BROWSER_ENDPOINT) throw new Error('ARENA_URL or BROWSER_ENDPOINT is not set: run the tests with make test-browser');
@@ -40,7 +40,8 @@ export const send = (method, path, body, token = ADMIN) =>
 
 export const id = (name) => `[data-testid="${name}"]`;
 
-/** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test. */
+/** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test.
+ *  Without a path the page is blank. go opens another address in the same tab; settled waits until the page shows what is ready, has all it asked for, its fonts too, and has drawn it. */
 export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
   await context.addInitScript((items) => Object.entries(items).forEach(([key, value]) => sessionStorage.setItem(key, value)), kept);
@@ -51,8 +52,37 @@ export async function open(path, { width = 1440, height = 900, theme = 'dark', o
   page.on('dialog', (d) => (faults.push(`dialog: ${d.message()}`), d.dismiss()));
   page.on('request', (r) => r.url().startsWith(origin) || r.url().startsWith('data:') || faults.push(`foreign request: ${r.url()}`));
   page.on('framenavigated', (f) => /arena_|token=/.test(f.url()) && faults.push(`token in an address: ${f.url()}`));
-  await page.goto(origin + path);
-  return { page, faults, close: () => context.close() };
+  const settle = requests(page);
+  const go = (to) => page.goto(origin + to);
+  if (path) await go(path);
+  return {
+    page, faults, go, close: () => context.close(),
+    settled: async (ready) => {
+      await page.locator(ready).first().waitFor();
+      await settle();
+      await page.evaluate(async () => {
+        await document.fonts.ready;
+        await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+      });
+    },
+  };
+}
+
+/** Counts the requests of a page; what it returns waits until none is open. */
+function requests(page) {
+  const open = new Set();
+  const waiting = [];
+  page.on('request', (r) => {
+    if (r.isNavigationRequest() && r.frame() === page.mainFrame()) open.clear();
+    if (r.resourceType() !== 'eventsource') open.add(r);
+  });
+  const over = (r) => {
+    open.delete(r);
+    if (open.size === 0) waiting.splice(0).forEach((done) => done());
+  };
+  page.on('requestfinished', over);
+  page.on('requestfailed', over);
+  return () => new Promise((done) => (open.size === 0 ? done() : waiting.push(done)));
 }
 
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
@@ -125,28 +155,33 @@ export async function until(what, find, patience = 60_000) {
   }
 }
 
-/** Looks at pages at every size in both themes, and keeps their pictures where SCREENS_DIR says: [address, what is there when it is ready, what to scroll to].
- *  A page comes anew at every size; there the theme changes under it, as the system's does. Pages come in the dark and in the light. */
-export async function look(pages, origin = ORIGIN, kept = {}) {
-  for (const [name, [path, ready, place]] of Object.entries(pages)) {
-    const { page, faults, close } = await open(path, { ...SIZES[0], theme: THEMES[0], origin, kept });
-    for (const [n, size] of SIZES.entries()) {
-      if (n > 0) {
-        await page.setViewportSize(size);
-        await page.goto(origin + path);
-      }
-      await page.locator(ready).first().waitFor();
-      await page.evaluate(() => document.fonts.ready);
-      await page.waitForLoadState('networkidle').catch(() => {});
-      for (const theme of n % 2 ? THEMES.toReversed() : THEMES) {
+/** Opens pages at every size, in both themes, and saves screenshots to SCREENS_DIR. A page is [address, what is there when it is ready, what to scroll to].
+ *  It is loaded anew at every size, now in the dark and now in the light, and the theme changes under it, as the system's does.
+ *  check makes further checks of a page. The other options are those of open. */
+export async function look(pages, { sizes = SIZES, check, fullPage = false, ...options } = {}) {
+  const { page, faults, go, settled, close } = await open('', options);
+  for (const [n, size] of sizes.entries()) {
+    const themes = n % 2 ? THEMES.toReversed() : THEMES;
+    await page.setViewportSize(size);
+    for (const [name, [path, ready, place]] of Object.entries(pages)) {
+      await page.emulateMedia({ colorScheme: themes[0] });
+      await go(path);
+      await settled(ready);
+      for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme });
         if (place) await page.locator(place).first().scrollIntoViewIfNeeded();
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.ok(over <= 0, `${name} is ${over} px too wide at ${size.width}`);
+        await fits(page, `${name} at ${size.width}`);
+        await check?.(page, name);
         assert.deepEqual(faults, [], `${name} at ${size.width}, ${theme}`);
-        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled' });
+        if (SCREENS && size.width !== 360) await page.screenshot({ path: `${SCREENS}/${name}-${size.width}-${theme}.png`, animations: 'disabled', fullPage });
       }
     }
-    await close();
   }
+  await close();
+}
+
+/** Fails when a page is wider than its window. */
+export async function fits(page, name) {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(over <= 0, `${name} is ${over} px too wide`);
 }
