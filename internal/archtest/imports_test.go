@@ -62,6 +62,7 @@ func rooms() []room {
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
+		{dir: "league/game", ours: []string{"arena", "scoring"}, why: "pure: the games that matches are played in"},
 		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "pure: which settings of a league hold together"},
 		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/settings"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: words, why: "actor: its parts are handed in"},
