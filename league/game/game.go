@@ -33,7 +33,12 @@ type Game interface {
 }
 
 // For returns the game of a match with these settings.
-func For(arena.Settings) Game { return quiz{} }
+func For(s arena.Settings) Game {
+	if s.Format == arena.FormatElimination {
+		return elimination{}
+	}
+	return quiz{}
+}
 
 // Position is a match as its game sees it when a round opens. It holds only
 // what is the same whenever the match is played again from its log.
