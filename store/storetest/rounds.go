@@ -90,8 +90,13 @@ func openVote(f *fixture) {
 	open := func(l arena.Lease, round int) ([]arena.Event, error) {
 		return f.OpenVote(ctx, l, round, until, []arena.Event{vote})
 	}
-	ends := func() time.Time { return must(f.Rounds(ctx, "m_1"))(f)[0].VoteUntil }
+	ends := func() time.Time {
+		end := must(f.VoteUntil(ctx, "m_1", 1))(f)
+		f.equal(end, must(f.Rounds(ctx, "m_1"))(f)[0].VoteUntil)
+		return end
+	}
 	f.equal(time.Time{}, ends())
+	f.equal(time.Time{}, must(f.VoteUntil(ctx, "m_1", 2))(f))
 	stored := must(open(m.Lease, 1))(f)
 	events := f.log("m_1")
 	f.equal(stored, events[len(events)-1:])
