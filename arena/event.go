@@ -136,10 +136,20 @@ type (
 	}
 	// RoundStartedBody shows the task of a round.
 	RoundStartedBody struct {
-		Task             TaskBody `json:"task"`
-		TimeLimitSeconds float64  `json:"time_limit_seconds"`
-		Deadline         string   `json:"deadline"`
-		Interrupted      bool     `json:"interrupted,omitempty"` // the round goes on after a take-over
+		Task             TaskBody    `json:"task"`
+		TimeLimitSeconds float64     `json:"time_limit_seconds"`
+		Deadline         string      `json:"deadline"`
+		Interrupted      bool        `json:"interrupted,omitempty"` // the round goes on after a take-over
+		Debate           *DebateTurn `json:"debate,omitempty"`
+	}
+	// DebateTurn is the state of a debate in one round.
+	DebateTurn struct {
+		Half    int    `json:"half" doc:"1 or 2: the sides change between them."`
+		Turn    int    `json:"turn" doc:"1-based, within the half. The last turn of a half is judged."`
+		Turns   int    `json:"turns" doc:"Of each half."`
+		For     string `json:"for" doc:"The id of the agent that argues for the motion."`
+		Against string `json:"against" doc:"The id of the agent that argues against it."`
+		Motion  string `json:"motion"`
 	}
 	// TaskBody is the public part of a task; the member names are AAP's.
 	TaskBody struct {

@@ -109,14 +109,61 @@ type Seat struct {
 	Delta      *MilliElo // nil: not rated
 }
 
-// Round is one task put to every active seat.
+// Round is one task and what the match's game made of it.
 type Round struct {
 	MatchID       string
 	No            int // 1-based
 	Task          Task
+	Turn          Turn
 	OpenedAt      time.Time
 	ClosedAt      time.Time // zero: open
 	Interruptions int       // take-overs while it was open
+	VoteUntil     time.Time // when the vote on it ends; zero: none was opened
+}
+
+// Turn is what a game asks of the seats in a round. The zero Turn puts the
+// round's task to every active seat and shows it to spectators.
+type Turn struct {
+	// Prompts are the texts of the seats that must act, in seat order. If there
+	// are none, every active seat receives the task.
+	Prompts     []Prompt    `json:"prompts,omitempty"`
+	Description string      `json:"description,omitempty"` // of the task as spectators see it; "": the task's own
+	Debate      *DebateTurn `json:"debate,omitempty"`
+}
+
+// Prompt is the task of a round as one seat receives it.
+type Prompt struct {
+	Seat        int      `json:"seat"` // Seat.No
+	Description string   `json:"description"`
+	Options     []string `json:"options,omitempty"`
+}
+
+// IsZero reports whether the turn adds nothing to the round's task.
+func (t Turn) IsZero() bool { return len(t.Prompts) == 0 && t.Description == "" && t.Debate == nil }
+
+// Prompt returns the task of the round as a seat receives it. ok is false if
+// the seat does not act in the round.
+func (r Round) Prompt(seat int) (t Task, ok bool) {
+	if len(r.Turn.Prompts) == 0 {
+		return r.Task, true
+	}
+	for _, p := range r.Turn.Prompts {
+		if p.Seat == seat {
+			t = r.Task
+			t.Description, t.Options, t.Answers, t.Cases = p.Description, p.Options, nil, nil
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// Public returns the task of the round as spectators see it.
+func (r Round) Public() TaskBody {
+	t := r.Task.Public()
+	if r.Turn.Description != "" {
+		t.Description = r.Turn.Description
+	}
+	return t
 }
 
 // Outcome is the one word for how a seat's round went (docs/rules.md, section 3).

@@ -24,7 +24,7 @@ func (w *world) crowd(judge string, agents ...string) (arena.Lease, arena.Match)
 	ctx := w.t.Context()
 	m := arena.Match{
 		ID: arena.NewID(arena.MatchPrefix, testNow), League: "poems", Status: arena.MatchScheduled, Seed: 5, CreatedAt: testNow, StartsAt: testNow,
-		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second},
+		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second, Visibility: arena.VisibilitySealed},
 	}
 	for i, id := range agents {
 		a, err := w.store.Agent(ctx, id)
@@ -60,10 +60,10 @@ func (w *world) ok(err error) {
 // openFor opens the vote as the runner does.
 func (w *world) openFor(l arena.Lease, m arena.Match, window time.Duration) {
 	w.t.Helper()
-	until := time.UnixMilli(w.now.Load()).Add(window).UTC().Format(arena.TimeFormat)
-	body, err := json.Marshal(arena.VoteOpenedBody{Until: until, Criteria: m.Settings.Judge.Criteria})
+	until := time.UnixMilli(w.now.Load()).Add(window)
+	body, err := json.Marshal(arena.VoteOpenedBody{Until: until.UTC().Format(arena.TimeFormat), Criteria: m.Settings.Judge.Criteria})
 	w.ok(err)
-	_, err = w.store.Tell(w.t.Context(), l, 1, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
+	_, err = w.store.OpenVote(w.t.Context(), l, 1, until, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
 	w.ok(err)
 }
 
@@ -87,8 +87,16 @@ func TestAPI_vote(t *testing.T) {
 		{name: "no ballot before the vote", method: "GET", path: ballot, status: 404, code: arena.CodeNotFound},
 		{name: "no vote before the vote", method: "POST", path: votes, body: good, status: 409, code: arena.CodeConflict},
 	})
+	if r := w.do("GET", "/v1/matches/"+m.ID, "", nil).is(200); strings.Contains(string(r.body), "open_vote") {
+		t.Errorf("match before the vote: %s", r.body)
+	}
 	w.openFor(lease, m, time.Hour)
 	w.openFor(lease, m, time.Minute) // by a node that took over
+	for _, path := range []string{"/v1/matches/" + m.ID, "/v1/matches?league=poems"} {
+		if r := w.do("GET", path, "", nil).is(200); !strings.Contains(string(r.body), `"open_vote":{"round":1,"until":"2025-06-01T12:01:00.000Z"}`) {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
 	r := w.do("GET", ballot, "", nil).is(200)
 	if r.str("until") != "2025-06-01T12:01:00.000Z" || r.str("criteria") != "the funnier" || strings.Contains(string(r.body), "ag_") {
 		t.Errorf("ballot %s", r.body)
@@ -170,14 +178,7 @@ func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
 	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Votes.SecureCookies = quota.Limits{}, true })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
-	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
-	var noise []arena.Event
-	for range 205 { // more than are read at a time
-		noise = append(noise, arena.Event{MatchID: m.ID, Round: 1, AgentID: agents[0], At: testNow, Type: arena.EventAgentPaused, Body: json.RawMessage(`{}`)})
-	}
-	_, err := w.store.Tell(t.Context(), lease, 1, noise)
-	w.ok(err)
 	votes := "/v1/matches/" + m.ID + "/votes"
 	post := func(name, better, other string, status int, says string, fields ...string) scenario {
 		s := scenario{name: name, method: "POST", path: votes, body: object{"round": 1, "better": better, "other": other}, status: status, fields: fields, says: says}
@@ -263,7 +264,7 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 	w.openFor(lease, m, time.Hour)
 	w.do("GET", ballot, "", nil).is(200)
 	again := arena.Event{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{}`)}
-	_, err := w.store.Tell(t.Context(), lease, 1, []arena.Event{again})
+	_, err := w.store.OpenRound(t.Context(), lease, arena.Round{No: 1, OpenedAt: testNow, Interruptions: 1}, []arena.Event{again})
 	w.ok(err)
 	w.do("GET", ballot, "", nil).is(404) // a node took over
 

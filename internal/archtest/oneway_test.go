@@ -53,13 +53,13 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
+		"league/game/debate.go":                  own,
 		"arena/token/issuer.go":                  strict,
 		"arena/token/record.go":                  "the user's own key set, to check a record with",
 		"arena/record/verify.go":                 "the text is compared with its canonical form first",
 		"arena/record/agree.go":                  strict,
 		"arena/record/record.go":                 own,
 		"arena/visibility/mode/asof.go":          own,
-		"arena/visibility/votes.go":              own,
 		"arena/api/league_view.go":               strict,
 		"league/pack/jsonl.go":                   strict,
 		"league/pack/check.go":                   strict,

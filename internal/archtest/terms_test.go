@@ -20,6 +20,7 @@ func plainPackages() []string {
 		"arena/card", "arena/judge", "arena/plaintext", "arena/quota", "arena/record", "arena/strictjson", "health", "internal/apiclient",
 		"migrations", "protocol", "protocol/aap", "protocol/agentprotocol", "protocol/conformance", "protocol/mailbox", "protocol/protocoltest",
 		"protocol/task", "scoring/sandbox", "stream", "stream/bus", "web",
+		"league/game",
 	}
 }
 
@@ -53,7 +54,7 @@ func privateWords() map[string]string {
 // publishedWords are identifiers that keep a private word, by file.
 func publishedWords() map[string][]string {
 	return map[string][]string{
-		"arena/match/engine/engine.go": {"Rests", "Tell", "ExcuseLease"}, // methods of the store
+		"arena/match/engine/engine.go": {"Rests", "ExcuseLease"}, // methods of the store
 	}
 }
 

@@ -1,0 +1,123 @@
+package game
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// State is what a game keeps from one round to the next, as JSON. A game whose
+// first state is nil keeps none.
+type State = json.RawMessage
+
+// Game is a deterministic fold over the rounds of a match. Implementations keep
+// nothing between two calls. ctx bounds code that runs outside this process.
+type Game interface {
+	// Init returns the state in which the first round opens.
+	Init(ctx context.Context, p Position) (State, error)
+	// Over reports whether the match ends instead of opening round p.Round.
+	Over(p Position) bool
+	// Turn returns what a round asks of the seats. The engine stores it when the
+	// round opens, and a take-over uses the stored one.
+	Turn(ctx context.Context, p Position) (arena.Turn, error)
+	// Ask returns what an external judge must be asked about the replies, or nil.
+	Ask(ctx context.Context, p Position, replies []Reply) (*Question, error)
+	// Close returns the result of a round. v is the verdict on the Question that
+	// Ask returned. If there is none, the round is void.
+	Close(ctx context.Context, p Position, replies []Reply, v *arena.Verdict) (Result, error)
+	// Evaluates reports whether closing a round runs or compares replies on this
+	// node, so that a reply could break it.
+	Evaluates(s arena.Settings) bool
+}
+
+// For returns the game of a match with these settings.
+func For(s arena.Settings) Game {
+	switch {
+	case s.Debate != nil:
+		return debate{}
+	case s.Format == arena.FormatElimination:
+		return elimination{}
+	default:
+		return quiz{}
+	}
+}
+
+// Position is a match as its game sees it when a round opens. It holds only
+// what is the same whenever the match is played again from its log.
+type Position struct {
+	Settings arena.Settings
+	Seed     uint64
+	Seats    []arena.Seat // number, agent, owner, name and state only
+	Round    int          // 1-based
+	Task     arena.Task   // of the round; none in Init and Over
+	State    State        // none in Init
+}
+
+// NewPosition returns the position of a match when a round opened, with the
+// round's task and the state before it. A seat that went out or left during that
+// round or later was active.
+func NewPosition(m arena.Match, r arena.Round, s State) Position {
+	p := Position{
+		Settings: m.Settings, Seed: m.Seed, Seats: make([]arena.Seat, len(m.Seats)), Round: r.No, Task: r.Task, State: s,
+	}
+	for i := range m.Seats {
+		seat := &m.Seats[i]
+		p.Seats[i] = arena.Seat{
+			No: seat.No, AgentID: seat.AgentID, OwnerID: seat.OwnerID, Name: seat.Name, State: seat.State, OutRound: seat.OutRound,
+		}
+		if seat.OutRound >= r.No {
+			p.Seats[i].State, p.Seats[i].OutRound = arena.SeatActive, 0
+		}
+	}
+	return p
+}
+
+// Reply is the outcome of one seat's turn.
+type Reply struct {
+	Seat    int // index in Position.Seats
+	Outcome arena.Outcome
+	Reason  string
+	Text    string // the answer; "" if there is none
+}
+
+// Replies returns the replies of a round in the order of the seats. answer
+// returns the stored answer of an agent in the round.
+func (p Position) Replies(answer func(agentID string) (arena.Answer, bool)) []Reply {
+	replies := make([]Reply, 0, len(p.Seats))
+	for i := range p.Seats {
+		a, ok := answer(p.Seats[i].AgentID)
+		if !ok {
+			continue
+		}
+		r := Reply{Seat: i, Outcome: a.Outcome, Reason: a.Reason}
+		if a.Body != nil {
+			r.Text = a.Body.Answer
+		}
+		replies = append(replies, r)
+	}
+	return replies
+}
+
+// Question is what an external judge must be asked before a round can close.
+type Question struct {
+	Answers []arena.JudgedAnswer // in the order of the seats
+	Turns   int                  // speeches in each answer; 0: an answer is one text
+	Window  time.Duration        // how long spectators vote on it; 0: they do not
+}
+
+// Result is a closed round.
+type Result struct {
+	State   State         // in which the next round opens
+	Verdict arena.Verdict // Judge is "" if nothing was judged
+	Scores  []Score       // of the replies, in their order
+}
+
+// Score is the result of one seat's reply.
+type Score struct {
+	Points arena.Points
+	Reason string // replaces the reply's reason unless empty
+	Void   bool   // the round does not count for the seat
+	Out    bool   // the seat is eliminated
+}
