@@ -7,7 +7,7 @@ import (
 
 // record makes and signs the record of a finished match.
 func (s *Server) record(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
-	r, err := record.New(s.url, m, rounds, answers, log)
+	r, err := record.New(s.url, record.Rows{Match: m, Rounds: rounds, Answers: answers, Events: log})
 	if err != nil {
 		return record.Signed{}, err
 	}
