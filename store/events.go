@@ -174,15 +174,8 @@ func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure) error {
 		changed[event.Seq] = event.Body
 	}
 	err = s.writeAlone(ctx, e.MatchID, func(ctx context.Context, tx *db.Tx) error {
-		status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), e.MatchID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("match", e.MatchID)
-		}
-		if err != nil {
+		if err := s.lockFinished(ctx, tx, e.MatchID); err != nil {
 			return err
-		}
-		if arena.MatchStatus(status) != arena.MatchFinished {
-			return arena.Errorf(arena.CodeConflict, "texts can be erased from a finished match, this one is %s", status)
 		}
 		for _, change := range []struct {
 			query string
