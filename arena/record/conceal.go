@@ -86,7 +86,7 @@ func newConcealer(r Rows) (*concealer, error) {
 	shared := sha256.New()
 	for _, s := range r.Match.Seats {
 		c.salts[s.AgentID] = s.Salt
-		fmt.Fprintf(shared, "%s\x00", s.Salt)
+		shared.Write([]byte(s.Salt + "\x00"))
 	}
 	c.shared = shared.Sum(nil)
 	for _, round := range r.Rounds {

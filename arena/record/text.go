@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -114,9 +115,7 @@ func SeedCommitment(matchID, salt string, seed uint64) (string, error) {
 	h := sha256.New()
 	h.Write([]byte("arena-seed-1\x00" + matchID + "\x00"))
 	h.Write(raw)
-	for shift := 56; shift >= 0; shift -= 8 {
-		h.Write([]byte{byte(seed >> shift)})
-	}
+	h.Write(binary.BigEndian.AppendUint64(nil, seed))
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
