@@ -66,6 +66,10 @@ func NewEvent(e Event, body any) (Event, error) {
 	return e, nil
 }
 
+// RulesVersion is the version of docs/rules.md by which matches are played that
+// start now.
+const RulesVersion = 1
+
 // TimeFormat is RFC 3339 in UTC with milliseconds, the form of every
 // timestamp that the arena writes.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
@@ -127,6 +131,9 @@ type (
 		Rated       bool        `json:"rated"`
 		TotalRounds *int        `json:"total_rounds"` // null: open end
 		Seats       []SeatBrief `json:"seats"`
+		// SeedCommitment commits to the seed, which the match's record discloses.
+		SeedCommitment string `json:"seed_commitment,omitempty"`
+		RulesVersion   int    `json:"rules_version"`
 	}
 	// SeatBrief is a seat as a spectator meets it.
 	SeatBrief struct {

@@ -30,6 +30,7 @@ type Match struct {
 	Status     MatchStatus
 	Settings   Settings
 	Seed       uint64 // of everything random in the match
+	SeedSalt   string // 16 bytes in base64url: match_started commits to seed and salt; "": it does not
 	Round      int    // last round opened, 0 before the first
 	RoundOpen  bool
 	Seats      []Seat
@@ -107,6 +108,20 @@ type Seat struct {
 	RateLimits int       // 429 answers in this match
 	Before     MilliElo  // rating before, set when the match is settled and rated
 	Delta      *MilliElo // nil: not rated
+	// Salt is the secret that the salts of the agent's texts in the match's record
+	// are derived from; "": it was erased, or the match is older.
+	Salt string
+}
+
+// DeletedAgent takes the place of the name of an agent whose texts were erased.
+const DeletedAgent = "deleted agent"
+
+// TextErasure is what remains of a match when an agent's texts in it are erased.
+type TextErasure struct {
+	MatchID     string
+	AgentID     string
+	Commitments map[string]string // to all erased texts of the match, by pointer into its record
+	Events      []Event           // those that change, without the texts
 }
 
 // Round is one task and what the match's game made of it.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -61,6 +62,7 @@ func TestE2E_Record(t *testing.T) {
 	if code, _, errs := call(t, "verify", late, "--jwks", keys); code != exitOK {
 		t.Errorf("packed: exit code %d, %q", code, errs)
 	}
+	checkErased(t, before, keys, ada.id)
 	checkChangedBytes(t, before, keys)
 	checkReceipts(p, bob, id, before)
 
@@ -88,6 +90,7 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 			Rounds []struct {
 				Answers []struct {
 					AgentID string `json:"agent_id"`
+					Answer  struct{ Text json.RawMessage }
 					Receipt receipt
 				}
 			}
@@ -98,6 +101,7 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 	for i, round := range signed.Record.Rounds {
 		for _, a := range round.Answers {
 			if a.AgentID == c.id {
+				a.Receipt.SHA256 = fmt.Sprintf("%x", sha256.Sum256(a.Answer.Text)) // the file is in the form of RFC 8785
 				want[i+1] = a.Receipt
 			}
 		}
@@ -130,6 +134,53 @@ func checkReceipts(p *process, c *contestant, match string, file []byte) {
 	delete(want, len(want)) // no task follows the last answer
 	if !maps.Equal(told, want) {
 		p.t.Errorf("the tasks say %v, the record %v", told, want)
+	}
+}
+
+// checkErased erases the texts of an agent from the file: it stays good, and
+// verify lists what is missing. A text without its salt is found.
+func checkErased(t *testing.T, good []byte, keys, agent string) {
+	t.Helper()
+	var file map[string]any
+	d := json.NewDecoder(bytes.NewReader(good))
+	d.UseNumber()
+	must(t, d.Decode(&file))
+	count := 0
+	var erase func(v any, owner string, names ...string)
+	erase = func(v any, owner string, names ...string) {
+		switch v := v.(type) {
+		case map[string]any:
+			if id, ok := v["agent_id"].(string); ok {
+				owner = id
+			}
+			if _, ok := v["salt"]; ok && owner == agent {
+				for _, name := range names {
+					delete(v, name)
+				}
+				count++
+				return
+			}
+			for _, member := range v {
+				erase(member, owner, names...)
+			}
+		case []any:
+			for _, element := range v {
+				erase(element, owner, names...)
+			}
+		}
+	}
+	for _, names := range [][]string{{"text"}, {"salt"}} {
+		erase(file, "", names...)
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		must(t, e.Encode(file))
+		path := filepath.Join(t.TempDir(), "erased.json")
+		must(t, os.WriteFile(path, b.Bytes(), 0o600))
+		code, out, errs := call(t, "verify", path, "--jwks", keys)
+		if names[0] == "text" && (code != exitFailure || out != "") || names[0] == "salt" && (code != exitOK || !strings.Contains(out, fmt.Sprintf("\n  erased: %d texts of agent %s\n", count/2, agent))) {
+			t.Errorf("without %v of %d texts: exit code %d, %q, %q", names, count, code, out, errs)
+		}
 	}
 }
 

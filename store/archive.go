@@ -47,7 +47,7 @@ var partTable = db.NewTable("event_archives", "p",
 	db.Int("last_seq", func(p *part) *int64 { return &p.last }),
 	db.Written("count", db.TypeInt, func(p *part) any { return p.last - p.first + 1 }),
 	db.Int("bytes", func(p *part) *int { return &p.bytes }),
-	db.Written("archived_at", db.TypeInt, func(p *part) any { return db.Millis(p.archivedAt) }),
+	db.Time("archived_at", func(p *part) *time.Time { return &p.archivedAt }),
 	db.Written("data", db.TypeBytes, func(p *part) any { return p.data }),
 )
 
@@ -83,10 +83,14 @@ func (s *Store) ArchiveMatches(ctx context.Context, olderThan time.Time, limit i
 	return n, errors.Join(problems...)
 }
 
-// archive packs one match. Rows of a match that is over do not change, so
-// they are read and compressed before the transaction, which keeps others
-// waiting.
+// archive packs one match. Rows of a match that is over change only when texts
+// are erased, so they are read and compressed before the transaction, which keeps
+// others waiting.
 func (s *Store) archive(ctx context.Context, id string) (packed bool, err error) {
+	erased, err := erasedTexts(ctx, s.reader, id)
+	if err != nil {
+		return false, err
+	}
 	parts, last, err := s.packLog(ctx, id)
 	if err != nil {
 		return false, err
@@ -103,6 +107,9 @@ func (s *Store) archive(ctx context.Context, id string) (packed bool, err error)
 		}
 		if seq != last {
 			return fmt.Errorf("its log ends at %d and should at %d", last, seq)
+		}
+		if since, err := erasedTexts(ctx, tx, id); err != nil || since != erased {
+			return err // what was read still has texts that were erased since
 		}
 		if _, err := insertParts.Exec(ctx, tx, parts...); err != nil {
 			return err
@@ -231,7 +238,7 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 		if err != nil {
 			return nil, err
 		}
-		unpacked, err := s.archives.get(ctx, partKey{matchID, p.first}, func() ([]arena.Event, error) { return s.unpack(ctx, matchID, p) })
+		unpacked, err := s.archives.get(ctx, partKey{matchID, p.first, p.archivedAt}, func() ([]arena.Event, error) { return s.unpack(ctx, s.reader, matchID, p) })
 		if errors.Is(err, sql.ErrNoRows) {
 			break // dropped in between
 		}
@@ -247,8 +254,8 @@ func (s *Store) archivedAfter(ctx context.Context, matchID string, since int64, 
 }
 
 // unpack reads and decodes one row of event_archives.
-func (s *Store) unpack(ctx context.Context, matchID string, p part) ([]arena.Event, error) {
-	data, err := db.One(ctx, s.reader, func(r db.Row) (b []byte, err error) {
+func (s *Store) unpack(ctx context.Context, q db.Querier, matchID string, p part) ([]arena.Event, error) {
+	data, err := db.One(ctx, q, func(r db.Row) (b []byte, err error) {
 		return b, r.Scan(&b)
 	}, `SELECT data FROM event_archives WHERE match_id = $1 AND first_seq = $2`, matchID, p.first)
 	if err != nil {
@@ -330,13 +337,14 @@ const (
 
 // partKey names a row of event_archives.
 type partKey struct {
-	matchID string
-	first   int64
+	matchID    string
+	first      int64
+	archivedAt time.Time // later once texts were erased from it
 }
 
 // archiveCache keeps decoded rows of event_archives, those read last, so that
-// many late spectators of a match decode its log once. Rows do not change, so
-// its contents are never stale.
+// many late spectators of a match decode its log once. What is kept under a key
+// does not change, so it is never stale.
 type archiveCache struct {
 	limit int
 	now   func() time.Time

@@ -43,6 +43,7 @@ var tables = []table{
 	{"deliveries", []string{"id"}, 256}, // up to 66 KiB each
 	{"events", []string{"match_id", "seq"}, 512},
 	{"event_archives", []string{"match_id", "first_seq"}, 4}, // megabytes
+	{"erasures", []string{"match_id"}, 64},                   // a line for each erased text
 	{"ratings", []string{"league", "agent_id"}, 512},
 	{"met", []string{"league", "a", "b"}, 1024},
 	{"encounters", []string{"a", "b"}, 1024},

@@ -141,3 +141,87 @@ func (s *Store) EventsOfTypes(ctx context.Context, matchID string, upTo int64, t
 	events, err := eventTable.All(ctx, s.reader, c.Where()+" ORDER BY e.seq", c.Args...)
 	return events, s.wrap(err, "read events of match %s by type", matchID)
 }
+
+// ErasedTexts returns the commitments of the texts of a match that were erased,
+// by pointer into its record.
+func (s *Store) ErasedTexts(ctx context.Context, matchID string) (commitments map[string]string, err error) {
+	text, err := erasedTexts(ctx, s.reader, matchID)
+	if err == nil && text != "" {
+		err = db.IntoJSON(&commitments).Scan(text)
+	}
+	return commitments, s.wrap(err, "read erased texts of match %s", matchID)
+}
+
+// erasedTexts returns the commitments as they are stored; "" if there are none.
+func erasedTexts(ctx context.Context, q db.Querier, matchID string) (string, error) {
+	text, err := db.One(ctx, q, db.ScanText, `SELECT commitments FROM erasures WHERE match_id = $1`, matchID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
+// EraseTexts erases an agent's texts from the log, the answers and the seat of a
+// finished match, with the key of their salts, in one transaction. The
+// commitments stay. conflict: the match is not finished.
+func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure) error {
+	commitments, err := db.JSONText(e.Commitments)
+	if err != nil {
+		return s.wrap(err, "erase texts of agent %s in match %s", e.AgentID, e.MatchID)
+	}
+	changed := make(map[int64]json.RawMessage, len(e.Events))
+	for _, event := range e.Events {
+		changed[event.Seq] = event.Body
+	}
+	err = s.writeAlone(ctx, e.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.lockFinished(ctx, tx, e.MatchID); err != nil {
+			return err
+		}
+		for _, change := range []struct {
+			query string
+			args  []any
+		}{
+			{`INSERT INTO erasures (match_id, commitments) VALUES ($1, $2) ON CONFLICT (match_id) DO UPDATE SET commitments = excluded.commitments`, []any{e.MatchID, commitments}},
+			{`UPDATE seats SET salt = '', name = $1, version = '' WHERE match_id = $2 AND agent_id = $3`, []any{arena.DeletedAgent, e.MatchID, e.AgentID}},
+			{`UPDATE answers SET body = '{"answer":""}' WHERE match_id = $1 AND agent_id = $2 AND body IS NOT NULL`, []any{e.MatchID, e.AgentID}},
+			{`UPDATE events SET hidden = '' WHERE match_id = $1 AND agent_id = $2`, []any{e.MatchID, e.AgentID}},
+		} {
+			if _, err := db.Exec(ctx, tx, change.query, change.args...); err != nil {
+				return err
+			}
+		}
+		for seq, body := range changed {
+			if _, err := db.Exec(ctx, tx, `UPDATE events SET body = $1 WHERE match_id = $2 AND seq = $3`, string(body), e.MatchID, seq); err != nil {
+				return err
+			}
+		}
+		return s.erasePacked(ctx, tx, e.MatchID, changed)
+	})
+	return s.wrap(err, "erase texts of agent %s in match %s", e.AgentID, e.MatchID)
+}
+
+// erasePacked replaces the bodies of events of a match whose log is packed.
+func (s *Store) erasePacked(ctx context.Context, tx *db.Tx, matchID string, changed map[int64]json.RawMessage) error {
+	parts, err := partTable.All(ctx, tx, ` WHERE p.match_id = $1 ORDER BY p.first_seq`, matchID)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		events, err := s.unpack(ctx, tx, matchID, p)
+		if err != nil {
+			return err
+		}
+		var raw []byte
+		for _, event := range events {
+			if body, ok := changed[event.Seq]; ok {
+				event.Body = body
+			}
+			raw = packEvent(raw, event)
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE event_archives SET data = $1, bytes = $2, archived_at = $3 WHERE match_id = $4 AND first_seq = $5`,
+			s.packer.EncodeAll(raw, nil), len(raw), max(db.Millis(s.now()), db.Millis(p.archivedAt)+1), matchID, p.first); err != nil {
+			return err
+		}
+	}
+	return nil
+}

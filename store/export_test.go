@@ -70,7 +70,7 @@ func (c *ArchiveCache) DropIdle() { c.dropIdle() }
 
 // Get asks it for the first row of a match.
 func (c *ArchiveCache) Get(ctx context.Context, matchID string, load func() ([]arena.Event, error)) ([]arena.Event, error) {
-	return c.get(ctx, partKey{matchID, 1}, load)
+	return c.get(ctx, partKey{matchID: matchID, first: 1}, load)
 }
 
 // Size returns what it holds.

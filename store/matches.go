@@ -28,6 +28,7 @@ var matchTable = db.NewTable("matches", "m",
 	db.Text("status", func(m *matchRow) *arena.MatchStatus { return &m.Status }),
 	db.JSON("settings", func(m *matchRow) *arena.Settings { return &m.Settings }).With(func(m *matchRow) any { return m.settings }),
 	db.Bits("seed", func(m *matchRow) *uint64 { return &m.Seed }),
+	db.Text("seed_salt", func(m *matchRow) *string { return &m.SeedSalt }),
 	db.Int("round", func(m *matchRow) *int { return &m.Round }),
 	db.Bool("round_open", func(m *matchRow) *bool { return &m.RoundOpen }),
 	db.Time("created_at", func(m *matchRow) *time.Time { return &m.CreatedAt }),
@@ -72,6 +73,7 @@ var seatTable = db.NewTable("seats", "s",
 	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
 	db.Int("rating_before", func(s *seatRow) *arena.MilliElo { return &s.Before }),
 	db.NullInt("rating_delta", func(s *seatRow) **arena.MilliElo { return &s.Delta }),
+	db.Text("salt", func(s *seatRow) *string { return &s.Salt }),
 	db.Bool("pinned", func(s *seatRow) *bool { return &s.pinned }),
 	db.Bool("playing", func(s *seatRow) *bool { return &s.playing }),
 	pinned("name", func(s *seatRow) *string { return &s.Name }),
@@ -178,7 +180,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		m.StartsAt = m.CreatedAt
 	}
 	row := matchRow{Match: arena.Match{
-		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed,
+		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed, SeedSalt: m.SeedSalt,
 		CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
 	}}
 	var err error
@@ -216,7 +218,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		}
 		seats := make([]seatRow, len(m.Seats))
 		for i, seat := range m.Seats {
-			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}}
+			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive, Salt: seat.Salt}}
 		}
 		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
 			return err

@@ -118,21 +118,29 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 	return votes, s.wrap(err, "read votes on match %s", matchID)
 }
 
+// lockFinished locks the row of a match. not_found: it does not exist; conflict:
+// it is not finished.
+func (s *Store) lockFinished(ctx context.Context, tx *db.Tx, matchID string) error {
+	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), matchID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return notFound("match", matchID)
+	case err != nil:
+		return err
+	case arena.MatchStatus(status) != arena.MatchFinished:
+		return arena.Errorf(arena.CodeConflict, "only a finished match can be scored again or have texts erased, this one is %s", status)
+	}
+	return nil
+}
+
 // SaveRescore stores another look at the answers of a finished match: its
 // verdicts, points and places. Ratings follow with RebuildRatings. conflict:
 // the match is not finished.
 func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 	// Alone: another batch may hold encounters of the same agents.
 	err := s.writeAlone(ctx, r.MatchID, func(ctx context.Context, tx *db.Tx) error {
-		status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), r.MatchID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("match", r.MatchID)
-		}
-		if err != nil {
+		if err := s.lockFinished(ctx, tx, r.MatchID); err != nil {
 			return err
-		}
-		if arena.MatchStatus(status) != arena.MatchFinished {
-			return arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", status)
 		}
 		for _, v := range r.Verdicts {
 			if err := insertVerdict(ctx, tx, r.MatchID, v); err != nil {

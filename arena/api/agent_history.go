@@ -203,7 +203,7 @@ type deliveryView struct {
 	ElapsedMS  float64       `json:"elapsed_ms"`
 	Request    string        `json:"request" doc:"The body that was sent."`
 	Response   string        `json:"response,omitempty" doc:"The first 2 KiB of a reply that was not an answer."`
-	Receipt    *receiptView  `json:"receipt,omitempty" doc:"Of an answer; the same as in the next task and in the match's record."`
+	Receipt    *receiptView  `json:"receipt,omitempty" doc:"Of an answer; the same as in the next task. The match's record has the answer."`
 }
 
 type receiptView struct {

@@ -67,7 +67,7 @@ type MatchOptions struct {
 	// Viewers returns the number of spectators of a match.
 	Viewers func(matchID string) int
 	// Record returns the signed record of a finished match.
-	Record func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	Record func(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	// Card returns a PNG of a match; league is the title of its league.
 	Card func(m visibility.Match, league string) ([]byte, error)
 }

@@ -37,7 +37,7 @@ type matchHandlers struct {
 	visible Visible
 	leagues leagueReader
 	views   *matchViews
-	sign    func(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	sign    func(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
 	draw    func(m visibility.Match, league string) ([]byte, error)
 }
 
@@ -291,7 +291,7 @@ func (h *matchHandlers) record(ctx context.Context, in *IDParam) (*output[record
 			break
 		}
 	}
-	signed, err := h.sign(m.Row(), rounds, answersOf(closed), events)
+	signed, err := h.sign(ctx, m.Row(), rounds, answersOf(closed), events)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -264,7 +265,7 @@ func TestAPI_sealedRound(t *testing.T) {
 func TestAPI_record_unfinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Matches.Record = func(m arena.Match, _ []arena.Round, _ []arena.Answer, _ []arena.Event) (record.Signed, error) {
+		o.Matches.Record = func(_ context.Context, m arena.Match, _ []arena.Round, _ []arena.Answer, _ []arena.Event) (record.Signed, error) {
 			t.Errorf("asked for the record of a match that is %s", m.Status)
 			return record.Signed{}, nil
 		}

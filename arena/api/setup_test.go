@@ -393,8 +393,8 @@ func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, e
 }
 
 // signRecord makes a record that nobody signed.
-func signRecord(m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
-	r, err := record.New("https://arena.example", m, rounds, answers, log)
+func signRecord(_ context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
+	r, err := record.New("https://arena.example", record.Rows{Match: m, Rounds: rounds, Answers: answers, Events: log})
 	if err != nil {
 		return record.Signed{}, err
 	}

@@ -3,6 +3,8 @@ package match
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -50,8 +52,8 @@ type Options struct {
 	Challenges    Quota // by owner
 	Challenged    Quota // by opponent
 	Now           func() time.Time
-	// Rand makes the seeds of matches. Agents must not be able to predict it, and
-	// it must be safe for concurrent use.
+	// Rand makes the seeds and salts of matches. Agents must not be able to predict
+	// it, and it must be safe for concurrent use.
 	Rand   rand.Source
 	Logger *slog.Logger
 }
@@ -86,7 +88,7 @@ func (s *Service) newMatch(p arena.MatchPlan) arena.Match {
 	now := s.now()
 	m := arena.Match{
 		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings,
-		Seed: s.o.Rand.Uint64(), CreatedAt: now, StartsAt: p.StartsAt,
+		Seed: s.o.Rand.Uint64(), SeedSalt: s.salt(), CreatedAt: now, StartsAt: p.StartsAt,
 	}
 	if m.StartsAt.Before(now) {
 		m.StartsAt = now
@@ -94,9 +96,16 @@ func (s *Service) newMatch(p arena.MatchPlan) arena.Match {
 	for i, g := range p.Agents {
 		m.Seats = append(m.Seats, arena.Seat{
 			No: i, AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, Protocol: g.Protocol, Version: g.Version, State: arena.SeatActive,
+			Salt: s.salt(),
 		})
 	}
 	return m
+}
+
+// salt returns 16 random bytes in base64url.
+func (s *Service) salt() string {
+	b := binary.BigEndian.AppendUint64(nil, s.o.Rand.Uint64())
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, s.o.Rand.Uint64()))
 }
 
 // schedule stores and publishes a new match. The result is the match at its

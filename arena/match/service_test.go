@@ -1,6 +1,7 @@
 package match_test
 
 import (
+	"encoding/base64"
 	"testing"
 	"time"
 
@@ -37,14 +38,20 @@ func TestService_Schedule(t *testing.T) {
 	m, err := s.Schedule(t.Context(), arena.MatchPlan{ID: "m_1", League: "quiz", Settings: settings, Agents: []arena.Agent{ann, bob}})
 	f.ok(err)
 	want := arena.Match{
-		ID: "m_1", League: "quiz", Status: arena.MatchScheduled, Settings: settings, Seed: m.Seed, CreatedAt: start, StartsAt: start, Seq: 1,
+		ID: "m_1", League: "quiz", Status: arena.MatchScheduled, Settings: settings, Seed: m.Seed, SeedSalt: m.SeedSalt, CreatedAt: start, StartsAt: start, Seq: 1,
 		Seats: []arena.Seat{
-			{No: 0, AgentID: "ag_ann", Name: "ann", OwnerID: "ow_alice", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
-			{No: 1, AgentID: "ag_bob", Name: "bob", OwnerID: "ow_bob", Protocol: "aap", Version: "1.2", State: arena.SeatActive},
+			{No: 0, AgentID: "ag_ann", Name: "ann", OwnerID: "ow_alice", Protocol: "aap", Version: "1.2", State: arena.SeatActive, Salt: m.Seats[0].Salt},
+			{No: 1, AgentID: "ag_bob", Name: "bob", OwnerID: "ow_bob", Protocol: "aap", Version: "1.2", State: arena.SeatActive, Salt: m.Seats[1].Salt},
 		},
 	}
 	if d := cmp.Diff(want, m); d != "" || m.Seed == 0 {
 		t.Errorf("seed %d, %s", m.Seed, d)
+	}
+	salts := map[string]bool{m.SeedSalt: true, m.Seats[0].Salt: true, m.Seats[1].Salt: true}
+	for salt := range salts {
+		if raw, err := base64.RawURLEncoding.DecodeString(salt); err != nil || len(raw) != 16 || len(salts) != 3 {
+			t.Errorf("salts %v: %v", salts, err)
+		}
 	}
 	if kept := f.stored("m_1"); kept.Status != arena.MatchScheduled || len(kept.Seats) != 2 || kept.Seed != m.Seed {
 		t.Errorf("stored %+v", kept)

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
@@ -54,6 +57,47 @@ func (c *checker) readLog() error {
 	return nil
 }
 
+// seed holds the seed and the version of the rules against match_started.
+func (c *checker) seed() error {
+	var started struct {
+		SeedCommitment string `json:"seed_commitment"`
+		RulesVersion   int    `json:"rules_version"`
+	}
+	m := c.r.Match
+	if c.r.Format == Format2 {
+		for i, e := range c.events {
+			if e.Type != arena.EventMatchStarted {
+				continue
+			}
+			if err := json.Unmarshal(e.raw, &started); err != nil {
+				return fault(fmt.Sprintf("/record/log/%d", i), "is not what match_started has: %v", err)
+			}
+			break
+		}
+	}
+	if m.RulesVersion != started.RulesVersion {
+		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
+	}
+	if started.SeedCommitment == "" {
+		if m.Seed != "" || m.SeedSalt != "" {
+			return fault("/record/match/seed", "match_started did not commit to a seed")
+		}
+		return nil
+	}
+	seed, err := strconv.ParseUint(m.Seed, 10, 64)
+	if err != nil {
+		return fault("/record/match/seed", "is not a number of 64 bits")
+	}
+	commitment, err := SeedCommitment(m.MatchID, m.SeedSalt, seed)
+	if err != nil {
+		return fault("/record/match/seed_salt", "%v", err)
+	}
+	if commitment != started.SeedCommitment {
+		return fault("/record/match/seed", "is not what match_started committed to")
+	}
+	return nil
+}
+
 // reveals holds every revealed part against the commitment that was published
 // while its round was open (docs/rules.md, section 5).
 func (c *checker) reveals() error {
@@ -61,7 +105,12 @@ func (c *checker) reveals() error {
 		if e.Type != arena.EventReveal {
 			continue
 		}
-		var body arena.RevealBody
+		var body struct {
+			Events []struct {
+				Seq    int64
+				Hidden Text
+			}
+		}
 		if err := json.Unmarshal(e.raw, &body); err != nil {
 			return fault(fmt.Sprintf("/record/log/%d/events", i), "is not what a reveal has: %v", err)
 		}
@@ -70,7 +119,10 @@ func (c *checker) reveals() error {
 			if part.Seq < 1 || part.Seq >= e.Seq {
 				return fault(at+"/seq", "names no event before the reveal")
 			}
-			if err := seal.Verify(part.Hidden, c.events[part.Seq-1].Commitment); err != nil {
+			if c.erased(part.Hidden) {
+				continue
+			}
+			if err := seal.Verify(part.Hidden.Value, c.events[part.Seq-1].Commitment); err != nil {
 				return fault(at+"/hidden", "is not what event %d committed to: %v", part.Seq, err)
 			}
 		}
@@ -81,7 +133,7 @@ func (c *checker) reveals() error {
 // closedSeat is arena.ClosedSeat, to be read.
 type closedSeat struct {
 	AgentID   string        `json:"agent_id"`
-	Answer    *string       `json:"answer"`
+	Answer    Text          `json:"answer"`
 	Points    Milli         `json:"points"`
 	Outcome   arena.Outcome `json:"outcome"`
 	ElapsedMS int64         `json:"elapsed_ms"`
@@ -96,7 +148,7 @@ func (c *checker) rounds() error {
 		if r.Round != i+1 {
 			return fault(at+"/round", "is %d, want %d", r.Round, i+1)
 		}
-		var started struct{ Task json.RawMessage }
+		var started struct{ Task Text }
 		var closed struct {
 			Correct string
 			Seats   []closedSeat
@@ -105,7 +157,7 @@ func (c *checker) rounds() error {
 			return fault(at, "the log does not hold this round")
 		}
 		switch {
-		case !bytes.Equal(started.Task, r.Task):
+		case !c.erased(started.Task) && !sameTask(started.Task, r.Task):
 			return fault(at+"/task", "is not the task that round_started showed")
 		case closed.Correct != r.Correct:
 			return fault(at+"/correct", "is not what round_closed showed")
@@ -129,25 +181,53 @@ func (c *checker) rounds() error {
 	return nil
 }
 
+// erased reports whether a text may be missing.
+func (c *checker) erased(t Text) bool { return c.r.Format == Format2 && t.Erased() }
+
+// sameTask reports whether round_started showed a task. In a debate it also showed the turn and the names of the sides.
+func sameTask(shown Text, task json.RawMessage) bool {
+	if bytes.Equal(shown.Value, task) {
+		return true
+	}
+	var a, b arena.TaskBody
+	if json.Unmarshal(shown.Value, &a) != nil || json.Unmarshal(task, &b) != nil {
+		return false
+	}
+	if !strings.HasPrefix(a.Description, b.Description+"\n\nTurn ") {
+		return false
+	}
+	a.Description = b.Description
+	motion, err := strictjson.CanonicalOf(a)
+	return err == nil && bytes.Equal(motion, task)
+}
+
 // answer holds one answer against its receipt and the two events about it.
 func (c *checker) answer(at string, round int, a Answer, shown closedSeat) error {
 	outcome := c.outcomes[turn{round, a.AgentID}]
-	var text *string
-	if string(a.Answer) != "null" {
-		var body struct{ Answer string }
-		if err := json.Unmarshal(a.Answer, &body); err != nil {
+	var body struct{ Answer string }
+	var text string
+	if !a.Answer.null() && !c.erased(a.Answer) {
+		if err := json.Unmarshal(a.Answer.Value, &body); err != nil {
 			return fault(at+"/answer", "is not a reply: %v", err)
 		}
-		text = &body.Answer
+	}
+	if !shown.Answer.null() && !c.erased(shown.Answer) {
+		if err := json.Unmarshal(shown.Answer.Value, &text); err != nil {
+			return fault(at+"/answer", "is not the answer that round_closed showed: %v", err)
+		}
+	}
+	hash := "" // format 2 has none
+	if c.r.Format == Format1 {
+		hash = sum(a.Answer.Value)
 	}
 	switch {
-	case (a.Receipt == nil) != (text == nil):
+	case (a.Receipt == nil) != a.Answer.null():
 		return fault(at+"/receipt", "every answer has a receipt, and nothing else has")
-	case a.Receipt != nil && a.Receipt.SHA256 != sum(a.Answer):
-		return fault(at+"/receipt/sha256", "is not the hash of the answer, %s", sum(a.Answer))
+	case a.Receipt != nil && a.Receipt.SHA256 != hash:
+		return fault(at+"/receipt/sha256", "is not the hash of the answer, %s", hash)
 	case a.Receipt != nil && a.Receipt.ArrivedAt != outcome.TS:
 		return fault(at+"/receipt/arrived_at", "is not when the log says, %s", outcome.TS)
-	case (text == nil) != (shown.Answer == nil) || text != nil && *text != *shown.Answer:
+	case a.Answer.null() != shown.Answer.null(), body.Answer != text && !c.erased(a.Answer) && !c.erased(shown.Answer):
 		return fault(at+"/answer", "is not the answer that round_closed showed")
 	case a.Points != shown.Points:
 		return fault(at+"/points", "is not what round_closed showed")

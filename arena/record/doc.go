@@ -8,14 +8,21 @@
 //
 // The file is {"record":{…},"signature":{"alg","kid","value"}} in the form of
 // RFC 8785 (JCS), with at most one line break after it. value is a JWS in
-// compact form with a detached payload (RFC 7515, Appendix F); the payload is
-// the exact bytes of record's value. The chain is
+// compact form with a detached payload (RFC 7515, Appendix F). The chain is
 //
 //	h(0) = SHA-256(match id)
 //	h(n) = SHA-256(h(n-1) ‖ event n in the form of RFC 8785)
 //
-// and a receipt is the SHA-256 of the answer object in the form of RFC 8785
-// with the time at which the arena had it.
+// In format 1 the payload is the exact bytes of record's value, and a receipt is
+// the SHA-256 of the answer object in the form of RFC 8785 with the time at which
+// the arena had it.
+//
+// In format 2 every value that a person wrote or chose is a Text: an object with
+// a salt, the text and a commitment to both. Chain and signature cover the
+// commitments alone, so a text and its salt can be erased together. Texts are
+// bound when their events are published, sealed ones by the commitment in the
+// event. The salts follow from keys that are stored with the match before its
+// first event, so every record of a match has the same chain.
 //
 // It is a leaf: it imports arena, arena/strictjson and arena/visibility/seal, and any
 // package but arena may import it.

@@ -7,14 +7,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// Format names the form of a record. Another form has another name.
-const Format = "arena-record-1"
+// The formats of records. In format 1 every text is in the log that is hashed
+// and signed. In format 2 only commitments to texts are, so that texts can be
+// erased. A match created before its agents had salts has a record in format 1:
+// its log was published without them, and records of it may have been handed
+// out, which a second chain over the same log would contradict.
+const (
+	Format1 = "arena-record-1"
+	Format2 = "arena-record-2"
+)
 
 // Record is a finished match. Times are RFC 3339 in UTC with milliseconds.
 type Record struct {
@@ -26,6 +34,10 @@ type Record struct {
 	RatingChanges []Change          `json:"rating_changes"`
 	Log           []json.RawMessage `json:"log"`   // every event, seq 1, 2, 3 …
 	Chain         []string          `json:"chain"` // h(1), h(2) … in lower-case hexadecimal
+
+	// Erased counts the erased texts by agent id; those of several people are
+	// counted under "". Only Verify sets it.
+	Erased map[string]int `json:"-"`
 }
 
 // Match is what was agreed before the first round, and when it was played.
@@ -41,13 +53,22 @@ type Match struct {
 	TotalRounds *int             `json:"total_rounds"` // null: open end
 	StartedAt   string           `json:"started_at"`
 	FinishedAt  string           `json:"finished_at"`
+
+	// The members of format 2. match_started commits to the seed and names the
+	// version of the rules.
+	RulesVersion int             `json:"rules_version,omitempty"`
+	Seed         string          `json:"seed,omitempty"`      // decimal: it has 64 bits
+	SeedSalt     string          `json:"seed_salt,omitempty"` // see SeedCommitment
+	Game         string          `json:"game,omitempty"`
+	Options      json.RawMessage `json:"options,omitempty"`       // of the game
+	ScriptSHA256 string          `json:"script_sha256,omitempty"` // of the game's script
 }
 
 // Seat is one agent's result.
 type Seat struct {
 	AgentID  string          `json:"agent_id"`
-	Name     string          `json:"name"`
-	Version  string          `json:"version,omitempty"`
+	Name     Text            `json:"name"`
+	Version  Text            `json:"version,omitzero"`
 	State    arena.SeatState `json:"state"`
 	OutRound int             `json:"out_round,omitempty"`
 	Points   Milli           `json:"points"`
@@ -66,19 +87,19 @@ type Round struct {
 
 // Answer is one seat's round.
 type Answer struct {
-	AgentID   string          `json:"agent_id"`
-	Outcome   arena.Outcome   `json:"outcome"`
-	Reason    string          `json:"reason,omitempty"`
-	ElapsedMS int64           `json:"elapsed_ms"`
-	Attempts  int             `json:"attempts"`
-	Points    Milli           `json:"points"` // the judge's verdict
-	Answer    json.RawMessage `json:"answer"` // the reply (AAP, "Response format"); null unless answered
-	Receipt   *Receipt        `json:"receipt,omitempty"`
+	AgentID   string        `json:"agent_id"`
+	Outcome   arena.Outcome `json:"outcome"`
+	Reason    string        `json:"reason,omitempty"`
+	ElapsedMS int64         `json:"elapsed_ms"`
+	Attempts  int           `json:"attempts"`
+	Points    Milli         `json:"points"` // the judge's verdict
+	Answer    Text          `json:"answer"` // the reply (AAP, "Response format"); null unless answered
+	Receipt   *Receipt      `json:"receipt,omitempty"`
 }
 
 // Receipt is what the arena had from the agent, and since when.
 type Receipt struct {
-	SHA256    string `json:"sha256"` // of the answer
+	SHA256    string `json:"sha256,omitempty"` // of the answer; only in format 1, since a short answer can be guessed from it
 	ArrivedAt string `json:"arrived_at"`
 }
 
@@ -93,42 +114,57 @@ type Change struct {
 	Matches int    `json:"matches"`
 }
 
-// New makes the record of a finished match from its rows. events is the whole
-// log without hidden parts. The error is an *arena.Error with the code
-// conflict when there is nothing to make it from, else a fault of the rows.
-func New(arenaURL string, m arena.Match, rounds []arena.Round, answers []arena.Answer, events []arena.Event) (Record, error) {
+// Rows are what a record is made from.
+type Rows struct {
+	Match   arena.Match
+	Rounds  []arena.Round
+	Answers []arena.Answer
+	Events  []arena.Event     // the whole log without hidden parts
+	Erased  map[string]string // commitments of erased texts, by pointer into the record
+}
+
+// format returns the format of the record.
+func (r Rows) format() string {
+	if len(r.Erased) > 0 || slices.ContainsFunc(r.Match.Seats, func(s arena.Seat) bool { return s.Salt != "" }) {
+		return Format2
+	}
+	return Format1
+}
+
+// New returns the record of a finished match. The error is an *arena.Error with
+// the code conflict if the match has no record, otherwise the rows are faulty.
+func New(arenaURL string, rows Rows) (Record, error) {
+	m := rows.Match
 	if m.Status != arena.MatchFinished {
 		return Record{}, arena.Errorf(arena.CodeConflict, "match %s is %s; only a finished match has a record", m.ID, m.Status)
 	}
-	if len(events) == 0 {
+	if len(rows.Events) == 0 {
 		return Record{}, arena.Errorf(arena.CodeConflict, "the log of match %s has been dropped, and a record needs it", m.ID)
 	}
-	r := Record{Format: Format, Arena: arenaURL, Match: matchOf(m), RatingChanges: []Change{}, Rounds: []Round{}}
-	seat := map[string]int{}
-	for i, s := range m.Seats {
-		seat[s.AgentID] = i
-		r.Seats = append(r.Seats, Seat{
-			AgentID: s.AgentID, Name: s.Name, Version: s.Version, State: s.State, OutRound: s.OutRound,
-			Points: Milli(s.Points), Place: s.Place,
-		})
+	b := builder{seat: map[string]int{}, arrived: map[turn]string{}}
+	b.r = Record{Format: rows.format(), Arena: arenaURL, Match: matchOf(m), RatingChanges: []Change{}, Rounds: []Round{}}
+	var err error
+	if b.r.Format == Format2 {
+		if b.conceal, err = newConcealer(rows); err != nil {
+			return Record{}, fmt.Errorf("record of match %s: %w", m.ID, err)
+		}
 	}
-	arrived, err := r.addLog(events)
-	if err != nil {
-		return Record{}, fmt.Errorf("record of match %s: %w", m.ID, err)
+	for _, step := range []func(Rows) error{b.addSeats, b.addLog, b.addSeed} {
+		if err := step(rows); err != nil {
+			return Record{}, fmt.Errorf("record of match %s: %w", m.ID, err)
+		}
 	}
-	answers = slices.Clone(answers)
-	slices.SortStableFunc(answers, func(a, b arena.Answer) int { return cmp.Compare(seat[a.AgentID], seat[b.AgentID]) })
-	for _, round := range rounds {
+	answers := slices.Clone(rows.Answers)
+	slices.SortStableFunc(answers, func(x, y arena.Answer) int { return cmp.Compare(b.seat[x.AgentID], b.seat[y.AgentID]) })
+	for _, round := range rows.Rounds {
 		if round.ClosedAt.IsZero() {
 			continue
 		}
-		made, err := roundOf(round, answers, arrived)
-		if err != nil {
+		if err := b.addRound(round, answers); err != nil {
 			return Record{}, fmt.Errorf("record of match %s, round %d: %w", m.ID, round.No, err)
 		}
-		r.Rounds = append(r.Rounds, made)
 	}
-	return r, nil
+	return b.r, nil
 }
 
 func matchOf(m arena.Match) Match {
@@ -149,40 +185,111 @@ type turn struct {
 	agentID string
 }
 
-// addLog adds the log, its chain and the rating changes of its last event. It
-// gives when each seat's outcome was known.
-func (r *Record) addLog(events []arena.Event) (arrived map[turn]string, err error) {
-	arrived = map[turn]string{}
-	h := sha256.Sum256([]byte(r.Match.MatchID))
-	for _, e := range events {
-		line, err := strictjson.Canonical(e.AppendJSON(nil))
-		if err != nil {
-			return nil, fmt.Errorf("event %d: %w", e.Seq, err)
+// builder makes a Record.
+type builder struct {
+	r       Record
+	conceal *concealer      // nil: format 1
+	seat    map[string]int  // place of each agent among the seats
+	arrived map[turn]string // when each seat's outcome was known
+}
+
+// text returns a value at a place of the record.
+func (b *builder) text(agentID string, value json.RawMessage, place string, args ...any) (Text, error) {
+	if b.conceal == nil {
+		return Text{Value: value}, nil
+	}
+	return b.conceal.text(fmt.Sprintf(place, args...), agentID, value)
+}
+
+func (b *builder) addSeats(rows Rows) error {
+	for i, s := range rows.Match.Seats {
+		b.seat[s.AgentID] = i
+		seat := Seat{AgentID: s.AgentID, State: s.State, OutRound: s.OutRound, Points: Milli(s.Points), Place: s.Place}
+		name, err := json.Marshal(s.Name)
+		if err == nil {
+			seat.Name, err = b.text(s.AgentID, name, "/seats/%d/name", i)
 		}
-		h = next(h, line)
-		r.Log, r.Chain = append(r.Log, line), append(r.Chain, hex.EncodeToString(h[:]))
+		if err != nil {
+			return err
+		}
+		if _, erased := b.erased("/seats/%d/version", i); s.Version != "" || erased {
+			version, err := json.Marshal(s.Version)
+			if err == nil {
+				seat.Version, err = b.text(s.AgentID, version, "/seats/%d/version", i)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		b.r.Seats = append(b.r.Seats, seat)
+	}
+	return nil
+}
+
+// erased returns the commitment to an erased text.
+func (b *builder) erased(place string, args ...any) (commitment string, ok bool) {
+	if b.conceal != nil {
+		commitment, ok = b.conceal.erased[fmt.Sprintf(place, args...)]
+	}
+	return commitment, ok
+}
+
+// addLog adds the log, its chain and the rating changes of its last event.
+func (b *builder) addLog(rows Rows) error {
+	events := rows.Events
+	h := sha256.Sum256([]byte(b.r.Match.MatchID))
+	for i, e := range events {
+		line, err := strictjson.Canonical(e.AppendJSON(nil))
+		hashed := line
+		if err == nil && b.conceal != nil {
+			if line, _, err = b.conceal.event(i, e, line); err == nil {
+				hashed, err = folded(line)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		h = next(h, hashed)
+		b.r.Log, b.r.Chain = append(b.r.Log, line), append(b.r.Chain, hex.EncodeToString(h[:]))
 		if e.Type == arena.EventSeatOutcome {
-			arrived[turn{e.Round, e.AgentID}] = stamp(e.At)
+			b.arrived[turn{e.Round, e.AgentID}] = stamp(e.At)
 		}
 	}
 	last := events[len(events)-1]
 	if last.Type != arena.EventMatchFinished {
-		return nil, fmt.Errorf("the last event is %s", last.Type)
+		return fmt.Errorf("the last event is %s", last.Type)
 	}
 	var body struct {
 		Changes []Change `json:"rating_changes"`
 	}
 	if err := json.Unmarshal(last.Body, &body); err != nil {
-		return nil, fmt.Errorf("event %d: %w", last.Seq, err)
+		return fmt.Errorf("event %d: %w", last.Seq, err)
 	}
-	r.RatingChanges = append(r.RatingChanges, body.Changes...)
-	return arrived, nil
+	b.r.RatingChanges = append(b.r.RatingChanges, body.Changes...)
+	return nil
 }
 
-func roundOf(round arena.Round, answers []arena.Answer, arrived map[turn]string) (Round, error) {
+// addSeed adds what match_started committed to.
+func (b *builder) addSeed(rows Rows) error {
+	i := slices.IndexFunc(rows.Events, func(e arena.Event) bool { return e.Type == arena.EventMatchStarted })
+	if b.conceal == nil || i < 0 {
+		return nil
+	}
+	var started arena.MatchStartedBody
+	if err := json.Unmarshal(rows.Events[i].Body, &started); err != nil {
+		return fmt.Errorf("event %d: %w", rows.Events[i].Seq, err)
+	}
+	b.r.Match.RulesVersion = started.RulesVersion
+	if started.SeedCommitment != "" {
+		b.r.Match.Seed, b.r.Match.SeedSalt = strconv.FormatUint(rows.Match.Seed, 10), rows.Match.SeedSalt
+	}
+	return nil
+}
+
+func (b *builder) addRound(round arena.Round, answers []arena.Answer) error {
 	task, err := strictjson.CanonicalOf(round.Task.Public())
 	if err != nil {
-		return Round{}, err
+		return err
 	}
 	made := Round{
 		Round: round.No, Task: task, Correct: round.Task.Correct(),
@@ -194,17 +301,25 @@ func roundOf(round arena.Round, answers []arena.Answer, arrived map[turn]string)
 		}
 		v := Answer{
 			AgentID: a.AgentID, Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts,
-			Points: Milli(a.Points), Answer: json.RawMessage("null"),
+			Points: Milli(a.Points),
 		}
 		if a.Body != nil {
-			if v.Answer, err = strictjson.CanonicalOf(a.Body); err != nil {
-				return Round{}, err
+			reply, err := strictjson.CanonicalOf(a.Body)
+			if err == nil {
+				v.Answer, err = b.text(a.AgentID, reply, "/rounds/%d/answers/%d/answer", len(b.r.Rounds), len(made.Answers))
 			}
-			v.Receipt = &Receipt{SHA256: sum(v.Answer), ArrivedAt: arrived[turn{a.Round, a.AgentID}]}
+			if err != nil {
+				return err
+			}
+			v.Receipt = &Receipt{ArrivedAt: b.arrived[turn{a.Round, a.AgentID}]}
+			if b.conceal == nil {
+				v.Receipt.SHA256 = sum(reply)
+			}
 		}
 		made.Answers = append(made.Answers, v)
 	}
-	return made, nil
+	b.r.Rounds = append(b.r.Rounds, made)
+	return nil
 }
 
 // ReceiptOf is the receipt for an answer that the arena had at a time. It is
@@ -217,7 +332,8 @@ func ReceiptOf(answer arena.AnswerBody, at time.Time) (arena.Receipt, error) {
 	return arena.Receipt{SHA256: sum(data), ArrivedAt: at}, nil
 }
 
-// Signature is the arena's, over the exact bytes of a record.
+// Signature is the arena's, over a record in the form of RFC 8785: in format 1
+// over its exact bytes, in format 2 over the record without texts and salts.
 type Signature struct {
 	Alg   string `json:"alg"`
 	KID   string `json:"kid"`
@@ -230,9 +346,14 @@ type Signed struct {
 	Signature Signature       `json:"signature"`
 }
 
-// Sign puts r into its canonical form and has those bytes signed.
+// Sign puts r into its canonical form and has it signed. The signature of a
+// record in format 2 covers its commitments, not the texts.
 func Sign(r Record, sign func(payload []byte) (Signature, error)) (Signed, error) {
-	payload, err := strictjson.CanonicalOf(r)
+	document, err := strictjson.CanonicalOf(r)
+	payload := document
+	if err == nil && r.Format == Format2 {
+		payload, err = folded(document)
+	}
 	if err != nil {
 		return Signed{}, fmt.Errorf("record of match %s: %w", r.Match.MatchID, err)
 	}
@@ -240,7 +361,7 @@ func Sign(r Record, sign func(payload []byte) (Signature, error)) (Signed, error
 	if err != nil {
 		return Signed{}, fmt.Errorf("record of match %s: %w", r.Match.MatchID, err)
 	}
-	return Signed{Record: payload, Signature: s}, nil
+	return Signed{Record: document, Signature: s}, nil
 }
 
 // next returns h(n) from h(n-1) and event n.

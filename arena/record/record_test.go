@@ -52,6 +52,11 @@ type game struct {
 	rounds  []arena.Round
 	answers []arena.Answer
 	log     []arena.Event
+	erased  map[string]string
+}
+
+func (g *game) rows() record.Rows {
+	return record.Rows{Match: g.m, Rounds: g.rounds, Answers: g.answers, Events: g.log, Erased: g.erased}
 }
 
 func (g *game) add(t testing.TB, kind arena.EventType, agentID string, round int, body any) arena.Event {
@@ -128,7 +133,7 @@ func played(t testing.TB) *game {
 // record makes the record after a change of its parts.
 func (g *game) record(t testing.TB, keys *token.Keys, change func(*record.Record)) []byte {
 	t.Helper()
-	r, err := record.New("https://arena.example", g.m, g.rounds, g.answers, g.log)
+	r, err := record.New("https://arena.example", g.rows())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +228,7 @@ func TestVerify_disagreeing_parts(t *testing.T) {
 	t.Parallel()
 	keys, jwks := newKeys(t, token.ES256)
 	for place, change := range map[string]func(*record.Record){
-		"/record/format":                                func(r *record.Record) { r.Format = "arena-record-2" },
+		"/record/format":                                func(r *record.Record) { r.Format = "arena-record-3" },
 		"/record/chain":                                 func(r *record.Record) { r.Chain = r.Chain[1:] },
 		"/record/chain/2":                               func(r *record.Record) { r.Chain[2] = r.Chain[1] },
 		"/record/log/4":                                 func(r *record.Record) { r.Log[4] = r.Log[3] },
@@ -235,7 +240,7 @@ func TestVerify_disagreeing_parts(t *testing.T) {
 		"/record/rounds/0/answers":                      func(r *record.Record) { r.Rounds[0].Answers = r.Rounds[0].Answers[:1] },
 		"/record/rounds/0/answers/0/agent_id":           func(r *record.Record) { r.Rounds[0].Answers[0].AgentID = "ag_c" },
 		"/record/rounds/0/answers/0/receipt":            func(r *record.Record) { r.Rounds[0].Answers[0].Receipt = nil },
-		"/record/rounds/0/answers/0/receipt/sha256":     func(r *record.Record) { r.Rounds[0].Answers[0].Answer = json.RawMessage(`{"answer":"no"}`) },
+		"/record/rounds/0/answers/0/receipt/sha256":     func(r *record.Record) { r.Rounds[0].Answers[0].Answer.Value = json.RawMessage(`{"answer":"no"}`) },
 		"/record/rounds/0/answers/0/receipt/arrived_at": func(r *record.Record) { r.Rounds[0].Answers[0].Receipt.ArrivedAt = r.Match.FinishedAt },
 		"/record/rounds/1/answers/0/points":             func(r *record.Record) { r.Rounds[1].Answers[0].Points++ },
 		"/record/rounds/1/answers/1/outcome":            func(r *record.Record) { r.Rounds[1].Answers[1].Outcome = arena.OutcomeError },
@@ -300,14 +305,14 @@ func TestNew_refuses(t *testing.T) {
 	for _, status := range []arena.MatchStatus{arena.MatchScheduled, arena.MatchReady, arena.MatchRunning, arena.MatchVoid, arena.MatchCancelled} {
 		m := g.m
 		m.Status = status
-		if _, err := record.New("https://arena.example", m, g.rounds, g.answers, g.log); arena.CodeOf(err) != arena.CodeConflict {
+		if _, err := record.New("https://arena.example", record.Rows{Match: m, Rounds: g.rounds, Answers: g.answers, Events: g.log}); arena.CodeOf(err) != arena.CodeConflict {
 			t.Errorf("%s: %v", status, err)
 		}
 	}
-	if _, err := record.New("https://arena.example", g.m, g.rounds, g.answers, nil); arena.CodeOf(err) != arena.CodeConflict {
+	if _, err := record.New("https://arena.example", record.Rows{Match: g.m, Rounds: g.rounds, Answers: g.answers}); arena.CodeOf(err) != arena.CodeConflict {
 		t.Errorf("a dropped log: %v", err)
 	}
-	if _, err := record.New("https://arena.example", g.m, g.rounds, g.answers, g.log[:3]); err == nil {
+	if _, err := record.New("https://arena.example", record.Rows{Match: g.m, Rounds: g.rounds, Answers: g.answers, Events: g.log[:3]}); err == nil {
 		t.Error("half a log made a record")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -44,24 +45,65 @@ func Verify(data []byte, check func(payload []byte, s Signature) error) (Record,
 	if err := decode("/record", signed.Record, &r); err != nil {
 		return Record{}, err
 	}
-	if r.Format != Format {
-		return r, fault("/record/format", "is %q, want %q", r.Format, Format)
+	if r.Format != Format1 && r.Format != Format2 {
+		return r, fault("/record/format", "is %q, want %q or %q", r.Format, Format1, Format2)
 	}
 	// The decoder takes a name in any case, and no signature covers those around
 	// the record.
 	if again, err := strictjson.CanonicalOf(signed); err != nil || !bytes.Equal(again, data) {
 		return r, fault("", "the members are not spelled as those of a signed record")
 	}
+	payload := signed.Record
+	if r.Format == Format2 {
+		var err error
+		if payload, r.Erased, err = openTexts(signed.Record); err != nil {
+			return r, err
+		}
+	}
 	c := &checker{r: &r}
-	for _, step := range []func() error{c.chain, c.readLog, c.reveals, c.rounds, c.seats, c.ratings} {
+	for _, step := range []func() error{c.chain, c.readLog, c.seed, c.reveals, c.rounds, c.seats, c.ratings} {
 		if err := step(); err != nil {
 			return r, err
 		}
 	}
-	if err := check(signed.Record, signed.Signature); err != nil {
+	if err := check(payload, signed.Signature); err != nil {
 		return r, fault("/signature", "%v", err)
 	}
 	return r, nil
+}
+
+// openTexts checks every text of a record in format 2 against its commitment. It
+// returns the record without texts and salts, and how many texts were erased, by
+// agent.
+func openTexts(document json.RawMessage) (payload json.RawMessage, erased map[string]int, err error) {
+	erased = map[string]int{}
+	payload, err = mapped(document, func(pointer, owner string, t map[string]any) (any, error) {
+		value, ok := t["text"]
+		if !ok {
+			erased[owner]++
+			return t, nil
+		}
+		text, _ := t["salt"].(string)
+		salt, err := decodeSalt(text)
+		if err != nil {
+			return nil, fault("/record"+pointer+"/salt", "%v", err)
+		}
+		raw, err := strictjson.CanonicalOf(value)
+		if err != nil {
+			return nil, fault("/record"+pointer+"/text", "%v", err)
+		}
+		if commitment := commitmentOf(salt, raw); t["commitment"] != commitment {
+			return nil, fault("/record"+pointer+"/commitment", "is not that of the salt and the text, %s", commitment)
+		}
+		return committed(t), nil
+	})
+	if err != nil {
+		if _, ok := errors.AsType[*FaultError](err); !ok {
+			err = fault("/record", "%v", err)
+		}
+		return nil, nil, err
+	}
+	return payload, erased, nil
 }
 
 // canonical refuses every spelling of a document but one, so that no byte of
@@ -107,14 +149,24 @@ func (c *checker) chain() error {
 	if len(r.Log) != len(r.Chain) {
 		return fault("/record/chain", "%d links for %d events", len(r.Chain), len(r.Log))
 	}
+	lines := r.Log
+	if r.Format == Format2 {
+		lines = make([]json.RawMessage, len(r.Log))
+		for i, e := range r.Log {
+			var err error
+			if lines[i], err = folded(e); err != nil {
+				return fault(fmt.Sprintf("/record/log/%d", i), "%v", err)
+			}
+		}
+	}
 	h := sha256.Sum256([]byte(r.Match.MatchID))
-	for i, e := range r.Log {
+	for i, e := range lines {
 		h = next(h, e)
 		if hex.EncodeToString(h[:]) == r.Chain[i] {
 			continue
 		}
-		if i+1 < len(r.Log) {
-			if after := next(h, r.Log[i+1]); hex.EncodeToString(after[:]) == r.Chain[i+1] {
+		if i+1 < len(lines) {
+			if after := next(h, lines[i+1]); hex.EncodeToString(after[:]) == r.Chain[i+1] {
 				return fault(fmt.Sprintf("/record/chain/%d", i), "is not the hash of the log up to event %d", i+1)
 			}
 		}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +27,8 @@ func (c *VerifyCmd) Help() string {
 	return `Checks the signed record of a match without asking the arena: the canonical form,
 the hash chain over the log, every commitment, the receipts against the answers,
 the points against the verdicts, the rating changes against each other, and the
-signature. Names the first place that is wrong and exits with 1.
+signature. Names the first place that is wrong and exits with 1. Lists texts that
+were erased.
 
     curl -s $A/v1/matches/m_…/record > match.json
     curl -s $A/.well-known/jwks.json > keys.json
@@ -62,9 +65,22 @@ func (c *VerifyCmd) Run(app *App) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n",
-		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg)
+	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n%s",
+		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg, erasedLines(r.Erased))
 	return err
+}
+
+// erasedLines returns a line for each agent whose texts were erased.
+func erasedLines(erased map[string]int) string {
+	var b strings.Builder
+	for _, agent := range slices.Sorted(maps.Keys(erased)) {
+		whose := "of agent " + agent
+		if agent == "" {
+			whose = "of more than one agent"
+		}
+		fmt.Fprintf(&b, "  erased: %d texts %s\n", erased[agent], whose)
+	}
+	return b.String()
 }
 
 func (c *VerifyCmd) read(app *App) ([]byte, error) {

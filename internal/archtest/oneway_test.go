@@ -53,6 +53,8 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
+		"arena/record/conceal.go":                own,
+		"arena/record/text.go":                   strict,
 		"league/game/debate.go":                  own,
 		"arena/token/issuer.go":                  strict,
 		"arena/token/record.go":                  "the user's own key set, to check a record with",

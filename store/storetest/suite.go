@@ -85,6 +85,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"ArchiveMatches":                       archiveMatches,
 		"ArchiveMatches/many_parts":            archiveLarge,
 		"ArchiveMatches/nodes_and_readers":     archiveRace,
+		"EraseTexts":                           eraseTexts,
 		"Drop":                                 retention,
 		"Settle":                               settle,
 		"Settle/twice_changes_nothing":         settleTwice,

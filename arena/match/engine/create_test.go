@@ -53,8 +53,8 @@ func (b *bench) maker() *maker {
 func (b *bench) due(id string) (arena.Match, arena.Event) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	m := arena.Match{
-		ID: id, League: slug, Status: arena.MatchScheduled, Settings: settings(), Seed: 7, CreatedAt: now, StartsAt: now,
-		Seats: []arena.Seat{{No: 0, AgentID: agentID(0)}, {No: 1, AgentID: agentID(1)}},
+		ID: id, League: slug, Status: arena.MatchScheduled, Settings: settings(), Seed: 7, SeedSalt: seedSalt, CreatedAt: now, StartsAt: now,
+		Seats: []arena.Seat{{No: 0, AgentID: agentID(0), Salt: "salt a"}, {No: 1, AgentID: agentID(1), Salt: "salt b"}},
 	}
 	return m, arena.Event{MatchID: id, At: now, Type: arena.EventMatchScheduled, Body: json.RawMessage(`{}`)}
 }

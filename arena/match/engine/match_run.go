@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility/mode"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
@@ -150,10 +151,16 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 		s.State, s.Outcome = arena.SeatLeft, arena.OutcomeUnavailable
 		left = append(left, mr.leftEvent(s.AgentID, 0, why))
 	}
-	events := append([]arena.Event{mr.event(arena.EventMatchStarted, "", 0, arena.MatchStartedBody{
+	started := arena.MatchStartedBody{
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
-		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(),
-	})}, left...)
+		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: arena.RulesVersion,
+	}
+	if mr.m.SeedSalt != "" { // else an earlier version created the match
+		if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
+			return nil, err
+		}
+	}
+	events := append([]arena.Event{mr.event(arena.EventMatchStarted, "", 0, started)}, left...)
 
 	// A match that cannot have a first round begins too, and then ends as it
 	// would after any other round.

@@ -145,7 +145,7 @@ export type AgentEventType =
 export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
   | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; seats: SeatBrief[] }>
-  | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[] }>
+  | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[]; seed_commitment?: string; rules_version?: number }>
   | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
   | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
