@@ -15,7 +15,7 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// members says which members of an object stay as they are in a record of
+// members is the list of the members of an object that stay in a record of
 // format 2. All others are committed to: those in texts each by itself, the rest
 // together, in a Text named body. So a member that a later version adds to an
 // event is taken for a text until it is listed here.
