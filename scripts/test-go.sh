@@ -16,7 +16,8 @@ unraced='/(scoring/sandbox|arena/api)$'
 # The longest come first, so that no core is idle while the last one runs.
 longest='/(e2e|store|stream|arena/match/engine|protocol/agentprotocol|protocol/envelope/relay|arena/api)$'
 concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
-common=(-tags nomsgpack -vet=off -timeout 10m)
+# Four tests of a package at a time, on two cores too: many wait for a deadline.
+common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)
 
 # Databases of tests need no disk: each commit would wait for it. The folder's
 # name is always the same, since go test caches results by TMPDIR. What go builds
