@@ -120,22 +120,18 @@ func SQLite(t testing.TB) string {
 // migratedFile returns the bytes of a database with the current schema and no
 // rows.
 func migratedFile(t testing.TB) ([]byte, error) {
+	t.Helper()
 	schema := sha256.New()
 	if err := hashMigrations(schema); err != nil {
 		return nil, err
 	}
 	template := filepath.Join(os.TempDir(), fmt.Sprintf("arena-schema-%d-%x.db", os.Getuid(), schema.Sum(nil)[:8]))
-	migrated, err := os.ReadFile(template)
+	migrated, err := os.ReadFile(template) //nolint:gosec // G304: the name is made above
 	if !errors.Is(err, fs.ErrNotExist) {
 		return migrated, err
 	}
 	// Tests that come here together make one each; renaming replaces equals.
-	dir, err := os.MkdirTemp(filepath.Dir(template), "arena-schema-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "arena.db")
+	file := filepath.Join(t.TempDir(), "arena.db")
 	s, err := store.Open(t.Context(), "sqlite:"+file, store.Options{Logger: slog.New(slog.DiscardHandler), Now: (&clock{now: start}).read})
 	if err != nil {
 		return nil, err
@@ -143,7 +139,7 @@ func migratedFile(t testing.TB) ([]byte, error) {
 	if err := errors.Join(s.Migrate(t.Context()), s.Close()); err != nil {
 		return nil, err
 	}
-	if migrated, err = os.ReadFile(file); err != nil {
+	if migrated, err = os.ReadFile(file); err != nil { //nolint:gosec // G304: the test's own file
 		return nil, err
 	}
 	return migrated, os.Rename(file, template)
