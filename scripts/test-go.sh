@@ -10,10 +10,25 @@ cd "$(dirname "$0")/.."
 # most of what tests with a database cost.
 unwatched=(-gcflags=modernc.org/...=-race=false -gcflags=github.com/dop251/goja/...=-race=false)
 # scoring/sandbox tests what the interpreter does; arena/script/worker, which is
-# raced, runs it as a node does.
-unraced='/scoring/sandbox$'
+# raced, runs it as a node does. The tests of arena/api send one request at a
+# time; TestServer_concurrentRequests in arena/server, which is raced, sends many.
+unraced='/(scoring/sandbox|arena/api)$'
+# The longest come first, so that no core is idle while the last one runs.
+longest='/(e2e|store|stream|arena/match/engine|protocol/agentprotocol|protocol/envelope/relay|arena/api)$'
 concurrent='^[[:space:]]*go [a-z(]|\.Go\(|\bchan\b|"sync(/atomic)?"'
-common=(-tags nomsgpack -vet=off -timeout 10m)
+# Four tests of a package at a time, on two cores too: many wait for a deadline.
+common=(-tags nomsgpack -vet=off -timeout 10m -parallel 4)
+
+# Databases of tests need no disk: each commit would wait for it. The folder's
+# name is always the same, since go test caches results by TMPDIR. What go builds
+# stays in the usual folder.
+memory=/dev/shm
+if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "$(df --output=avail -k "$memory" | tail -n 1)" -gt 4000000 ]; then
+  export GOTMPDIR=${GOTMPDIR:-/tmp} TMPDIR=$memory/arena-test-$UID
+  mkdir -p "$TMPDIR"
+  chmod 755 "$TMPDIR" # PostgreSQL may run as a user of its own
+  find "$TMPDIR" -mindepth 1 -maxdepth 1 -mmin +60 -exec rm -rf {} + # of tests that were killed
+fi
 
 for module in "$@"; do
   raced=() plain=()
@@ -24,7 +39,7 @@ for module in "$@"; do
     else
       plain+=("$path")
     fi
-  done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep .)
+  done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep . | awk -F: -v longest="$longest" '$1 ~ longest { print; next } { rest[n++] = $0 } END { for (i = 0; i < n; i++) print rest[i] }')
   # Side by side: the end-to-end tests, which are among the plain ones, mostly wait.
   (
     cd "$module"

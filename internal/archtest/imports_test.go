@@ -88,7 +88,7 @@ func rooms() []room {
 			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
 		},
 		{
-			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "store", "store/pgserver"}, why: "the suite that every engine passes",
+			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "migrations", "store", "store/pgserver"}, why: "the suite that every engine passes, and databases to run it on",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{

@@ -340,6 +340,7 @@ func TestDriver_attacks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	n := h.node()
+	n.timing.greet = time.Hour // no second hello, however long the attacks before take
 	f := h.agent()
 	for _, a := range protocoltest.Attacks() {
 		t.Run(a.Threat+"/"+a.Name, func(t *testing.T) {

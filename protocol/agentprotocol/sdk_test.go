@@ -70,14 +70,11 @@ func TestSDK_Go(t *testing.T) {
 			})
 			endpoint := start(t, agent)
 			a := arena.Agent{ID: f.id, Endpoint: endpoint, PublicKey: rawID(f.public()), KeyProvedAt: time.Now(), Leagues: []string{"trivia"}}
-			var health arena.Health
-			for !health.OK { // until the socket is open
-				if t.Context().Err() != nil {
-					t.Fatalf("health %+v", health)
-				}
-				health = n.driver.Probe(t.Context(), a)
+			if endpoint == "" {
+				<-n.connected
 			}
-			if health.MaxConcurrent != 2 || !slices.Equal(health.Capabilities, []string{"trivia"}) {
+			health := n.driver.Probe(t.Context(), a)
+			if !health.OK || health.MaxConcurrent != 2 || !slices.Equal(health.Capabilities, []string{"trivia"}) {
 				t.Errorf("health %+v", health)
 			}
 			for _, c := range []struct {
@@ -112,7 +109,8 @@ func TestSDK_Go(t *testing.T) {
 func TestSDK_Go_reconnect(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	n, second := h.node(), h.node()
+	n := h.node()
+	second := h.node()
 	called, answer := make(chan struct{}, 9), make(chan struct{})
 	f, agent := h.sdkAgent(n, func(context.Context, *arenaagent.Task, *arenaagent.Events) (arenaagent.Answer, error) {
 		called <- struct{}{}
@@ -128,11 +126,7 @@ func TestSDK_Go_reconnect(t *testing.T) {
 			t.Errorf("run: %v", err)
 		}
 	})
-	for {
-		if p, err := h.store.Peer(t.Context(), f.id); err == nil && n.online(p) {
-			break
-		}
-	}
+	<-n.connected
 	send, err := second.driver.Prepare(t.Context(), f.attempt("", enough))
 	if err != nil {
 		t.Fatal(err)
@@ -144,15 +138,7 @@ func TestSDK_Go_reconnect(t *testing.T) {
 	lost := n.sockets[f.id]
 	n.mu.Unlock()
 	_ = lost.ws.CloseNow()
-	for { // it has come back
-		n.mu.Lock()
-		k := n.sockets[f.id]
-		n.mu.Unlock()
-		if k != nil && k != lost {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	<-n.connected // it has come back
 	close(answer)
 	if r := <-replies; r.Outcome != arena.OutcomeAnswered || len(called) != 0 {
 		t.Errorf("%q, %d more calls: %s", r.Outcome, len(called), r.Detail)

@@ -69,9 +69,10 @@ func newKey(t testing.TB) ed25519.PrivateKey {
 // node is one process of the arena.
 type node struct {
 	*Server
-	web    *httptest.Server
-	driver *Driver
-	events *journal
+	web       *httptest.Server
+	driver    *Driver
+	events    *journal
+	connected chan string // ids of unhealthy agents that connected
 }
 
 type journal struct {
@@ -118,7 +119,7 @@ func (h *house) node(change ...func(*Options)) *node {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	n := &node{events: &journal{}}
+	n := &node{events: &journal{}, connected: make(chan string, 99)}
 	o := Options{
 		Key: h.key, Client: newClient(h.t), Peers: h.store, Mail: box,
 		Actions: map[string]Action{"arena:agent": func(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
@@ -132,7 +133,9 @@ func (h *house) node(change ...func(*Options)) *node {
 	if n.driver, err = New(o); err != nil {
 		h.t.Fatal(err)
 	}
-	if n.Server, err = NewServer(ServerOptions{Driver: n.driver, Agents: h.store, Events: n.events}); err != nil {
+	if n.Server, err = NewServer(ServerOptions{
+		Driver: n.driver, Agents: h.store, Events: n.events, Awake: func(_ context.Context, id string) { n.connected <- id },
+	}); err != nil {
 		h.t.Fatal(err)
 	}
 	n.timing.poll = 2 * time.Millisecond

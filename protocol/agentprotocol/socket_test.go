@@ -139,11 +139,27 @@ func TestSocket_bounds(t *testing.T) {
 	}
 }
 
+// leaving are peers that report each agent whose socket has ended.
+type leaving struct {
+	Peers
+
+	left chan<- struct{}
+}
+
+func (l leaving) SeePeer(ctx context.Context, agentID string, epoch int64, at time.Time) (bool, error) {
+	newest, err := l.Peers.SeePeer(ctx, agentID, epoch, at)
+	if at.IsZero() {
+		l.left <- struct{}{}
+	}
+	return newest, err
+}
+
 // Who opens a socket and says nothing, and who never reads, is closed.
 func TestSocket_slow(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	n := h.node()
+	left := make(chan struct{}, 9)
+	n := h.node(func(o *Options) { o.Peers = leaving{Peers: h.store, left: left} })
 	n.timing.hello, n.timing.ping = 50*time.Millisecond, 50*time.Millisecond
 	f := h.agent()
 	if code := f.open(n.web.URL).closed(); code != closeBadRequest {
@@ -151,11 +167,7 @@ func TestSocket_slow(t *testing.T) {
 	}
 	n.timing.hello = time.Minute
 	l := f.dial(n.web.URL) // nobody reads: no pong goes back
-	for ; ; time.Sleep(5 * time.Millisecond) {
-		if p, err := h.store.Peer(t.Context(), f.id); err != nil || p.SeenAt.IsZero() {
-			break
-		}
-	}
+	<-left
 	if code := l.closed(); code != closeSlow {
 		t.Errorf("no pong: closed with %d", code)
 	}
