@@ -64,7 +64,9 @@ type PackImport struct {
 
 // PackContents is what a file of tasks holds.
 type PackContents struct {
-	Format   string // how it was read
+	Format   string   // how it was read
+	Map      string   // by which mapping it was read, "" if by none
+	Names    []string // of its columns or members, if it has any
 	Tasks    []Task
 	Skipped  []SkippedLine // entries that cannot be used
 	Warnings []SkippedLine // what was mended in entries that can

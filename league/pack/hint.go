@@ -58,7 +58,7 @@ func nearest(name string, known []string) string {
 	}
 	best, least := "", len(plain)/3+1
 	for _, k := range known {
-		if d := distance(plain, plainName(k), least); d < least || d == least && best == "" {
+		if d := distance(plain, plainName(k), least); d < least {
 			best, least = k, d
 		}
 	}
