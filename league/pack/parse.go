@@ -186,7 +186,7 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 // choose returns the reader of a file, and fills in how it is read.
 func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits) (reader, error) {
 	g := guess(data)
-	contents.Names = g.names
+	contents.Names = g.names[:min(listedNames, len(g.names))]
 	if contents.Format == Auto {
 		contents.Format = g.format
 		switch {
