@@ -46,7 +46,7 @@ func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)
 // PackFileParams is a file of tasks, and how it is read. Huma reads embedded
 // parameters of exported types only.
 type PackFileParams struct {
-	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua, bigbench or parquet; auto for what it looks like."`
+	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
 	Map         string `query:"map" maxLength:"1000" doc:"Which columns or members hold what, in files of other forms: description=question,options=choices,answer=label."`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	RawBody     []byte

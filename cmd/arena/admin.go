@@ -231,9 +231,9 @@ func (c *deliveriesCmd) Run(app *App, admin *AdminCmd) error {
 }
 
 func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
-	data, err := os.ReadFile(c.File)
+	data, err := readPackFile(c.File)
 	if err != nil {
-		return fmt.Errorf("read the pack: %w", err)
+		return err
 	}
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File))

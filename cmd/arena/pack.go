@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -28,7 +27,7 @@ type PackCheckCmd struct {
 
 // packFlags are how a file of tasks is read.
 type packFlags struct {
-	Format string `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench,parquet" help:"${enum}; auto is what the file looks like."`
+	Format string `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"${enum}; auto is what the file looks like."`
 	Map    string `placeholder:"PART=COLUMN,…" help:"Which columns or members hold what, in files of other forms."`
 }
 
@@ -53,9 +52,9 @@ const (
 
 // Run reads the file and prints what it found.
 func (c *PackCheckCmd) Run(app *App) error {
-	data, err := os.ReadFile(c.File)
+	data, err := readPackFile(c.File)
 	if err != nil {
-		return fmt.Errorf("read the pack: %w", err)
+		return err
 	}
 	found, err := pack.Read(pack.Source{Format: c.Format, Map: c.Map, Data: data}, pack.DefaultLimits())
 	problem := ""

@@ -24,6 +24,10 @@ const (
 	BIGBench     = "bigbench"     // one object with examples
 )
 
+// ParquetMagic is how a Parquet file begins. Read refuses such files: the
+// command line makes JSON Lines of them.
+const ParquetMagic = "PAR1"
+
 // Auto stands for the format that a file looks like.
 const Auto = "auto"
 
@@ -155,6 +159,9 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	m, err := readMapping(in.Map)
 	if err != nil {
 		return contents, errMap(err)
+	}
+	if bytes.HasPrefix(in.Data, []byte(ParquetMagic)) {
+		return contents, arena.Errorf(arena.CodePackInvalid, "this is a Parquet file; import it from the command line: arena admin pack upload FILE")
 	}
 	data := utf8Of(in.Data)
 	if len(bytes.TrimSpace(data)) == 0 {
