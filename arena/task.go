@@ -58,16 +58,59 @@ type Pack struct {
 type PackImport struct {
 	Name    string
 	Format  string
+	Map     string // which columns or members hold what; "" for those of the format
 	Data    []byte
 	SkipBad bool // import the good entries although others are bad
 }
 
 // PackContents is what a file of tasks holds.
 type PackContents struct {
-	Format   string // how it was read
+	Format   string   // how it was read
+	Map      string   // by which mapping it was read, "" if by none
+	Names    []string // of its columns or members, if it has any
 	Tasks    []Task
 	Skipped  []SkippedLine // entries that cannot be used
 	Warnings []SkippedLine // what was mended in entries that can
+}
+
+// PackReport is what a check of a file shows.
+type PackReport struct {
+	Format       string        `json:"format" doc:"How the file was read."`
+	Map          string        `json:"map,omitempty" doc:"By which mapping it was read: the given one, or the one that its names suggest."`
+	Names        []string      `json:"names" doc:"Its columns or members, if it has any."`
+	Problem      string        `json:"problem,omitempty" doc:"Why the file as a whole cannot be read."`
+	Tasks        int           `json:"tasks" doc:"Entries that an import would take."`
+	Samples      []PackSample  `json:"samples" doc:"The first three of them."`
+	SkippedCount int           `json:"skipped_count"`
+	Skipped      []SkippedLine `json:"skipped" doc:"Entries that cannot be used: the first hundred."`
+	Warnings     []SkippedLine `json:"warnings" doc:"What an import would mend: the first hundred."`
+}
+
+// PackSample is a task as it was read.
+type PackSample struct {
+	Description string   `json:"description"`
+	Options     []string `json:"options,omitempty"`
+	Answer      []string `json:"answer" doc:"Accepted answers; the first is shown as the right one."`
+	Topic       string   `json:"topic,omitempty"`
+	Difficulty  string   `json:"difficulty,omitempty"`
+}
+
+// Report returns what a check shows of the contents, with at most so many
+// samples and lines of each kind. problem is why the file as a whole cannot be
+// read.
+func (c PackContents) Report(problem string, samples, lines int) PackReport {
+	r := PackReport{
+		Format: c.Format, Map: c.Map, Names: append([]string{}, c.Names...), Problem: problem, Tasks: len(c.Tasks),
+		Samples: []PackSample{}, SkippedCount: len(c.Skipped),
+		Skipped:  append([]SkippedLine{}, c.Skipped[:min(lines, len(c.Skipped))]...),
+		Warnings: append([]SkippedLine{}, c.Warnings[:min(lines, len(c.Warnings))]...),
+	}
+	for _, t := range c.Tasks[:min(samples, len(c.Tasks))] {
+		r.Samples = append(r.Samples, PackSample{
+			Description: t.Description, Options: t.Options, Answer: append([]string{}, t.Answers...), Topic: t.Topic, Difficulty: t.Difficulty,
+		})
+	}
+	return r
 }
 
 // SkippedLine is one entry of an imported file that could not be used.

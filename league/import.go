@@ -12,27 +12,27 @@ import (
 const listedLines = 100
 
 // ImportPack stores the tasks of a file, for an admin: all of them or none, or
-// with SkipBad all that can be used. It also returns the entries that it
-// skipped.
-func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error) {
+// with SkipBad all that can be used. The contents are what it found in the file.
+func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error) {
 	if err := caller.RequireAdmin(); err != nil {
-		return arena.Pack{}, nil, err
+		return arena.Pack{}, arena.PackContents{}, err
 	}
 	if in.Name == "" {
-		return arena.Pack{}, nil, arena.Invalid("name", "is required")
+		return arena.Pack{}, arena.PackContents{}, arena.Invalid("name", "is required")
 	}
 	if err := plaintext.CheckLine("name", in.Name); err != nil {
-		return arena.Pack{}, nil, err
+		return arena.Pack{}, arena.PackContents{}, err
 	}
-	tasks, skipped, err := s.o.ParsePack(in.Format, in.Data)
+	found, err := s.o.ReadPack(in)
 	if err != nil {
-		return arena.Pack{}, nil, err
+		return arena.Pack{}, found, err
 	}
+	tasks, skipped := found.Tasks, found.Skipped
 	if len(skipped) > 0 && (!in.SkipBad || len(tasks) == 0) {
-		return arena.Pack{}, nil, badEntries(len(tasks), skipped)
+		return arena.Pack{}, found, badEntries(len(tasks), skipped)
 	}
 	if len(tasks) == 0 {
-		return arena.Pack{}, nil, arena.Errorf(arena.CodePackInvalid, "the file holds no task")
+		return arena.Pack{}, found, arena.Errorf(arena.CodePackInvalid, "the file holds no task")
 	}
 	now := s.now()
 	for i := range tasks {
@@ -40,15 +40,29 @@ func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.
 			tasks[i].ID = arena.NewID(arena.TaskPrefix, now)
 		}
 	}
-	p := arena.Pack{ID: arena.NewID(arena.PackPrefix, now), Name: in.Name, Format: in.Format, Tasks: len(tasks), CreatedAt: now}
+	p := arena.Pack{ID: arena.NewID(arena.PackPrefix, now), Name: in.Name, Format: found.Format, Tasks: len(tasks), CreatedAt: now}
 	audit, err := caller.Audit(now, "create-pack", p.ID, nil, map[string]any{"name": p.Name, "tasks": p.Tasks})
 	if err != nil {
-		return arena.Pack{}, nil, err
+		return arena.Pack{}, found, err
 	}
 	if err := s.o.Store.CreatePack(ctx, p, tasks, audit); err != nil {
-		return arena.Pack{}, nil, err
+		return arena.Pack{}, found, err
 	}
-	return p, skipped, nil
+	return p, found, nil
+}
+
+// CheckPack returns what an import would find in a file, for an admin, and
+// stores nothing. problem is why the file as a whole cannot be read, "" if it
+// can.
+func (s *Service) CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error) {
+	if err := caller.RequireAdmin(); err != nil {
+		return arena.PackContents{}, "", err
+	}
+	found, err = s.o.ReadPack(in)
+	if arena.CodeOf(err) == arena.CodePackInvalid {
+		return found, err.Error(), nil
+	}
+	return found, "", err
 }
 
 // badEntries rejects a file for its bad entries and lists the first of them by

@@ -36,9 +36,9 @@ type ServiceOptions struct {
 	FitsJudge func(arena.JudgeSpec, arena.Task) string
 	// CheckSchedule rejects a text that is not a cron expression.
 	CheckSchedule func(expression string) error
-	// ParsePack reads a task pack. Entries that cannot be used are in skipped;
-	// the error is for a file that cannot be used at all.
-	ParsePack func(format string, data []byte) (tasks []arena.Task, skipped []arena.SkippedLine, err error)
+	// ReadPack reads a task pack. The error is for a file that cannot be used
+	// at all; its format and names are returned beside it.
+	ReadPack func(in arena.PackImport) (arena.PackContents, error)
 	// Document returns a league as audit entries show it. It must hold no secret.
 	Document func(arena.League) any
 	Now      func() time.Time
@@ -51,7 +51,7 @@ type Service struct{ o ServiceOptions }
 func NewService(o ServiceOptions) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
-		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ParsePack": o.ParsePack == nil, "Document": o.Document == nil, "Now": o.Now == nil,
+		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "Document": o.Document == nil, "Now": o.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("league service: option %s is missing", name)

@@ -42,8 +42,8 @@ func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptio
 			}
 			return nil
 		},
-		ParsePack: func(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-			return pack.Parse(format, data, pack.DefaultLimits())
+		ReadPack: func(in arena.PackImport) (arena.PackContents, error) {
+			return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
 		Now:      func() time.Time { return noon },
@@ -112,8 +112,8 @@ func TestNewService_refusesMissingParts(t *testing.T) {
 		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
 		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
 		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
-		"ParsePack": func(o *league.ServiceOptions) { o.ParsePack = nil },
-		"Document":  func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
+		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil },
+		"Document": func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
 	} {
 		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})
 		drop(&o)
@@ -273,8 +273,9 @@ func TestService_ImportPack(t *testing.T) {
 	}
 	partly := file(good, bad)
 	partly.SkipBad = true
-	p, skipped, err := o.service.ImportPack(ctx, admin, partly)
+	p, found, err := o.service.ImportPack(ctx, admin, partly)
 	o.ok(err)
+	skipped := found.Skipped
 	if kept, err := o.store.Pack(ctx, p.ID); err != nil || kept != p || p.Tasks != 1 || len(skipped) != 1 || skipped[0].Line != 2 {
 		t.Errorf("%+v, skipped %+v, %v", p, skipped, err)
 	}
@@ -297,4 +298,26 @@ func TestService_ImportPack(t *testing.T) {
 		}
 	}
 	o.audited("admin create-pack " + p.ID + `  {"name":"sums","tasks":1}`)
+}
+
+func TestService_CheckPack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	file := func(data string) arena.PackImport {
+		return arena.PackImport{Format: "auto", Map: "description=q,answer=a", Data: []byte(data)}
+	}
+	found, problem, err := o.service.CheckPack(admin, file("q,a\n2+2?,4\n,\n"))
+	if err != nil || problem != "" || found.Format != "csv" || len(found.Tasks) != 1 || len(found.Skipped) != 1 {
+		t.Errorf("%+v, %q, %v", found, problem, err)
+	}
+	if found, problem, err = o.service.CheckPack(admin, file("Frage,a\nq,a")); err != nil || !strings.Contains(problem, `"q" is not known`) || len(found.Names) != 2 {
+		t.Errorf("%+v, %q, %v", found, problem, err)
+	}
+	if _, _, err = o.service.CheckPack(alice, file("q,a\n1,2")); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("an owner: %v", err)
+	}
+	if _, _, err = o.service.CheckPack(admin, arena.PackImport{Format: "docx", Data: []byte("x")}); arena.CodeOf(err) != arena.CodeUnsupported {
+		t.Errorf("unknown format: %v", err)
+	}
+	o.audited()
 }

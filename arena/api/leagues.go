@@ -20,7 +20,8 @@ type Leagues interface {
 	Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error)
 	Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error
 	Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error
-	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error)
+	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
+	CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
 }
 
 // leagueReads are the rows that leagueHandlers read.

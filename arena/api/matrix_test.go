@@ -63,7 +63,7 @@ func matrix() map[string]answers {
 		"open-league": admins(200), "start-league": admins(200), "pause-league": admins(200), "resume-league": admins(200),
 		"freeze-league": admins(200), "finish-league": admins(200), "enter-league": mine(204), "withdraw-from-league": mine(204),
 
-		"create-pack": admins(201), "list-packs": admins(200), "get-pack": admins(200),
+		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200),
 
 		"challenge": {401, 201, 404, 403, 401}, "get-lobby": open(200),
 		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
@@ -181,7 +181,7 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	if r.id == "list-anomalies" {
 		path += "?league=quiz"
 	}
-	if r.id == "create-pack" {
+	if r.id == "create-pack" || r.id == "check-pack" {
 		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
 	}
 	return path, m.body(r, name)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,10 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-const packsPath = "/v1/packs"
+const (
+	packsPath     = "/v1/packs"
+	packCheckPath = packsPath + "/check"
+)
 
 const formType = "multipart/form-data"
 
@@ -28,7 +32,8 @@ type packReads interface {
 // packHandlers serve the routes of task packs.
 type packHandlers struct {
 	packs interface {
-		ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error)
+		ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
+		CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
 	}
 	rows packReads
 }
@@ -38,38 +43,72 @@ func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)
 	return handleOn(func(a *API) *packHandlers { return a.packs }, h)
 }
 
-type createPackInput struct {
-	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb or gsm8k."`
-	Name        string `query:"name" maxLength:"80" doc:"Left out: the name of the multipart file."`
-	SkipBad     bool   `query:"skip_bad" doc:"Import the good entries although others are bad."`
+// PackFileParams is a file of tasks, and how it is read. Huma reads embedded
+// parameters of exported types only.
+type PackFileParams struct {
+	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
+	Map         string `query:"map" maxLength:"1000" doc:"Which columns or members hold what, in files of other forms: description=question,options=choices,answer=label."`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	RawBody     []byte
 }
 
+type createPackInput struct {
+	PackFileParams
+
+	Name    string `query:"name" maxLength:"80" doc:"Left out: the name of the multipart file."`
+	SkipBad bool   `query:"skip_bad" doc:"Import the good entries although others are bad."`
+}
+
 type createdPackView struct {
-	PackID  string              `json:"pack_id"`
-	Name    string              `json:"name"`
-	Tasks   int                 `json:"tasks"`
-	Skipped []arena.SkippedLine `json:"skipped" doc:"Entries that could not be used."`
+	PackID   string              `json:"pack_id"`
+	Name     string              `json:"name"`
+	Tasks    int                 `json:"tasks"`
+	Skipped  []arena.SkippedLine `json:"skipped" doc:"Entries that could not be used."`
+	Format   string              `json:"format" doc:"How the file was read."`
+	Map      string              `json:"map,omitempty" doc:"By which mapping it was read."`
+	Warnings []arena.SkippedLine `json:"warnings" doc:"What was mended in entries that were imported."`
 }
 
 func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {
-	data, name, err := packFile(in)
+	data, name, err := in.file()
 	if err != nil {
 		return nil, err
 	}
-	p, skipped, err := h.packs.ImportPack(ctx, callerOf(ctx), arena.PackImport{Name: name, Format: in.Format, Data: data, SkipBad: in.SkipBad})
+	p, found, err := h.packs.ImportPack(ctx, callerOf(ctx), arena.PackImport{
+		Name: cmp.Or(in.Name, name), Format: in.Format, Map: in.Map, Data: data, SkipBad: in.SkipBad,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return answer(createdPackView{PackID: p.ID, Name: p.Name, Tasks: p.Tasks, Skipped: orEmpty(skipped)})
+	return answer(createdPackView{
+		PackID: p.ID, Name: p.Name, Tasks: p.Tasks, Format: found.Format, Map: found.Map,
+		Skipped: orEmpty(found.Skipped), Warnings: orEmpty(found.Warnings),
+	})
 }
 
-// packFile finds the file in the body: the body itself, or the field "file"
-// of a form.
-func packFile(in *createPackInput) (data []byte, name string, err error) {
+// The most that a check lists.
+const (
+	checkSamples = 3
+	checkLines   = 100
+)
+
+func (h *packHandlers) check(ctx context.Context, in *PackFileParams) (*output[arena.PackReport], error) {
+	data, _, err := in.file()
+	if err != nil {
+		return nil, err
+	}
+	found, problem, err := h.packs.CheckPack(callerOf(ctx), arena.PackImport{Format: in.Format, Map: in.Map, Data: data})
+	if err != nil {
+		return nil, err
+	}
+	return answer(found.Report(problem, checkSamples, checkLines))
+}
+
+// file returns the file in the body and its name, if it has one: the body
+// itself, or the field "file" of a form.
+func (in *PackFileParams) file() (data []byte, name string, err error) {
 	if !strings.HasPrefix(strings.ToLower(in.ContentType), formType) {
-		return in.RawBody, in.Name, nil
+		return in.RawBody, "", nil
 	}
 	_, params, err := mime.ParseMediaType(in.ContentType)
 	if err != nil {
@@ -92,9 +131,7 @@ func packFile(in *createPackInput) (data []byte, name string, err error) {
 		if data, err = io.ReadAll(part); err != nil {
 			return nil, "", errForm()
 		}
-		if name = in.Name; name == "" {
-			name = part.FileName()
-		}
+		name = part.FileName()
 	}
 	if !found {
 		return nil, "", arena.Invalid("file", "is required")

@@ -34,16 +34,43 @@ func TestAPI_createPack(t *testing.T) {
 		post("larger than the limit", "format=jsonl&name=p", strings.Repeat(" ", maxPackBody+1), 413, arena.CodeTooLarge, "16777216 bytes"),
 	})
 
+	mapped := w.do("POST", "/v1/packs?format=auto&name=p&map=description%3Dq", w.admin, "\"a\"\n\"twice\"\n").is(201)
+	if mapped.str("format") != "jsonl" || mapped.str("map") != "description=q" || mapped.str("warnings.0.reason") != "options are the same" {
+		t.Errorf("%s", mapped.body)
+	}
 	r := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, strings.Repeat("x\n", 250)).is(422)
 	if n := len(into[problem](r).Errors); n != 100 || !strings.Contains(r.str("detail"), "250 of 250") {
 		t.Errorf("%d lines named: %s", n, r.str("detail"))
 	}
 	list := w.do("GET", "/v1/packs", w.admin, nil).is(200)
-	if n := len(list.at("items").([]any)); n != 2 {
-		t.Errorf("%d packs, want the 2 good ones: %s", n, list.body)
+	if n := len(list.at("items").([]any)); n != 3 {
+		t.Errorf("%d packs, want the 3 good ones: %s", n, list.body)
 	}
 	w.do("GET", "/v1/packs/"+list.str("items.0.pack_id"), w.admin, nil).is(200)
 	w.do("GET", "/v1/packs/pk_none", w.admin, nil).is(404)
+}
+
+func TestAPI_checkPack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.do("POST", "/v1/packs/check?format=auto", w.admin, "\"a\"\nb\n"+strings.Repeat("\"twice\"\n", 250)+strings.Repeat("x\n", 250)).is(200)
+	got := into[arena.PackReport](r)
+	if got.Format != "jsonl" || got.Tasks != 251 || len(got.Samples) != 3 || got.SkippedCount != 251 || len(got.Skipped) != 100 || len(got.Warnings) != 100 || got.Problem != "" {
+		t.Errorf("%s", r.body)
+	}
+	if s := got.Samples[0]; s.Description != "say it" || len(s.Answer) != 1 || s.Answer[0] != "a" {
+		t.Errorf("%+v", s)
+	}
+	r = w.do("POST", "/v1/packs/check?format=auto", w.admin, "a,b\n1,2\n").is(200)
+	if got := into[arena.PackReport](r); got.Problem != "the column a is not known" || got.Format != "csv" || len(got.Names) != 2 || got.Samples == nil {
+		t.Errorf("%s", r.body)
+	}
+	w.do("POST", "/v1/packs/check?format=docx", w.admin, "x").is(422)
+	w.do("POST", "/v1/packs/check?format=auto", w.alice, "x").is(403)
+	w.do("POST", "/v1/packs/check?format=auto", w.admin, strings.Repeat(" ", maxPackBody+1)).is(413)
+	if list := w.do("GET", "/v1/packs", w.admin, nil).is(200); len(list.at("items").([]any)) != 0 {
+		t.Errorf("a check stored a pack: %s", list.body)
+	}
 }
 
 func TestAPI_createPack_form(t *testing.T) {

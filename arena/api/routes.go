@@ -104,6 +104,7 @@ func routes() []route {
 		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
 
 		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a task pack, all or nothing", packRoutes((*packHandlers).create), describePackBody},
+		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", packRoutes((*packHandlers).check), describePackBody},
 		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", packRoutes((*packHandlers).list), nil},
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", packRoutes((*packHandlers).get), nil},
 
@@ -181,7 +182,7 @@ func (r route) mountOn(a *API) {
 
 // maxBody is the cap of the route's body in bytes.
 func (r route) maxBody() int64 {
-	if r.path == packsPath {
+	if r.path == packsPath || r.path == packCheckPath {
 		return maxPackBody
 	}
 	return maxJSONBody

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
@@ -221,7 +222,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: LeagueDocument, Now: o.Now,
+		CheckSchedule: checkSchedule, ReadPack: readPack, Document: LeagueDocument, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -367,16 +368,19 @@ func checkSettings(s arena.Settings) []arena.FieldError {
 
 const testPackLines = 1000
 
-// parsePack reads one JSON string per line: the task's answer.
-func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-	if format != "jsonl" {
-		return nil, nil, arena.Invalid("format", "must be jsonl")
+// readPack reads one JSON string per line: the task's answer.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	c := arena.PackContents{Format: "jsonl", Map: in.Map}
+	if in.Format != "jsonl" && in.Format != "auto" {
+		return c, arena.Invalid("format", "must be jsonl")
 	}
-	var tasks []arena.Task
-	var skipped []arena.SkippedLine
-	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	if bytes.HasPrefix(in.Data, []byte("a,b")) {
+		c.Format, c.Names = "csv", []string{"a", "b"}
+		return c, arena.Errorf(arena.CodePackInvalid, "the column a is not known")
+	}
+	lines := strings.Split(strings.TrimSuffix(string(in.Data), "\n"), "\n")
 	if len(lines) > testPackLines {
-		return nil, nil, arena.Errorf(arena.CodeTooLarge, "a pack has at most %d lines", testPackLines)
+		return c, arena.Errorf(arena.CodeTooLarge, "a pack has at most %d lines", testPackLines)
 	}
 	for i, line := range lines {
 		var answer string
@@ -384,12 +388,15 @@ func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, e
 			continue
 		}
 		if err := strictjson.Unmarshal([]byte(line), &answer); err != nil {
-			skipped = append(skipped, arena.SkippedLine{Line: i + 1, Reason: err.Error()})
+			c.Skipped = append(c.Skipped, arena.SkippedLine{Line: i + 1, Reason: err.Error()})
 			continue
 		}
-		tasks = append(tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
+		if answer == "twice" {
+			c.Warnings = append(c.Warnings, arena.SkippedLine{Line: i + 1, Reason: "options are the same"})
+		}
+		c.Tasks = append(c.Tasks, arena.Task{Description: "say it", Answers: []string{answer}, InputFormat: "string", OutputFormat: "string"})
 	}
-	return tasks, skipped, nil
+	return c, nil
 }
 
 // signRecord makes a record that nobody signed.

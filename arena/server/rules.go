@@ -13,7 +13,7 @@ func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
 	return format.Table(format.State{Season: s, Pairings: pairings, Now: time.Now()})
 }
 
-// parsePack reads a task pack within the limits of an import.
-func parsePack(format string, data []byte) ([]arena.Task, []arena.SkippedLine, error) {
-	return pack.Parse(format, data, pack.DefaultLimits())
+// readPack reads a task pack within the limits of an import.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 }

@@ -75,7 +75,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	}
 	if v.leagues, err = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
-		CheckSchedule: checkSchedule, ParsePack: parsePack, Document: api.LeagueDocument, Now: time.Now,
+		CheckSchedule: checkSchedule, ReadPack: readPack, Document: api.LeagueDocument, Now: time.Now,
 	}); err != nil {
 		return nil, err
 	}

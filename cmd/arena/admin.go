@@ -164,8 +164,9 @@ type (
 	standingsCmd  struct{ oneThing }
 	deliveriesCmd struct{ oneThing }
 	uploadCmd     struct {
+		packFlags
+
 		File    string `arg:"" type:"existingfile" help:"The pack."`
-		Format  string `default:"jsonl" enum:"jsonl,csv,opentriviaqa,opentdb,gsm8k" help:"jsonl, csv, opentriviaqa, opentdb or gsm8k."`
 		Name    string `help:"Name of the pack; the file's when left out."`
 		SkipBad bool   `help:"Import the good entries and report the others."`
 	}
@@ -230,14 +231,17 @@ func (c *deliveriesCmd) Run(app *App, admin *AdminCmd) error {
 }
 
 func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
-	data, err := os.ReadFile(c.File)
+	data, err := readPackFile(c.File)
 	if err != nil {
-		return fmt.Errorf("read the pack: %w", err)
+		return err
 	}
 	if c.Name == "" {
 		c.Name = strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File))
 	}
 	q := url.Values{"format": {c.Format}, "name": {c.Name}}
+	if c.Map != "" {
+		q.Set("map", c.Map)
+	}
 	if c.SkipBad {
 		q.Set("skip_bad", "true")
 	}

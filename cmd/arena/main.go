@@ -45,6 +45,7 @@ type commands struct {
 	Keys    KeysCmd    `cmd:"" help:"List or rotate the keys that sign task tokens."`
 	Play    PlayCmd    `cmd:"" help:"Play a whole match between endpoints on this machine, without a server."`
 	Replay  ReplayCmd  `cmd:"" help:"Show a match from a file in the browser, without a server."`
+	Pack    PackCmd    `cmd:"" help:"Check files of tasks before they are imported."`
 	Check   CheckCmd   `cmd:"" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
 	Verify  VerifyCmd  `cmd:"" help:"Check the signed record of a match, without the arena."`
 	Version VersionCmd `cmd:"" help:"Print the version of this binary."`

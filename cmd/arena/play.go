@@ -29,7 +29,7 @@ type PlayCmd struct {
 	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Endpoints of the agents, two or more; NAME=URL gives one a name."`
 	League     string        `required:"" placeholder:"SLUG" help:"League of the match; the agents' health must list it."`
 	Pack       string        `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
-	PackFormat string        `default:"jsonl" enum:"jsonl,csv,opentriviaqa,opentdb,gsm8k" help:"Form of the pack: ${enum}."`
+	PackFormat string        `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
 	Generator  string        `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
 	Difficulty int           `help:"Of made tasks, 1 to 5."`
 	Rounds     int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
@@ -165,7 +165,7 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 	data, name := packs.World, "world"
 	if c.Pack != "" {
 		var err error
-		if data, err = os.ReadFile(c.Pack); err != nil {
+		if data, err = readPackFile(c.Pack); err != nil {
 			return fmt.Errorf("--pack: %w", err)
 		}
 		name = "play"
@@ -186,11 +186,11 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 // judgeOf is the judge that fits a pack. One that cannot be read is refused
 // when it is imported.
 func (c *PlayCmd) judgeOf(data []byte) string {
-	if c.PackFormat == pack.GSM8K {
-		return arena.JudgeNumber
-	}
-	tasks, _, _ := pack.Parse(c.PackFormat, data, pack.DefaultLimits())
+	found, _ := pack.Read(pack.Source{Format: c.PackFormat, Data: data}, pack.DefaultLimits())
+	tasks := found.Tasks
 	switch {
+	case found.Format == pack.GSM8K:
+		return arena.JudgeNumber
 	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Options) > 0 }):
 		return arena.JudgeChoice
 	case slices.ContainsFunc(tasks, func(t arena.Task) bool { return len(t.Cases) > 0 }):

@@ -34,6 +34,9 @@ func plainName(name string) string {
 	}, name)
 }
 
+// listedNames is how many names an error lists.
+const listedNames = 40
+
 // unknownName describes a name that a format does not have, with the known
 // names and the nearest of them.
 func unknownName(kind, name string, known []string) error {
@@ -41,7 +44,11 @@ func unknownName(kind, name string, known []string) error {
 	if near := nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Errorf("the %s %q is not known; %schoose from %s", kind, clip(name), hint, strings.Join(known, ", "))
+	more := ""
+	if len(known) > listedNames {
+		known, more = known[:listedNames], fmt.Sprintf(" and %d more", len(known)-listedNames)
+	}
+	return fmt.Errorf("the %s %q is not known; %schoose from %s%s", kind, clip(name), hint, strings.Join(known, ", "), more)
 }
 
 // nearest returns the known name that was probably meant: one with the same
@@ -58,7 +65,7 @@ func nearest(name string, known []string) string {
 	}
 	best, least := "", len(plain)/3+1
 	for _, k := range known {
-		if d := distance(plain, plainName(k), least); d < least || d == least && best == "" {
+		if d := distance(plain, plainName(k), least); d < least {
 			best, least = k, d
 		}
 	}

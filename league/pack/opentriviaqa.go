@@ -7,7 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agora-arena/arena/arena")
+	"github.com/agora-arena/arena/arena"
+)
 
 // parseOpenTriviaQA reads the format of OpenTriviaQA:
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
@@ -17,10 +18,23 @@ const (
 	OpenTriviaQA = "opentriviaqa" // #Q question, ^ answer, A to F options
 	OpenTDB      = "opentdb"      // what the API of the Open Trivia Database answers
 	GSM8K        = "gsm8k"        // one object per line, number behind ####
+	MMLU         = "mmlu"         // question, options, letter or index; a table without a header, or objects
+	ARC          = "arc"          // objects with answerKey and labeled choices
+	AQuA         = "aqua"         // objects with options such as "A)21" and the letter in correct
+	BIGBench     = "bigbench"     // one object with examples
 )
 
+// ParquetMagic is how a Parquet file begins. Read refuses such files: the
+// command line makes JSON Lines of them.
+const ParquetMagic = "PAR1"
+
+// Auto stands for the format that a file looks like.
+const Auto = "auto"
+
 // Formats lists the formats that Parse reads.
-func Formats() []string { return []string{JSONL, CSV, OpenTriviaQA, OpenTDB, GSM8K} }
+func Formats() []string {
+	return []string{JSONL, CSV, OpenTriviaQA, OpenTDB, GSM8K, MMLU, ARC, AQuA, BIGBench}
+}
 
 // Limits bound a pack (threat A6). Sizes are in bytes.
 type Limits struct {
@@ -62,9 +76,6 @@ type reader func(data []byte) (iter.Seq[entry], error)
 
 // readerOf returns the reader of a format.
 func readerOf(format string, limits Limits) (reader, error) {
-	ofRows := func(read func(iter.Seq[row]) iter.Seq[entry]) reader {
-		return func(data []byte) (iter.Seq[entry], error) { return read(jsonRows(data)), nil }
-	}
 	switch format {
 	case JSONL:
 		return ofRows(parseJSONL), nil
@@ -76,10 +87,39 @@ func readerOf(format string, limits Limits) (reader, error) {
 		return func(data []byte) (iter.Seq[entry], error) { return parseOpenTDB(data, limits.Entries) }, nil
 	case GSM8K:
 		return ofRows(parseGSM8K), nil
+	case MMLU:
+		return parseMMLU, nil
+	case ARC:
+		return ofObjects(readARC), nil
+	case AQuA:
+		return ofObjects(readAQuA), nil
+	case BIGBench:
+		return parseBIGBench, nil
 	default:
 		return nil, arena.Errorf(arena.CodeUnsupported,
-			"the pack format %q is not known; choose one of %s", format, strings.Join(Formats(), ", "))
+			"the pack format %q is not known; choose one of %s, %s", format, strings.Join(Formats(), ", "), Auto)
 	}
+}
+
+// ofRows returns the reader of a format of objects.
+func ofRows(read func(iter.Seq[row]) iter.Seq[entry]) reader {
+	return func(data []byte) (iter.Seq[entry], error) { return read(jsonRows(data)), nil }
+}
+
+// ofObjects is ofRows for objects that are read one by one.
+func ofObjects(read func(object []byte) (entry, error)) reader {
+	return ofRows(func(rows iter.Seq[row]) iter.Seq[entry] { return objects(rows, read) })
+}
+
+// mappedReader returns the reader of a file by a mapping.
+func mappedReader(format string, m mapping) (reader, error) {
+	switch format {
+	case JSONL:
+		return ofRows(parseMapped(m)), nil
+	case CSV:
+		return mappedCSV(m), nil
+	}
+	return nil, errMap(fmt.Errorf("files of the format %s are not mapped; choose %s or %s", format, JSONL, CSV))
 }
 
 // Parse reads the entries of a file. skipped holds every entry that cannot be
@@ -98,24 +138,38 @@ func Parse(format string, data []byte, limits Limits) (tasks []arena.Task, skipp
 
 // Source is a file of tasks.
 type Source struct {
-	Format string
+	Format string // one of Formats, or Auto
+	Map    string // which columns or members hold what: "description=question,options=choices,answer=label"; "" for those of the format
 	Data   []byte
 }
 
-// Read is Parse with everything that an import reports.
+// Read is Parse with everything that an import reports. If the error is
+// pack_invalid, the format, the mapping and the names of the file are there
+// all the same.
 func Read(in Source, limits Limits) (arena.PackContents, error) {
 	contents := arena.PackContents{Format: in.Format}
-	read, err := readerOf(in.Format, limits)
-	if err != nil {
+	if in.Format != Auto && !slices.Contains(Formats(), in.Format) {
+		_, err := readerOf(in.Format, limits)
 		return contents, err
 	}
 	if len(in.Data) > limits.File {
 		return contents, arena.Errorf(arena.CodeTooLarge,
 			"the pack has %d bytes, the limit is %d", len(in.Data), limits.File)
 	}
+	m, err := readMapping(in.Map)
+	if err != nil {
+		return contents, errMap(err)
+	}
+	if bytes.HasPrefix(in.Data, []byte(ParquetMagic)) {
+		return contents, arena.Errorf(arena.CodePackInvalid, "this is a Parquet file; import it from the command line: arena admin pack upload FILE")
+	}
 	data := utf8Of(in.Data)
 	if len(bytes.TrimSpace(data)) == 0 {
 		return contents, arena.Errorf(arena.CodePackInvalid, "the file is empty")
+	}
+	read, err := choose(&contents, data, m, limits)
+	if err != nil {
+		return contents, err
 	}
 	found, err := read(data)
 	if err != nil {
@@ -134,6 +188,28 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	}
 	collect(&contents, entries, limits)
 	return contents, nil
+}
+
+// choose returns the reader of a file, and fills in how it is read.
+func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits) (reader, error) {
+	g := guess(data)
+	contents.Names = g.names[:min(listedNames, len(g.names))]
+	if contents.Format == Auto {
+		contents.Format = g.format
+		switch {
+		case m != nil && g.table:
+			contents.Format = CSV
+		case m != nil:
+			contents.Format = JSONL
+		default:
+			m = g.mapping
+		}
+	}
+	contents.Map = m.String()
+	if m != nil {
+		return mappedReader(contents.Format, m)
+	}
+	return readerOf(contents.Format, limits)
 }
 
 // collect checks the entries and sorts them into tasks, skipped lines and

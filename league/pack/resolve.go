@@ -31,9 +31,14 @@ const (
 func resolveAnswers(entries []entry) {
 	u := usageOf(entries)
 	for i := range entries {
-		if e := &entries[i]; e.err == nil && len(e.task.Options) > 0 {
+		e := &entries[i]
+		switch {
+		case e.err != nil:
+		case len(e.task.Options) > 0:
 			e.resolve(u)
 			e.dropRepeats()
+		case e.pointing != byContent:
+			e.err = errors.New("the options are missing")
 		}
 	}
 }
@@ -115,7 +120,7 @@ func (e *entry) place(answer string, u usage) (int, error) {
 	switch e.pointing {
 	case byLabel:
 		if len(e.labels) > 0 {
-			letter = slices.Index(e.labels, answer)
+			letter = slices.IndexFunc(e.labels, func(l string) bool { return strings.EqualFold(l, answer) })
 		}
 		if letter >= 0 && letter < len(options) || text < 0 {
 			return letter, nil
@@ -198,7 +203,7 @@ func placeOfLetter(s string) int {
 	if len(s) != 1 || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
 		return -1
 	}
-	return int(s[0]|0x20 - 'a')
+	return int(s[0] | 0x20 - 'a')
 }
 
 // maxIndex is the largest number that can be an index of an option.

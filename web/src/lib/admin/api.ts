@@ -12,6 +12,7 @@ export type AuditEntry = Schemas['Audit'];
 export type Banner = Schemas['Banner'];
 export type Pack = Schemas['Pack'];
 export type CreatedPack = Schemas['CreatedPack'];
+export type PackReport = Schemas['PackReport'];
 export type LeagueBody = Schemas['LeagueBody'];
 export type Calendar = Schemas['Calendar'];
 export type Move = 'open' | 'start' | 'pause' | 'resume' | 'freeze' | 'finish';
@@ -34,11 +35,16 @@ export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v
 export const calendar = (month: string, signal?: AbortSignal) => get<Calendar>(url('/v1/admin/calendar', { month: month || undefined }), signal);
 
 export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
-export function upload(file: File, format: string, name: string, skipBad: boolean): Promise<CreatedPack> {
+const fileForm = (file: File) => {
   const form = new FormData();
   form.append('file', file);
-  return admin.call<CreatedPack>('POST', url('/v1/packs', { format, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }), form);
-}
+  return form;
+};
+/** What an import would find in a file. An empty map leaves the choice to the server. */
+export const checkPack = (file: File, format: string, map: string) =>
+  admin.call<PackReport>('POST', url('/v1/packs/check', { format, map: map || undefined }), fileForm(file));
+export const upload = (file: File, format: string, map: string, name: string, skipBad: boolean) =>
+  admin.call<CreatedPack>('POST', url('/v1/packs', { format, map: map || undefined, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }), fileForm(file));
 
 export const matches = (statuses: readonly MatchStatus[], league: string, signal?: AbortSignal) =>
   get<List<Match>>(url('/v1/matches', { status: statuses.join(','), league: league || undefined, limit: 50 }), signal);

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/pack"
+)
+
+// PackCmd is `arena pack`.
+type PackCmd struct {
+	Check PackCheckCmd `cmd:"" help:"Show how a file of tasks would be imported, without a server."`
+}
+
+// PackCheckCmd is `arena pack check`.
+type PackCheckCmd struct {
+	packFlags
+
+	File string `arg:"" type:"existingfile" help:"The file."`
+	JSON bool   `name:"json" help:"Print the report as one JSON object."`
+}
+
+// packFlags are how a file of tasks is read.
+type packFlags struct {
+	Format string `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"${enum}; auto is what the file looks like."`
+	Map    string `placeholder:"PART=COLUMN,…" help:"Which columns or members hold what, in files of other forms."`
+}
+
+// Help shows mappings.
+func (c *PackCheckCmd) Help() string {
+	return `Guesses the format, prints three tasks as they were read, and lists every problem
+with its line. Exits with 1 when an entry cannot be used.
+
+    arena pack check questions.csv
+    arena pack check --map description=question,options=choices,answer=label set.jsonl
+
+Parts of a task are description, options, answer (or answer_index from 0,
+answer_number from 1), topic, difficulty, input_format, output_format, max_tokens and
+rules. Options may have several columns: options=a+b+c.`
+}
+
+// What a check shows.
+const (
+	packSamples = 3
+	packLines   = 1000
+)
+
+// Run reads the file and prints what it found.
+func (c *PackCheckCmd) Run(app *App) error {
+	data, err := readPackFile(c.File)
+	if err != nil {
+		return err
+	}
+	found, err := pack.Read(pack.Source{Format: c.Format, Map: c.Map, Data: data}, pack.DefaultLimits())
+	problem := ""
+	if err != nil {
+		problem = plainText(err.Error())
+	}
+	if err := c.print(app.Stdout, found.Report(problem, packSamples, packLines)); err != nil {
+		return err
+	}
+	switch {
+	case problem != "":
+		return errors.New(problem)
+	case len(found.Skipped) > 0:
+		return fmt.Errorf("%d of %d entries cannot be used", len(found.Skipped), len(found.Skipped)+len(found.Tasks))
+	}
+	return nil
+}
+
+func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
+	if c.JSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(label, text string) {
+		if text != "" {
+			_, _ = fmt.Fprintf(t, "%s:\t%s\n", label, plainText(text))
+		}
+	}
+	line("format", r.Format)
+	line("map", r.Map)
+	line("columns", strings.Join(r.Names, ", "))
+	line("tasks", fmt.Sprint(r.Tasks))
+	for i, s := range r.Samples {
+		_, _ = fmt.Fprintln(t)
+		line(fmt.Sprintf("%d", i+1), shortened(strings.Join(strings.Fields(s.Description), " "), 200))
+		for j, o := range s.Options {
+			line(fmt.Sprintf("  %c", 'A'+j), o)
+		}
+		line("  answer", strings.Join(s.Answer, " or "))
+		line("  topic", s.Topic)
+	}
+	for _, list := range []struct {
+		title string
+		lines []arena.SkippedLine
+	}{{"cannot be used", r.Skipped}, {"mended", r.Warnings}} {
+		if len(list.lines) > 0 {
+			_, _ = fmt.Fprintf(t, "\n%s:\n", list.title)
+		}
+		for _, l := range list.lines {
+			_, _ = fmt.Fprintf(t, "  line %d:\t%s\n", l.Line, plainText(l.Reason))
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,116 @@
+package pack
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// guessed is what a file looks like.
+type guessed struct {
+	format  string
+	mapping mapping  // that the names suggest, if they are those of no format
+	names   []string // of the columns or members
+	table   bool     // a table with a header
+}
+
+// guess returns what a text file looks like.
+func guess(data []byte) guessed {
+	switch {
+	case isJSON(data):
+		return guessJSON(data)
+	case isOpenTriviaQA(data):
+		return guessed{format: OpenTriviaQA}
+	}
+	return guessCSV(data)
+}
+
+// isJSON reports whether a text begins as an object or a list of objects does.
+func isJSON(data []byte) bool {
+	data = bytes.TrimLeft(data, " \t\r\n")
+	return startsObject(data) || bytes.HasPrefix(data, []byte("["))
+}
+
+// isOpenTriviaQA reports whether one of the first lines begins a question.
+func isOpenTriviaQA(data []byte) bool {
+	for n, line := range lines(data) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("#Q")) {
+			return true
+		}
+		if n > 20 {
+			break
+		}
+	}
+	return false
+}
+
+// sampleRows is how many objects of a file are looked at to guess its format.
+const sampleRows = 10
+
+func guessJSON(data []byte) guessed {
+	if file, err := readObject(bytes.TrimSpace(data)); err == nil {
+		switch {
+		case file["results"] != nil:
+			return guessed{format: OpenTDB}
+		case file["examples"] != nil:
+			return guessed{format: BIGBench}
+		}
+	}
+	members := map[string]json.RawMessage{}
+	n := 0
+	for r := range jsonRows(data) {
+		if values, err := readObject(r.object); err == nil {
+			maps.Copy(members, values)
+		}
+		if n++; n == sampleRows {
+			break
+		}
+	}
+	return guessMembers(members)
+}
+
+// guessMembers tells the formats of objects apart by their members.
+func guessMembers(members map[string]json.RawMessage) guessed {
+	g := guessed{names: slices.Sorted(maps.Keys(members))}
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return members[n] == nil })
+	}
+	switch {
+	case has("description"):
+		g.format = JSONL
+	case has("question", "correct_answer", "incorrect_answers"):
+		g.format = OpenTDB
+	case has("question", "answer") && bytes.Contains(members["answer"], []byte("####")):
+		g.format = GSM8K
+	case has("question", "answerKey"):
+		g.format = ARC
+	case has("question", "options", "correct"):
+		g.format = AQuA
+	case has("question", "answer") && (has("choices") || has("options")) && !has("answer_idx"):
+		g.format = MMLU
+	default:
+		g.format, g.mapping = JSONL, suggest(g.names)
+	}
+	return g
+}
+
+func guessCSV(data []byte) guessed {
+	g := guessed{format: CSV, table: true}
+	first, _, err := csvTable(data)
+	if err != nil {
+		return g
+	}
+	last := len(first) - 1
+	if last >= 3 {
+		if place := placeOfLetter(strings.TrimSpace(first[last])); place >= 0 && place < last-1 && suggest(first) == nil {
+			return guessed{format: MMLU}
+		}
+	}
+	g.names = trimmed(first)
+	if _, err := readHeader(first); err != nil {
+		g.mapping = suggest(g.names)
+	}
+	return g
+}
