@@ -7,28 +7,52 @@ type Scope string
 
 // The scopes of stored tokens. Task tokens are not stored: see TaskClaims.
 const (
-	ScopeOwner Scope = "owner"
-	ScopeAdmin Scope = "admin"
+	ScopeOwner     Scope = "owner"
+	ScopeAdmin     Scope = "admin"
+	ScopeOrganizer Scope = "organizer" // of the leagues that the token lists
+	ScopeModerator Scope = "moderator"
 )
+
+// AdminScopes lists the scopes of tokens that belong to no owner.
+func AdminScopes() []Scope { return []Scope{ScopeAdmin, ScopeOrganizer, ScopeModerator} }
 
 // Token is a stored bearer token. Only the SHA-256 of its secret is kept.
 type Token struct {
 	ID         string
-	OwnerID    string // "" for an admin token
+	OwnerID    string // "" for a token of one of AdminScopes
 	Scope      Scope
+	Leagues    []string // slugs that an organizer's token is good for
 	Name       string
 	Hash       [32]byte
+	Configured bool // the setting ARENA_ADMIN_TOKEN holds it, or held it before it was superseded
 	CreatedAt  time.Time
 	LastUsedAt time.Time
+	ExpiresAt  time.Time // zero: never
 	RevokedAt  time.Time
+
+	OwnerSuspendedAt time.Time // zero: its owner is not suspended
+}
+
+// LiveAt reports whether the token opens the arena at now.
+func (t Token) LiveAt(now time.Time) bool {
+	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}
+
+// AdminTokenRequest is a token of one of AdminScopes as an admin asks for it.
+type AdminTokenRequest struct {
+	Name      string
+	Scope     Scope
+	Leagues   []string  // for an organizer
+	ExpiresAt time.Time // zero: never
 }
 
 // Caller is who asks for something: the holder of a token, stored or of the
 // OIDC issuer. The zero Caller is anonymous.
 type Caller struct {
 	TokenID string
-	OwnerID string // "" for an admin
+	OwnerID string // "" for one of AdminScopes
 	Scope   Scope
+	Leagues []string // of an organizer
 }
 
 // Known reports whether the caller holds a good token.

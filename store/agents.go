@@ -19,6 +19,7 @@ var agentTable = db.NewTable("agents", "a",
 	db.Text("id", func(a *arena.Agent) *string { return &a.ID }),
 	db.Text("owner_id", func(a *arena.Agent) *string { return &a.OwnerID }),
 	db.Computed("o.name", func(a *arena.Agent) any { return &a.OwnerName }),
+	db.Computed("o.suspended_at", func(a *arena.Agent) any { return db.IntoTime(&a.OwnerSuspendedAt) }),
 	db.Text("name", func(a *arena.Agent) *string { return &a.Name }),
 	db.Written("name_key", db.TypeText, func(a *arena.Agent) any { return foldCase(a.Name) }),
 	db.Text("protocol", func(a *arena.Agent) *string { return &a.Protocol }),
@@ -130,6 +131,12 @@ func (i pausesInto) Scan(src any) error {
 // brings letters with two lower-case forms (ſ, K) together.
 func foldCase(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
+// likeLiteral returns text as a LIKE pattern that matches only it, with \ as the
+// escape character.
+func likeLiteral(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}
+
 // CreateAgent stores an agent, enters it into a.Leagues and stores the audit
 // entries about it. name_taken: its owner has another agent of that name, in
 // whatever case, that is not retired. not_found: the owner or a league does
@@ -220,8 +227,7 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 		c.And("EXISTS (SELECT 1 FROM entries x WHERE x.league = ? AND x.agent_id = a.id AND x.withdrawn_at = 0)", f.League)
 	}
 	if f.Query != "" {
-		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(foldCase(db.Storable(f.Query)))
-		c.And(`a.name_key LIKE ? ESCAPE '\'`, "%"+literal+"%")
+		c.And(`a.name_key LIKE ? ESCAPE '\'`, "%"+likeLiteral(foldCase(db.Storable(f.Query)))+"%")
 	}
 	if !f.Retired {
 		c.And("a.retired_at = 0")

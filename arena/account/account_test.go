@@ -266,7 +266,7 @@ func TestService_Identify_issuer(t *testing.T) {
 		t.Errorf("%+v", kim)
 	}
 	again, err := identify("kim.x.z")
-	if f.ok(err); again != kim {
+	if f.ok(err); !cmp.Equal(kim, again) {
 		t.Errorf("%+v, then %+v", kim, again)
 	}
 	lee, err := identify("lee.x.y")
