@@ -15,7 +15,7 @@ const listedLines = 100
 // with SkipBad all that can be used. It also returns the entries that it
 // skipped.
 func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, []arena.SkippedLine, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.Pack{}, nil, err
 	}
 	if in.Name == "" {

@@ -49,7 +49,7 @@ func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, erro
 	t, err := s.o.Store.TokenByHash(ctx, s.o.HashSecret(secret))
 	switch {
 	case err == nil:
-		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope}, nil
+		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope, Leagues: t.Leagues}, nil
 	case arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Caller{}, err
 	case s.o.Issuer == nil || strings.Count(secret, ".") != 2:

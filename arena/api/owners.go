@@ -54,9 +54,10 @@ func (h *accountHandlers) signUp(ctx context.Context, in *signUpInput) (*output[
 }
 
 type meView struct {
-	Scope   arena.Scope `json:"scope" enum:"owner,admin"`
+	Scope   arena.Scope `json:"scope" enum:"owner,admin,organizer,moderator"`
 	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
-	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for an admin."`
+	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for a token that belongs to no owner."`
+	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
 }
@@ -67,7 +68,7 @@ func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView],
 	if err != nil {
 		return nil, err
 	}
-	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Name: owner.Name, Email: owner.Email})
+	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Leagues: caller.Leagues, Name: owner.Name, Email: owner.Email})
 }
 
 type tokenView struct {
