@@ -65,6 +65,9 @@ func matrix() map[string]answers {
 	return map[string]answers{
 		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401, 200, 200, 200},
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401, 403, 403, 403},
+		"list-admin-tokens": admins(200), "create-admin-token": admins(201), "revoke-admin-token": admins(204),
+		"list-owners": admins(200), "list-owner-tokens": admins(200), "reissue-owner-token": admins(201), "revoke-owner-tokens": admins(204),
+		"suspend-owner": admins(200), "restore-owner": admins(200),
 
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
 		"get-agent-conformance": open(404), "get-agent-badge": open(200),
@@ -190,6 +193,11 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		replace = append(replace, "{id}", m.match(name))
 	case strings.HasPrefix(r.path, "/v1/me/tokens/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/me/tokens", m.alice, object{"name": name}).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/admin/tokens/{id}"):
+		replace = append(replace, "{id}", m.do("POST", "/v1/admin/tokens", m.admin, m.body(r, name)).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/admin/owners/{id}"):
+		_, id := m.owner(name)
+		replace = append(replace, "{id}", id)
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
 		replace = append(replace, "{id}", m.pack(name))
 	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
@@ -227,6 +235,8 @@ func (m *matrixWorld) before(id string) []string {
 
 func (m *matrixWorld) body(r route, name string) any {
 	switch r.id {
+	case "create-admin-token", "revoke-admin-token":
+		return object{"name": name, "scope": "moderator"}
 	case "sign-up", "create-token":
 		return object{"name": name}
 	case "create-agent":

@@ -8,15 +8,15 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// change stores a change of an agent's pauses with its audit entry and
+// change stores a change of an agent's pauses with its audit entries and
 // publishes the pauses that began or ended.
-func (p *Pauses) change(ctx context.Context, id string, at time.Time, apply func(*arena.Agent) error, audit arena.AgentAudit) (arena.Agent, error) {
+func (p *Pauses) change(ctx context.Context, id string, at time.Time, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (arena.Agent, error) {
 	before, after, err := p.o.Store.UpdateAgent(ctx, id, func(g *arena.Agent) error {
 		if err := g.NotRetired(); err != nil {
 			return err
 		}
 		return apply(g)
-	}, audit)
+	}, audit...)
 	if err != nil {
 		return arena.Agent{}, err
 	}
