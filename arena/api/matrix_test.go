@@ -252,7 +252,7 @@ func (m *matrixWorld) body(r route, name string) any {
 	case "create-match":
 		return m.matchBody(name)
 	case "challenge":
-		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, name, "quiz")}
+		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, "bob-"+name, "quiz")}
 	case "set-banner":
 		return object{"text": name}
 	case "vote":
@@ -270,7 +270,7 @@ func (m *matrixWorld) pack(name string) string {
 }
 
 func (m *matrixWorld) matchBody(name string) object {
-	return object{"league": "quiz", "agents": []string{m.agent(m.alice, name, "quiz"), m.agent(m.bob, name, "quiz")}}
+	return object{"league": "quiz", "agents": []string{m.agent(m.alice, name, "quiz"), m.agent(m.bob, "bob-"+name, "quiz")}}
 }
 
 func (m *matrixWorld) match(name string) string {

@@ -119,7 +119,7 @@ func (p *Pauses) FollowOwner(ctx context.Context, ownerID string, since time.Tim
 	}
 }
 
-// followOwner gives an agent the pause of its owner's suspension, or ends the
+// followOwner adds the pause of the owner's suspension to an agent, or ends the
 // one of a suspension since a time that is over. The pause begins when the
 // suspension did; an admin's own pause stays.
 func followOwner(g *arena.Agent, since time.Time) {

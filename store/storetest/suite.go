@@ -18,6 +18,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"FirstSigningKey/nodes_agree":          firstSigningKey,
 		"CreateAgent":                          createAgent,
 		"Agents":                               listAgents,
+		"Agents/names":                         agentNames,
 		"UpdateAgent":                          updateAgent,
 		"UpdateAgent/retire":                   retireAgent,
 		"UpdateAgent/nothing_lost":             updateAgentRace,
