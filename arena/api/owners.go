@@ -143,8 +143,11 @@ type IDParam struct {
 }
 
 type adminTokenView struct {
-	tokenView
-
+	TokenID    string      `json:"token_id"`
+	Name       string      `json:"name"`
+	CreatedAt  jsonTime    `json:"created_at"`
+	LastUsedAt *jsonTime   `json:"last_used_at,omitempty" doc:"To the minute."`
+	Current    bool        `json:"current" doc:"It is the token of this request."`
 	Scope      arena.Scope `json:"scope" enum:"admin,organizer,moderator"`
 	Leagues    []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
 	ExpiresAt  *jsonTime   `json:"expires_at,omitempty" doc:"Absent: never."`
@@ -158,12 +161,12 @@ func (h *accountHandlers) adminTokens(ctx context.Context, in *PartParams) (*out
 	if err != nil {
 		return nil, err
 	}
-	items := make([]adminTokenView, len(tokens))
-	for i, v := range viewTokens(tokens, caller) {
-		t := tokens[i]
-		items[i] = adminTokenView{
-			tokenView: v, Scope: t.Scope, Leagues: t.Leagues, ExpiresAt: optionalTime(t.ExpiresAt), Expired: !t.LiveAt(h.now()), Configured: t.Configured,
-		}
+	var items []adminTokenView
+	for _, t := range tokens {
+		items = append(items, adminTokenView{
+			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt), LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == caller.TokenID,
+			Scope: t.Scope, Leagues: t.Leagues, ExpiresAt: optionalTime(t.ExpiresAt), Expired: !t.LiveAt(h.now()), Configured: t.Configured,
+		})
 	}
 	return answerPart(*in, items)
 }
@@ -217,10 +220,13 @@ func viewOwner(o arena.Owner) ownerView {
 }
 
 type ownerSummaryView struct {
-	ownerView
-
-	Agents int `json:"agents" doc:"That are not retired."`
-	Tokens int `json:"tokens" doc:"That are not revoked."`
+	OwnerID     string    `json:"owner_id"`
+	Name        string    `json:"name"`
+	Email       string    `json:"email,omitempty"`
+	CreatedAt   jsonTime  `json:"created_at"`
+	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
+	Agents      int       `json:"agents" doc:"That are not retired."`
+	Tokens      int       `json:"tokens" doc:"That are not revoked."`
 }
 
 type listOwnersInput struct {
@@ -235,7 +241,10 @@ func (h *accountHandlers) list(ctx context.Context, in *listOwnersInput) (*outpu
 	}
 	var items []ownerSummaryView
 	for _, o := range owners {
-		items = append(items, ownerSummaryView{ownerView: viewOwner(o.Owner), Agents: o.Agents, Tokens: o.Tokens})
+		items = append(items, ownerSummaryView{
+			OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt),
+			Agents: o.Agents, Tokens: o.Tokens,
+		})
 	}
 	return answerList(items, next)
 }
@@ -250,9 +259,10 @@ func (h *accountHandlers) ownerTokens(ctx context.Context, in *IDPartParams) (*o
 }
 
 type reissuedTokenView struct {
-	createdTokenView
-
-	Revoked int `json:"revoked" doc:"How many tokens of the owner ended."`
+	TokenID string `json:"token_id"`
+	Name    string `json:"name"`
+	Token   string `json:"token" doc:"The owner's bearer token. It is shown once."`
+	Revoked int    `json:"revoked" doc:"How many tokens of the owner ended."`
 }
 
 func (h *accountHandlers) reissue(ctx context.Context, in *IDParam) (*output[reissuedTokenView], error) {
@@ -260,7 +270,7 @@ func (h *accountHandlers) reissue(ctx context.Context, in *IDParam) (*output[rei
 	if err != nil {
 		return nil, err
 	}
-	return answer(reissuedTokenView{createdTokenView: createdTokenView{TokenID: t.ID, Name: t.Name, Token: secret}, Revoked: revoked})
+	return answer(reissuedTokenView{TokenID: t.ID, Name: t.Name, Token: secret, Revoked: revoked})
 }
 
 func (h *accountHandlers) revokeOwnerTokens(ctx context.Context, in *IDParam) (*empty, error) {
