@@ -1,34 +1,72 @@
 package arena
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Scope is what a bearer token may do.
 type Scope string
 
 // The scopes of stored tokens. Task tokens are not stored: see TaskClaims.
 const (
-	ScopeOwner Scope = "owner"
-	ScopeAdmin Scope = "admin"
+	ScopeOwner     Scope = "owner"
+	ScopeAdmin     Scope = "admin"
+	ScopeOrganizer Scope = "organizer" // of the leagues that the token lists
+	ScopeModerator Scope = "moderator"
+)
+
+// AdminScopes lists the scopes of tokens that belong to no owner.
+func AdminScopes() []Scope { return []Scope{ScopeAdmin, ScopeOrganizer, ScopeModerator} }
+
+// Right is a group of operations that run the arena.
+type Right string
+
+// The rights. Admins have all of them.
+const (
+	RightAdminister Right = "administer" // owners, tokens, new leagues, packs, ratings, nodes
+	RightOrganize   Right = "organize"   // a league: its settings, seasons, entries and matches
+	RightModerate   Right = "moderate"   // pause agents, cancel and void matches, read anomaly reports
 )
 
 // Token is a stored bearer token. Only the SHA-256 of its secret is kept.
 type Token struct {
 	ID         string
-	OwnerID    string // "" for an admin token
+	OwnerID    string // "" for a token of one of AdminScopes
 	Scope      Scope
+	Leagues    []string // slugs that an organizer's token is good for
 	Name       string
 	Hash       [32]byte
+	Configured bool // the setting ARENA_ADMIN_TOKEN holds it, or held it before it was superseded
 	CreatedAt  time.Time
 	LastUsedAt time.Time
+	ExpiresAt  time.Time // zero: never
 	RevokedAt  time.Time
+
+	OwnerSuspendedAt time.Time // zero: its owner is not suspended
+}
+
+// LiveAt reports whether the token opens the arena at now.
+func (t Token) LiveAt(now time.Time) bool {
+	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+}
+
+// AdminTokenRequest is a token of one of AdminScopes as an admin asks for it.
+type AdminTokenRequest struct {
+	Name      string
+	Scope     Scope
+	Leagues   []string  // for an organizer
+	ExpiresAt time.Time // zero: never
 }
 
 // Caller is who asks for something: the holder of a token, stored or of the
 // OIDC issuer. The zero Caller is anonymous.
 type Caller struct {
 	TokenID string
-	OwnerID string // "" for an admin
+	OwnerID string // "" for one of AdminScopes
 	Scope   Scope
+	Leagues []string // of an organizer
 }
 
 // Known reports whether the caller holds a good token.
@@ -37,12 +75,38 @@ func (c Caller) Known() bool { return c.Scope != "" }
 // IsAdmin reports whether the caller is an admin.
 func (c Caller) IsAdmin() bool { return c.Scope == ScopeAdmin }
 
-// RequireAdmin returns an error unless the caller is an admin.
-func (c Caller) RequireAdmin() error {
-	if c.IsAdmin() {
-		return nil
+// May reports whether the caller has one of the rights. league is the league
+// that the operation is about, "" for the whole arena.
+func (c Caller) May(league string, rights ...Right) bool {
+	switch c.Scope {
+	case ScopeAdmin:
+		return true
+	case ScopeOrganizer:
+		return league != "" && slices.Contains(c.Leagues, league) && slices.Contains(rights, RightOrganize)
+	case ScopeModerator:
+		return slices.Contains(rights, RightModerate)
+	case ScopeOwner:
 	}
-	return Errorf(CodeForbidden, "this needs the token of an admin")
+	return false
+}
+
+// Require returns an error unless the caller has one of the rights, as May
+// reports it.
+func (c Caller) Require(league string, rights ...Right) error {
+	switch {
+	case c.May(league, rights...):
+		return nil
+	case c.Scope == ScopeOrganizer && league != "" && slices.Contains(rights, RightOrganize):
+		return Errorf(CodeForbidden, "this token is not for league %s", league)
+	}
+	allowed := []string{"an admin"}
+	if slices.Contains(rights, RightOrganize) {
+		allowed = append(allowed, "an organizer")
+	}
+	if slices.Contains(rights, RightModerate) {
+		allowed = append(allowed, "a moderator")
+	}
+	return Errorf(CodeForbidden, "this needs the token of %s", strings.Join(allowed, " or "))
 }
 
 // Owns reports whether the caller may act for the owner: it is the owner, or

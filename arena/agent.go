@@ -11,6 +11,21 @@ type Owner struct {
 	Name      string
 	Email     string
 	CreatedAt time.Time
+
+	SuspendedAt time.Time // by an admin; zero: it is not suspended
+}
+
+// OwnerSummary is an owner as admins list it.
+type OwnerSummary struct {
+	Owner
+
+	Agents int // that are not retired
+	Tokens int // that are not revoked
+}
+
+// OwnerFilter selects owners.
+type OwnerFilter struct {
+	Query string // part of the name or email, whatever the case of ASCII letters, or the whole id; "" all
 }
 
 // AgentStatus is whether an agent may take a seat.
@@ -88,6 +103,8 @@ type Agent struct {
 	PassedAt    time.Time // first passed endpoint check; zero: pending
 	RetiredAt   time.Time
 	Running     int // seats it holds in running matches
+
+	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
 
 // Health is what the last probe of an endpoint found.

@@ -10,7 +10,7 @@ import (
 type AuditEntry struct {
 	ID     string
 	At     time.Time
-	Actor  string // owner id, or "admin"
+	Actor  string // owner id, or the scope of a token that has no owner: "admin", "organizer", "moderator"
 	Token  string // id of the token that was used, "" for the configured one
 	Action string // "league.start", "match.rescore"
 	Target string // id or slug
@@ -21,7 +21,7 @@ type AuditEntry struct {
 // Audit returns an entry about an act of the caller. before and after are
 // encoded as JSON; nil leaves them out. Nothing in them may be secret.
 func (c Caller) Audit(at time.Time, action, target string, before, after any) (AuditEntry, error) {
-	e := AuditEntry{At: at, Actor: string(ScopeAdmin), Token: c.TokenID, Action: action, Target: target}
+	e := AuditEntry{At: at, Actor: string(c.Scope), Token: c.TokenID, Action: action, Target: target}
 	if c.OwnerID != "" {
 		e.Actor = c.OwnerID
 	}

@@ -65,5 +65,31 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "token", "list", "--token", second.Token), `"name": "ci"`, `"name": "first"`)
 	says(admin("", exitOK, "token", "revoke", second.ID, "--token", owner.Token), "done")
 	says(admin("", exitFailure, "token", "list", "--token", second.Token), "401 unauthorized")
-	says(admin("", exitFailure, "token", "list"), "403 forbidden")
+	var cup struct {
+		ID    string `json:"token_id"`
+		Token string
+	}
+	if made := admin("", exitOK, "token", "create", "desk", "--scope", "moderator", "--expires", "1h"); json.Unmarshal([]byte(made), &cup) != nil || cup.Token == "" {
+		t.Fatalf("no token of a moderator: %s", made)
+	}
+	says(admin("", exitOK, "token", "list"), `"name": "desk"`, `"name": "ARENA_ADMIN_TOKEN"`)
+	says(admin("", exitFailure, "token", "list", "--token", cup.Token), "403 forbidden")
+	says(admin("", exitOK, "token", "revoke", cup.ID), "done")
+	says(admin("", exitFailure, "token", "list", "--token", cup.Token), "401 unauthorized")
+	says(admin("", exitFailure, "token", "create", "x", "--scope", "admin", "--expires", "soon"), "neither a duration")
+	var who struct {
+		Items []struct {
+			ID string `json:"owner_id"`
+		}
+	}
+	if list := admin("", exitOK, "owner", "list", "--find", "ada@"); json.Unmarshal([]byte(list), &who) != nil || len(who.Items) != 1 {
+		t.Fatalf("no owner: %s", list)
+	}
+	says(admin("", exitOK, "owner", "suspend", who.Items[0].ID), "suspended_at")
+	says(admin("", exitFailure, "token", "list", "--token", owner.Token), "403 forbidden", "suspended")
+	says(admin("", exitOK, "owner", "restore", who.Items[0].ID), who.Items[0].ID)
+	says(admin("", exitOK, "owner", "reissue", who.Items[0].ID), `"revoked": 1`)
+	says(admin("", exitFailure, "token", "list", "--token", owner.Token), "401 unauthorized")
+	says(admin("", exitOK, "owner", "tokens", who.Items[0].ID), `"name": "re-issued"`)
+	says(admin("", exitOK, "owner", "revoke", who.Items[0].ID), "done")
 }

@@ -30,7 +30,7 @@ func freeAddr(t *testing.T) string {
 func sdkAgent(t *testing.T, addr, id string) (endpoint string) {
 	t.Helper()
 	agent, err := arenaagent.New(arenaagent.Config{
-		Arena: "http://" + addr, AgentID: id, Capabilities: []string{"trivia"},
+		Arena: "http://" + addr, AgentID: id, AnyAgent: id == "", Capabilities: []string{"trivia"},
 	}, func(_ context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		events.Thinking("the first that comes to mind")
 		return arenaagent.Answer{Value: append(task.Options, "?")[0]}, nil

@@ -36,7 +36,7 @@ func (c compared) longer() string {
 // judgeAgent runs an agent of the SDK that judges, and gives its id.
 func (p *process) judgeAgent(name string, say func(compared) string) string {
 	p.t.Helper()
-	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, Events: arenaagent.EventsOff},
+	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Events: arenaagent.EventsOff},
 		func(_ context.Context, task *arenaagent.Task, _ *arenaagent.Events) (arenaagent.Answer, error) {
 			_, doc, _ := strings.Cut(task.Description, "\n\n")
 			var c compared

@@ -193,7 +193,7 @@ type overheard struct {
 // function gives the last request that came to it.
 func (p *process) goAgent(league string, before func(context.Context, *arenaagent.Task)) (*contestant, func() overheard) {
 	p.t.Helper()
-	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, Capabilities: []string{league}},
+	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Capabilities: []string{league}},
 		func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 			events.Thinking("The last one.")
 			before(ctx, task)

@@ -92,6 +92,10 @@ func (b *bundle) DueForProbe(context.Context) ([]arena.Agent, error) {
 	return due, nil
 }
 
+func (b *bundle) Agents(context.Context, arena.AgentFilter, arena.Page) ([]arena.Agent, string, error) {
+	return nil, "", errors.New("the sweeper lists no agents of an owner")
+}
+
 func (b *bundle) RecordProbes(_ context.Context, _ time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,7 +14,7 @@ const listedLines = 100
 // ImportPack stores the tasks of a file, for an admin: all of them or none, or
 // with SkipBad all that can be used. The contents are what it found in the file.
 func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.Pack{}, arena.PackContents{}, err
 	}
 	if in.Name == "" {
@@ -55,7 +55,7 @@ func (s *Service) ImportPack(ctx context.Context, caller arena.Caller, in arena.
 // stores nothing. problem is why the file as a whole cannot be read, "" if it
 // can.
 func (s *Service) CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.PackContents{}, "", err
 	}
 	found, err = s.o.ReadPack(in)

@@ -66,7 +66,7 @@ func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millise
 // Create stores an open league, for an admin. Settings that are left out get
 // their defaults.
 func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.League) (arena.League, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.League{}, err
 	}
 	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, s.o.Defaults(l.Settings), s.now()
@@ -83,10 +83,10 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.Leagu
 	return s.o.Store.League(ctx, l.Slug)
 }
 
-// Update changes a league by edit, for an admin. edit may run more than once.
+// Update changes a league by edit, for an admin or its organizer. edit may run more than once.
 // Matches that are scheduled keep their settings.
 func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, edit func(*arena.League)) (arena.League, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require(slug, arena.RightOrganize); err != nil {
 		return arena.League{}, err
 	}
 	change := func(l *arena.League) error {
@@ -155,9 +155,9 @@ func (s *Service) checkPack(ctx context.Context, settings arena.Settings) error 
 	})
 }
 
-// Act moves a league to another state, for an admin.
+// Act moves a league to another state, for an admin or its organizer.
 func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require(slug, arena.RightOrganize); err != nil {
 		return arena.League{}, err
 	}
 	at := s.now()
@@ -167,10 +167,10 @@ func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, act
 		})
 }
 
-// Enter puts an agent of the caller into a league. Entering again changes
-// nothing.
+// Enter puts an agent of the caller into a league; the league's organizer may
+// enter any. Entering again changes nothing.
 func (s *Service) Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error {
-	g, err := s.own(ctx, caller, agentID)
+	g, err := s.own(ctx, caller, slug, agentID)
 	if err != nil {
 		return err
 	}
@@ -191,9 +191,10 @@ func (s *Service) Enter(ctx context.Context, caller arena.Caller, slug, agentID,
 	return s.o.Store.Enter(ctx, slug, g.ID, at, audit)
 }
 
-// Withdraw removes an agent of the caller from a league.
+// Withdraw removes an agent of the caller from a league; the league's organizer
+// may withdraw any.
 func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error {
-	g, err := s.own(ctx, caller, agentID)
+	g, err := s.own(ctx, caller, slug, agentID)
 	if err != nil {
 		return err
 	}
@@ -205,13 +206,14 @@ func (s *Service) Withdraw(ctx context.Context, caller arena.Caller, slug, agent
 	return s.o.Store.Withdraw(ctx, slug, g.ID, at, audit)
 }
 
-// own returns an agent that the caller may act for. Another's is not found.
-func (s *Service) own(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
+// own returns an agent that the caller may act for in a league. Another's is
+// not found.
+func (s *Service) own(ctx context.Context, caller arena.Caller, slug, id string) (arena.Agent, error) {
 	g, err := s.o.Store.Agent(ctx, id)
 	if err != nil {
 		return arena.Agent{}, err
 	}
-	if !caller.Owns(g.OwnerID) {
+	if !caller.Owns(g.OwnerID) && !caller.May(slug, arena.RightOrganize) {
 		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
 	return g, nil

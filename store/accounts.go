@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -17,6 +18,18 @@ var ownerTable = db.NewTable("owners", "o",
 	db.Text("name", func(o *arena.Owner) *string { return &o.Name }),
 	db.Text("email", func(o *arena.Owner) *string { return &o.Email }),
 	db.Time("created_at", func(o *arena.Owner) *time.Time { return &o.CreatedAt }),
+	db.Time("suspended_at", func(o *arena.Owner) *time.Time { return &o.SuspendedAt }),
+)
+
+// ownerSummaryTable is ownerTable with the sizes that admins see.
+var ownerSummaryTable = db.NewTable("owners", "o",
+	db.Text("id", func(o *arena.OwnerSummary) *string { return &o.ID }),
+	db.Text("name", func(o *arena.OwnerSummary) *string { return &o.Name }),
+	db.Text("email", func(o *arena.OwnerSummary) *string { return &o.Email }),
+	db.Time("created_at", func(o *arena.OwnerSummary) *time.Time { return &o.CreatedAt }),
+	db.Time("suspended_at", func(o *arena.OwnerSummary) *time.Time { return &o.SuspendedAt }),
+	db.Computed(`(SELECT count(*) FROM agents a WHERE a.owner_id = o.id AND a.retired_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Agents }),
+	db.Computed(`(SELECT count(*) FROM tokens t WHERE t.owner_id = o.id AND t.revoked_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Tokens }),
 )
 
 var tokenTable = db.NewTable("tokens", "t",
@@ -28,6 +41,10 @@ var tokenTable = db.NewTable("tokens", "t",
 	db.Time("created_at", func(t *arena.Token) *time.Time { return &t.CreatedAt }),
 	db.Time("last_used_at", func(t *arena.Token) *time.Time { return &t.LastUsedAt }),
 	db.Time("revoked_at", func(t *arena.Token) *time.Time { return &t.RevokedAt }),
+	db.JSON("leagues", func(t *arena.Token) *[]string { return &t.Leagues }),
+	db.Time("expires_at", func(t *arena.Token) *time.Time { return &t.ExpiresAt }),
+	db.Bool("configured", func(t *arena.Token) *bool { return &t.Configured }),
+	db.Computed(`COALESCE((SELECT o.suspended_at FROM owners o WHERE o.id = t.owner_id), 0)`, func(t *arena.Token) any { return db.IntoTime(&t.OwnerSuspendedAt) }),
 )
 
 var (
@@ -52,11 +69,57 @@ func (s *Store) CreateOwner(ctx context.Context, o arena.Owner, t arena.Token, a
 
 // Owner returns one owner.
 func (s *Store) Owner(ctx context.Context, id string) (arena.Owner, error) {
-	o, err := ownerTable.One(ctx, s.reader, ` WHERE o.id = $1`, id)
+	o, err := oneOwner(ctx, s.reader, id, "")
+	return o, s.wrap(err, "read owner %s", id)
+}
+
+func oneOwner(ctx context.Context, q db.Querier, id, lock string) (arena.Owner, error) {
+	o, err := ownerTable.One(ctx, q, ` WHERE o.id = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("owner", id)
 	}
-	return o, s.wrap(err, "read owner %s", id)
+	return o, err
+}
+
+// Owners lists owners, newest first.
+func (s *Store) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (items []arena.OwnerSummary, next string, err error) {
+	after, err := listOwners.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c db.Clauses
+	if f.Query != "" {
+		part := "%" + likeLiteral(strings.ToLower(db.Storable(f.Query))) + "%"
+		c.And(`(lower(o.name) LIKE ? ESCAPE '\' OR lower(o.email) LIKE ? ESCAPE '\' OR o.id = ?)`, part, part, db.Storable(f.Query))
+	}
+	if after != "" {
+		c.And("o.id < ?", after)
+	}
+	items, err = ownerSummaryTable.All(ctx, s.reader, c.Where()+` ORDER BY o.id DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+	if err != nil {
+		return nil, "", s.wrap(err, "list owners")
+	}
+	items, next = closePage(listOwners, p, items, func(o arena.OwnerSummary) string { return o.ID })
+	return items, next, nil
+}
+
+// SuspendOwner suspends an owner at a time, or lifts that at the zero time, and
+// stores the audit entry about the change. An owner that is suspended already
+// stays suspended since then; before is the owner without the change.
+func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, audit arena.AuditEntry) (before arena.Owner, err error) {
+	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
+		if before, err = oneOwner(ctx, tx, id, s.d.Lock("o")); err != nil {
+			return err
+		}
+		if before.SuspendedAt.IsZero() == at.IsZero() {
+			return nil
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE owners SET suspended_at = $1 WHERE id = $2`, db.Millis(at), id); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit)
+	})
+	return before, s.wrap(err, "suspend owner %s", id)
 }
 
 // OwnerOf returns the owner of an identity of an OIDC issuer. not_found: there is
@@ -103,10 +166,90 @@ func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, erro
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
 }
 
-// AdminTokens returns the admin tokens that are not revoked, oldest first.
+// AdminTokens returns the tokens that belong to no owner and are not revoked,
+// oldest first, expired ones too.
 func (s *Store) AdminTokens(ctx context.Context) ([]arena.Token, error) {
-	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.scope = 'admin' AND t.revoked_at = 0 ORDER BY t.id`)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id IS NULL AND t.revoked_at = 0 ORDER BY t.id`)
 	return ts, s.wrap(err, "read admin tokens")
+}
+
+// Token returns one token, whether or not it is revoked.
+func (s *Store) Token(ctx context.Context, id string) (arena.Token, error) {
+	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.id = $1`, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("token", id)
+	}
+	return t, s.wrap(err, "read token %s", id)
+}
+
+// configuredLock is the key of changes of the configured token, and the name of
+// their lock across nodes.
+const configuredLock = "configured token"
+
+// ConfigureToken makes t the configured token and revokes the one that it
+// supersedes, with the audit entries about that. If the arena has a token with
+// the same secret, revoked or not, that one becomes the configured token,
+// provided that accept returns nil for it.
+func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(known arena.Token) error, audit func(superseded arena.Token) (arena.AuditEntry, error)) error {
+	err := s.writeAlone(ctx, configuredLock, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.d.LockInCluster(ctx, tx, configuredLock); err != nil {
+			return err
+		}
+		kept := t
+		known, err := tokenTable.One(ctx, tx, ` WHERE t.hash = $1`, t.Hash[:])
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			kept.Configured = true
+			_, err = insertTokens.Exec(ctx, tx, kept)
+		case err == nil:
+			if err = accept(known); err == nil {
+				kept = known
+				_, err = db.Exec(ctx, tx, `UPDATE tokens SET configured = 1 WHERE id = $1`, kept.ID)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		before, err := tokenTable.All(ctx, tx, ` WHERE t.configured = 1 AND t.revoked_at = 0 AND t.id <> $1 ORDER BY t.id`, kept.ID)
+		if err != nil {
+			return err
+		}
+		for _, old := range before {
+			if _, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1 WHERE id = $2`, db.Millis(s.now()), old.ID); err != nil {
+				return err
+			}
+			e, err := audit(old)
+			if err != nil {
+				return err
+			}
+			if err := insertAudit(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.wrap(err, "configure token")
+}
+
+// ReplaceTokens revokes all tokens of an owner, stores fresh in their place,
+// and the audit entries about it. It returns how many it revoked. not_found:
+// there is no such owner.
+func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
+	err = s.write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := oneOwner(ctx, tx, ownerID, s.d.Lock("o")); err != nil {
+			return err
+		}
+		n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, db.Millis(s.now()), ownerID)
+		if err != nil {
+			return err
+		}
+		revoked = int(n)
+		if _, err := insertTokens.Exec(ctx, tx, fresh...); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
+	})
+	return revoked, s.wrap(err, "replace tokens of %s", ownerID)
 }
 
 // RevokeToken ends a token and stores the audit entries about it; ownerID is
@@ -131,11 +274,11 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...ar
 const usedEvery = time.Minute
 
 // TokenByHash returns the token whose secret has the SHA-256 hash. not_found:
-// unknown or revoked. Its last use is noted at most once a minute; a failure
+// unknown, revoked or expired. Its last use is noted at most once a minute; a failure
 // to note it does not keep anyone out.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
 	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.hash = $1 AND t.revoked_at = 0`, hash[:])
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !t.LiveAt(s.now()) {
 		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
 	}
 	if err != nil {

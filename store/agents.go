@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/store/internal/db"
 )
 
@@ -19,6 +20,7 @@ var agentTable = db.NewTable("agents", "a",
 	db.Text("id", func(a *arena.Agent) *string { return &a.ID }),
 	db.Text("owner_id", func(a *arena.Agent) *string { return &a.OwnerID }),
 	db.Computed("o.name", func(a *arena.Agent) any { return &a.OwnerName }),
+	db.Computed("o.suspended_at", func(a *arena.Agent) any { return db.IntoTime(&a.OwnerSuspendedAt) }),
 	db.Text("name", func(a *arena.Agent) *string { return &a.Name }),
 	db.Written("name_key", db.TypeText, func(a *arena.Agent) any { return foldCase(a.Name) }),
 	db.Text("protocol", func(a *arena.Agent) *string { return &a.Protocol }),
@@ -130,10 +132,16 @@ func (i pausesInto) Scan(src any) error {
 // brings letters with two lower-case forms (ſ, K) together.
 func foldCase(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
+// likeLiteral returns text as a LIKE pattern that matches only it, with \ as the
+// escape character.
+func likeLiteral(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
+}
+
 // CreateAgent stores an agent, enters it into a.Leagues and stores the audit
-// entries about it. name_taken: its owner has another agent of that name, in
-// whatever case, that is not retired. not_found: the owner or a league does
-// not exist.
+// entries about it. name_taken: an agent that is not retired has that name, or
+// one that looks the same (plaintext.NameKeys). not_found: the owner or a
+// league does not exist.
 func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, a.ID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := insertAgents.Exec(ctx, tx, a)
@@ -142,6 +150,11 @@ func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.A
 		}
 		if n == 0 {
 			return agentNameTaken(a.Name)
+		}
+		if a.RetiredAt.IsZero() {
+			if err := claimName(ctx, tx, a.ID, a.Name); err != nil {
+				return err
+			}
 		}
 		for _, league := range a.Leagues {
 			if err := enter(ctx, tx, league, a.ID, a.CreatedAt); err != nil {
@@ -154,7 +167,68 @@ func (s *Store) CreateAgent(ctx context.Context, a arena.Agent, audit ...arena.A
 }
 
 func agentNameTaken(name string) error {
-	return arena.Errorf(arena.CodeNameTaken, "the owner has an agent named %q already", name)
+	return &arena.Error{
+		Code: arena.CodeNameTaken, Message: fmt.Sprintf("an agent is named %q, or a name that looks the same, already", name),
+		Fields: []arena.FieldError{{Field: "name", Message: "is taken, or looks like a name that is taken"}},
+	}
+}
+
+// nameRow is a row of agent_names.
+type nameRow struct{ key, agentID string }
+
+var nameTable = db.NewTable("agent_names", "n",
+	db.Text("key", func(n *nameRow) *string { return &n.key }),
+	db.Text("agent_id", func(n *nameRow) *string { return &n.agentID }),
+)
+
+var insertNames = db.NewInsert(nameTable, "ON CONFLICT (key) DO NOTHING")
+
+// claimName makes a name, and all that look the same, the agent's. name_taken:
+// another agent has one of them.
+func claimName(ctx context.Context, tx *db.Tx, agentID, name string) error {
+	keys := plaintext.NameKeys(name)
+	rows := make([]nameRow, len(keys))
+	for i, key := range keys {
+		rows[i] = nameRow{key: key, agentID: agentID}
+	}
+	n, err := insertNames.Exec(ctx, tx, rows...)
+	if err == nil && int(n) < len(rows) {
+		err = agentNameTaken(name)
+	}
+	return err
+}
+
+// releaseName gives the agent's name free.
+func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
+	_, err := db.Exec(ctx, tx, `DELETE FROM agent_names WHERE agent_id = $1`, agentID)
+	return err
+}
+
+// claimNames claims the names of agents that have not claimed theirs, the
+// oldest first: those of before migration 19, and those whose name another
+// agent of that time had and has given up. A name that is still another's
+// stays as it is.
+func (s *Store) claimNames(ctx context.Context) error {
+	err := s.writeAlone(ctx, "agent names", func(ctx context.Context, tx *db.Tx) error {
+		unclaimed, err := db.All(ctx, tx, func(r db.Row) (a arena.Agent, err error) { return a, r.Scan(&a.ID, &a.Name) },
+			`SELECT a.id, a.name FROM agents a WHERE a.retired_at = 0 AND NOT EXISTS (SELECT 1 FROM agent_names n WHERE n.agent_id = a.id)
+				ORDER BY a.created_at, a.id`)
+		if err != nil {
+			return err
+		}
+		for _, a := range unclaimed {
+			if err := claimName(ctx, tx, a.ID, a.Name); arena.CodeOf(err) == arena.CodeNameTaken {
+				if err := releaseName(ctx, tx, a.ID); err != nil { // those of its forms that were free
+					return err
+				}
+				s.log.WarnContext(ctx, "two agents of one name", "agent_id", a.ID, "name", a.Name)
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.wrap(err, "claim the names of agents")
 }
 
 // Agent returns one agent.
@@ -220,8 +294,7 @@ func (s *Store) Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) (
 		c.And("EXISTS (SELECT 1 FROM entries x WHERE x.league = ? AND x.agent_id = a.id AND x.withdrawn_at = 0)", f.League)
 	}
 	if f.Query != "" {
-		literal := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(foldCase(db.Storable(f.Query)))
-		c.And(`a.name_key LIKE ? ESCAPE '\'`, "%"+literal+"%")
+		c.And(`a.name_key LIKE ? ESCAPE '\'`, "%"+likeLiteral(foldCase(db.Storable(f.Query)))+"%")
 	}
 	if !f.Retired {
 		c.And("a.retired_at = 0")
@@ -281,12 +354,23 @@ func (s *Store) updateAgent(ctx context.Context, tx *db.Tx, id string, apply fun
 	if err != nil {
 		return before, after, err
 	}
+	retired := before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero()
+	if retired || changed.Name != before.Name {
+		if err := releaseName(ctx, tx, id); err != nil {
+			return before, after, err
+		}
+	}
+	if changed.Name != before.Name && changed.RetiredAt.IsZero() {
+		if err := claimName(ctx, tx, id, changed.Name); err != nil {
+			return before, after, err
+		}
+	}
 	if changed.Version != before.Version && changed.Version != "" {
 		if _, err := db.Exec(ctx, tx, `UPDATE ratings SET new_version = $1 WHERE agent_id = $2`, arena.NewVersionMatches, id); err != nil {
 			return before, after, err
 		}
 	}
-	if before.RetiredAt.IsZero() && !changed.RetiredAt.IsZero() {
+	if retired {
 		if _, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE agent_id = $2 AND withdrawn_at = 0`,
 			db.Millis(changed.RetiredAt), id); err != nil {
 			return before, after, err

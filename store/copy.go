@@ -30,6 +30,7 @@ var tables = []table{
 	{"identities", []string{"issuer", "subject"}, 512},
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
+	{"agent_names", []string{"key"}, 1024},
 	{"uptime", []string{"agent_id", "day"}, 1024},
 	{"conformance", []string{"agent_id", "version"}, 64}, // some 20 KiB each
 	{"packs", []string{"id"}, 512},

@@ -108,7 +108,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	for _, m := range done {
 		s.log.Info("migrated database", "version", m.Source.Version, "duration_ms", m.Duration.Milliseconds())
 	}
-	return nil
+	return s.claimNames(ctx)
 }
 
 // SchemaVersion returns the schema's version and the one that this program

@@ -19,6 +19,7 @@ const (
 	listDeliveries list = "d"
 	listAudit      list = "u"
 	listSeasons    list = "s"
+	listOwners     list = "o"
 )
 
 // open checks a page's limit and gives the key of the last item before it,

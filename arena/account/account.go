@@ -37,6 +37,19 @@ type Store interface {
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
 	RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
 	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
+	Token(ctx context.Context, id string) (arena.Token, error)
+	AdminTokens(ctx context.Context) ([]arena.Token, error)
+	ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error)
+	Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) ([]arena.OwnerSummary, string, error)
+	SuspendOwner(ctx context.Context, id string, at time.Time, audit arena.AuditEntry) (before arena.Owner, err error)
+	League(ctx context.Context, slug string) (arena.League, error)
+}
+
+// Agents pauses and resumes the agents of owners.
+type Agents interface {
+	// FollowOwner pauses the agents of an owner that is suspended, and resumes
+	// those of one that was suspended since a time and is not any more.
+	FollowOwner(ctx context.Context, ownerID string, since time.Time) error
 }
 
 // Issuer checks a token of the OIDC issuer. Its errors have the codes
@@ -60,9 +73,11 @@ type Quotas struct {
 
 // Options are the parts of a Service. All but Issuer are needed.
 type Options struct {
-	Store Store
-	// NewSecret makes an owner's bearer secret and its hash.
-	NewSecret func() (secret string, hash [32]byte)
+	Store  Store
+	Agents Agents
+	// NewSecret makes an owner's bearer secret and its hash, NewAdminSecret that
+	// of a token that belongs to no owner.
+	NewSecret, NewAdminSecret func() (secret string, hash [32]byte)
 	// HashSecret returns the hash under which a bearer secret is looked up.
 	HashSecret func(secret string) [32]byte
 	Issuer     Issuer // nil: no OIDC tokens are accepted
@@ -77,8 +92,8 @@ type Service struct{ o Options }
 
 // New makes a Service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.NewSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("account: a part is missing: Store, NewSecret, HashSecret, Now and Logger are needed")
+	if o.Store == nil || o.Agents == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("account: a part is missing: Store, Agents, NewSecret, NewAdminSecret, HashSecret, Now and Logger are needed")
 	}
 	if q := o.Quotas; q.Address == nil || q.Token == nil || q.Guess == nil || q.SignUp == nil {
 		return nil, errors.New("account: a quota is missing: Address, Token, Guess and SignUp are needed")

@@ -39,6 +39,7 @@ type fixture struct {
 	store                         *store.Store
 	options                       account.Options
 	address, token, guess, signUp counter
+	followed                      []string // owners whose agents were paused or resumed
 }
 
 func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
@@ -53,7 +54,7 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 	f.ok(f.store.Migrate(t.Context()))
 	secrets := 0
 	f.options = account.Options{
-		Store: f.store, SignupMode: account.SignupOpen, Now: clock, Logger: log, HashSecret: hash,
+		Store: f.store, Agents: f, SignupMode: account.SignupOpen, Now: clock, Logger: log, HashSecret: hash,
 		NewSecret: func() (string, [32]byte) {
 			secrets++
 			s := fmt.Sprint("secret-", secrets)
@@ -61,12 +62,19 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 		},
 		Quotas: account.Quotas{Address: &f.address, Token: &f.token, Guess: &f.guess, SignUp: &f.signUp},
 	}
+	f.options.NewAdminSecret = f.options.NewSecret
 	for _, c := range change {
 		c(&f.options)
 	}
 	f.Service, err = account.New(f.options)
 	f.ok(err)
 	return f
+}
+
+// FollowOwner implements account.Agents.
+func (f *fixture) FollowOwner(_ context.Context, ownerID string, since time.Time) error {
+	f.followed = append(f.followed, fmt.Sprint(ownerID, " ", since.UTC().Format(time.TimeOnly)))
+	return nil
 }
 
 func hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
@@ -103,7 +111,8 @@ func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
 	complete := newFixture(t).options
 	for name, change := range map[string]func(*account.Options){
-		"Store": func(o *account.Options) { o.Store = nil }, "NewSecret": func(o *account.Options) { o.NewSecret = nil },
+		"Store": func(o *account.Options) { o.Store = nil }, "Agents": func(o *account.Options) { o.Agents = nil },
+		"NewAdminSecret": func(o *account.Options) { o.NewAdminSecret = nil }, "NewSecret": func(o *account.Options) { o.NewSecret = nil },
 		"HashSecret": func(o *account.Options) { o.HashSecret = nil }, "SignupMode": func(o *account.Options) { o.SignupMode = "" },
 		"Now": func(o *account.Options) { o.Now = nil }, "Logger": func(o *account.Options) { o.Logger = nil },
 		"a quota": func(o *account.Options) { o.Quotas.Guess = nil },
@@ -266,7 +275,7 @@ func TestService_Identify_issuer(t *testing.T) {
 		t.Errorf("%+v", kim)
 	}
 	again, err := identify("kim.x.z")
-	if f.ok(err); again != kim {
+	if f.ok(err); !cmp.Equal(kim, again) {
 		t.Errorf("%+v, then %+v", kim, again)
 	}
 	lee, err := identify("lee.x.y")
@@ -287,28 +296,4 @@ func TestService_Identify_issuer(t *testing.T) {
 	f = newFixture(t, func(o *account.Options) { o.Issuer, o.SignupMode = issuer{}, account.SignupClosed })
 	_, err = f.Identify(t.Context(), arena.Credentials{Secret: "new.x.y", Given: true})
 	f.fails(err, arena.CodeForbidden)
-}
-
-func TestEnsureAdmin(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	ensure := func(given, want string, wantCreated bool, known int) {
-		t.Helper()
-		secret, created, err := account.EnsureAdmin(t.Context(), account.AdminOptions{
-			Store: f.store, Secret: given, NewSecret: f.options.NewSecret, HashSecret: hash, Now: f.options.Now,
-		})
-		f.ok(err)
-		tokens, err := f.store.AdminTokens(t.Context())
-		if f.ok(err); secret != want || created != wantCreated || len(tokens) != known {
-			t.Errorf("%q, created %v, %d tokens; want %q, %v, %d", secret, created, len(tokens), want, wantCreated, known)
-		}
-	}
-	ensure("", "secret-1", true, 1)
-	ensure("", "", false, 1)
-	ensure("mine", "mine", false, 2)
-	ensure("mine", "mine", false, 2)
-	caller, err := f.Identify(t.Context(), arena.Credentials{Secret: "mine", Given: true})
-	if f.ok(err); !caller.IsAdmin() {
-		t.Errorf("%+v", caller)
-	}
 }

@@ -2,16 +2,28 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
 
+// Limits of tokens that belong to no owner.
+const (
+	maxAdminTokens  = 200
+	maxTokenLeagues = 100
+)
+
+// ConfiguredName is the name of tokens that the setting ARENA_ADMIN_TOKEN makes.
+const ConfiguredName = "ARENA_ADMIN_TOKEN"
+
 // AdminStore keeps admin tokens.
 type AdminStore interface {
 	AdminTokens(ctx context.Context) ([]arena.Token, error)
 	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
+	ConfigureToken(ctx context.Context, t arena.Token, accept func(known arena.Token) error, audit func(superseded arena.Token) (arena.AuditEntry, error)) error
 }
 
 // AdminOptions are the parts of EnsureAdmin.
@@ -23,32 +35,142 @@ type AdminOptions struct {
 	Now        func() time.Time
 }
 
-// EnsureAdmin stores the admin token that the operator has set, or makes one
-// when none is set and the arena has none at all. It returns the secret when it
-// is known; created reports whether it was made just now.
+// EnsureAdmin stores the admin token that the operator has set, which
+// supersedes the one that was set before; an error says why a token cannot be
+// used. When none is set and the arena has no live one at all, it makes one. It
+// returns the secret when it is known; created reports whether it was made just
+// now.
 func EnsureAdmin(ctx context.Context, o AdminOptions) (secret string, created bool, err error) {
+	now := o.Now().UTC().Truncate(time.Millisecond)
+	if o.Secret != "" {
+		return o.Secret, false, o.configure(ctx, now)
+	}
 	known, err := o.Store.AdminTokens(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("read admin tokens: %w", err)
 	}
-	secret, name := o.Secret, "ARENA_ADMIN_TOKEN"
-	if secret == "" {
-		if len(known) > 0 {
-			return "", false, nil
-		}
-		secret, _ = o.NewSecret()
-		name, created = "first start", true
+	if slices.ContainsFunc(known, func(t arena.Token) bool { return t.Scope == arena.ScopeAdmin && t.LiveAt(now) }) {
+		return "", false, nil
 	}
-	hash := o.HashSecret(secret)
-	for _, t := range known {
-		if t.Hash == hash {
-			return secret, created, nil
-		}
-	}
-	now := o.Now().UTC()
-	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: name, Hash: hash, CreatedAt: now}
+	secret, hash := o.NewSecret()
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: "first start", Hash: hash, CreatedAt: now}
 	if err := o.Store.CreateToken(ctx, t); err != nil {
 		return "", false, fmt.Errorf("store the admin token: %w", err)
 	}
-	return secret, created, nil
+	return secret, true, nil
+}
+
+// configure makes the operator's token the configured one.
+func (o AdminOptions) configure(ctx context.Context, now time.Time) error {
+	t := arena.Token{ID: arena.NewID(arena.TokenPrefix, now), Scope: arena.ScopeAdmin, Name: ConfiguredName, Hash: o.HashSecret(o.Secret), CreatedAt: now}
+	err := o.Store.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
+		return arena.Caller{Scope: arena.ScopeAdmin}.Audit(now, "supersede-token", old.ID, old.Name, nil)
+	})
+	var refused *arena.Error
+	if errors.As(err, &refused) && refused.Code == arena.CodeConflict {
+		return fmt.Errorf("ARENA_ADMIN_TOKEN: %s", refused.Message)
+	}
+	if err != nil {
+		return fmt.Errorf("store the admin token: %w", err)
+	}
+	return nil
+}
+
+// usable returns why a known token cannot be the configured one, nil if it can.
+func usable(t arena.Token, now time.Time) error {
+	at := func(when time.Time) string { return when.UTC().Format(arena.TimeFormat) }
+	switch {
+	case t.Scope != arena.ScopeAdmin:
+		return arena.Errorf(arena.CodeConflict, "this token has the scope %s, not admin", t.Scope)
+	case !t.RevokedAt.IsZero() && t.Configured:
+		return arena.Errorf(arena.CodeConflict, "this token was superseded or revoked at %s; set the newest one on every node, or a new one", at(t.RevokedAt))
+	case !t.RevokedAt.IsZero():
+		return arena.Errorf(arena.CodeConflict, "this token was revoked at %s; set a new one", at(t.RevokedAt))
+	case !t.LiveAt(now):
+		return arena.Errorf(arena.CodeConflict, "this token expired at %s; set a new one", at(t.ExpiresAt))
+	}
+	return nil
+}
+
+// AdminTokens returns the tokens that belong to no owner and are not revoked,
+// oldest first, for an admin.
+func (s *Service) AdminTokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error) {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return nil, err
+	}
+	return s.o.Store.AdminTokens(ctx)
+}
+
+// CreateAdminToken makes a token that belongs to no owner, for an admin.
+func (s *Service) CreateAdminToken(ctx context.Context, caller arena.Caller, in arena.AdminTokenRequest) (t arena.Token, secret string, err error) {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return t, "", err
+	}
+	now := s.now()
+	if err := s.checkAdminToken(ctx, in, now); err != nil {
+		return t, "", err
+	}
+	held, err := s.o.Store.AdminTokens(ctx)
+	if err != nil {
+		return t, "", err
+	}
+	if len(held) >= maxAdminTokens {
+		return t, "", arena.Errorf(arena.CodeConflict, "an arena may have %d admin tokens; revoke one first", maxAdminTokens)
+	}
+	secret, hash := s.o.NewAdminSecret()
+	t = arena.Token{
+		ID: arena.NewID(arena.TokenPrefix, now), Scope: in.Scope, Leagues: in.Leagues, Name: in.Name, Hash: hash,
+		CreatedAt: now, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Millisecond),
+	}
+	if in.ExpiresAt.IsZero() {
+		t.ExpiresAt = time.Time{}
+	}
+	e, err := caller.Audit(now, "create-admin-token", t.ID, nil, map[string]any{"name": t.Name, "scope": t.Scope, "leagues": t.Leagues, "expires_at": t.ExpiresAt})
+	if err != nil {
+		return t, "", err
+	}
+	return t, secret, s.o.Store.CreateToken(ctx, t, e)
+}
+
+func (s *Service) checkAdminToken(ctx context.Context, in arena.AdminTokenRequest, now time.Time) error {
+	if err := checkName(in.Name); err != nil {
+		return err
+	}
+	switch {
+	case !slices.Contains(arena.AdminScopes(), in.Scope):
+		return arena.Invalid("scope", "must be admin, organizer or moderator")
+	case in.Scope == arena.ScopeOrganizer && len(in.Leagues) == 0:
+		return arena.Invalid("leagues", "an organizer's token needs at least one")
+	case in.Scope != arena.ScopeOrganizer && len(in.Leagues) > 0:
+		return arena.Invalid("leagues", "is for organizers: a token of scope %s holds in all leagues", in.Scope)
+	case len(in.Leagues) > maxTokenLeagues:
+		return arena.Invalid("leagues", "must be at most %d", maxTokenLeagues)
+	case !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(now):
+		return arena.Invalid("expires_at", "must be in the future")
+	}
+	for i, slug := range in.Leagues {
+		if slices.Contains(in.Leagues[:i], slug) {
+			return arena.Invalid("leagues", "must be unique; %s is there twice", slug)
+		}
+		if _, err := s.o.Store.League(ctx, slug); err != nil {
+			return arena.AtField(fmt.Sprintf("leagues[%d]", i), err)
+		}
+	}
+	return nil
+}
+
+// RevokeAny ends any token, an owner's too, for an admin.
+func (s *Service) RevokeAny(ctx context.Context, caller arena.Caller, id string) error {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return err
+	}
+	t, err := s.o.Store.Token(ctx, id)
+	if err != nil {
+		return err
+	}
+	e, err := caller.Audit(s.now(), "revoke-admin-token", id, t.Name, nil)
+	if err != nil {
+		return err
+	}
+	return s.o.Store.RevokeToken(ctx, t.OwnerID, id, e)
 }

@@ -1,6 +1,7 @@
 // Package account is the service for owners and tokens: it signs owners up,
-// makes and revokes their tokens, identifies callers by tokens of the arena or
-// of an OIDC issuer, and makes the first admin token.
+// makes and revokes their tokens and those of admins, organizers and
+// moderators, suspends owners, identifies callers by tokens of the arena or of
+// an OIDC issuer, and makes the first admin token.
 //
 // It owns the rules for these operations, the order in which quotas and
 // credentials are checked, and their audit entries. It leaves secrets and the

@@ -48,8 +48,10 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, error) {
 	t, err := s.o.Store.TokenByHash(ctx, s.o.HashSecret(secret))
 	switch {
+	case err == nil && !t.OwnerSuspendedAt.IsZero():
+		return arena.Caller{}, errSuspended()
 	case err == nil:
-		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope}, nil
+		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope, Leagues: t.Leagues}, nil
 	case arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Caller{}, err
 	case s.o.Issuer == nil || strings.Count(secret, ".") != 2:
@@ -68,8 +70,20 @@ func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, erro
 		if caller.OwnerID, err = s.ownerOf(ctx, id); err != nil {
 			return arena.Caller{}, err
 		}
+		o, err := s.o.Store.Owner(ctx, caller.OwnerID)
+		if err != nil {
+			return arena.Caller{}, err
+		}
+		if !o.SuspendedAt.IsZero() {
+			return arena.Caller{}, errSuspended()
+		}
 	}
 	return caller, nil
+}
+
+// errSuspended rejects every request with a token of a suspended owner.
+func errSuspended() error {
+	return arena.Errorf(arena.CodeForbidden, "the owner of this token is suspended; ask an admin of this arena")
 }
 
 // ownerOf returns the owner that an identity is. An identity without one gets

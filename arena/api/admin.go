@@ -270,7 +270,7 @@ func (h *auditHandlers) record(ctx context.Context, action, target string) {
 type auditView struct {
 	ID     string          `json:"id"`
 	At     jsonTime        `json:"at"`
-	Actor  string          `json:"actor" doc:"An owner's id, or admin."`
+	Actor  string          `json:"actor" doc:"An owner's id, or admin, organizer or moderator."`
 	Token  string          `json:"token,omitempty" doc:"Id of the token that was used."`
 	Action string          `json:"action" doc:"The operation's id."`
 	Target string          `json:"target,omitempty"`

@@ -45,7 +45,7 @@ func agents[I, O any](h func(*agentHandlers, context.Context, *I) (*O, error)) f
 
 type createAgentInput struct {
 	Body struct {
-		Name        string   `json:"name" minLength:"1" maxLength:"40" doc:"One of a kind among the owner's agents, in any case."`
+		Name        string   `json:"name" minLength:"1" maxLength:"40" doc:"Unique in the arena, in any case; names that look the same count as one."`
 		Endpoint    string   `json:"endpoint,omitempty" maxLength:"2048" doc:"The URL that tasks are posted to; of an aap agent, {endpoint}/health answers checks. Only agents of other protocols may leave it out, and ask for their tasks instead."`
 		Protocol    string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope or agentprotocol."`
 		Leagues     []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`

@@ -28,7 +28,8 @@ func TestAPI_createAgent(t *testing.T) {
 	}
 	w.run([]scenario{
 		post("healthy, no version declared", nil, 201, "", `"version":"","status":"active"`),
-		post("same name in another case", object{"name": "STEADY"}, 409, arena.CodeNameTaken, "STEADY"),
+		post("same name in another case", object{"name": "STEADY"}, 409, arena.CodeNameTaken, "STEADY", "name"),
+		post("a name that looks the same", object{"name": "stеady"}, 409, arena.CodeNameTaken, "looks the same", "name"), // Cyrillic e
 		post("unhealthy", object{"name": "down", "endpoint": "https://down.example"}, 201, "", `"status":"pending"`),
 		// Threats S1, S5, S7.
 		post("malformed address", object{"name": "a", "endpoint": "ftp://x"}, 422, arena.CodeEndpointInvalid, "http", "endpoint"),
@@ -55,8 +56,8 @@ func TestAPI_createAgent(t *testing.T) {
 		{name: "missing members", method: "POST", path: "/v1/agents", token: w.alice, body: object{}, status: 422, code: arena.CodeInvalid, fields: []string{"name"}},
 		{name: "no endpoint", method: "POST", path: "/v1/agents", token: w.alice, body: object{"name": "b"}, status: 422, code: arena.CodeInvalid, fields: []string{"endpoint"}},
 	})
-	// Another owner may use the name.
-	w.agent(w.bob, "steady", "quiz")
+	// Threat T5: another owner may not use the name.
+	w.do("POST", "/v1/agents", w.bob, object{"name": "Steady", "endpoint": "https://steady.example"}).is(409)
 }
 
 // The first check may fail for reasons of our own: the agent is registered and
@@ -139,7 +140,7 @@ func TestAPI_updateAgent(t *testing.T) {
 	path := "/v1/agents/" + id
 	w.run([]scenario{
 		{name: "version", method: "PATCH", path: path, token: w.alice, body: object{"version": "2"}, status: 200, says: `"version":"2"`},
-		{name: "name taken", method: "PATCH", path: path, token: w.alice, body: object{"name": "Other"}, status: 409, code: arena.CodeNameTaken},
+		{name: "name taken", method: "PATCH", path: path, token: w.alice, body: object{"name": "Other"}, status: 409, code: arena.CodeNameTaken, fields: []string{"name"}},
 		{name: "another's agent", method: "PATCH", path: path, token: w.bob, body: object{"version": "3"}, status: 404, code: arena.CodeNotFound},
 		{name: "own protocol", method: "PATCH", path: path, token: w.alice, body: object{"protocol": "aap"}, status: 422, code: arena.CodeInvalid, fields: []string{"protocol"}},
 		{name: "private address", method: "PATCH", path: path, token: w.alice, body: object{"endpoint": "http://10.1.1.1"}, status: 422, code: arena.CodeEndpointBlocked, fields: []string{"endpoint"}},

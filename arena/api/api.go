@@ -210,7 +210,7 @@ func newResources(o Options) resources {
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{
-		owners:     &accountHandlers{o.Services.Accounts},
+		owners:     &accountHandlers{accounts: o.Services.Accounts, now: now},
 		agents:     &agentHandlers{agents: o.Services.Agents, rows: o.Store, views: agents},
 		history:    &historyHandlers{agents: o.Services.Agents, rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},

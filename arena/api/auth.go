@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -9,18 +10,49 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// scope is the kind of token that a route needs.
+// scope says whose token a route needs: routes lists it for every route, and
+// admits says which tokens it lets in. Services check the rest: whose object it
+// is, and which leagues an organizer's token is for.
 type scope string
 
 // The scopes of routes. There is no zero scope: a route without one does not
 // mount.
 const (
-	scopePublic       scope = "public"         // none; a good token is still recognised
-	scopeOwner        scope = "owner"          // an owner's
-	scopeAdmin        scope = "admin"          // an admin's
-	scopeOwnerOrAdmin scope = "owner or admin" // either; the handler checks whose object it is
-	scopeElsewhere    scope = "elsewhere"      // the mounted handler checks for itself: the stream
+	scopePublic       scope = "public"                        // none; a good token is still recognized
+	scopeOwner        scope = "owner"                         // an owner's
+	scopeAdmin        scope = "admin"                         // an admin's
+	scopeOwnerOrAdmin scope = "owner or admin"                // of its own agents
+	scopeOrganize     scope = "admin or organizer"            // of its leagues
+	scopeEnter        scope = "owner, admin or organizer"     // an agent into a league
+	scopeEnd          scope = "admin, organizer or moderator" // a match
+	scopePause        scope = "owner, admin or moderator"     // an agent
+	scopeToken        scope = "owner, admin, organizer or moderator"
+	scopeElsewhere    scope = "elsewhere" // the mounted handler checks for itself: the stream
 )
+
+// admits returns the scopes of the tokens that a route of scope s lets in.
+func (s scope) admits() []arena.Scope {
+	switch s {
+	case scopeOwner:
+		return []arena.Scope{arena.ScopeOwner}
+	case scopeAdmin:
+		return []arena.Scope{arena.ScopeAdmin}
+	case scopeOwnerOrAdmin:
+		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin}
+	case scopeOrganize:
+		return []arena.Scope{arena.ScopeAdmin, arena.ScopeOrganizer}
+	case scopeEnter:
+		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeOrganizer}
+	case scopeEnd:
+		return arena.AdminScopes()
+	case scopePause:
+		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeModerator}
+	case scopeToken:
+		return append(arena.AdminScopes(), arena.ScopeOwner)
+	case scopePublic, scopeElsewhere:
+	}
+	return nil
+}
 
 type contextKey int
 
@@ -53,17 +85,7 @@ func permit(caller arena.Caller, s scope) error {
 	if !caller.Known() {
 		return arena.Errorf(arena.CodeUnauthorized, "this needs a token")
 	}
-	allowed := false
-	switch s {
-	case scopeOwner:
-		allowed = caller.Scope == arena.ScopeOwner
-	case scopeAdmin:
-		allowed = caller.Scope == arena.ScopeAdmin
-	case scopeOwnerOrAdmin:
-		allowed = caller.Scope == arena.ScopeOwner || caller.Scope == arena.ScopeAdmin
-	case scopePublic, scopeElsewhere:
-	}
-	if !allowed {
+	if !slices.Contains(s.admits(), caller.Scope) {
 		return arena.Errorf(arena.CodeForbidden, "this needs the token of an %s", s)
 	}
 	return nil

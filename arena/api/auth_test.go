@@ -17,6 +17,7 @@ func TestAPI_routes_scopes(t *testing.T) {
 	w := newWorld(t)
 	w.league("quiz", nil)
 	agent := w.agent(w.alice, "steady", "quiz")
+	organizer, moderator := w.scoped(arena.ScopeOrganizer, "quiz"), w.scoped(arena.ScopeModerator)
 	ids := strings.NewReplacer("{id}", agent, "{slug}", "quiz", "{agent_id}", agent)
 	for _, r := range routes() {
 		path := ids.Replace(r.path)
@@ -30,25 +31,25 @@ func TestAPI_routes_scopes(t *testing.T) {
 				t.Errorf("%s %s: 401 without WWW-Authenticate", r.method, path)
 			}
 		}
-		switch r.scope {
-		case scopeOwner:
-			denied("", 401)
-			denied("wrong", 401)
-			denied(w.admin, 403)
-		case scopeAdmin:
-			denied("", 401)
-			denied("wrong", 401)
-			denied(w.alice, 403)
-		case scopeOwnerOrAdmin:
-			denied("", 401)
-			denied("wrong", 401)
-			if strings.Contains(path, agent) {
-				// Another's agent is not found, or the body is refused first.
-				denied(w.bob, 404, 400)
-			}
-		case scopePublic, scopeElsewhere:
-		default:
+		if r.scope == scopePublic || r.scope == scopeElsewhere {
+			continue
+		}
+		admitted := r.scope.admits()
+		if len(admitted) == 0 {
 			t.Errorf("%s %s has no scope", r.method, r.path)
+		}
+		denied("", 401)
+		denied("wrong", 401)
+		for scope, token := range map[arena.Scope]string{
+			arena.ScopeOwner: w.alice, arena.ScopeAdmin: w.admin, arena.ScopeOrganizer: organizer, arena.ScopeModerator: moderator,
+		} {
+			if !slices.Contains(admitted, scope) {
+				denied(token, 403)
+			}
+		}
+		if r.scope == scopeOwnerOrAdmin && strings.Contains(path, agent) {
+			// Another's agent is not found, or the body is refused first.
+			denied(w.bob, 404, 400)
 		}
 	}
 	// What the denied requests asked for did not happen.
@@ -169,7 +170,9 @@ func TestCaller_layers(t *testing.T) {
 	t.Parallel()
 	const agentScope arena.Scope = "agent" // of a kind that there may be one day
 	holder := func(s arena.Scope, owner string) arena.Caller { return arena.Caller{Scope: s, OwnerID: owner} }
-	all := []scope{scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeElsewhere, "unheard of", ""}
+	all := []scope{
+		scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeEnter, scopeEnd, scopePause, scopeToken, scopeElsewhere, "unheard of", "",
+	}
 	for _, tt := range []struct {
 		name          string
 		who           arena.Caller
@@ -178,10 +181,12 @@ func TestCaller_layers(t *testing.T) {
 		let           []scope
 	}{
 		{"nobody", arena.Caller{}, false, false, false, []scope{scopePublic}},
-		{"an owner", holder(arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"another owner", holder(arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"an owner without a name", holder(arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin}},
-		{"an admin", holder(arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin}},
+		{"an owner", holder(arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
+		{"another owner", holder(arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
+		{"an owner without a name", holder(arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
+		{"an admin", holder(arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeEnter, scopeEnd, scopePause, scopeToken}},
+		{"an organizer", holder(arena.ScopeOrganizer, ""), false, false, false, []scope{scopePublic, scopeOrganize, scopeEnter, scopeEnd, scopeToken}},
+		{"a moderator", holder(arena.ScopeModerator, ""), false, false, false, []scope{scopePublic, scopeEnd, scopePause, scopeToken}},
 		{"an owner's id without a token", arena.Caller{OwnerID: "ow_1"}, false, false, false, []scope{scopePublic}},
 		{"a token of another scope", holder(agentScope, "ow_3"), false, false, false, []scope{scopePublic}},
 	} {

@@ -31,7 +31,7 @@ func codeEntries() []entry {
 		{"not_found", "There is nothing with this id, slug or path, or it is another owner's.", "Look at the id; lists are under `/v1/agents`, `/v1/leagues` and `/v1/matches`."},
 		{"method_not_allowed", "The path is known, the method is not.", "The `Allow` header lists the methods."},
 		{"conflict", "The state does not allow it: a retired agent, a match that has begun, a league that takes no entries, too many agents or tokens.", "`detail` says which state; change that first, or leave it."},
-		{"name_taken", "A league has this slug, or another of your agents this name, in any case. Owners may have the same name.", "Choose another name."},
+		{"name_taken", "A league has this slug, or an agent this name or one that looks the same, in whatever case and script. Owners may have the same name.", "Choose another name."},
 		{"too_large", "A body, pack or event is over its limit.", "64 KiB for JSON, 16 MiB for a pack, 16 KiB for an event, 1 MiB for a post of events."},
 		{"unsupported", "The content type or format is not one that is read here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
 		{"rate_limited", "Too many requests, checks, rehearsals, sign-ups or events.", "Wait for as many seconds as `Retry-After` says. [The rules](rules.md#limits) list the limits."},

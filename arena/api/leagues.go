@@ -142,7 +142,7 @@ type standingsView struct {
 	Items      []standingView `json:"items" doc:"By rating; ranked or not."`
 	NextCursor string         `json:"next_cursor" doc:"As in other lists; empty when no limit is asked for."`
 	League     string         `json:"league"`
-	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins."`
+	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins and its organizers."`
 	Drift      arena.MilliElo `json:"drift"`
 }
 
@@ -157,7 +157,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 		return nil, err
 	}
 	table := standingsView{Items: []standingView{}, League: l.Slug, Frozen: l.Status == arena.LeagueFrozen, Drift: l.Drift}
-	if table.Frozen && !callerOf(ctx).IsAdmin() {
+	if table.Frozen && !callerOf(ctx).May(l.Slug, arena.RightOrganize) {
 		return answer(table)
 	}
 	now := h.now()

@@ -133,7 +133,7 @@ func TestAPI_limits(t *testing.T) {
 			id = w.agent(w.alice, fmt.Sprint("steady-", i))
 		}
 		w.do("POST", "/v1/agents", w.alice, object{"name": "next", "endpoint": "https://next.example"}).is(409)
-		w.agent(w.bob, "next")
+		w.agent(w.bob, "another")
 		w.do("DELETE", "/v1/agents/"+id, w.alice, nil).is(204)
 		w.agent(w.alice, "next")
 	})

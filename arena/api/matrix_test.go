@@ -23,51 +23,72 @@ const (
 	owner        // of what is asked for
 	other        // another owner
 	admin
-	agent // with a good task token
+	agent     // with a good task token
+	organizer // of the league that is asked for
+	foreign   // organizer of another league
+	moderator
+	askerCount
 )
 
 func askers() map[asker]string {
-	return map[asker]string{nobody: "nobody", owner: "the owner", other: "another owner", admin: "an admin", agent: "an agent"}
+	return map[asker]string{nobody: "nobody", owner: "the owner", other: "another owner", admin: "an admin", agent: "an agent",
+		organizer: "an organizer", foreign: "another league's organizer", moderator: "a moderator"}
 }
 
-// answers are the statuses for nobody, the owner, another owner, an admin and
-// an agent with its task token.
-type answers [5]int
+// answers are the statuses for nobody, the owner, another owner, an admin, an
+// agent with its task token, the league's organizer, another league's organizer
+// and a moderator.
+type answers [askerCount]int
 
 // What routes of one kind answer. A task token is no token of the API: it is
 // refused even where none is needed.
-func open(status int) answers   { return answers{status, status, status, status, 401} }
-func mine(status int) answers   { return answers{401, status, 404, status, 401} }
-func owners(status int) answers { return answers{401, status, status, 403, 401} }
-func admins(status int) answers { return answers{401, 403, 403, status, 401} }
-func anyone(status int) answers { return answers{status, status, status, status, status} }
+func open(status int) answers {
+	return answers{status, status, status, status, 401, status, status, status}
+}
+func mine(status int) answers { return answers{401, status, 404, status, 401, 403, 403, 403} }
+func mineOrModerated(status int) answers {
+	return answers{401, status, 404, status, 401, 403, 403, status}
+}
+func mineOrOrganized(status int) answers {
+	return answers{401, status, 404, status, 401, status, 404, 403}
+}
+func owners(status int) answers    { return answers{401, status, status, 403, 401, 403, 403, 403} }
+func admins(status int) answers    { return answers{401, 403, 403, status, 401, 403, 403, 403} }
+func organized(status int) answers { return answers{401, 403, 403, status, 401, status, 403, 403} }
+func moderated(status int) answers { return answers{401, 403, 403, status, 401, status, 403, status} }
+func anyone(status int) answers {
+	return answers{status, status, status, status, status, status, status, status}
+}
 
 // matrix is what every route answers to everyone, by operation id.
 func matrix() map[string]answers {
 	return map[string]answers{
-		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401},
-		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401},
+		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401, 200, 200, 200},
+		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401, 403, 403, 403},
+		"list-admin-tokens": admins(200), "create-admin-token": admins(201), "revoke-admin-token": admins(204),
+		"list-owners": admins(200), "list-owner-tokens": admins(200), "reissue-owner-token": admins(201), "revoke-owner-tokens": admins(204),
+		"suspend-owner": admins(200), "restore-owner": admins(200),
 
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
 		"get-agent-conformance": open(404), "get-agent-badge": open(200),
-		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mine(200), "rehearse": mine(200),
+		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mineOrModerated(200), "rehearse": mine(200),
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
-		"resume-agent":       mine(200),
+		"resume-agent":       mineOrModerated(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
 		"list-agent-opponents": open(200), "get-agent-calibration": open(200), "get-agent-outcomes": open(200),
 		"list-agent-deliveries": mine(200),
 
-		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": admins(200),
+		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),
 		"list-standings": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404),
-		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": admins(200),
-		"open-league": admins(200), "start-league": admins(200), "pause-league": admins(200), "resume-league": admins(200),
-		"freeze-league": admins(200), "finish-league": admins(200), "enter-league": mine(204), "withdraw-from-league": mine(204),
+		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
+		"open-league": organized(200), "start-league": organized(200), "pause-league": organized(200), "resume-league": organized(200),
+		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200),
 
-		"challenge": {401, 201, 404, 403, 401}, "get-lobby": open(200),
-		"create-match": admins(201), "list-matches": open(200), "get-match": open(200), "cancel-match": admins(200),
-		"void-match": admins(200), "get-match-record": open(409), "rescore-match": admins(200), "list-verdicts": open(200),
+		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
+		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
+		"void-match": moderated(200), "get-match-record": open(409), "rescore-match": organized(200), "list-verdicts": open(200),
 		"get-match-card": open(200),
 		"get-ballot":     open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
 
@@ -82,7 +103,7 @@ func matrix() map[string]answers {
 		"relay-submit-alias": anyone(200), "relay-events-alias": anyone(200), "relay-manifest": anyone(200), "relay-discover": anyone(200),
 		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200),
 
-		"get-status": admins(200), "list-audit": admins(200), "get-calendar": admins(200), "list-anomalies": admins(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
+		"get-status": admins(200), "list-audit": admins(200), "get-calendar": {401, 403, 403, 200, 401, 200, 200, 403}, "list-anomalies": moderated(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"get-banner": open(200), "set-banner": admins(200),
 		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
 	}
@@ -120,7 +141,7 @@ func TestAPI_matrix(t *testing.T) {
 // matrixWorld makes what a route is asked for, anew for each request.
 type matrixWorld struct {
 	*world
-	tokens [5]string
+	tokens [askerCount]string
 	made   int
 }
 
@@ -141,7 +162,14 @@ func newMatrixWorld(t *testing.T) *matrixWorld {
 	})
 	w.ok(err)
 	w.league("quiz", nil)
-	return &matrixWorld{world: w, tokens: [5]string{nobody: "", owner: w.alice, other: w.bob, admin: w.admin, agent: task}}
+	leagues := []string{"quiz"}
+	for i := range 2000 { // those that object makes
+		leagues = append(leagues, fmt.Sprintf("x%d", i))
+	}
+	return &matrixWorld{world: w, tokens: [askerCount]string{
+		nobody: "", owner: w.alice, other: w.bob, admin: w.admin, agent: task, moderator: w.scoped(arena.ScopeModerator),
+		organizer: w.scoped(arena.ScopeOrganizer, leagues...), foreign: w.scoped(arena.ScopeOrganizer, "elsewhere"),
+	}}
 }
 
 // object returns a path and a body with which whoever may ask succeeds. Alice
@@ -165,6 +193,11 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		replace = append(replace, "{id}", m.match(name))
 	case strings.HasPrefix(r.path, "/v1/me/tokens/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/me/tokens", m.alice, object{"name": name}).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/admin/tokens/{id}"):
+		replace = append(replace, "{id}", m.do("POST", "/v1/admin/tokens", m.admin, m.body(r, name)).is(201).str("token_id"))
+	case strings.HasPrefix(r.path, "/v1/admin/owners/{id}"):
+		_, id := m.owner(name)
+		replace = append(replace, "{id}", id)
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
 		replace = append(replace, "{id}", m.pack(name))
 	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
@@ -202,6 +235,8 @@ func (m *matrixWorld) before(id string) []string {
 
 func (m *matrixWorld) body(r route, name string) any {
 	switch r.id {
+	case "create-admin-token", "revoke-admin-token":
+		return object{"name": name, "scope": "moderator"}
 	case "sign-up", "create-token":
 		return object{"name": name}
 	case "create-agent":
@@ -217,7 +252,7 @@ func (m *matrixWorld) body(r route, name string) any {
 	case "create-match":
 		return m.matchBody(name)
 	case "challenge":
-		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, name, "quiz")}
+		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, "bob-"+name, "quiz")}
 	case "set-banner":
 		return object{"text": name}
 	case "vote":
@@ -235,7 +270,7 @@ func (m *matrixWorld) pack(name string) string {
 }
 
 func (m *matrixWorld) matchBody(name string) object {
-	return object{"league": "quiz", "agents": []string{m.agent(m.alice, name, "quiz"), m.agent(m.bob, name, "quiz")}}
+	return object{"league": "quiz", "agents": []string{m.agent(m.alice, name, "quiz"), m.agent(m.bob, "bob-"+name, "quiz")}}
 }
 
 func (m *matrixWorld) match(name string) string {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,10 +17,23 @@ type Accounts interface {
 	Tokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error)
 	CreateToken(ctx context.Context, caller arena.Caller, name string) (t arena.Token, secret string, err error)
 	RevokeToken(ctx context.Context, caller arena.Caller, id string) error
+
+	AdminTokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error)
+	CreateAdminToken(ctx context.Context, caller arena.Caller, in arena.AdminTokenRequest) (t arena.Token, secret string, err error)
+	RevokeAny(ctx context.Context, caller arena.Caller, id string) error
+	Owners(ctx context.Context, caller arena.Caller, f arena.OwnerFilter, p arena.Page) ([]arena.OwnerSummary, string, error)
+	OwnerTokens(ctx context.Context, caller arena.Caller, ownerID string) ([]arena.Token, error)
+	ReissueTokens(ctx context.Context, caller arena.Caller, ownerID string) (t arena.Token, secret string, revoked int, err error)
+	RevokeTokens(ctx context.Context, caller arena.Caller, ownerID string) error
+	Suspend(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
+	Restore(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
 }
 
 // accountHandlers serve the routes of owners and tokens.
-type accountHandlers struct{ accounts Accounts }
+type accountHandlers struct {
+	accounts Accounts
+	now      func() time.Time
+}
 
 // accounts mounts one of the accountHandlers.
 func accounts[I, O any](h func(*accountHandlers, context.Context, *I) (*O, error)) func(*API, route) {
@@ -54,9 +68,10 @@ func (h *accountHandlers) signUp(ctx context.Context, in *signUpInput) (*output[
 }
 
 type meView struct {
-	Scope   arena.Scope `json:"scope" enum:"owner,admin"`
+	Scope   arena.Scope `json:"scope" enum:"owner,admin,organizer,moderator"`
 	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
-	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for an admin."`
+	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for a token that belongs to no owner."`
+	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
 }
@@ -67,7 +82,7 @@ func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView],
 	if err != nil {
 		return nil, err
 	}
-	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Name: owner.Name, Email: owner.Email})
+	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Leagues: caller.Leagues, Name: owner.Name, Email: owner.Email})
 }
 
 type tokenView struct {
@@ -84,14 +99,17 @@ func (h *accountHandlers) tokens(ctx context.Context, in *PartParams) (*output[l
 	if err != nil {
 		return nil, err
 	}
-	var items []tokenView
+	return answerPart(*in, viewTokens(tokens, caller))
+}
+
+func viewTokens(tokens []arena.Token, caller arena.Caller) (items []tokenView) {
 	for _, t := range tokens {
 		items = append(items, tokenView{
 			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt),
 			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == caller.TokenID,
 		})
 	}
-	return answerPart(*in, items)
+	return items
 }
 
 type createTokenInput struct {
@@ -122,4 +140,155 @@ func (h *accountHandlers) revokeToken(ctx context.Context, in *IDParam) (*empty,
 // exported types only.
 type IDParam struct {
 	ID string `path:"id" maxLength:"64"`
+}
+
+type adminTokenView struct {
+	TokenID    string      `json:"token_id"`
+	Name       string      `json:"name"`
+	CreatedAt  jsonTime    `json:"created_at"`
+	LastUsedAt *jsonTime   `json:"last_used_at,omitempty" doc:"To the minute."`
+	Current    bool        `json:"current" doc:"It is the token of this request."`
+	Scope      arena.Scope `json:"scope" enum:"admin,organizer,moderator"`
+	Leagues    []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
+	ExpiresAt  *jsonTime   `json:"expires_at,omitempty" doc:"Absent: never."`
+	Expired    bool        `json:"expired" doc:"It opens nothing any more."`
+	Configured bool        `json:"configured" doc:"ARENA_ADMIN_TOKEN holds it; setting another supersedes it."`
+}
+
+func (h *accountHandlers) adminTokens(ctx context.Context, in *PartParams) (*output[listOf[adminTokenView]], error) {
+	caller := callerOf(ctx)
+	tokens, err := h.accounts.AdminTokens(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	var items []adminTokenView
+	for _, t := range tokens {
+		items = append(items, adminTokenView{
+			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt), LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == caller.TokenID,
+			Scope: t.Scope, Leagues: t.Leagues, ExpiresAt: optionalTime(t.ExpiresAt), Expired: !t.LiveAt(h.now()), Configured: t.Configured,
+		})
+	}
+	return answerPart(*in, items)
+}
+
+type createAdminTokenInput struct {
+	Body struct {
+		Name      string      `json:"name" minLength:"1" maxLength:"40" doc:"What it is for."`
+		Scope     arena.Scope `json:"scope" enum:"admin,organizer,moderator" doc:"organizer: settings, seasons, entries and matches of leagues. moderator: pause agents, cancel and void matches, read anomaly reports. admin: all of it."`
+		Leagues   []string    `json:"leagues,omitempty" maxItems:"100" doc:"Slugs that an organizer's token is for; only for that scope."`
+		ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"Left out: never."`
+	} `nameHint:"CreateAdminTokenBody"`
+}
+
+type createdAdminTokenView struct {
+	TokenID   string      `json:"token_id"`
+	Name      string      `json:"name"`
+	Scope     arena.Scope `json:"scope" enum:"admin,organizer,moderator"`
+	Leagues   []string    `json:"leagues,omitempty"`
+	ExpiresAt *jsonTime   `json:"expires_at,omitempty"`
+	Token     string      `json:"token" doc:"The bearer token. It is shown once."`
+}
+
+func (h *accountHandlers) createAdminToken(ctx context.Context, in *createAdminTokenInput) (*output[createdAdminTokenView], error) {
+	request := arena.AdminTokenRequest{Name: in.Body.Name, Scope: in.Body.Scope, Leagues: in.Body.Leagues}
+	if in.Body.ExpiresAt != nil {
+		if request.ExpiresAt = *in.Body.ExpiresAt; request.ExpiresAt.IsZero() { // which means never
+			return nil, arena.Invalid("expires_at", "must be in the future")
+		}
+	}
+	t, secret, err := h.accounts.CreateAdminToken(ctx, callerOf(ctx), request)
+	if err != nil {
+		return nil, err
+	}
+	return answer(createdAdminTokenView{TokenID: t.ID, Name: t.Name, Scope: t.Scope, Leagues: t.Leagues, ExpiresAt: optionalTime(t.ExpiresAt), Token: secret})
+}
+
+func (h *accountHandlers) revokeAny(ctx context.Context, in *IDParam) (*empty, error) {
+	return &empty{}, h.accounts.RevokeAny(ctx, callerOf(ctx), in.ID)
+}
+
+type ownerView struct {
+	OwnerID     string    `json:"owner_id"`
+	Name        string    `json:"name"`
+	Email       string    `json:"email,omitempty"`
+	CreatedAt   jsonTime  `json:"created_at"`
+	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
+}
+
+func viewOwner(o arena.Owner) ownerView {
+	return ownerView{OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt)}
+}
+
+type ownerSummaryView struct {
+	OwnerID     string    `json:"owner_id"`
+	Name        string    `json:"name"`
+	Email       string    `json:"email,omitempty"`
+	CreatedAt   jsonTime  `json:"created_at"`
+	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
+	Agents      int       `json:"agents" doc:"That are not retired."`
+	Tokens      int       `json:"tokens" doc:"That are not revoked."`
+}
+
+type listOwnersInput struct {
+	PageParams
+	Find string `query:"find" maxLength:"200" doc:"Part of the name or email, or the whole id."`
+}
+
+func (h *accountHandlers) list(ctx context.Context, in *listOwnersInput) (*output[listOf[ownerSummaryView]], error) {
+	owners, next, err := h.accounts.Owners(ctx, callerOf(ctx), arena.OwnerFilter{Query: in.Find}, in.page())
+	if err != nil {
+		return nil, err
+	}
+	var items []ownerSummaryView
+	for _, o := range owners {
+		items = append(items, ownerSummaryView{
+			OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt),
+			Agents: o.Agents, Tokens: o.Tokens,
+		})
+	}
+	return answerList(items, next)
+}
+
+func (h *accountHandlers) ownerTokens(ctx context.Context, in *IDPartParams) (*output[listOf[tokenView]], error) {
+	caller := callerOf(ctx)
+	tokens, err := h.accounts.OwnerTokens(ctx, caller, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answerPart(in.PartParams, viewTokens(tokens, caller))
+}
+
+type reissuedTokenView struct {
+	TokenID string `json:"token_id"`
+	Name    string `json:"name"`
+	Token   string `json:"token" doc:"The owner's bearer token. It is shown once."`
+	Revoked int    `json:"revoked" doc:"How many tokens of the owner ended."`
+}
+
+func (h *accountHandlers) reissue(ctx context.Context, in *IDParam) (*output[reissuedTokenView], error) {
+	t, secret, revoked, err := h.accounts.ReissueTokens(ctx, callerOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(reissuedTokenView{TokenID: t.ID, Name: t.Name, Token: secret, Revoked: revoked})
+}
+
+func (h *accountHandlers) revokeOwnerTokens(ctx context.Context, in *IDParam) (*empty, error) {
+	return &empty{}, h.accounts.RevokeTokens(ctx, callerOf(ctx), in.ID)
+}
+
+func (h *accountHandlers) suspend(ctx context.Context, in *IDParam) (*output[ownerView], error) {
+	o, err := h.accounts.Suspend(ctx, callerOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewOwner(o))
+}
+
+func (h *accountHandlers) restore(ctx context.Context, in *IDParam) (*output[ownerView], error) {
+	o, err := h.accounts.Restore(ctx, callerOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewOwner(o))
 }

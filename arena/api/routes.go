@@ -58,10 +58,19 @@ func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
 		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", accounts((*accountHandlers).signUp), nil},
-		{get, "/v1/me", scopeOwnerOrAdmin, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
+		{get, "/v1/me", scopeToken, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
 		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", accounts((*accountHandlers).tokens), nil},
 		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", accounts((*accountHandlers).createToken), nil},
 		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", accounts((*accountHandlers).revokeToken), nil},
+		{get, "/v1/admin/tokens", scopeAdmin, 200, "list-admin-tokens", tagAccounts, "Tokens of admins, organizers and moderators", accounts((*accountHandlers).adminTokens), nil},
+		{post, "/v1/admin/tokens", scopeAdmin, 201, "create-admin-token", tagAccounts, "Make a token of an admin, organizer or moderator", accounts((*accountHandlers).createAdminToken), nil},
+		{del, "/v1/admin/tokens/{id}", scopeAdmin, 204, "revoke-admin-token", tagAccounts, "Revoke any token, an owner's too", accounts((*accountHandlers).revokeAny), nil},
+		{get, "/v1/admin/owners", scopeAdmin, 200, "list-owners", tagAccounts, "Owners, newest first", accounts((*accountHandlers).list), nil},
+		{get, "/v1/admin/owners/{id}/tokens", scopeAdmin, 200, "list-owner-tokens", tagAccounts, "An owner's tokens", accounts((*accountHandlers).ownerTokens), nil},
+		{post, "/v1/admin/owners/{id}/tokens", scopeAdmin, 201, "reissue-owner-token", tagAccounts, "Revoke an owner's tokens and make a new one", accounts((*accountHandlers).reissue), nil},
+		{del, "/v1/admin/owners/{id}/tokens", scopeAdmin, 204, "revoke-owner-tokens", tagAccounts, "Revoke an owner's tokens", accounts((*accountHandlers).revokeOwnerTokens), nil},
+		{post, "/v1/admin/owners/{id}/suspend", scopeAdmin, 200, "suspend-owner", tagAccounts, "Reject an owner's tokens and pause its agents", accounts((*accountHandlers).suspend), nil},
+		{post, "/v1/admin/owners/{id}/restore", scopeAdmin, 200, "restore-owner", tagAccounts, "End an owner's suspension", accounts((*accountHandlers).restore), nil},
 
 		{post, "/v1/agents", scopeOwner, 201, "create-agent", tagAgents, "Register an agent", agents((*agentHandlers).create), nil},
 		{get, "/v1/agents", scopePublic, 200, "list-agents", tagAgents, "Agents, newest first", agents((*agentHandlers).list), nil},
@@ -73,8 +82,8 @@ func routes() []route {
 		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
 		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleRecorded(rehearsals, (*rehearsalHandlers).rehearse), nil},
-		{post, "/v1/agents/{id}/pause", scopeOwnerOrAdmin, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
-		{post, "/v1/agents/{id}/resume", scopeOwnerOrAdmin, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},
+		{post, "/v1/agents/{id}/pause", scopePause, 200, "pause-agent", tagAgents, "Take no new seats", agents((*agentHandlers).pause), nil},
+		{post, "/v1/agents/{id}/resume", scopePause, 200, "resume-agent", tagAgents, "Take seats again", agents((*agentHandlers).resume), nil},
 		{get, "/v1/agents/{id}/ratings", scopePublic, 200, "list-agent-ratings", tagAgents, "Ratings with their history", agentHistory((*historyHandlers).ratings), nil},
 		{get, "/v1/agents/{id}/matches", scopePublic, 200, "list-agent-matches", tagAgents, "Matches of an agent, newest first", agentHistory((*historyHandlers).listMatches), nil},
 		{get, "/v1/agents/{id}/uptime", scopePublic, 200, "list-agent-uptime", tagAgents, "Health checks by day, 90 days", agentHistory((*historyHandlers).uptime), nil},
@@ -86,36 +95,36 @@ func routes() []route {
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", leagueRoutes((*leagueHandlers).list), nil},
 		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Make a league", leagueRoutes((*leagueHandlers).create), nil},
 		{get, "/v1/leagues/{slug}", scopePublic, 200, "get-league", tagLeagues, "One league", leagueRoutes((*leagueHandlers).get), nil},
-		{patch, "/v1/leagues/{slug}", scopeAdmin, 200, "update-league", tagLeagues, "Change a league's settings", leagueRoutes((*leagueHandlers).update), nil},
+		{patch, "/v1/leagues/{slug}", scopeOrganize, 200, "update-league", tagLeagues, "Change a league's settings", leagueRoutes((*leagueHandlers).update), nil},
 		{get, "/v1/leagues/{slug}/standings", scopePublic, 200, "list-standings", tagLeagues, "The table", leagueRoutes((*leagueHandlers).standings), nil},
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", seasonRoutes((*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", seasonRoutes((*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", seasonRoutes((*seasonHandlers).get), nil},
 		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", judgeRoutes((*judgeHandlers).get), nil},
 		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", leagueRoutes((*leagueHandlers).listMatches), nil},
-		{post, "/v1/leagues/{slug}/rescore", scopeAdmin, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},
-		{post, "/v1/leagues/{slug}/open", scopeAdmin, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},
-		{post, "/v1/leagues/{slug}/start", scopeAdmin, 200, "start-league", tagLeagues, "Begin the league's own pairing", leagueAction(arena.StartLeague), nil},
-		{post, "/v1/leagues/{slug}/pause", scopeAdmin, 200, "pause-league", tagLeagues, "Stop pairing for now", leagueAction(arena.PauseLeague), nil},
-		{post, "/v1/leagues/{slug}/resume", scopeAdmin, 200, "resume-league", tagLeagues, "Go on pairing, show the table", leagueAction(arena.ResumeLeague), nil},
-		{post, "/v1/leagues/{slug}/freeze", scopeAdmin, 200, "freeze-league", tagLeagues, "Hide the table, go on pairing", leagueAction(arena.FreezeLeague), nil},
-		{post, "/v1/leagues/{slug}/finish", scopeAdmin, 200, "finish-league", tagLeagues, "End a league", leagueAction(arena.FinishLeague), nil},
-		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "enter-league", tagLeagues, "Enter an agent", leagueRoutes((*leagueHandlers).enter), nil},
-		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeOwnerOrAdmin, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
+		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},
+		{post, "/v1/leagues/{slug}/open", scopeOrganize, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},
+		{post, "/v1/leagues/{slug}/start", scopeOrganize, 200, "start-league", tagLeagues, "Begin the league's own pairing", leagueAction(arena.StartLeague), nil},
+		{post, "/v1/leagues/{slug}/pause", scopeOrganize, 200, "pause-league", tagLeagues, "Stop pairing for now", leagueAction(arena.PauseLeague), nil},
+		{post, "/v1/leagues/{slug}/resume", scopeOrganize, 200, "resume-league", tagLeagues, "Go on pairing, show the table", leagueAction(arena.ResumeLeague), nil},
+		{post, "/v1/leagues/{slug}/freeze", scopeOrganize, 200, "freeze-league", tagLeagues, "Hide the table, go on pairing", leagueAction(arena.FreezeLeague), nil},
+		{post, "/v1/leagues/{slug}/finish", scopeOrganize, 200, "finish-league", tagLeagues, "End a league", leagueAction(arena.FinishLeague), nil},
+		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", leagueRoutes((*leagueHandlers).enter), nil},
+		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
 
 		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a task pack, all or nothing", packRoutes((*packHandlers).create), describePackBody},
 		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", packRoutes((*packHandlers).check), describePackBody},
 		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Task packs, newest first", packRoutes((*packHandlers).list), nil},
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One task pack", packRoutes((*packHandlers).get), nil},
 
-		{post, "/v1/matches", scopeAdmin, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
+		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
 		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},
 		{get, "/v1/lobby", scopePublic, 200, "get-lobby", tagMatches, "All that the first page shows", lobbyRoutes((*lobbyHandlers).get), nil},
 		{get, "/v1/matches", scopePublic, 200, "list-matches", tagMatches, "Matches, newest first", matchRoutes((*matchHandlers).list), nil},
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", matchRoutes((*matchHandlers).get), nil},
-		{post, "/v1/matches/{id}/cancel", scopeAdmin, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", matchRoutes((*matchHandlers).cancel), nil},
-		{post, "/v1/matches/{id}/void", scopeAdmin, 200, "void-match", tagMatches, "End a match so that it does not count", matchRoutes((*matchHandlers).void), nil},
-		{post, "/v1/matches/{id}/rescore", scopeAdmin, 200, "rescore-match", tagMatches, "Judge a finished match again", matchRoutes((*matchHandlers).rescore), nil},
+		{post, "/v1/matches/{id}/cancel", scopeEnd, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", matchRoutes((*matchHandlers).cancel), nil},
+		{post, "/v1/matches/{id}/void", scopeEnd, 200, "void-match", tagMatches, "End a match so that it does not count", matchRoutes((*matchHandlers).void), nil},
+		{post, "/v1/matches/{id}/rescore", scopeOrganize, 200, "rescore-match", tagMatches, "Judge a finished match again", matchRoutes((*matchHandlers).rescore), nil},
 		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "What the judges said, with their versions", matchRoutes((*matchHandlers).verdicts), nil},
 		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", voteRoutes((*voteHandlers).ballot), nil},
 		{post, "/v1/matches/{id}/votes", scopePublic, 200, "vote", tagMatches, "Vote on two answers", voteRoutes((*voteHandlers).vote), nil},
@@ -152,8 +161,8 @@ func routes() []route {
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handleOn(node, (*nodeHandlers).status), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", auditRoutes((*auditHandlers).list), nil},
-		{get, "/v1/admin/calendar", scopeAdmin, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", calendarRoutes((*calendarHandlers).get), nil},
-		{get, "/v1/admin/anomalies", scopeAdmin, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handleOn(analysis, (*analysisHandlers).listAnomalies), nil},
+		{get, "/v1/admin/calendar", scopeOrganize, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", calendarRoutes((*calendarHandlers).get), nil},
+		{get, "/v1/admin/anomalies", scopeEnd, 200, "list-anomalies", tagService, "What chance hardly does: copied answers, traded wins", handleOn(analysis, (*analysisHandlers).listAnomalies), nil},
 		{get, "/v1/banner", scopePublic, 200, "get-banner", tagService, "The text that every page shows", bannerRoutes((*bannerHandlers).get), nil},
 		{post, "/v1/admin/banner", scopeAdmin, 200, "set-banner", tagService, "Set or remove the text that every page shows", bannerRoutes((*bannerHandlers).set), nil},
 		{post, "/v1/admin/ratings/verify", scopeAdmin, 200, "verify-ratings", tagService, "Replay all settlements and compare", handleRecorded(analysis, (*analysisHandlers).verifyRatings), nil},
@@ -198,11 +207,10 @@ func (r route) operation() huma.Operation {
 		// guard has read the body, under caps and a deadline of its own.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 	}
-	switch r.scope {
-	case scopeOwner, scopeAdmin, scopeOwnerOrAdmin:
+	switch {
+	case len(r.scope.admits()) > 0:
 		op.Security = append(op.Security, map[string][]string{"bearer": {}})
-	case scopePublic:
-	case scopeElsewhere:
+	case r.scope == scopeElsewhere:
 		op.Description = ""
 		op.Security = append(op.Security, map[string][]string{"task": {}})
 		if r.method == http.MethodGet { // spectators need none

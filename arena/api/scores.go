@@ -135,6 +135,9 @@ type anomalyPlaceView struct {
 }
 
 func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesInput) (*output[anomaliesView], error) {
+	if err := callerOf(ctx).Require(in.League, arena.RightOrganize, arena.RightModerate); err != nil {
+		return nil, err
+	}
 	l, err := h.rows.League(ctx, in.League)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type entrantView struct {
 
 type wholeSeasonView struct {
 	SeasonView
-	Frozen   bool              `json:"frozen" doc:"Table and results are hidden from everyone but admins."`
+	Frozen   bool              `json:"frozen" doc:"Table and results are hidden from everyone but admins and its organizers."`
 	Entrants []entrantView     `json:"entrants"`
 	Table    []arena.TableRow  `json:"table" doc:"As it stands; final once the season is finished. Empty where the format has none while it runs."`
 	Rounds   []leagueRoundView `json:"rounds"`
@@ -98,7 +98,7 @@ func (h *seasonHandlers) season(ctx context.Context, slug string, no int) (s are
 		return s, nil, false, err
 	}
 	s, pairings, err = h.rows.Season(ctx, slug, no)
-	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).IsAdmin()
+	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).May(slug, arena.RightOrganize)
 	return s, pairings, hidden, err
 }
 

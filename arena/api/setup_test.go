@@ -193,18 +193,18 @@ func (o parts) build(t testing.TB) Options {
 	if o.Quotas, err = quota.New(quota.Options{Limits: o.Limits, Shared: o.TakeShared, Now: o.Now, Logger: o.Logger}); err != nil {
 		t.Fatal(err)
 	}
+	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.Rows, NewSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Store: o.Rows, Agents: pauses, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := league.NewEntries(o.Rows, o.Quotas.Password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pauses, err := registry.NewPauses(registry.PausesOptions{Store: o.Rows, Publisher: o.Publisher, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,6 +78,16 @@ func newWorld(t *testing.T, edit ...func(*parts)) *world {
 	return w
 }
 
+// scoped makes a token of one of the admin scopes.
+func (w *world) scoped(scope arena.Scope, leagues ...string) (token string) {
+	w.t.Helper()
+	secret, hash := w.newSecret()
+	w.ok(w.store.CreateToken(w.t.Context(), arena.Token{
+		ID: arena.NewID(arena.TokenPrefix, testNow), Scope: scope, Leagues: leagues, Name: string(scope), Hash: hash, CreatedAt: testNow,
+	}))
+	return secret
+}
+
 // owner makes an owner without the API, so that closed sign-ups do not matter.
 func (w *world) owner(name string) (token, id string) {
 	w.t.Helper()

@@ -16,9 +16,9 @@ const furthestStart = 366 * 24 * time.Hour
 // now.
 const clockSlack = time.Minute
 
-// Create schedules a match that an admin asks for.
+// Create schedules a match for an admin or the league's organizer.
 func (s *Service) Create(ctx context.Context, caller arena.Caller, in arena.MatchRequest) (arena.Match, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require(in.League, arena.RightOrganize); err != nil {
 		return arena.Match{}, err
 	}
 	l, err := s.openLeague(ctx, in.League)

@@ -9,28 +9,40 @@ import (
 	"github.com/agora-arena/arena/arena/plaintext"
 )
 
-// Cancel ends a match that has not begun, for an admin. reason is public; ""
-// names the admin.
+// Cancel ends a match that has not begun, for an admin, a moderator or the
+// league's organizer. reason is public; "" names the kind of caller.
 func (s *Service) Cancel(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, cmp.Or(reason, "cancelled by an admin"))
+	return s.endFor(ctx, caller, "cancel-match", id, arena.MatchCancelled, cmp.Or(reason, "cancelled by "+title(caller)))
 }
 
-// Void ends a match that is not over, for an admin, so that it does not count.
-// reason is public; "" names the admin.
+// Void ends a match that is not over, for those who may cancel one, so that it
+// does not count. reason is public; "" names the kind of caller.
 func (s *Service) Void(ctx context.Context, caller arena.Caller, id, reason string) error {
-	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, cmp.Or(reason, "voided by an admin"))
+	return s.endFor(ctx, caller, "void-match", id, arena.MatchVoid, cmp.Or(reason, "voided by "+title(caller)))
 }
 
-// endFor ends a match for an admin.
-func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id string, status arena.MatchStatus, reason string) error {
-	if err := caller.RequireAdmin(); err != nil {
-		return err
+// title returns what the public log calls the caller.
+func title(caller arena.Caller) string {
+	switch caller.Scope {
+	case arena.ScopeOrganizer:
+		return "an organizer"
+	case arena.ScopeModerator:
+		return "a moderator"
+	case arena.ScopeAdmin, arena.ScopeOwner:
 	}
+	return "an admin"
+}
+
+// endFor ends a match for a caller.
+func (s *Service) endFor(ctx context.Context, caller arena.Caller, action, id string, status arena.MatchStatus, reason string) error {
 	if err := plaintext.CheckLine("reason", reason); err != nil {
 		return err
 	}
 	m, err := s.o.Store.Match(ctx, id)
 	if err != nil {
+		return err
+	}
+	if err := caller.Require(m.League, arena.RightOrganize, arena.RightModerate); err != nil {
 		return err
 	}
 	audit, err := caller.Audit(s.now(), action, m.ID, nil, nil)

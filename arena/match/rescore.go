@@ -18,13 +18,29 @@ type Rescorer interface {
 	Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (changed int, err error)
 }
 
-// Rescore judges one finished match again, for an admin.
+// Rescore judges one finished match again, for an admin or the league's
+// organizer.
 func (s *Service) Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error) {
+	league := ""
+	if caller.Scope == arena.ScopeOrganizer { // the only one whose rights depend on the league
+		m, err := s.o.Store.Match(ctx, id)
+		if err != nil {
+			return arena.RescoreReport{}, err
+		}
+		league = m.League
+	}
+	if err := caller.Require(league, arena.RightOrganize); err != nil {
+		return arena.RescoreReport{}, err
+	}
 	return s.rescore(ctx, caller, "rescore-match", id, s.o.Rescorer.Match)
 }
 
-// RescoreLeague judges all finished matches of a league again, for an admin.
+// RescoreLeague judges all finished matches of a league again, for an admin or
+// its organizer.
 func (s *Service) RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error) {
+	if err := caller.Require(slug, arena.RightOrganize); err != nil {
+		return arena.RescoreReport{}, err
+	}
 	return s.rescore(ctx, caller, "rescore-league", slug, s.o.Rescorer.League)
 }
 
@@ -32,9 +48,6 @@ func (s *Service) RescoreLeague(ctx context.Context, caller arena.Caller, slug s
 // the ratings; the audit entry follows the last one and is stored for those
 // that were judged before a failure, too.
 func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, target string, run func(context.Context, string) (arena.RescoreReport, error)) (arena.RescoreReport, error) {
-	if err := caller.RequireAdmin(); err != nil {
-		return arena.RescoreReport{}, err
-	}
 	report, err := run(ctx, target)
 	if report.Matches == 0 && err != nil {
 		return report, err
@@ -52,7 +65,7 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 // RebuildRatings computes a league's ratings again from its stored answers, for
 // an admin, and returns how many settlements changed.
 func (s *Service) RebuildRatings(ctx context.Context, caller arena.Caller, slug string) (int, error) {
-	if err := caller.RequireAdmin(); err != nil {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return 0, err
 	}
 	return s.o.Rescorer.Rebuild(ctx, slug, func(changed int) (arena.AuditEntry, error) {

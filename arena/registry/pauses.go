@@ -16,6 +16,7 @@ type PauseStore interface {
 	// RecordProbes stores the results of health checks of different agents and
 	// counts the day's uptime. The results are in the order of probes.
 	RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error)
+	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 }
 
 // Publisher sends an event of an agent outside matches to the spectators of
@@ -72,6 +73,7 @@ func (p *Pauses) RecordChecks(ctx context.Context, at time.Time, checks []arena.
 				return arena.Errorf(arena.CodeConflict, "the agent changed while it was checked: check it again")
 			}
 			c.Step(*g).Apply(g, at)
+			followOwner(g, time.Time{}) // an agent that was registered while its owner was suspended
 			return nil
 		}}
 	}
@@ -89,6 +91,46 @@ func (p *Pauses) RecordChecks(ctx context.Context, at time.Time, checks []arena.
 		}
 	}
 	return recorded, nil
+}
+
+// FollowOwner pauses the agents of an owner that is suspended, and resumes those
+// of one that was suspended since a time and is not any more.
+func (p *Pauses) FollowOwner(ctx context.Context, ownerID string, since time.Time) error {
+	page := arena.Page{Limit: 100}
+	for {
+		agents, next, err := p.o.Store.Agents(ctx, arena.AgentFilter{OwnerID: ownerID}, page)
+		if err != nil {
+			return fmt.Errorf("pause agents of owner %s: %w", ownerID, err)
+		}
+		for _, g := range agents {
+			_, err := p.change(ctx, g.ID, p.o.Now().UTC().Truncate(time.Millisecond), func(g *arena.Agent) error {
+				followOwner(g, since)
+				return nil
+			})
+			if err != nil && arena.CodeOf(err) != arena.CodeConflict { // conflict: it has been retired meanwhile
+				return fmt.Errorf("pause agent %s with its owner: %w", g.ID, err)
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		page.Cursor = next
+	}
+}
+
+// followOwner adds the pause of the owner's suspension to an agent, or ends the
+// one of a suspension since a time that is over. The pause begins when the
+// suspension did; an admin's own pause stays.
+func followOwner(g *arena.Agent, since time.Time) {
+	p, paused := g.PauseFor(arena.PauseAdmin)
+	switch {
+	case !g.OwnerSuspendedAt.IsZero():
+		if !paused {
+			g.SetPause(arena.Pause{Reason: arena.PauseAdmin, Since: g.OwnerSuspendedAt})
+		}
+	case paused && !since.IsZero() && p.Since.Equal(since):
+		g.LiftPause(arena.PauseAdmin)
+	}
 }
 
 // publish publishes the pauses that began or ended between before and after.

@@ -90,3 +90,83 @@ func TestPauses_RecordChecks(t *testing.T) {
 		t.Errorf("published %q", got)
 	}
 }
+
+// suspend suspends Alice at a time; the zero time restores her.
+func (f *fixture) suspend(at time.Time) arena.Owner {
+	f.t.Helper()
+	before, err := f.store.SuspendOwner(f.t.Context(), "ow_alice", at, arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner"})
+	f.ok(err)
+	return before
+}
+
+// The agents of a suspended owner take no seats; a pause of an admin's own
+// stays when the owner is restored. Threat T4.
+func TestPauses_FollowOwner(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	p := s.options.Pauses
+	s.agent("ant")
+	s.agent("bee")
+	s.ok(s.store.CreateAgent(t.Context(), arena.Agent{ID: "ag_bob", OwnerID: "ow_bob", Name: "bob", Protocol: arena.ProtocolAAP, CreatedAt: start, PassedAt: start}))
+	_, err := s.Pause(t.Context(), admin(), "ag_bee")
+	s.ok(err)
+	s.advance(time.Minute)
+	at := s.clock()
+	s.suspend(at)
+	s.published()
+	s.ok(p.FollowOwner(t.Context(), "ow_alice", time.Time{}))
+	s.ok(p.FollowOwner(t.Context(), "ow_alice", time.Time{}))
+	if d := cmp.Diff([]string{`agent_paused ag_ant {"name":"ant","reason":"admin"} []`}, s.published()); d != "" {
+		t.Error(d)
+	}
+	if got := s.stored("ag_bob").StatusAt(at); got != arena.AgentActive {
+		t.Errorf("another owner's agent is %s", got)
+	}
+	_, err = s.Resume(t.Context(), admin(), "ag_ant")
+	s.fails(err, arena.CodeConflict)
+	// One that was registered meanwhile is paused by its first check.
+	late := s.agent("late")
+	s.check(p, late, arena.HealthStep{Health: arena.Health{OK: true}, Passed: true})
+	if got := s.stored("ag_late").StatusAt(at); got != arena.AgentPaused {
+		t.Errorf("an agent registered during the suspension is %s", got)
+	}
+	// An admin pauses one that is paused with its owner.
+	s.advance(time.Minute)
+	_, err = s.Pause(t.Context(), admin(), "ag_late")
+	s.ok(err)
+	s.ok(p.FollowOwner(t.Context(), "ow_alice", s.suspend(time.Time{}).SuspendedAt))
+	for id, want := range map[string]arena.AgentStatus{"ag_ant": arena.AgentActive, "ag_bee": arena.AgentPaused, "ag_late": arena.AgentPaused} {
+		if got := s.stored(id).StatusAt(s.clock()); got != want {
+			t.Errorf("after the owner was restored %s is %s, want %s", id, got, want)
+		}
+	}
+	_, err = s.Resume(t.Context(), admin(), "ag_late")
+	s.ok(err)
+}
+
+// A moderator pauses and resumes any agent as an admin does. Threat T1.
+func TestService_Pause_moderator(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.agent("ant")
+	moderator := arena.Caller{TokenID: "to_m", Scope: arena.ScopeModerator}
+	paused, err := s.Pause(t.Context(), moderator, "ag_ant")
+	s.ok(err)
+	if p, _ := paused.PauseAt(start); p.Reason != arena.PauseAdmin {
+		t.Errorf("%+v", p)
+	}
+	_, err = s.Resume(t.Context(), alice(), "ag_ant")
+	s.fails(err, arena.CodeConflict)
+	resumed, err := s.Resume(t.Context(), moderator, "ag_ant")
+	if s.ok(err); resumed.StatusAt(start) != arena.AgentActive {
+		t.Errorf("%+v", resumed)
+	}
+	organizer := arena.Caller{Scope: arena.ScopeOrganizer, Leagues: []string{"quiz"}}
+	_, err = s.Pause(t.Context(), organizer, "ag_ant")
+	s.fails(err, arena.CodeNotFound)
+	_, err = s.Pause(t.Context(), moderator, "ag_none")
+	s.fails(err, arena.CodeNotFound)
+	if got := s.audited(); len(got) != 2 || got[0] != "moderator to_m pause-agent ag_ant  " {
+		t.Errorf("audited %q", got)
+	}
+}

@@ -159,7 +159,7 @@ func TestService_Register(t *testing.T) {
 		code  arena.Code
 		field string
 	}{
-		"name taken":     {func(*arena.Registration) {}, arena.CodeNameTaken, ""},
+		"name taken":     {func(*arena.Registration) {}, arena.CodeNameTaken, "name"},
 		"no name":        {func(r *arena.Registration) { r.Name = "" }, arena.CodeInvalid, "name"},
 		"long name":      {func(r *arena.Registration) { r.Name = long[:82] }, arena.CodeInvalid, "name"},
 		"invisible name": {func(r *arena.Registration) { r.Name = "a\u200bb" }, arena.CodeInvalid, "name"},
@@ -199,6 +199,7 @@ func TestService_Register(t *testing.T) {
 	}
 	// The first check may fail for our own reasons.
 	s.checkErr = errors.New("broken")
+	good.Name = "bat"
 	g, err = s.Register(t.Context(), bob(), good)
 	if s.ok(err); g.StatusAt(start) != arena.AgentPending {
 		t.Errorf("%+v", g)

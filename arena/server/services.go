@@ -52,8 +52,10 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		return nil, err
 	}
 	if v.accounts, err = account.New(account.Options{
-		Store: s.store, NewSecret: func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) }, HashSecret: token.Hash,
-		Issuer: issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Store: s.store, Agents: s.pauses, HashSecret: token.Hash,
+		NewSecret:      func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		NewAdminSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		Issuer:         issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
 		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err

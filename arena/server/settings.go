@@ -48,7 +48,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_ADMIN_TOKEN", Secret: true,
-			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. Empty: one is made at the first start, kept as a hash and printed once.",
+			Doc:   "Bearer token with the scope admin, 16 to 256 visible ASCII characters. A new one supersedes the one before. Empty: one is made at the first start, kept as a hash and printed once.",
 			parse: func(c *Config, v string) error { return parseAdminToken(v, &c.AdminToken) },
 		},
 		{

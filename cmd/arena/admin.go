@@ -24,7 +24,8 @@ type AdminCmd struct {
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
 	Pack      AdminPackCmd      `cmd:"" help:"List and upload task packs."`
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
-	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"Invite owners; list, make and revoke an owner's tokens."`
+	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"List, make and revoke tokens; invite owners."`
+	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, suspend and restore owners, and replace their tokens."`
 	Audit     AdminAuditCmd     `cmd:"" help:"Show who did what, newest first."`
 	Anomalies AdminAnomaliesCmd `cmd:"" help:"Show what chance hardly does in a league: copied answers, traded wins."`
 	Banner    AdminBannerCmd    `cmd:"" help:"Set the text that every page shows, or remove it."`

@@ -1,27 +1,31 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 )
 
-// AdminTokenCmd groups the commands on owners' tokens. An admin's own token
-// is a setting; what it makes are owners.
+// AdminTokenCmd groups the commands on tokens: those of the arena with an
+// admin's token, and an owner's own with an owner's.
 type AdminTokenCmd struct {
 	Invite tokenInviteCmd `cmd:"" help:"Make an owner and print its first token, also where nobody else may sign up."`
-	List   tokenListCmd   `cmd:"" help:"Tokens of the owner whose token is given."`
-	Create tokenCreateCmd `cmd:"" help:"Make another token of the owner whose token is given; it is printed once."`
-	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token of the owner whose token is given."`
+	List   tokenListCmd   `cmd:"" help:"With an admin's token: tokens of admins, organizers and moderators. With an owner's: its own."`
+	Create tokenCreateCmd `cmd:"" help:"Make another token; it is printed once."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token: an admin any, an owner its own."`
 }
 
 // Help describes whose token each command needs.
 func (c *AdminTokenCmd) Help() string {
-	return `invite needs an admin's token: it is how owners come in with ARENA_SIGNUP=invite.
-The others act for an owner, whose token stands in --token.
+	return `With an admin's token these commands act on the tokens that run the arena; with
+an owner's token in --token, on the tokens of that owner. invite is how owners
+come in with ARENA_SIGNUP=invite.
 
+    arena admin token create "cup desk" --scope organizer --league cup --expires 720h
     arena admin token invite "Ada" --email ada@example.org
     arena admin token create ci --token aro_…
-    arena admin token revoke to_… --token aro_…`
+    arena admin token revoke to_…`
 }
 
 type (
@@ -31,7 +35,10 @@ type (
 	}
 	tokenListCmd   struct{}
 	tokenCreateCmd struct {
-		Name string `arg:"" help:"What it is for."`
+		Name    string   `arg:"" help:"What it is for."`
+		Scope   string   `placeholder:"SCOPE" help:"admin, organizer or moderator; an owner's tokens have none."`
+		League  []string `placeholder:"SLUG" help:"A league that an organizer's token is for; may be repeated."`
+		Expires string   `placeholder:"WHEN" help:"A duration from now (720h) or a time (2027-01-31T12:00:00Z); left out: never."`
 	}
 	tokenRevokeCmd struct {
 		ID string `arg:"" help:"The token_id of list."`
@@ -46,14 +53,126 @@ func (c *tokenInviteCmd) Run(app *App, admin *AdminCmd) error {
 	return admin.call(app, http.MethodPost, "/v1/owners", owner)
 }
 
+// tokensPath returns the path of the tokens that the holder of the token in
+// use manages.
+func (c *AdminCmd) tokensPath(app *App) (string, error) {
+	var me struct{ Scope string }
+	if err := c.client(app).Call(app.Ctx, http.MethodGet, "/v1/me", nil, &me); err != nil {
+		return "", err
+	}
+	if me.Scope == "owner" {
+		return "/v1/me/tokens", nil
+	}
+	return "/v1/admin/tokens", nil
+}
+
 func (c *tokenListCmd) Run(app *App, admin *AdminCmd) error {
-	return admin.call(app, http.MethodGet, "/v1/me/tokens", nil)
+	path, err := admin.tokensPath(app)
+	if err != nil {
+		return err
+	}
+	return admin.call(app, http.MethodGet, path, nil)
 }
 
 func (c *tokenCreateCmd) Run(app *App, admin *AdminCmd) error {
-	return admin.call(app, http.MethodPost, "/v1/me/tokens", map[string]string{"name": c.Name})
+	token := map[string]any{"name": c.Name}
+	if c.Scope != "" {
+		token["scope"] = c.Scope
+	}
+	if len(c.League) > 0 {
+		token["leagues"] = c.League
+	}
+	if c.Expires != "" {
+		at, err := expiry(c.Expires, time.Now())
+		if err != nil {
+			return err
+		}
+		token["expires_at"] = at
+	}
+	path, err := admin.tokensPath(app)
+	if err != nil {
+		return err
+	}
+	return admin.call(app, http.MethodPost, path, token)
+}
+
+// expiry returns the time that a flag names: a duration from now, or a time.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d).UTC(), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("--expires: %q is neither a duration (720h) nor a time (2027-01-31T12:00:00Z)", text)
+	}
+	return at.UTC(), nil
 }
 
 func (c *tokenRevokeCmd) Run(app *App, admin *AdminCmd) error {
-	return admin.call(app, http.MethodDelete, "/v1/me/tokens/"+url.PathEscape(c.ID), nil)
+	path, err := admin.tokensPath(app)
+	if err != nil {
+		return err
+	}
+	return admin.call(app, http.MethodDelete, path+"/"+url.PathEscape(c.ID), nil)
+}
+
+// AdminOwnerCmd groups the commands on owners.
+type AdminOwnerCmd struct {
+	List    ownerListCmd    `cmd:"" help:"Owners, newest first."`
+	Suspend ownerSuspendCmd `cmd:"" help:"Reject an owner's tokens and pause its agents."`
+	Restore ownerRestoreCmd `cmd:"" help:"End an owner's suspension."`
+	Tokens  ownerTokensCmd  `cmd:"" help:"An owner's tokens."`
+	Reissue ownerReissueCmd `cmd:"" help:"Revoke an owner's tokens and print a new one."`
+	Revoke  ownerRevokeCmd  `cmd:"" help:"Revoke an owner's tokens."`
+}
+
+// oneOwner is a command on one owner.
+type oneOwner struct {
+	ID string `arg:"" help:"The owner_id of list."`
+}
+
+func (o oneOwner) path(action string) string {
+	return "/v1/admin/owners/" + url.PathEscape(o.ID) + "/" + action
+}
+
+type (
+	ownerListCmd struct {
+		listCmd
+
+		Find string `placeholder:"TEXT" help:"Only owners with this in their name or email, or with this id."`
+	}
+	ownerSuspendCmd struct{ oneOwner }
+	ownerRestoreCmd struct{ oneOwner }
+	ownerTokensCmd  struct{ oneOwner }
+	ownerReissueCmd struct{ oneOwner }
+	ownerRevokeCmd  struct{ oneOwner }
+)
+
+// Run prints one page of owners.
+func (c *ownerListCmd) Run(app *App, admin *AdminCmd) error {
+	path := "/v1/admin/owners" + c.query()
+	if c.Find != "" {
+		path += "&find=" + url.QueryEscape(c.Find)
+	}
+	return admin.call(app, http.MethodGet, path, nil)
+}
+
+func (c *ownerSuspendCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, c.path("suspend"), nil)
+}
+
+func (c *ownerRestoreCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, c.path("restore"), nil)
+}
+
+func (c *ownerTokensCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, c.path("tokens"), nil)
+}
+
+func (c *ownerReissueCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodPost, c.path("tokens"), nil)
+}
+
+func (c *ownerRevokeCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodDelete, c.path("tokens"), nil)
 }

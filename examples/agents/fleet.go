@@ -93,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 
 func (f *Fleet) add(ctx context.Context, o Options, a *actor) error {
 	agent, err := arenaagent.New(arenaagent.Config{
-		Arena: o.Arena, Capabilities: o.Leagues, MaxConcurrent: a.persona.concurrent, Health: a.health,
+		Arena: o.Arena, AnyAgent: true, Capabilities: o.Leagues, MaxConcurrent: a.persona.concurrent, Health: a.health,
 		Logger: o.Logger.With(slog.String("agent", a.name)),
 	}, a.play)
 	if err != nil {

@@ -20,12 +20,13 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8700", "listen here")
 	arena := flag.String("arena", "http://127.0.0.1:8080", "base URL of the arena")
 	leagues := flag.String("leagues", "trivia,arithmetic", "leagues that the agent plays, separated by commas")
+	id := flag.String("agent-id", "", "id that the arena gave the agent; without it tasks of every agent are accepted")
 	flag.Parse()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := arenaagent.Serve(ctx, arenaagent.Config{
-		Addr: *addr, Arena: *arena, Capabilities: strings.Split(*leagues, ","), Logger: logger,
+		Addr: *addr, Arena: *arena, AgentID: *id, AnyAgent: *id == "", Capabilities: strings.Split(*leagues, ","), Logger: logger,
 	}, answer)
 	if err != nil {
 		logger.Error("agent ended", slog.Any("error", err))

@@ -34,7 +34,7 @@ func rooms() []room {
 		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
 		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
 		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
-		{dir: "arena/plaintext", ours: words, why: "leaf: pure; what people may enter as names and texts"},
+		{dir: "arena/plaintext", ours: words, outside: []string{"golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}, why: "leaf: pure; what people may enter as names and texts"},
 		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
 		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
 		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
@@ -176,6 +176,7 @@ func sharedLibraries() map[string]string {
 		"github.com/MicahParks/keyfunc/v3": "the SDK verifies task tokens with it, and arena/token those of an outside issuer",
 		"github.com/coder/websocket":       "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
 		"github.com/mr-tron/base58":        "a did:key is written and read on both sides, and neither may import the other",
+		"golang.org/x/text/unicode/norm":   "one Unicode form for answers that are compared and for names",
 		"golang.org/x/sys/unix":            "socket options of outbound connections, and limits of script workers",
 	}
 }

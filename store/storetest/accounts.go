@@ -57,7 +57,11 @@ func tokens(f *fixture) {
 	admin := token("to_admin", "")
 	admin.Scope = arena.ScopeAdmin
 	f.ok(f.CreateToken(ctx, admin))
-	f.equal([]arena.Token{admin}, must(f.AdminTokens(ctx))(f))
+	cup := token("to_cup", "")
+	cup.Scope, cup.Leagues, cup.ExpiresAt = arena.ScopeOrganizer, []string{"cup"}, start.Add(time.Hour)
+	f.ok(f.CreateToken(ctx, cup))
+	f.equal([]arena.Token{admin, cup}, must(f.AdminTokens(ctx))(f))
+	f.equal(cup, must(f.Token(ctx, cup.ID))(f))
 	f.equal([]arena.Token{token("to_a", "ow_a"), second}, must(f.Tokens(ctx, "ow_a"))(f))
 
 	// Threat A1: the owner is part of the question.
@@ -71,7 +75,101 @@ func tokens(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 
 	f.ok(f.RevokeToken(ctx, "", admin.ID))
+	f.ok(f.RevokeToken(ctx, "", cup.ID))
+	f.equal(start, must(f.Token(ctx, cup.ID))(f).RevokedAt)
+	_, err = f.Token(ctx, "to_none")
+	f.fails(arena.CodeNotFound, err)
 	f.equal(0, len(must(f.AdminTokens(ctx))(f)))
+}
+
+// One token is the configured one; the one that it supersedes is revoked. Threat T2.
+func configureToken(f *fixture) {
+	ctx := f.t.Context()
+	audit := func(old arena.Token) (arena.AuditEntry, error) {
+		return arena.AuditEntry{At: start, Actor: "admin", Action: "supersede-token", Target: old.ID}, nil
+	}
+	var known []string
+	configure := func(id string, refusal error) error {
+		t := token("fresh_"+id, "")
+		t.Scope, t.Hash = arena.ScopeAdmin, sha256.Sum256([]byte(id))
+		return f.ConfigureToken(ctx, t, func(t arena.Token) error { known = append(known, t.ID); return refusal }, audit)
+	}
+	live := func() (ids []string) {
+		for _, t := range must(f.AdminTokens(ctx))(f) {
+			ids = append(ids, fmt.Sprint(t.ID, " ", t.Configured))
+		}
+		return ids
+	}
+	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_b", Scope: arena.ScopeAdmin, Hash: sha256.Sum256([]byte("b")), CreatedAt: start}))
+	f.ok(configure("a", nil))
+	f.equal([]string{"fresh_a true", "to_b false"}, live())
+	f.ok(configure("a", nil)) // again
+	f.equal([]string{"fresh_a true", "to_b false"}, live())
+	f.ok(configure("b", nil)) // a token that was made in another way
+	f.equal([]string{"to_b true"}, live())
+	f.fails(arena.CodeConflict, configure("a", arena.Errorf(arena.CodeConflict, "superseded")))
+	f.equal([]string{"to_b true"}, live())
+	f.equal([]string{"fresh_a", "to_b", "fresh_a"}, known)
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(1, len(entries))
+	f.equal("fresh_a", entries[0].Target)
+}
+
+// All tokens of an owner are replaced at once. Threat T3.
+func replaceTokens(f *fixture) {
+	ctx := f.t.Context()
+	f.owner("a")
+	f.owner("b")
+	f.ok(f.CreateToken(ctx, token("to_second", "ow_a")))
+	entry := arena.AuditEntry{At: start, Actor: "admin", Action: "reissue-owner-token", Target: "ow_a"}
+	f.equal(2, must(f.ReplaceTokens(ctx, "ow_a", []arena.Token{token("to_new", "ow_a")}, entry))(f))
+	f.equal([]arena.Token{token("to_new", "ow_a")}, must(f.Tokens(ctx, "ow_a"))(f))
+	f.equal([]arena.Token{token("to_b", "ow_b")}, must(f.Tokens(ctx, "ow_b"))(f))
+	f.equal(1, must(f.ReplaceTokens(ctx, "ow_a", nil, entry))(f))
+	f.equal(0, len(must(f.Tokens(ctx, "ow_a"))(f)))
+	_, err := f.ReplaceTokens(ctx, "ow_none", nil, entry)
+	f.fails(arena.CodeNotFound, err)
+}
+
+// A suspension shows in the owner's tokens and agents. Threat T4.
+func suspendOwner(f *fixture) {
+	ctx := f.t.Context()
+	kim := f.owner("Kim")
+	f.owner("Lee")
+	f.agent("ant", func(a *arena.Agent) { a.OwnerID, a.OwnerName = kim.ID, kim.Name })
+	entry := arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner", Target: kim.ID}
+	f.equal(kim, must(f.SuspendOwner(ctx, kim.ID, start, entry))(f))
+	was := must(f.SuspendOwner(ctx, kim.ID, start.Add(time.Hour), entry))(f)
+	f.equal(start, was.SuspendedAt)
+	f.equal(start, must(f.Owner(ctx, kim.ID))(f).SuspendedAt)
+	f.equal(start, must(f.Agent(ctx, "ag_ant"))(f).OwnerSuspendedAt)
+	f.equal(start, must(f.TokenByHash(ctx, token("to_Kim", kim.ID).Hash))(f).OwnerSuspendedAt)
+	list := func(query string, p arena.Page) (ids []string, next string) {
+		items, next, err := f.Owners(ctx, arena.OwnerFilter{Query: query}, p)
+		f.ok(err)
+		for _, o := range items {
+			ids = append(ids, fmt.Sprint(o.ID, " ", o.Agents, " ", o.Tokens, " ", !o.SuspendedAt.IsZero()))
+		}
+		return ids, next
+	}
+	first, next := list("", arena.Page{Limit: 1})
+	f.equal([]string{"ow_Lee 0 1 false"}, first)
+	second, _ := list("", arena.Page{Limit: 1, Cursor: next})
+	f.equal([]string{"ow_Kim 1 1 true"}, second)
+	for _, query := range []string{"KI", "ow_Kim"} {
+		found, _ := list(query, arena.Page{Limit: 10})
+		f.equal(second, found)
+	}
+	none, _ := list("%", arena.Page{Limit: 10})
+	f.equal(0, len(none))
+	f.equal(start, must(f.SuspendOwner(ctx, kim.ID, time.Time{}, entry))(f).SuspendedAt)
+	f.equal(kim, must(f.Owner(ctx, kim.ID))(f))
+	_, err := f.SuspendOwner(ctx, "ow_none", start, entry)
+	f.fails(arena.CodeNotFound, err)
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(2, len(entries)) // the second suspension changed nothing
 }
 
 func tokenByHash(f *fixture) {
@@ -90,6 +188,14 @@ func tokenByHash(f *fixture) {
 	want.LastUsedAt = start.Add(time.Minute)
 	f.equal(want, must(f.TokenByHash(ctx, want.Hash))(f))
 	f.equal([]arena.Token{want}, must(f.Tokens(ctx, "ow_a"))(f))
+
+	brief := token("to_brief", "")
+	brief.Scope, brief.ExpiresAt = arena.ScopeModerator, f.clock.read().Add(time.Millisecond)
+	f.ok(f.CreateToken(ctx, brief))
+	f.equal(brief.Scope, must(f.TokenByHash(ctx, brief.Hash))(f).Scope)
+	f.clock.advance(time.Millisecond)
+	_, err = f.TokenByHash(ctx, brief.Hash)
+	f.fails(arena.CodeNotFound, err)
 }
 
 func key(kid string, at time.Time) arena.SigningKey {

@@ -38,7 +38,11 @@ func createAgent(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 	same := arena.Agent{ID: "ag_2", OwnerID: a.OwnerID, Name: "A", CreatedAt: start}
 	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, same))
-	f.agent("other", func(o *arena.Agent) { o.Name = "a" }) // another owner's
+	f.owner("other")
+	theirs := arena.Agent{ID: "ag_other", OwnerID: "ow_other", Name: "А", CreatedAt: start} // Cyrillic
+	f.fails(arena.CodeNameTaken, f.CreateAgent(ctx, theirs))
+	theirs.RetiredAt = start
+	f.ok(f.CreateAgent(ctx, theirs)) // the name of a retired agent is nobody's
 	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_3", OwnerID: "ow_none", Name: "x", CreatedAt: start}))
 	f.fails(arena.CodeNotFound, f.CreateAgent(ctx, arena.Agent{ID: "ag_4", OwnerID: a.OwnerID, Name: "y", Leagues: []string{"none"}}))
 	_, err = f.Agent(ctx, "ag_4")
@@ -270,4 +274,26 @@ func pick[T any](items []T, id func(T) string) []string {
 		ids[i] = id(item)
 	}
 	return ids
+}
+
+// A name belongs to one agent until that agent is renamed or retired. Threat T5.
+func agentNames(f *fixture) {
+	ctx := f.t.Context()
+	f.agent("Ada")
+	f.agent("bob")
+	rename := func(id, name string) error {
+		_, _, err := f.UpdateAgent(ctx, id, func(a *arena.Agent) error { a.Name = name; return nil })
+		return err
+	}
+	f.fails(arena.CodeNameTaken, rename("ag_bob", "АDA")) // with a Cyrillic A
+	f.ok(rename("ag_bob", "b0b"))                         // alike to its own
+	f.ok(rename("ag_Ada", "Eve"))
+	f.ok(rename("ag_bob", "Ada"))
+	_, _, err := f.UpdateAgent(ctx, "ag_bob", func(a *arena.Agent) error { a.RetiredAt = start; return nil })
+	f.ok(err)
+	f.ok(rename("ag_Ada", "Bob"))
+	f.ok(rename("ag_Ada", "Ada"))
+	f.ok(f.CreateAgent(ctx, arena.Agent{ID: "ag_new", OwnerID: "ow_bob", Name: "Bob", CreatedAt: start}))
+	f.ok(f.Migrate(ctx))
+	f.fails(arena.CodeNameTaken, rename("ag_new", "adа"))
 }

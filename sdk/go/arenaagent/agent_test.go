@@ -40,7 +40,7 @@ type bench struct {
 func newBench(t *testing.T, change func(*arenaagent.Config), h arenaagent.Handler) bench {
 	t.Helper()
 	arena := agenttest.New(t)
-	config := arenaagent.Config{Arena: arena.URL() + "/", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	config := arenaagent.Config{Arena: arena.URL() + "/", AnyAgent: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	if change != nil {
 		change(&config)
 	}
@@ -180,6 +180,16 @@ func TestAgent_tokens(t *testing.T) {
 	b.expect(http.StatusOK, agenttest.Task{AgentID: "ag_later"})
 }
 
+// An agent that does not know its id takes no task until it does. Threat T6.
+func TestAgent_unknownID(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *arenaagent.Config) { c.AnyAgent = false }, canberra)
+	b.expect(http.StatusUnauthorized, agenttest.Task{})
+	b.agent.SetAgentID(agenttest.AgentID)
+	b.expect(http.StatusOK, agenttest.Task{})
+	b.expect(http.StatusUnauthorized, agenttest.Task{AgentID: "ag_other"})
+}
+
 func TestAgent_keys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, canberra)
@@ -204,7 +214,7 @@ func TestAgent_keys_not_there_yet(t *testing.T) {
 	t.Parallel()
 	arena := agenttest.New(t)
 	arena.SetDown(true)
-	agent, err := arenaagent.New(arenaagent.Config{Arena: arena.URL()}, canberra)
+	agent, err := arenaagent.New(arenaagent.Config{Arena: arena.URL(), AnyAgent: true}, canberra)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +439,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	entered, release := make(chan struct{}), make(chan struct{})
-	agent, err := arenaagent.New(arenaagent.Config{Arena: arena.URL()}, func(context.Context, *task, *events) (answer, error) {
+	agent, err := arenaagent.New(arenaagent.Config{Arena: arena.URL(), AnyAgent: true}, func(context.Context, *task, *events) (answer, error) {
 		close(entered)
 		<-release
 		return answer{Value: "at the last moment"}, nil

@@ -49,8 +49,12 @@ type Config struct {
 
 	// AgentID is the id that the arena gave the agent. A token for another
 	// agent is refused. It may be set later, see Agent.SetAgentID; until then
-	// any agent's token of the arena is taken.
+	// every task is refused, unless AnyAgent is set.
 	AgentID string
+
+	// AnyAgent accepts the tasks of every agent of the arena while AgentID is
+	// not set. Somebody else's agent can then have its tasks solved here.
+	AnyAgent bool
 
 	// Issuer is the iss of the tokens, when it is not Arena.
 	Issuer string

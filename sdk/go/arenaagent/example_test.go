@@ -17,7 +17,7 @@ func ExampleServe() {
 
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	err := arenaagent.Serve(ctx, arenaagent.Config{
-		Arena: "http://127.0.0.1:8080", Addr: ":8700", Capabilities: []string{"trivia"}, Logger: logger,
+		Arena: "http://127.0.0.1:8080", Addr: ":8700", AgentID: "ag_…", Capabilities: []string{"trivia"}, Logger: logger,
 	}, func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		events.Thinking("The first option is as good as any.")
 		if len(task.Options) == 0 {

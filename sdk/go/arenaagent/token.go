@@ -78,6 +78,8 @@ type verifier struct {
 	parser  *jwt.Parser
 	agentID atomic.Pointer[string]
 
+	anyAgent bool // while agentID is empty
+
 	loaded  chan struct{}  // closed when storage is set
 	storage jwkset.Storage // refreshes itself until the agent is closed
 	looking chan struct{}  // holds one: a single look for an unknown kid at a time
@@ -93,7 +95,7 @@ func newVerifier(c Config) *verifier {
 			jwt.WithLeeway(c.Leeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Now),
 		),
 		loaded: make(chan struct{}), looking: make(chan struct{}, 1),
-		looks: rate.NewLimiter(rate.Every(looksPause), looksAtOnce), issuer: c.Issuer,
+		looks: rate.NewLimiter(rate.Every(looksPause), looksAtOnce), issuer: c.Issuer, anyAgent: c.AnyAgent,
 	}
 	v.agentID.Store(&c.AgentID)
 	return v
@@ -161,6 +163,8 @@ func (v *verifier) check(t *jwt.Token, c tokenClaims, body []byte) error {
 		return errors.New("iat is missing")
 	case c.AgentID == "" || c.Subject != c.AgentID || !slices.Equal(c.Audience, jwt.ClaimStrings{c.AgentID}):
 		return errors.New("agent_id, sub and aud are not one agent")
+	case own == "" && !v.anyAgent:
+		return errors.New("this agent's id is not known: set AgentID or AnyAgent")
 	case own != "" && c.AgentID != own:
 		return errors.New("the token is for another agent")
 	case c.Expires != c.ExpiresAt.Unix():

@@ -24,7 +24,10 @@ class Config:
     """Of the endpoint; the health check is at path + "/health"."""
     agent_id: str = ""
     """The id that the arena gave the agent: a token for another agent is refused. It may be set later, see
-    Agent.set_agent_id; until then any agent's token of the arena is taken."""
+    Agent.set_agent_id; until then every task is refused, unless any_agent is set."""
+    any_agent: bool = False
+    """Accepts the tasks of every agent of the arena while agent_id is not set. Somebody else's agent can then have
+    its tasks solved here."""
     issuer: str = ""
     """The iss of the tokens, when it is not arena."""
     capabilities: Sequence[str] = field(default_factory=tuple)

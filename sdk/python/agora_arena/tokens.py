@@ -159,6 +159,7 @@ class Verifier:
         need("nbf" not in c or (number("nbf") and c["nbf"] <= now + leeway), "nbf is in the future")
         need(isinstance(agent, str) and agent != "" and c.get("sub") == agent, "agent_id and sub are not one agent")
         need(c.get("aud") in (agent, [agent]), "aud is not the agent")
+        need(self.agent_id != "" or self._config.any_agent, "this agent's id is not known: set agent_id or any_agent")
         need(not self.agent_id or agent == self.agent_id, "the token is for another agent")
         need(c.get("expires_at") == c["exp"], "exp and expires_at differ")
         digest = base64.urlsafe_b64encode(hashlib.sha256(body).digest()).rstrip(b"=").decode()

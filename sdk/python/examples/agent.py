@@ -13,4 +13,5 @@ def answer(ctx: Context, task: Task, events: Events) -> Answer:
 
 logging.basicConfig(level=logging.INFO)
 arena, addr = os.environ.get("ARENA", "http://127.0.0.1:8080"), os.environ.get("ADDR", "127.0.0.1:8700")
-serve(Config(arena=arena, addr=addr, capabilities=["trivia"]), answer)
+agent_id = os.environ.get("AGENT_ID", "")
+serve(Config(arena=arena, addr=addr, agent_id=agent_id, any_agent=not agent_id, capabilities=["trivia"]), answer)

@@ -42,5 +42,6 @@ def answer(ctx: Context, task: Task, events: Events) -> Answer:
 logging.basicConfig(level=logging.INFO)
 serve(Config(
     arena=os.environ.get("ARENA", "http://127.0.0.1:8080"), addr=os.environ.get("ADDR", "127.0.0.1:8700"),
+    agent_id=os.environ.get("AGENT_ID", ""), any_agent="AGENT_ID" not in os.environ,
     capabilities=os.environ.get("LEAGUES", "trivia").split(","),
 ), answer)

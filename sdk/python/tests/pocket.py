@@ -125,7 +125,7 @@ class Arena:
 
     def serve(self, handler: Any, **config: Any) -> Tuple[Agent, str]:
         """Makes an agent and serves it on a port of its own until the test ends."""
-        agent = Agent(Config(**{"arena": self.url, "addr": "127.0.0.1:0", **config}), handler)
+        agent = Agent(Config(**{"arena": self.url, "addr": "127.0.0.1:0", "any_agent": True, **config}), handler)
         server = Server(agent)
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         for clean in (agent.close, server.server_close, server.shutdown):

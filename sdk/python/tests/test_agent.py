@@ -150,6 +150,14 @@ class Keys(unittest.TestCase):
         agent.set_agent_id("ag_later")
         self.assertEqual(arena.ask(endpoint)[0], 401)
 
+    def test_an_agent_without_an_id_takes_no_task(self) -> None:
+        """Threat T6."""
+        arena = Arena(self)
+        agent, endpoint = arena.serve(canberra, any_agent=False)
+        self.assertEqual(arena.ask(endpoint)[0], 401)
+        agent.set_agent_id("ag_test")
+        self.assertEqual(arena.ask(endpoint)[0], 200)
+
 
 class Reporting(unittest.TestCase):
     def test_one_socket_carries_the_rounds_under_their_tokens(self) -> None:
@@ -215,7 +223,7 @@ class Serving(unittest.TestCase):
             return Answer(f"{task.round} {ctx.done()}")
 
         arena = Arena(self)
-        with Agent(Config(arena=arena.url), handler) as agent:
+        with Agent(Config(arena=arena.url, any_agent=True), handler) as agent:
             body, token = arena.make()
             app = asgi(agent)
             status, reply = ask_asgi(app, "/agora", body, f"Bearer {token}")
@@ -255,7 +263,7 @@ class Serving(unittest.TestCase):
 
         arena = Arena(self)
         with ThreadPoolExecutor() as pool:
-            ended = pool.submit(serve, Config(arena=arena.url, addr="127.0.0.1:0", logger=Logger("test")), handler, stop)
+            ended = pool.submit(serve, Config(arena=arena.url, addr="127.0.0.1:0", any_agent=True, logger=Logger("test")), handler, stop)
             listens.wait(WAIT)
             asked = pool.submit(arena.ask, urls[0])
             entered.wait(WAIT)

@@ -5,6 +5,8 @@ fn main() -> std::io::Result<()> {
     let config = Config {
         arena: env("ARENA", "http://127.0.0.1:8080"),
         addr: env("ADDR", "127.0.0.1:8700"),
+        agent_id: env("AGENT_ID", ""),
+        any_agent: env("AGENT_ID", "").is_empty(),
         capabilities: vec!["trivia".into()],
         ..Config::default()
     };

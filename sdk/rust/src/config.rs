@@ -29,8 +29,11 @@ pub struct Config {
     /// Of the endpoint; default "/agora"; the health check is at path + "/health".
     pub path: String,
     /// The id that the arena gave the agent: a token for another agent is refused. It may be set later, see
-    /// `Agent::set_agent_id`; until then any agent's token of the arena is taken.
+    /// `Agent::set_agent_id`; until then every task is refused, unless `any_agent` is set.
     pub agent_id: String,
+    /// Accepts the tasks of every agent of the arena while `agent_id` is not set. Somebody else's agent can then have
+    /// its tasks solved here.
+    pub any_agent: bool,
     /// The `iss` of the tokens, when it is not `arena`.
     pub issuer: String,
     /// Slugs of the leagues that it plays, for the health check.
@@ -60,6 +63,7 @@ impl Default for Config {
             addr: ":8700".into(),
             path: "/agora".into(),
             agent_id: String::new(),
+            any_agent: false,
             issuer: String::new(),
             capabilities: Vec::new(),
             max_concurrent: 5,

@@ -205,6 +205,7 @@ impl Verifier {
         need(!agent.is_empty() && text(c, "sub") == agent, "agent_id and sub are not one agent")?;
         need(audience == Some(agent), "aud is not the agent")?;
         let own = self.agent_id.read().unwrap();
+        need(!own.is_empty() || self.config.any_agent, "the id of this agent is not known: set agent_id or any_agent")?;
         need(own.is_empty() || agent == *own, "it is for another agent")?;
         need(c.get("expires_at") == c.get("exp"), "exp and expires_at differ")?;
         let hash = base64url::encode(digest::digest(&digest::SHA256, body).as_ref());

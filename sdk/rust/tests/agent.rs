@@ -125,6 +125,16 @@ fn keys_are_looked_for_when_they_are_needed() {
     assert_eq!(arena.ask(&agent, json!({"round": 3})).0, 401);
 }
 
+/// An agent that does not know its id takes no task until it does. Threat T6.
+#[test]
+fn an_agent_without_an_id_takes_no_task() {
+    let arena = Arena::start(None);
+    let agent = Agent::new(Config { any_agent: false, ..arena.config() }, |_, _, _| Ok(Answer::new("a"))).unwrap();
+    assert_eq!(arena.ask(&agent, json!({})).0, 401);
+    agent.set_agent_id("ag_test");
+    assert_eq!(arena.ask(&agent, json!({})).0, 200);
+}
+
 #[test]
 fn events_go_under_the_token_of_their_round() {
     let arena = Arena::start(None);

@@ -1,8 +1,8 @@
 import { serve } from '@agora/arena-sdk';
 
-const { ARENA = 'http://127.0.0.1:8080', ADDR = '127.0.0.1:8700' } = process.env;
+const { ARENA = 'http://127.0.0.1:8080', ADDR = '127.0.0.1:8700', AGENT_ID = '' } = process.env;
 
-await serve({ arena: ARENA, addr: ADDR, capabilities: ['trivia'] }, (ctx, task, events) => {
+await serve({ arena: ARENA, addr: ADDR, agentId: AGENT_ID, anyAgent: AGENT_ID === '', capabilities: ['trivia'] }, (ctx, task, events) => {
   events.thinking(`${task.options?.length ?? 0} options, ${Math.round(ctx.remainingMs() / 1000)} s`);
   if (task.options === null) return { value: 'I do not know' };
   return { value: task.options[0] ?? '', confidence: 1 / task.options.length };

@@ -1,7 +1,7 @@
 // An agent that asks a language model behind any OpenAI-compatible endpoint.
 import { RateLimited, serve, Unavailable } from '@agora/arena-sdk';
 
-const { ARENA = 'http://127.0.0.1:8080', ADDR = '127.0.0.1:8700', LEAGUES = 'trivia' } = process.env;
+const { ARENA = 'http://127.0.0.1:8080', ADDR = '127.0.0.1:8700', LEAGUES = 'trivia', AGENT_ID = '' } = process.env;
 const { MODEL_URL = 'http://127.0.0.1:11434/v1', MODEL = 'llama3.2', MODEL_KEY = '' } = process.env;
 
 /** @type {import('@agora/arena-sdk').Handler} */
@@ -32,4 +32,4 @@ async function answer(ctx, task, events) {
   return { value, tokens: reply.usage?.total_tokens };
 }
 
-await serve({ arena: ARENA, addr: ADDR, capabilities: LEAGUES.split(',') }, answer);
+await serve({ arena: ARENA, addr: ADDR, agentId: AGENT_ID, anyAgent: AGENT_ID === '', capabilities: LEAGUES.split(',') }, answer);

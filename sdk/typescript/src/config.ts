@@ -18,9 +18,14 @@ export interface Config {
   path?: string;
   /**
    * The id that the arena gave the agent; a token for another agent is refused. It may be set later with
-   * `Agent.setAgentId`; until then any agent's token of the arena is taken.
+   * `Agent.setAgentId`; until then every task is refused, unless `anyAgent` is set.
    */
   agentId?: string;
+  /**
+   * Accepts the tasks of every agent of the arena while `agentId` is not set. Somebody else's agent can then have
+   * its tasks solved here.
+   */
+  anyAgent?: boolean;
   /** The `iss` of the tokens, when it is not `arena`. */
   issuer?: string;
   /** Slugs of the leagues that it plays, for the health check. */
@@ -59,6 +64,7 @@ export function withDefaults(config: Config): FullConfig {
     addr: config.addr ?? ':8700',
     path: (config.path ?? '/agora').replace(/\/+$/, ''),
     agentId: config.agentId ?? '',
+    anyAgent: config.anyAgent ?? false,
     issuer: config.issuer ?? arena,
     capabilities: [...(config.capabilities ?? [])],
     maxConcurrent: config.maxConcurrent ?? 5,

@@ -126,6 +126,7 @@ export class Verifier {
     need(typeof c.iat === 'number' && c.iat * 1000 <= this.#config.now() + this.#config.leewayMs, 'iat is missing or in the future');
     need(typeof agent === 'string' && agent !== '' && c.sub === agent, 'agent_id and sub are not one agent');
     need(audience.length === 1 && audience[0] === agent, 'aud is not the agent');
+    need(this.agentId !== '' || this.#config.anyAgent, 'the id of this agent is not known: set agentId or anyAgent');
     need(this.agentId === '' || agent === this.agentId, 'the token is for another agent');
     need(c['expires_at'] === c.exp, 'exp and expires_at differ');
     need(c['bh'] === createHash('sha256').update(body).digest('base64url'), 'the token is for another body');

@@ -119,6 +119,15 @@ test('without keys nobody is at fault', async (t) => {
   assert.equal((await arena.ask(endpoint)).status, 401);
 });
 
+// Threat T6.
+test('an agent without an id takes no task', async (t) => {
+  const arena = await Arena.start(t);
+  const { agent, endpoint } = await arena.serve(t, canberra, { anyAgent: false });
+  assert.equal((await arena.ask(endpoint)).status, 401);
+  agent.setAgentId('ag_test');
+  assert.equal((await arena.ask(endpoint)).status, 200);
+});
+
 test('health', async (t) => {
   const arena = await Arena.start(t);
   let sick = false;

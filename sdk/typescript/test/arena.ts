@@ -97,7 +97,7 @@ export class Arena {
 
   /** Makes an agent, and serves it on a port of its own until the test ends. */
   async serve(t: TestContext, handler: Handler, config: Partial<Config> = {}): Promise<{ agent: Agent; endpoint: string }> {
-    const agent = new Agent({ arena: this.url, addr: '127.0.0.1:0', ...config }, handler);
+    const agent = new Agent({ arena: this.url, addr: '127.0.0.1:0', anyAgent: true, ...config }, handler);
     const server = await agent.listen();
     t.after(async () => {
       server.closeAllConnections();

@@ -93,7 +93,7 @@ impl Arena {
     }
 
     pub fn config(&self) -> Config {
-        Config { arena: self.url.clone(), addr: "127.0.0.1:0".into(), log: Arc::new(|_| ()), ..Config::default() }
+        Config { arena: self.url.clone(), addr: "127.0.0.1:0".into(), any_agent: true, log: Arc::new(|_| ()), ..Config::default() }
     }
 
     pub fn agent<H>(&self, handler: H) -> Agent

@@ -15,6 +15,10 @@ export type CreatedPack = Schemas['CreatedPack'];
 export type PackReport = Schemas['PackReport'];
 export type LeagueBody = Schemas['LeagueBody'];
 export type Calendar = Schemas['Calendar'];
+export type AdminToken = Schemas['AdminToken'];
+export type AdminTokenBody = Schemas['CreateAdminTokenBody'];
+export type Scope = AdminTokenBody['scope'];
+export type Owner = Schemas['OwnerSummary'];
 export type Move = 'open' | 'start' | 'pause' | 'resume' | 'freeze' | 'finish';
 
 const id = encodeURIComponent;
@@ -55,3 +59,13 @@ export const end = (matchId: string, how: 'cancel' | 'void', reason: string) =>
 export const agents = (query: string, league: string, cursor: string, signal?: AbortSignal) =>
   get<List<Agent>>(url('/v1/agents', { q: query || undefined, league: league || undefined, cursor: cursor || undefined, limit: 50 }), signal);
 export const act = (agentId: string, what: 'pause' | 'resume' | 'check') => admin.call<Agent>('POST', `/v1/agents/${id(agentId)}/${what}`);
+
+export const tokens = (signal?: AbortSignal) => get<List<AdminToken>>('/v1/admin/tokens', signal);
+export const createToken = (body: AdminTokenBody) => admin.call<Schemas['CreatedAdminToken']>('POST', '/v1/admin/tokens', body);
+export const revokeToken = (tokenId: string) => admin.call<void>('DELETE', `/v1/admin/tokens/${id(tokenId)}`);
+
+export const owners = (find: string, cursor: string, signal?: AbortSignal) =>
+  get<List<Owner>>(url('/v1/admin/owners', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+export const suspend = (ownerId: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/suspend`);
+export const restore = (ownerId: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/restore`);
+export const reissue = (ownerId: string) => admin.call<Schemas['ReissuedToken']>('POST', `/v1/admin/owners/${id(ownerId)}/tokens`);

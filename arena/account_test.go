@@ -1,0 +1,46 @@
+package arena_test
+
+import (
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Each scope has the rights that it names, an organizer in its leagues alone.
+// Threat T1.
+func TestCaller_Require(t *testing.T) {
+	t.Parallel()
+	const administer, organize, moderate = arena.RightAdminister, arena.RightOrganize, arena.RightModerate
+	organizer := arena.Caller{Scope: arena.ScopeOrganizer, Leagues: []string{"cup"}}
+	for name, c := range map[string]struct {
+		who    arena.Caller
+		league string
+		rights []arena.Right
+		may    bool
+		says   string
+	}{
+		"admin administers":                  {arena.Caller{Scope: arena.ScopeAdmin}, "", []arena.Right{administer}, true, ""},
+		"admin moderates":                    {arena.Caller{Scope: arena.ScopeAdmin}, "cup", []arena.Right{moderate}, true, ""},
+		"organizer in its league":            {organizer, "cup", []arena.Right{organize}, true, ""},
+		"organizer in its league, or others": {organizer, "cup", []arena.Right{moderate, organize}, true, ""},
+		"organizer in another league":        {organizer, "quiz", []arena.Right{organize}, false, "this token is not for league quiz"},
+		"organizer in no league":             {organizer, "", []arena.Right{organize}, false, "this needs the token of an admin or an organizer"},
+		"organizer of the league without a name": {arena.Caller{Scope: arena.ScopeOrganizer, Leagues: []string{""}}, "", []arena.Right{organize}, false,
+			"this needs the token of an admin or an organizer"},
+		"organizer moderates":     {organizer, "cup", []arena.Right{moderate}, false, "this needs the token of an admin or a moderator"},
+		"organizer administers":   {organizer, "cup", []arena.Right{administer}, false, "this needs the token of an admin"},
+		"moderator moderates":     {arena.Caller{Scope: arena.ScopeModerator}, "cup", []arena.Right{moderate}, true, ""},
+		"moderator organizes":     {arena.Caller{Scope: arena.ScopeModerator, Leagues: []string{"cup"}}, "cup", []arena.Right{organize}, false, "this needs the token of an admin or an organizer"},
+		"owner with leagues":      {arena.Caller{Scope: arena.ScopeOwner, OwnerID: "ow_1", Leagues: []string{"cup"}}, "cup", []arena.Right{organize, moderate, administer}, false, "this needs the token of an admin or an organizer or a moderator"},
+		"anonymous":               {arena.Caller{Leagues: []string{"cup"}}, "cup", []arena.Right{organize, moderate}, false, "this needs the token of an admin or an organizer or a moderator"},
+		"admin without any right": {arena.Caller{Scope: arena.ScopeAdmin}, "", nil, true, ""},
+	} {
+		err := c.who.Require(c.league, c.rights...)
+		if c.who.May(c.league, c.rights...) != c.may || (err == nil) != c.may {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && (arena.CodeOf(err) != arena.CodeForbidden || err.Error() != c.says) {
+			t.Errorf("%s: %v, want %s", name, err, c.says)
+		}
+	}
+}
