@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,14 +17,20 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// freeAddr returns an address at which nobody listens now: an agent must know
-// where the keys will be before they are there.
+// freeAddr returns an address on which nothing listens, for agents that must
+// know the address of an arena before it starts. Its port is below those that
+// systems give to listeners on port 0, so that no server of another test takes
+// it before the program under test does.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
-	return l.Addr().String()
+	for {
+		must(t, t.Context().Err())
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr); err == nil {
+			must(t, l.Close())
+			return addr
+		}
+	}
 }
 
 // sdkAgent is an agent made with the SDK for the arena at addr. With an id it
