@@ -2,6 +2,7 @@ package agora
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,6 +209,9 @@ func decodeReply(data []byte) (answered, error) {
 		return answered{}, fmt.Errorf("status is %q, not %q or %q", in.Status, statusSuccess, statusFailure)
 	}
 }
+
+// reason returns why the agent says that it failed.
+func (a answered) reason() string { return cmp.Or(a.problem, "no reason was given") }
 
 // says reports whether a failure's text has all words, in any case.
 func (a answered) says(words ...string) bool {

@@ -185,6 +185,7 @@ export const en = {
   'outcome.void': 'our own fault: does not count',
   'reason.judge_limit': 'used too much memory or time to be judged',
   'reason.too_large': 'sent more than we accept',
+  'reason.every_way_refused': 'refused our task in every form: by both hashes, with its text, and in plain words',
   'reason.bad_json': 'sent something that is not valid JSON',
   'reason.bad_content_type': 'sent something that is not JSON',
   'reason.bad_answer': 'sent JSON without an answer in it',

@@ -185,6 +185,7 @@ export const es: Dictionary = {
   'outcome.void': 'fallo nuestro: no cuenta',
   'reason.judge_limit': 'usó demasiada memoria o tiempo para ser evaluado',
   'reason.too_large': 'envió más de lo que aceptamos',
+  'reason.every_way_refused': 'rechazó nuestra tarea en todas sus formas: con ambos hashes, con el texto y en palabras',
   'reason.bad_json': 'envió algo que no es JSON válido',
   'reason.bad_content_type': 'envió algo que no es JSON',
   'reason.bad_answer': 'envió JSON sin respuesta dentro',
