@@ -131,6 +131,7 @@ func TestDriver_outcomes(t *testing.T) {
 		{"body of a wrong kind", `{"status":"success","body":[1]}`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"two statuses", `{"status":"success","status":"failure","body":"{}"}`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"status in another case", `{"Status":"success","body":"{}"}`, 200, arena.OutcomeInvalid, false, "bad_json"},
+		{"unknown members in another case", `{"status":"success","Status":"failure","BODY":1,"body":"{\"answer\":\"x\"}"}`, 200, arena.OutcomeAnswered, false, ""},
 		{"two answers", said(`{"answer":"a","answer":"b"}`), 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"not JSON", `nope`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"a list", `[]`, 200, arena.OutcomeInvalid, false, "bad_json"},
