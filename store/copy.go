@@ -60,6 +60,7 @@ var tables = []table{
 	{"audit", []string{"id"}, 512},
 	{"conversations", []string{"key"}, 512},
 	{"secret_bases", []string{"agent_id"}, 512},
+	{"agora_ways", []string{"agent_id"}, 512},
 	{"peers", []string{"agent_id"}, 512},
 	{"nodes", []string{"node"}, 512},
 	{"banner", []string{"one"}, 1},

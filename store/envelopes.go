@@ -65,8 +65,8 @@ func nextEnvelope(ctx context.Context, tx *db.Tx) (int64, error) {
 // AddEnvelope adds e to its thread, in which STATUS counts for nothing, under the rules r and gives it as stored;
 // fresh is false when the same envelope was stored before. An envelope without
 // a thread joins that of its request. conflict: the sender has used the id for
-// something else; name_taken: another envelope to the recipient has that very
-// time; rate_limited: the sender's bounds; anything that Admit says.
+// something else; name_taken: the rules want rising times, and this one is not
+// later than all that the sender gave the recipient; rate_limited: the sender's bounds; anything that Admit says.
 func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error) {
 	err = s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		stored, fresh = e, false
@@ -125,23 +125,13 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 	if err := r.Admit(thread, e); err != nil {
 		return err
 	}
-	return distinctTime(ctx, tx, e, r.Rising)
-}
-
-// distinctTime keeps the times of what one recipient gets apart: those who
-// poll name the last time that they have seen. What arrives sealed is read by
-// the arena alone, which does not go by times.
-func distinctTime(ctx context.Context, tx *db.Tx, e *arena.Envelope, rising bool) error {
-	if e.Recipient == "" || e.Seq < 0 {
+	if !r.Rising || e.Recipient == "" || e.Seq < 0 {
 		return nil
 	}
-	condition, args := `ts = $2`, []any{e.Recipient, db.Millis(e.At)}
-	if rising {
-		condition, args = `(ts = $2 OR ts > $2 AND sender = $3)`, append(args, e.Sender)
-	}
-	taken, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM envelopes WHERE recipient = $1 AND `+condition, args...)
+	taken, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM envelopes WHERE recipient = $1 AND ts >= $2 AND sender = $3`,
+		e.Recipient, db.Millis(e.At), e.Sender)
 	if err == nil && taken > 0 {
-		return arena.Errorf(arena.CodeNameTaken, "another envelope to this recipient has that ts: sign it again with a later one")
+		return arena.Errorf(arena.CodeNameTaken, "another envelope to this recipient has that ts or a later one")
 	}
 	return err
 }
@@ -193,8 +183,8 @@ func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.E
 }
 
 // EnvelopeAfter returns the Seq after which a reader goes on who names a time:
-// that of the envelope among those of q which has exactly this time, else of
-// the last one that was visible before it.
+// that of the first envelope among those of q which has exactly this time, else
+// of the last one that was visible before it.
 func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
 	err = s.view(ctx, func(tx db.Querier) error {
 		var c db.Clauses
@@ -202,7 +192,7 @@ func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since 
 		c.And("seq > 0")
 		chosen(&c, q)
 		var err error
-		after, err = db.One(ctx, tx, db.ScanInt, `SELECT coalesce(max(seq), 0) FROM envelopes`+c.Where(), c.Args...)
+		after, err = db.One(ctx, tx, db.ScanInt, `SELECT coalesce(min(seq), 0) FROM envelopes`+c.Where(), c.Args...)
 		if exact = after > 0; exact || err != nil {
 			return err
 		}

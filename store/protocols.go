@@ -244,6 +244,31 @@ func (s *Store) AliveUntil(ctx context.Context, agentID string) (until time.Time
 	return until, maxConcurrent, s.wrap(err, "read when agent %s polled", agentID)
 }
 
+// AgoraWay returns the way in which an agent of two-party Agora accepted
+// messages at its endpoint, "" when none is stored.
+func (s *Store) AgoraWay(ctx context.Context, agentID, endpoint string) (way string, err error) {
+	way, err = db.One(ctx, s.reader, db.ScanText, `SELECT way FROM agora_ways WHERE agent_id = $1 AND endpoint = $2`, agentID, endpoint)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return way, s.wrap(err, "read the way of agent %s", agentID)
+}
+
+// SetAgoraWay stores the way in which an agent accepted messages at its
+// endpoint, in the place of an earlier one; "" removes it.
+func (s *Store) SetAgoraWay(ctx context.Context, agentID, endpoint, way string) error {
+	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		if way == "" {
+			_, err := db.Exec(ctx, tx, `DELETE FROM agora_ways WHERE agent_id = $1`, agentID)
+			return err
+		}
+		_, err := db.Exec(ctx, tx, `INSERT INTO agora_ways (agent_id, endpoint, way) VALUES ($1, $2, $3)
+			ON CONFLICT (agent_id) DO UPDATE SET endpoint = excluded.endpoint, way = excluded.way`, agentID, endpoint, way)
+		return err
+	})
+	return s.wrap(err, "store the way of agent %s", agentID)
+}
+
 var peerTable = db.NewTable("peers", "p",
 	db.Text("agent_id", func(p *arena.Peer) *string { return &p.AgentID }),
 	db.Text("key_name", func(p *arena.Peer) *string { return &p.KeyName }),

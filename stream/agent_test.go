@@ -36,6 +36,9 @@ func TestAgent_Events(t *testing.T) {
 		{`{"type":"subagent_done","name":"Analyzer","duration_ms":1200,"match_id":"m_1","agent_id":"ag_1"}`, `{"name":"Analyzer","duration_ms":1200}`},
 		{`{"type":"intermediate_result","data":[true]}`, `{"data":[true]}`},
 		{`{"type":"answer","final":true,"value":"Canberra","message":5}`, `{"final":true,"value":"Canberra"}`},
+		{`{"type":"answer","value":42.5}`, `{"value":42.5}`},
+		{`{"type":"answer","value":{"a":[1, true]}}`, `{"value":{"a":[1,true]}}`},
+		{`{"type":"answer","value":false,"final":false}`, `{"final":false,"value":false}`},
 		{`{"type":"error","message":null,"fatal":false}`, `{"fatal":false}`},
 		{`{"type":"thinking"}`, `{}`},
 	}

@@ -39,6 +39,7 @@ func TestAgent_Refused(t *testing.T) {
 		{"number_endless", `{"type":"tool_response","duration_ms":1e400}`, arena.CodeEventRefused},
 		{"flag_text", `{"type":"answer","final":"true"}`, arena.CodeEventRefused},
 		{"same_name", `{"type":"tool_call","args":{"a":1,"a\u0000":2}}`, arena.CodeEventRefused},
+		{"flag_number", `{"type":"error","fatal":1}`, arena.CodeEventRefused},
 		{"other_match", `{"type":"thinking","match_id":"m_2"}`, arena.CodeForgedIdentity},
 		{"other_agent", `{"type":"thinking","agent_id":"ag_2"}`, arena.CodeForgedIdentity},
 		{"agent_number", `{"type":"thinking","agent_id":1}`, arena.CodeForgedIdentity},

@@ -150,7 +150,7 @@ func (m *message) body() (json.RawMessage, error) {
 		b.any("data", m.data)
 	case arena.EventAnswer:
 		b.bool("final", m.final)
-		b.text("value", m.value)
+		b.member("value", m.value) // of any type that the answer of a reply may have
 	case arena.EventError:
 		b.text("message", m.message)
 		b.bool("fatal", m.fatal)

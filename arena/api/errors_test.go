@@ -133,6 +133,7 @@ func healthEntries() []entry {
 		{"key_not_proved", "The agent's protocol has keys, and nobody has shown to hold this one.", "Sign the text `key_challenge` of the agent's own page with the key and send it: `POST /v1/agents/{id}/key`."},
 		{"bad_key", "The agent's `public_key` cannot be used.", "Register the agent anew with a good key."},
 		{"bad_manifest", "Envelopes: the newest capability manifest cannot be read.", "`detail` says what is wrong; publish it again."},
+		{"every_way_refused", "Two-party Agora: the agent refused a practice task under the hexadecimal hash, under the base64 hash, with a base64 data: source and in plain words.", "`detail` has the reply to each way; accept one of them, or the document \"Agora Arena Health\"."},
 		{"not_hello", "AgentProtocol: the answer to a hello was another message.", "Answer a hello with a hello."},
 	}
 }

@@ -114,7 +114,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	agoraDriver, err := agora.New(agora.Options{
-		Client: s.client, Box: o.box, Bases: s.store, Now: time.Now,
+		Client: s.client, Box: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0, // an arena that plays on a private network
 	})
 	if err != nil {

@@ -38,6 +38,17 @@ func (d Document) Source() string {
 	return "data:text/plain;charset=utf-8," + strings.ReplaceAll(url.QueryEscape(d.Text), "+", "%20")
 }
 
+// Base64Hash returns the document's identifier in base64.
+func (d Document) Base64Hash() string {
+	sum := sha1.Sum([]byte(d.Text)) //nolint:gosec // see above
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Base64Source returns the text as a data URI in base64.
+func (d Document) Base64Source() string {
+	return "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(d.Text))
+}
+
 func hashOf(text string) string {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // see above
 	return hex.EncodeToString(sum[:])

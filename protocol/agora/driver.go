@@ -1,6 +1,7 @@
 package agora
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Options struct {
 	Client *protocol.Client
 	Box    *mailbox.Inbox // for agents without an endpoint
 	Bases  Bases
+	Ways   Ways
 	Now    func() time.Time
 	// PlainHTTP lets agents beyond this machine use http://, for private networks
 	// and development (standard, section 5.1: HTTPS is a must).
@@ -47,8 +49,8 @@ type Driver struct {
 
 // New makes a Driver.
 func New(o Options) (*Driver, error) {
-	if o.Client == nil || o.Box == nil || o.Bases == nil || o.Now == nil {
-		return nil, errors.New("agora driver: client, box, bases and clock are needed")
+	if o.Client == nil || o.Box == nil || o.Bases == nil || o.Ways == nil || o.Now == nil {
+		return nil, errors.New("agora driver: client, box, bases, ways and clock are needed")
 	}
 	docs, err := readDocuments()
 	if err != nil {
@@ -63,7 +65,7 @@ func (d *Driver) Close() { d.talks.ending.Wait() }
 // Prepare makes the message that puts the task. Nothing is sent before send is
 // called; send is called at most once. An error means that the arena itself
 // could not make the message.
-func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+func (d *Driver) Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
 	if a.TimeLimit <= 0 {
 		return nil, fmt.Errorf("task of %s in match %s: no time", a.Seat.AgentID, a.MatchID)
 	}
@@ -79,6 +81,15 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 		return nil, fmt.Errorf("task of %s in match %s: endpoint: %w", a.Seat.AgentID, a.MatchID, err)
 	}
 	t := &turn{d: d, a: a, base: base, task: string(body), left: a.TimeLimit}
+	if t.several() {
+		t.talk, t.known = d.talks.get(a)
+	}
+	if !t.talk.settled {
+		t.stored = d.wayOf(ctx, a.Seat.AgentID, a.Seat.Endpoint)
+	}
+	if !t.known {
+		t.talk.way = cmp.Or(t.stored, byHex)
+	}
 	return t.play, nil
 }
 
@@ -90,6 +101,10 @@ type turn struct {
 	base *url.URL
 	task string // JSON
 	talk talk
+
+	known   bool     // talk is that of earlier rounds
+	stored  way      // the way that the agent accepted before, "" none
+	refused refusals // of this turn
 
 	left     time.Duration // of the limit
 	sentAt   time.Time     // the first message that put the task
@@ -112,11 +127,7 @@ func (t *turn) play(ctx context.Context) arena.Reply {
 	if t.d.insecure(t.base) {
 		return t.reply(needsTLS(), nil)
 	}
-	known := false
-	if t.several() {
-		t.talk, known = t.d.talks.get(t.a)
-	}
-	if !known && !t.a.Judging {
+	if !t.known && !t.a.Judging {
 		if v, over := t.choose(ctx); over {
 			return t.reply(v, nil)
 		}
@@ -162,6 +173,11 @@ func (t *turn) ask(ctx context.Context) (protocol.Verdict, *arena.AnswerBody) {
 		if x.Status == http.StatusNotFound && t.reopen() {
 			continue
 		}
+		if x.Failure == "" && x.Status == http.StatusBadRequest {
+			if a, err := decodeReply(x.Body); err == nil && a.failed && t.adapt(ctx, a) {
+				continue
+			}
+		}
 		if v, decided := protocol.Judge(x); decided {
 			return v, nil
 		}
@@ -170,35 +186,57 @@ func (t *turn) ask(ctx context.Context) (protocol.Verdict, *arena.AnswerBody) {
 			return invalid("bad_json", err), nil
 		}
 		if a.failed {
-			if !t.adapt(a) {
-				return refused(a), nil
+			if !t.adapt(ctx, a) {
+				return t.refusal(a), nil
 			}
 			continue
 		}
+		t.settle(ctx)
 		if t.several() {
 			if a.id != "" {
 				t.talk.id = a.id
 			}
 			t.talk.expires = a.expires
 		}
-		return readAnswer(a.body, t.talk.plain, t.a.Task.OutputFormat)
+		return readAnswer(a.body, t.talk.way == byWords, t.a.Task.OutputFormat)
 	}
 }
 
 // adapt changes the next message by what a failure says, and reports whether
 // it did.
-func (t *turn) adapt(a answered) bool {
+func (t *turn) adapt(ctx context.Context, a answered) bool {
 	switch {
-	case a.expired():
-		return t.reopen()
-	case a.unsupported() && !t.talk.plain:
-		t.talk.plain, t.talk.id = true, ""
+	case a.expired() && t.reopen():
 		return true
 	case a.oneRound() && t.several() && !t.talk.single:
 		t.talk.single, t.talk.id = true, ""
 		return true
+	case t.talk.settled && !a.unsupported():
+		return false
 	}
-	return false
+	next, ok := t.refused.add(t.talk.way, a)
+	t.talk.way, t.talk.id, t.talk.settled = cmp.Or(next, byHex), "", false
+	if !ok && t.stored != "" && !t.a.Judging { // the next health check searches again
+		t.d.storeWay(ctx, t.a.Seat.AgentID, t.a.Seat.Endpoint, "")
+	}
+	return ok
+}
+
+// settle stores the way that the agent has accepted.
+func (t *turn) settle(ctx context.Context) {
+	if !t.talk.settled && t.talk.way != t.stored {
+		t.d.storeWay(ctx, t.a.Seat.AgentID, t.a.Seat.Endpoint, t.talk.way)
+	}
+	t.talk.settled = true
+}
+
+// refusal is the outcome of a failure that no other message can get around.
+func (t *turn) refusal(a answered) protocol.Verdict {
+	v := refused(a)
+	if len(t.refused.ways) > 1 {
+		v.Detail = protocol.Sentence("the agent refused every way: " + t.refused.String())
+	}
+	return v
 }
 
 // reopen makes the next message the first of a fresh conversation. It does so
@@ -233,7 +271,7 @@ func (t *turn) post(ctx context.Context) error {
 
 func (t *turn) message() ([]byte, error) {
 	body := t.task
-	if t.talk.plain {
+	if t.talk.way == byWords {
 		body = inWords(t.a, t.task)
 	}
 	if t.talk.id != "" {
@@ -243,11 +281,8 @@ func (t *turn) message() ([]byte, error) {
 		}
 		return encode(f)
 	}
-	r := request{Sources: []string{}, Body: body, Multiround: t.several() && !t.talk.single}
-	if doc := t.doc(); !t.talk.plain {
-		hash := doc.Hash()
-		r.Hash, r.Sources = &hash, []string{doc.Source()}
-	}
+	r := t.talk.way.request(t.doc(), body)
+	r.Multiround = t.several() && !t.talk.single
 	return encode(r)
 }
 

@@ -131,6 +131,7 @@ func TestDriver_outcomes(t *testing.T) {
 		{"body of a wrong kind", `{"status":"success","body":[1]}`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"two statuses", `{"status":"success","status":"failure","body":"{}"}`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"status in another case", `{"Status":"success","body":"{}"}`, 200, arena.OutcomeInvalid, false, "bad_json"},
+		{"unknown members in another case", `{"status":"success","Status":"failure","BODY":1,"body":"{\"answer\":\"x\"}"}`, 200, arena.OutcomeAnswered, false, ""},
 		{"two answers", said(`{"answer":"a","answer":"b"}`), 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"not JSON", `nope`, 200, arena.OutcomeInvalid, false, "bad_json"},
 		{"a list", `[]`, 200, arena.OutcomeInvalid, false, "bad_json"},
@@ -149,8 +150,9 @@ func TestDriver_outcomes(t *testing.T) {
 	}
 }
 
-// Who does not know the document gets the task in plain words, once; who does
-// not know those either leaves the match. The next round begins in words.
+// An agent that does not know the document in any form gets the task in plain
+// words. One that refuses those too leaves the match. The next round begins in
+// words.
 func TestDriver_falls_back_to_words(t *testing.T) {
 	t.Parallel()
 	b := newBob(t, "", func(_ int, h heard) (int, string) {
@@ -167,11 +169,11 @@ func TestDriver_falls_back_to_words(t *testing.T) {
 	}
 	<-b.end
 	posts := b.posts()
-	if len(posts) != 3 || posts[1].Hash != nil || string(posts[1].Raw["protocolHash"]) != "null" || string(posts[1].Raw["protocolSources"]) != "[]" ||
-		!posts[1].Multiround || posts[2].Path != "/agora/conversations/c1" {
+	if len(posts) != 5 || posts[3].Hash != nil || string(posts[3].Raw["protocolHash"]) != "null" || string(posts[3].Raw["protocolSources"]) != "[]" ||
+		!posts[3].Multiround || posts[4].Path != "/agora/conversations/c1" {
 		t.Errorf("%+v", posts)
 	}
-	for _, h := range posts[1:] {
+	for _, h := range posts[3:] {
 		if !strings.Contains(h.Body, "What is the capital of Australia?") || !strings.Contains(h.Body, "- Canberra") || !strings.Contains(h.Body, `"task_id":"tk_1"`) {
 			t.Errorf("words: %s", h.Body)
 		}
@@ -191,7 +193,7 @@ func TestDriver_falls_back_to_words(t *testing.T) {
 		}
 	}
 	deaf := newBob(t, "", func(int, heard) (int, string) { return 200, failed("Unsupported protocol") })
-	if r := send(t, d, attempt(deaf, 1, 2)); r.Outcome != arena.OutcomeUnavailable || r.Reason != "unsupported_protocol" || len(deaf.posts()) != 2 {
+	if r := send(t, d, attempt(deaf, 1, 2)); r.Outcome != arena.OutcomeUnavailable || r.Reason != "unsupported_protocol" || len(deaf.posts()) != 4 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -388,7 +390,7 @@ func TestDriver_https(t *testing.T) {
 	}
 }
 
-// An agent that refuses the health document speaks the protocol.
+// An agent that refuses the health document is healthy if it accepts a task.
 func TestDriver_Probe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -403,8 +405,8 @@ func TestDriver_Probe(t *testing.T) {
 		{200, said(`{"status":"ok","max_concurrent":1e9}`), "", []string{"trivia"}, 1000},
 		{200, `{"status":"success","body":{"status":"tired"}}`, "not_ok", []string{"trivia"}, 1},
 		{200, said(`I feel fine, thank you`), "", []string{"trivia"}, 1},
-		{200, failed("Unsupported protocol"), "", []string{"trivia"}, 1},
-		{200, `{"status":"error","message":"no sources"}`, "", []string{"trivia"}, 1},
+		{200, failed("Unsupported protocol"), "every_way_refused", []string{"trivia"}, 1},
+		{200, `{"status":"error","message":"no sources"}`, "every_way_refused", []string{"trivia"}, 1},
 		{200, `{"answer":"x"}`, "bad_json", []string{"trivia"}, 1},
 		{500, ``, "status_500", []string{"trivia"}, 1},
 		{404, `{"status":"success"}`, "status_404", []string{"trivia"}, 1},
@@ -415,7 +417,7 @@ func TestDriver_Probe(t *testing.T) {
 			t.Errorf("%s: %+v", c.reply, h)
 		}
 		posts := b.posts()
-		if len(posts) != 1 || *posts[0].Hash != doc(t, "health").Hash() || string(posts[0].Raw["protocolSources"]) != "[]" || posts[0].Multiround {
+		if c.reason != "every_way_refused" && len(posts) != 1 || *posts[0].Hash != doc(t, "health").Hash() || string(posts[0].Raw["protocolSources"]) != "[]" || posts[0].Multiround {
 			t.Errorf("%+v", posts)
 		}
 	}

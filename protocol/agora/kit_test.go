@@ -51,6 +51,7 @@ type memory struct {
 	expires       map[int64]time.Time
 	conversations map[[32]byte]arena.Conversation
 	bases         map[[32]byte]string
+	ways          map[string]string // by agent and endpoint
 	alive         map[string]time.Time
 	atOnce        map[string]int
 	fail          error         // of every call
@@ -60,7 +61,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		expires: map[int64]time.Time{}, conversations: map[[32]byte]arena.Conversation{}, bases: map[[32]byte]string{},
-		alive: map[string]time.Time{}, atOnce: map[string]int{},
+		alive: map[string]time.Time{}, atOnce: map[string]int{}, ways: map[string]string{},
 	}
 }
 
@@ -177,6 +178,19 @@ func (m *memory) AliveUntil(_ context.Context, agentID string) (time.Time, int, 
 	return m.alive[agentID], m.atOnce[agentID], m.fail
 }
 
+func (m *memory) AgoraWay(_ context.Context, agentID, endpoint string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ways[agentID+" "+endpoint], m.fail
+}
+
+func (m *memory) SetAgoraWay(_ context.Context, agentID, endpoint, way string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ways[agentID+" "+endpoint] = way
+	return m.fail
+}
+
 func (m *memory) box(t testing.TB) *mailbox.Inbox {
 	t.Helper()
 	box, err := mailbox.NewInbox(m, mailbox.NewNotifier(nil), time.Now)
@@ -207,7 +221,7 @@ func driverOf(t *testing.T, m *memory, plainHTTP bool, now func() time.Time) *ag
 	must(t, err)
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: now, TLSTimeout: 100 * time.Millisecond})
 	must(t, err)
-	d, err := agora.New(agora.Options{Client: client, Box: m.box(t), Bases: m, Now: now, PlainHTTP: plainHTTP})
+	d, err := agora.New(agora.Options{Client: client, Box: m.box(t), Bases: m, Ways: m, Now: now, PlainHTTP: plainHTTP})
 	must(t, err)
 	t.Cleanup(func() { d.Close(); client.Close() })
 	return d

@@ -24,11 +24,7 @@ func needsTLS() protocol.Verdict {
 
 // refused is the outcome of a failure that no other message can get around.
 func refused(a answered) protocol.Verdict {
-	said := a.problem
-	if said == "" {
-		said = "no reason was given"
-	}
-	detail := protocol.Sentence("the agent answered with a failure: " + said)
+	detail := protocol.Sentence("the agent answered with a failure: " + a.reason())
 	if a.unsupported() { // not even plain words
 		return protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: "unsupported_protocol", Detail: detail}
 	}

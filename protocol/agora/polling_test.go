@@ -31,7 +31,7 @@ func deal(t *testing.T) *dealt {
 	must(t, err)
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{Now: time.Now})
 	must(t, err)
-	d, err := agora.New(agora.Options{Client: client, Box: f.memory.box(t), Bases: f.memory, Now: time.Now})
+	d, err := agora.New(agora.Options{Client: client, Box: f.memory.box(t), Bases: f.memory, Ways: f.memory, Now: time.Now})
 	must(t, err)
 	return &dealt{front: f, driver: d, base: f.base("ag_a")}
 }

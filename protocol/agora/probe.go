@@ -9,6 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/task"
 )
 
 // The limits of a health check (docs/rules.md, section 4).
@@ -25,8 +26,9 @@ const awayDetail = "the agent has not asked for a task within the last minute"
 
 // Probe checks whether an agent can play, by one exchange under the document
 // "Agora Arena Health": the very request of a match with another body. An
-// agent that refuses the document speaks the protocol and is healthy; it plays
-// the leagues that it has entered. An agent without an endpoint is healthy
+// agent that refuses the document is healthy if it accepted a task in some way
+// before, or accepts a practice task in one now; it plays the leagues that it
+// has entered. An agent without an endpoint is healthy
 // while it polls. Probe counts nothing: Failures and Successes stay 0.
 func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	h := arena.Health{CheckedAt: d.o.Now(), Capabilities: a.Leagues, MaxConcurrent: 1}
@@ -82,7 +84,65 @@ func (d *Driver) probeEndpoint(ctx context.Context, a arena.Agent, h *arena.Heal
 	}
 	if !said.failed {
 		describe(said.body, h)
+		return
 	}
+	if d.wayOf(ctx, a.ID, a.Endpoint) == "" {
+		d.search(ctx, a, probeLimit-x.Elapsed, h)
+	}
+}
+
+// search sends a practice task in one way after the other until the agent does
+// not refuse it, and stores that way. No reply in time is no refusal: answers
+// may take longer than a health check.
+func (d *Driver) search(ctx context.Context, a arena.Agent, left time.Duration, h *arena.Health) {
+	attempt := d.practice(a)
+	body, err := task.Encode(attempt)
+	if err != nil {
+		h.Reason, h.Detail = "not_encoded", "the arena could not make the message"
+		return
+	}
+	var r refusals
+	for w, ok := ways()[0], true; ok; {
+		text := string(body)
+		if w == byWords {
+			text = inWords(attempt, text)
+		}
+		message, err := encode(w.request(d.docs.round, text))
+		if err != nil {
+			h.Reason, h.Detail = "not_encoded", "the arena could not make the message"
+			return
+		}
+		if left <= 0 {
+			return
+		}
+		x := d.o.Client.Do(ctx, protocol.Request{
+			Method: http.MethodPost, URL: a.Endpoint, Body: message, Limit: left, WholeCall: true, MaxBody: probeBody,
+		})
+		left -= x.Elapsed
+		refused, failed := refusalIn(x)
+		if !failed {
+			d.storeWay(ctx, a.ID, a.Endpoint, w)
+			return
+		}
+		w, ok = r.add(w, refused)
+	}
+	h.Reason, h.Detail = "every_way_refused", protocol.Sentence("the agent refused every way: "+r.String())
+}
+
+// refusalIn returns the failure in a reply to a practice task, if it is one.
+func refusalIn(x protocol.Exchange) (a answered, failed bool) {
+	if x.Failure == protocol.FailTimeout || x.Failure == protocol.FailLate {
+		return answered{}, false
+	}
+	badRequest := x.Failure == "" && x.Status == http.StatusBadRequest
+	if _, detail := protocol.Unreadable(x); detail != "" && !badRequest {
+		return answered{problem: detail}, true
+	}
+	a, err := decodeReply(x.Body)
+	if err != nil {
+		return answered{problem: err.Error()}, true
+	}
+	return a, a.failed
 }
 
 // describe copies an agent's own description, within bounds. Words that

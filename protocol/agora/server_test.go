@@ -155,7 +155,7 @@ func TestServer_messages(t *testing.T) {
 		{"a list", `[]`, 400, "JSON"},
 		{"null", `null`, 400, "JSON"},
 		{"two bodies", `{"body":"a","body":"b"}`, 400, "duplicate"},
-		{"Body", `{"Body":"a"}`, 400, "body"},
+		{"Body", `{"Body":"a"}`, 200, "Missing field 'body'"},
 		{"number as body", `{"body":1}`, 400, "body must be"},
 		{"list as body", `{"body":["a"]}`, 400, "body must be"},
 		{"number as hash", `{"protocolHash":1,"body":"a"}`, 400, "protocolHash must be"},

@@ -17,7 +17,8 @@ import (
 type talk struct {
 	id      string // "" none is open
 	expires int64  // unix seconds, 0 not told
-	plain   bool   // the agent does not know the document
+	way     way    // the form of its first message
+	settled bool   // the agent has accepted it
 	single  bool   // the agent has no conversations
 	problem string // what was wrong with its last reply, "" nothing
 	used    time.Time
@@ -73,9 +74,9 @@ func (t *talks) drop(a arena.Attempt) {
 const askLimit = time.Second
 
 // choose negotiates at the start of a match which documents the agent knows
-// (standard, section 9). Plain words are chosen when it names some and not
-// ours; who has no list is told the document with its text. over: there is no
-// one to talk to.
+// (standard, section 9). A list without the arena's document begins with plain
+// words; no list changes nothing. over reports that the endpoint cannot be
+// reached.
 func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 	x := t.d.o.Client.Do(ctx, protocol.Request{
 		Method: http.MethodGet, URL: below(t.base, "wellknown"), Limit: min(askLimit, t.a.TimeLimit/10), WholeCall: true,
@@ -89,7 +90,12 @@ func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 		return protocol.Verdict{}, false
 	}
 	hashes := decodeWellknown(x.Body)
-	t.talk.plain = len(hashes) > 0 && !hashes[t.doc().Hash()]
+	switch {
+	case hashes[t.doc().Hash()] && t.talk.way == byWords:
+		t.talk.way = byHex
+	case len(hashes) > 0 && !hashes[t.doc().Hash()]:
+		t.talk.way = byWords
+	}
 	return protocol.Verdict{}, false
 }
 

@@ -2,6 +2,7 @@ package agora
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,8 +62,8 @@ type message struct {
 	multiround bool
 }
 
-// inbound is the wire shape of message. Unknown members are passed over
-// (standard, section 6.1).
+// inbound is the wire shape of message. Unknown members are ignored, in
+// whatever case (standard, section 6.1).
 type inbound struct {
 	Hash       json.RawMessage `json:"protocolHash"`
 	Sources    json.RawMessage `json:"protocolSources"`
@@ -79,7 +80,7 @@ func decodeMessage(data []byte) (message, error) {
 	if kind(bytes.TrimSpace(data)) == 'n' { // null would be a message without members
 		return message{}, errors.New("the body is not the JSON of a message: not a JSON object")
 	}
-	err := strictjson.UnmarshalOpen(data, &in, "protocolHash", "protocolSources", "body", "multiround", "status", "error")
+	err := strictjson.UnmarshalOpen(data, &in)
 	if err != nil {
 		return message{}, fmt.Errorf("the body is not the JSON of a message: %w", err)
 	}
@@ -177,7 +178,7 @@ func decodeReply(data []byte) (answered, error) {
 		ID      *string         `json:"conversationId"`
 		Expires *float64        `json:"conversationExpires"`
 	}
-	err := strictjson.UnmarshalOpen(data, &in, "status", "body", "error", "conversationId", "conversationExpires")
+	err := strictjson.UnmarshalOpen(data, &in)
 	if err != nil {
 		return answered{}, fmt.Errorf("the body is not the JSON of a reply: %w", err)
 	}
@@ -208,6 +209,9 @@ func decodeReply(data []byte) (answered, error) {
 		return answered{}, fmt.Errorf("status is %q, not %q or %q", in.Status, statusSuccess, statusFailure)
 	}
 }
+
+// reason returns why the agent says that it failed.
+func (a answered) reason() string { return cmp.Or(a.problem, "no reason was given") }
 
 // says reports whether a failure's text has all words, in any case.
 func (a answered) says(words ...string) bool {

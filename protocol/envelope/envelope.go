@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -212,7 +213,7 @@ func ParseTime(text string) (time.Time, error) {
 }
 
 // canonicalOf returns the RFC 8785 form of body, unless its readers could differ
-// about it: numbers beyond what a double holds exactly are refused.
+// about it: integers that no double holds exactly are refused.
 func canonicalOf(body []byte) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := strictjson.UnmarshalOpen(body, &members); err != nil {
@@ -227,8 +228,9 @@ func canonicalOf(body []byte) ([]byte, error) {
 	return strictjson.Canonical(body)
 }
 
-// exact refuses numbers that would not survive the canonical form: those that
-// no double holds, and whole ones from 2^53 on.
+// exact refuses integers that the canonical form would change, and numbers
+// beyond the range of a double. Fractions are rounded, as JSON.parse rounds
+// them.
 func exact(body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body)) // only its tokens: what it says was checked before
 	d.UseNumber()
@@ -241,11 +243,21 @@ func exact(body []byte) error {
 		if !ok {
 			continue
 		}
-		f, err := strconv.ParseFloat(n.String(), 64)
-		if err != nil || math.Abs(f) >= maxSafe && !strings.ContainsAny(n.String(), ".eE") {
-			return malformed("the number %.40s: numbers must be exact as a double; write larger ones as strings", n)
+		if f, err := strconv.ParseFloat(n.String(), 64); err != nil || !sameInteger(n.String(), f) {
+			return malformed("the number %.40s: an integer must be exact as a double, and no number may exceed its range; write others as strings", n)
 		}
 	}
+}
+
+// sameInteger reports whether f is the integer that text spells. A text that
+// is no integer is not compared.
+func sameInteger(text string, f float64) bool {
+	if math.Abs(f) < maxSafe || strings.ContainsAny(text, ".eE") {
+		return true
+	}
+	written, ok := new(big.Int).SetString(text, 10)
+	held, accuracy := big.NewFloat(f).Int(nil)
+	return ok && accuracy == big.Exact && written.Cmp(held) == 0
 }
 
 // split removes sig from the canonical text. What is left is canonical too.

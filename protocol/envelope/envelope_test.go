@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +191,34 @@ func badEnvelopes(t testing.TB) map[string]struct {
 		"over 32 KiB": {signed(t, "ann", example(`"fat": "`+strings.Repeat("x", 32<<10)+`"`)), big}, "over 64 KiB": {bytes.Repeat([]byte("x"), 64<<10+1), big},
 	}
 	return rows
+}
+
+// Numbers are read as JSON.parse reads them, and the signature covers their
+// canonical form. Only integers that a double changes are refused, and numbers
+// beyond its range.
+func TestDecode_numbers(t *testing.T) {
+	t.Parallel()
+	for number, ok := range map[string]bool{
+		"9007199254740991": true, "9007199254740992": true, "9007199254740994": true, "-9007199254740992": true,
+		"100000000000000000000": true, "1e20": true, "1E+20": true, "100000000000000000000.0": true, "18446744073709551616": true,
+		"0.1000000000000000055511151231257827": true, "3.14159265358979323846264338327950288": true, "1e-400": true, "-0": true,
+		"9007199254740993": false, "-9007199254740993": false, "18446744073709551615": false, "100000000000000000001": false,
+		"1e400": false, "-1e309": false, "1" + strings.Repeat("0", 309): false,
+	} {
+		// The signature is that of another implementation's spelling.
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			f = 0
+		}
+		shortest, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := bytes.Replace(signed(t, "ann", example(`"n": `+string(shortest))), append([]byte(`"n": `), shortest...), []byte(`"n": `+number), 1)
+		if _, err := envelope.Decode(body); (err == nil) != ok || !ok && arena.CodeOf(err) != arena.CodeMalformed {
+			t.Errorf("%s: %v", number, err)
+		}
+	}
 }
 
 // otherTail returns a last character that stands for the same bits of a

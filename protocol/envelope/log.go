@@ -153,7 +153,7 @@ func (l *Log) admit(e *Envelope, facts Facts) func([]arena.Envelope, *arena.Enve
 // recipient, so that a reader who goes on after the last one misses none.
 func (l *Log) say(ctx context.Context, d Draft, of arena.Envelope) (*Envelope, arena.Envelope, error) {
 	var err error
-	for try := range 50 { // others may have taken the same millisecond, or many of them on purpose
+	for try := range 50 { // another node may have taken the same millisecond
 		d.At = l.now().Truncate(time.Millisecond)
 		last, readErr := l.store.EnvelopeTime(ctx, l.self.DID(), d.Recipient)
 		if readErr != nil {

@@ -142,8 +142,8 @@ func envelopeReplays(f *fixture) {
 	}})
 	refuse(arena.CodeRateLimited, envelope("b", 2), arena.EnvelopeRules{PerMinute: 1, BytesPerMinute: 1000})
 	refuse(arena.CodeRateLimited, envelope("b", 2), arena.EnvelopeRules{PerMinute: 9, BytesPerMinute: 2*len(first.Body) - 1})
-	// A second envelope with one time would hide behind the first.
-	refuse(arena.CodeNameTaken, envelope("b", 1, func(e *arena.Envelope) { e.Sender = "did:key:eve" }), arena.EnvelopeRules{})
+	// The arena's own times rise, so that each names one place.
+	refuse(arena.CodeNameTaken, envelope("b", 1), arena.EnvelopeRules{Rising: true})
 	refuse(arena.CodeNameTaken, envelope("b", 0), arena.EnvelopeRules{Rising: true})
 	f.equal(first.At, must(f.EnvelopeTime(ctx, first.Sender, first.Recipient))(f))
 	f.equal(time.Time{}, must(f.EnvelopeTime(ctx, first.Sender, "did:key:eve"))(f))

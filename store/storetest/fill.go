@@ -87,6 +87,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "league.start", Target: "trivia", After: []byte(`{}`)}))
 	f.ok(f.OpenConversation(ctx, arena.Conversation{Key: [32]byte{9, 255}, State: `{}`, CreatedAt: start, ExpiresAt: start}, 1))
 	f.ok(f.SetSecretBase(ctx, ids[0], [32]byte{8, 0, 255}, start))
+	f.ok(f.SetAgoraWay(ctx, ids[0], "https://a.example/", "words"))
 	season := must(f.StartSeason(ctx, arena.Season{
 		ID: "se_1", League: "sums", Format: arena.FormatSwiss, StartedAt: start,
 		Entrants: []arena.Entrant{{AgentID: ids[0], OwnerID: "ow_a", Round: 1}, {AgentID: ids[1], OwnerID: "ow_b", Round: 1}},

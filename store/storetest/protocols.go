@@ -227,6 +227,25 @@ func secretBases(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 }
 
+// agoraWays hold for one agent at one endpoint.
+func agoraWays(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	const first, second = "https://a.example/", "https://b.example/"
+	f.equal("", must(f.AgoraWay(ctx, ids[0], first))(f))
+	f.ok(f.SetAgoraWay(ctx, ids[0], first, "words"))
+	f.equal("words", must(f.AgoraWay(ctx, ids[0], first))(f))
+	f.equal("", must(f.AgoraWay(ctx, ids[0], second))(f))
+	f.equal("", must(f.AgoraWay(ctx, ids[1], first))(f))
+	f.ok(f.SetAgoraWay(ctx, ids[0], second, "hex"))
+	f.equal("", must(f.AgoraWay(ctx, ids[0], first))(f))
+	f.equal("hex", must(f.AgoraWay(ctx, ids[0], second))(f))
+	f.ok(f.SetAgoraWay(ctx, ids[0], second, ""))
+	f.equal("", must(f.AgoraWay(ctx, ids[0], second))(f))
+	f.fails(arena.CodeNotFound, f.SetAgoraWay(ctx, "ag_nobody", first, "hex"))
+}
+
 // peers: what a hello said, and which connection is the newest.
 func peers(f *fixture) {
 	ctx := f.t.Context()

@@ -40,6 +40,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Leases/clock_jumps":                   clockJump,
 		"Conversations":                        conversations,
 		"SecretBases":                          secretBases,
+		"AgoraWays":                            agoraWays,
 		"Peers":                                peers,
 		"Dodges":                               dodges,
 		"Envelopes":                            envelopes,

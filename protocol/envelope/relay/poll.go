@@ -23,7 +23,18 @@ const (
 	notePolls    = 15 * time.Second // a key's polls are noted at most this often
 	notedAtOnce  = 10_000           // keys
 	cursorPrefix = "seq:"
+	timeSuffix   = "~" // between a time and the number of the envelope
 )
+
+// reader tells those who poll apart.
+type reader struct{ address, recipient, sender, kind, thread string }
+
+// place is the last envelope that a reader was sent. Others may have its time:
+// a reader that names the time alone goes on behind this one.
+type place struct {
+	at    time.Time
+	after int64
+}
 
 // query is a poll: what, since when, and how long to wait.
 type query struct {
@@ -31,6 +42,7 @@ type query struct {
 	since  time.Time // zero: q.After counts
 	echo   string    // lastTs of an empty answer
 	cursor bool      // since was a cursor
+	reader reader
 	wait   time.Duration
 }
 
@@ -68,7 +80,13 @@ func parseQuery(v url.Values, now time.Time) (query, error) {
 
 func (q *query) parseSince(text string, now time.Time) error {
 	q.echo = text
-	if number, ok := strings.CutPrefix(text, cursorPrefix); ok {
+	number, ok := strings.CutPrefix(text, cursorPrefix)
+	if at, suffix, found := strings.Cut(text, timeSuffix); found {
+		if _, err := envelope.ParseTime(at); err == nil {
+			number, ok = suffix, true
+		}
+	}
+	if ok {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || n < 0 || strconv.FormatInt(n, 10) != number {
 			return arena.Errorf(arena.CodeMalformed, "since: is not a cursor of this relay")
@@ -98,6 +116,7 @@ func (q *query) parseSince(text string, now time.Time) error {
 func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.Query(), s.o.Now())
 	if err == nil {
+		q.reader = reader{address(r), q.Recipient, q.Sender, q.Type, q.Thread}
 		s.notePoll(r.Context(), q.Recipient)
 		var page []arena.Envelope
 		if page, err = s.wait(w, r, &q); err == nil {
@@ -164,7 +183,25 @@ func (s *Server) place(ctx context.Context, q *query) error {
 		after, _, err = s.o.Store.EnvelopeAfter(ctx, q.EnvelopeQuery, s.o.Now().Add(-ahead))
 	}
 	q.After = after
+	if was := s.placeOf(q.reader); exact && was.at.Equal(q.since) {
+		q.After = max(after, was.after)
+	}
 	return err
+}
+
+func (s *Server) placeOf(r reader) place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places[r]
+}
+
+func (s *Server) notePlace(r reader, p place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.places) >= notedAtOnce {
+		clear(s.places)
+	}
+	s.places[r] = p
 }
 
 // park counts a poll that waits. rate_limited: too many of one address, or in
@@ -241,6 +278,15 @@ func (s *Server) page(w http.ResponseWriter, q query, found []arena.Envelope) {
 		}
 	}
 	lastTS := q.echo
+	if n > 0 {
+		last := found[n-1]
+		lastTS = last.At.Format(arena.TimeFormat)
+		if n > 1 && slices.ContainsFunc(found[:n-1], func(e arena.Envelope) bool { return e.At.Equal(last.At) }) {
+			lastTS += timeSuffix + strconv.FormatInt(last.Seq, 10)
+		}
+		after = last.Seq
+		s.notePlace(q.reader, place{at: last.At, after: after})
+	}
 	var b bytes.Buffer
 	b.Grow(size + 256)
 	b.WriteString(`{"ok":true,"events":[`)
@@ -249,7 +295,6 @@ func (s *Server) page(w http.ResponseWriter, q query, found []arena.Envelope) {
 			b.WriteByte(',')
 		}
 		b.Write(e.Body)
-		lastTS, after = e.At.Format(arena.TimeFormat), e.Seq
 	}
 	quoted, _ := json.Marshal(lastTS) // a text always encodes
 	b.WriteString(`],"hasMore":` + strconv.FormatBool(more) + `,"lastTs":` + string(quoted) +

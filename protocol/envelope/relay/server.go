@@ -69,6 +69,7 @@ type Server struct {
 	parked map[string]int // polls by address
 	total  int
 	polled map[string]time.Time // when a key's poll was last noted
+	places map[reader]place     // where plain times have led readers
 }
 
 // NewServer makes a Server.
@@ -81,7 +82,7 @@ func NewServer(o Options) (*Server, error) {
 	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)
 	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
 	o.KeepAll = cmp.Or(o.KeepAll, 200_000)
-	s := &Server{o: o, mux: http.NewServeMux(), parked: map[string]int{}, polled: map[string]time.Time{}}
+	s := &Server{o: o, mux: http.NewServeMux(), parked: map[string]int{}, polled: map[string]time.Time{}, places: map[reader]place{}}
 	s.open, s.close = context.WithCancel(context.Background())
 	for pattern, handle := range map[string]http.HandlerFunc{
 		"POST /events": s.post, "GET /events": s.poll, "GET /health": s.health, "GET /v1/discover": s.discover,

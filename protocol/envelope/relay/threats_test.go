@@ -117,15 +117,20 @@ func TestThreatL3_poisoned_times(t *testing.T) {
 	// From the past: it came later, and is not lost either.
 	w.mustPost(w.request("ann", "late", "bob", func(d *envelope.Draft) { d.At = w.now().Add(-4 * time.Minute) }))
 	next("late")
-	// A second one with the time of the last: the reader could not tell them apart.
+	// A second one with the time of the last is not hidden by it, and comes once.
 	w.mustPost(w.request("ann", "c", "bob"))
 	next("c")
 	twin, err := time.Parse(time.RFC3339Nano, since)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.refused(http.StatusConflict, "CONFLICT", w.post(w.request("eve", "twin", "bob", func(d *envelope.Draft) { d.At = twin })))
-	w.mustPost(w.request("eve", "twin", "ann", func(d *envelope.Draft) { d.At = twin })) // another reader's
+	w.mustPost(w.request("eve", "twin", "bob", func(d *envelope.Draft) { d.At = twin }))
+	next("twin")
+	next()
+	w.mustPost(w.request("eve", "ann_twin", "ann", func(d *envelope.Draft) { d.At = twin })) // another reader's
+	next()
+	w.mustPost(w.request("eve", "triplet", "bob", func(d *envelope.Draft) { d.At = twin }))
+	next("triplet")
 	w.mustPost(w.request("ann", "d", "bob"))
 	next("d")
 	// A reader whose clock is ahead loses nothing.
@@ -137,6 +142,7 @@ func TestThreatL3_poisoned_times(t *testing.T) {
 
 	for _, bad := range []string{
 		"seq:99999999", "seq:-1", "seq:01", "seq:+1", "seq:1.5", "seq:", "seq:9223372036854775808", "17", "-1", "now", "2026-13-01T00:00:00Z", "2026-01-01",
+		"~1", "now~1", "2026-11-21T12:00:00.000Z~", "2026-11-21T12:00:00.000Z~01", "2026-11-21T12:00:00.000Z~-1", "2026-11-21T12:00:00.000Z~99999999",
 		"9999-12-31T23:59:59Z", w.now().Add(time.Hour).Format(arena.TimeFormat), "' OR 1=1 --", strings.Repeat("9", 300),
 	} {
 		w.refused(http.StatusBadRequest, "INVALID_REQUEST", w.get("since", bad))
@@ -368,4 +374,30 @@ func TestThreatL4_publish_while_polling(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// Envelopes of one time keep their order, each comes once, and lastTs names
+// the exact place, for a reader that this node has not served before too.
+func TestServer_equal_times(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bob, at := identityOf("bob").DID(), w.now()
+	same(t, w.get("recipient", bob, "since", "2020-01-01T00:00:00Z").ids())
+	post := func(sender, id string) {
+		w.mustPost(w.request(sender, id, "bob", func(d *envelope.Draft) { d.At = at }))
+	}
+	post("ann", "a")
+	post("eve", "b")
+	first := w.get("recipient", bob, "since", "2020-01-01T00:00:00Z")
+	same(t, first.ids(), "a", "b")
+	if ts := first.Events[1].TS; first.LastTS != ts+"~2" {
+		t.Errorf("lastTs %s", first.LastTS)
+	}
+	post("ann", "c")
+	same(t, w.get("recipient", bob, "since", first.LastTS).ids(), "c")
+	same(t, w.get("recipient", bob, "since", first.Cursor).ids(), "c")
+	// The node does not know what this reader has had: twice is better than never.
+	w.serve(mailbox.NewNotifier(nil))
+	same(t, w.get("recipient", bob, "since", first.Events[0].TS).ids(), "b", "c")
+	same(t, w.get("recipient", bob, "since", first.Events[0].TS).ids())
 }

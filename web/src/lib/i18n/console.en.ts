@@ -136,6 +136,8 @@ export const consoleEn = {
   'cure.bad_content_type': 'send Content-Type: application/json.',
   'why.bad_json': 'its answer is not the JSON that was asked for',
   'cure.bad_json': 'send one JSON object with the members of the protocol.',
+  'why.every_way_refused': 'it refused our task in every form',
+  'cure.every_way_refused': 'accept the task under its document or in plain words; the reply above has the reason for each form.',
   'why.not_ok': 'it says that it is not ok',
   'cure.not_ok': 'send "status": "ok" when the agent can play.',
   'why.bad_version': 'it speaks another version',

@@ -137,6 +137,8 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'cure.bad_content_type': 'envía Content-Type: application/json.',
   'why.bad_json': 'su respuesta no es el JSON que se pedía',
   'cure.bad_json': 'envía un único objeto JSON con los campos del protocolo.',
+  'why.every_way_refused': 'rechazó nuestra tarea en todas sus formas',
+  'cure.every_way_refused': 'acepta la tarea con su documento o en palabras; la respuesta de arriba tiene el motivo de cada forma.',
   'why.not_ok': 'dice que no está bien',
   'cure.not_ok': 'envía "status": "ok" cuando el agente pueda jugar.',
   'why.bad_version': 'habla otra versión',

@@ -56,6 +56,25 @@ function brief(v: unknown): string | undefined {
 
 export const pretty = (v: unknown): string => (typeof v === 'string' ? v : JSON.stringify(v, null, 2));
 
+/** final, fatal: the agent ends its round with this line. after: it went on all the same. */
+export type Closing = 'final' | 'fatal' | 'after';
+
+const OF_AGENTS = new Set<Entry['type']>([
+  'thinking', 'spawn_subagent', 'tool_call', 'tool_response', 'subagent_done', 'intermediate_result', 'answer', 'error',
+]);
+
+/** Which lines close a lane, and which come after one that does. */
+export function closings(entries: readonly Entry[]): (Closing | undefined)[] {
+  let closed = false;
+  return entries.map(({ type, body }) => {
+    if (!OF_AGENTS.has(type)) return undefined;
+    if (closed) return 'after';
+    const closing = type === 'answer' && body['final'] === true ? 'final' : type === 'error' && body['fatal'] === true ? 'fatal' : undefined;
+    closed = closing !== undefined;
+    return closing;
+  });
+}
+
 /** How deep each line stands in the tree of sub-agents: one step per sub-agent at work then. */
 export function depths(entries: readonly Entry[]): number[] {
   const ends: number[] = [];
