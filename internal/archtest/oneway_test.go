@@ -61,6 +61,7 @@ func decoders() map[string]string {
 		"arena/visibility/mode/asof.go":     own,
 		"arena/visibility/votes.go":         own,
 		"arena/api/league_view.go":          strict,
+		"league/game/debate.go":             own,
 		"league/pack/jsonl.go":              strict,
 		"league/pack/check.go":              strict,
 		"league/pack/csv.go":                "the one decoder of CSV",

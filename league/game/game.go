@@ -34,10 +34,14 @@ type Game interface {
 
 // For returns the game of a match with these settings.
 func For(s arena.Settings) Game {
-	if s.Format == arena.FormatElimination {
+	switch {
+	case s.Debate != nil:
+		return debate{}
+	case s.Format == arena.FormatElimination:
 		return elimination{}
+	default:
+		return quiz{}
 	}
-	return quiz{}
 }
 
 // Position is a match as its game sees it when a round opens. It holds only
