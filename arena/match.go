@@ -118,6 +118,7 @@ type Round struct {
 	OpenedAt      time.Time
 	ClosedAt      time.Time // zero: open
 	Interruptions int       // take-overs while it was open
+	VoteUntil     time.Time // when the vote on it ends; zero: none was opened
 }
 
 // Turn is what a game asks of the seats in a round. The zero Turn puts the

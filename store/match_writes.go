@@ -83,7 +83,7 @@ func (s *Store) runMatchWrites(ctx context.Context, tx *db.Tx, writes []*matchWr
 	if err := s.lockMatches(ctx, tx, writes); err != nil {
 		return err
 	}
-	for _, run := range []func(context.Context, *db.Tx, []*matchWrite) error{openRounds, saveAnswers, s.closeRounds, writeLogs} {
+	for _, run := range []func(context.Context, *db.Tx, []*matchWrite) error{openRounds, saveAnswers, saveVotesOpened, s.closeRounds, writeLogs} {
 		if err := run(ctx, tx, writes); err != nil {
 			return err
 		}
@@ -143,11 +143,26 @@ func count[O operation](writes []*matchWrite) (n int) {
 	return n
 }
 
-// announce appends to the log of an open round and does nothing else.
-type announce struct{}
+// markJudging marks a match with an open round and does nothing else.
+type markJudging struct{}
 
-func (announce) exclusive() bool     { return false }
-func (announce) check(w *matchWrite) { w.checkRoundOpen() }
+func (markJudging) exclusive() bool     { return false }
+func (markJudging) check(w *matchWrite) { w.checkRoundOpen() }
+
+// openVote stores when the vote on an open round ends.
+type openVote struct{ round roundRow }
+
+func (*openVote) exclusive() bool     { return true } // one statement cannot update a row twice
+func (*openVote) check(w *matchWrite) { w.checkRoundOpen() }
+
+func saveVotesOpened(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
+	var rows []roundRow
+	for _, o := range accepted[*openVote](writes) {
+		rows = append(rows, o.round)
+	}
+	_, err := openVotes.Exec(ctx, tx, rows...)
+	return err
+}
 
 func (w *matchWrite) checkRoundOpen() {
 	if !w.match.roundOpen || w.match.round != w.round {
@@ -177,7 +192,7 @@ func openRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	rows := make([]roundRow, 0, count[*openRound](writes))
 	for w, o := range accepted[*openRound](writes) {
 		if o.reopens {
-			n, err := db.Exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1
+			n, err := db.Exec(ctx, tx, `UPDATE rounds SET interruptions = interruptions + 1, vote_until = 0
 				WHERE match_id = $1 AND no = $2 AND interruptions < $3`, w.lease.MatchID, o.round.No, o.interruptions)
 			if err != nil {
 				return err

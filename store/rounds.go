@@ -84,13 +84,17 @@ type roundRow struct {
 	arena.Round
 
 	task      string // Round.Task, encoded before the write is queued
+	turn      string // Round.Turn, likewise; "" if it is zero
 	openedSeq int64  // number of the last event before it: sealed events have higher ones
 }
 
 func newRoundRow(matchID string, r arena.Round) (row roundRow, err error) {
-	r.MatchID, r.ClosedAt, r.Interruptions = matchID, time.Time{}, 0
+	r.MatchID, r.ClosedAt, r.Interruptions, r.VoteUntil = matchID, time.Time{}, 0, time.Time{}
 	row.Round = r
-	row.task, err = db.JSONText(taskDoc(r.Task))
+	if row.task, err = db.JSONText(taskDoc(r.Task)); err != nil || r.Turn.IsZero() {
+		return row, err
+	}
+	row.turn, err = db.JSONText(r.Turn)
 	return row, err
 }
 
@@ -102,17 +106,20 @@ var roundTable = db.NewTable("rounds", "r",
 	db.Time("closed_at", func(r *roundRow) *time.Time { return &r.ClosedAt }),
 	db.Int("interruptions", func(r *roundRow) *int { return &r.Interruptions }),
 	db.Written("opened_seq", db.TypeInt, func(r *roundRow) any { return r.openedSeq }),
+	db.JSON("turn", func(r *roundRow) *arena.Turn { return &r.Turn }).With(func(r *roundRow) any { return r.turn }),
+	db.Time("vote_until", func(r *roundRow) *time.Time { return &r.VoteUntil }),
 	db.Written("source", db.TypeText, func(r *roundRow) any { return r.Task.Source }),
 )
 
 var (
 	insertRounds = db.NewInsert(roundTable, "")
 	closeRounds  = db.NewUpdate(roundTable, []string{"match_id", "no"}, []string{"closed_at"})
+	openVotes    = db.NewUpdate(roundTable, []string{"match_id", "no"}, []string{"vote_until"})
 )
 
 // OpenRound opens round r.No: the one after the last, or the open one once
-// more after a take-over, with one more interruption than is stored; its task
-// stays. A second call for the same interruption changes nothing and returns
+// more after a take-over, with one more interruption than is stored. Its task and
+// its turn stay, and a vote on it is no longer open. A second call for the same interruption changes nothing and returns
 // no events. conflict: any other number, or a round is still open.
 func (s *Store) OpenRound(ctx context.Context, l arena.Lease, r arena.Round, events []arena.Event) ([]arena.Event, error) {
 	row, err := newRoundRow(l.MatchID, r)
@@ -141,7 +148,7 @@ func (s *Store) SaveLastAnswer(ctx context.Context, l arena.Lease, a arena.Answe
 // CloseRound. A claim that takes over a marked match counts an interruption.
 // round_closed: the round is not open.
 func (s *Store) MarkJudging(ctx context.Context, l arena.Lease, round int) error {
-	_, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: announce{}, judged: true})
+	_, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: markJudging{}, judged: true})
 	return s.wrap(err, "mark match %s as being judged", l.MatchID)
 }
 
@@ -155,11 +162,13 @@ func (s *Store) saveAnswer(ctx context.Context, l arena.Lease, a arena.Answer, d
 	return stored, s.wrap(err, "save answer of agent %s in match %s", a.AgentID, l.MatchID)
 }
 
-// Tell appends announcements to the log of an open round. A second call appends
-// them again. round_closed: the round is not open.
-func (s *Store) Tell(ctx context.Context, l arena.Lease, round int, events []arena.Event) ([]arena.Event, error) {
-	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: announce{}, events: events})
-	return stored, s.wrap(err, "tell events of match %s", l.MatchID)
+// OpenVote stores when the vote of spectators on an open round ends, and appends
+// the events. A second call appends them again. round_closed: the round is not
+// open.
+func (s *Store) OpenVote(ctx context.Context, l arena.Lease, round int, until time.Time, events []arena.Event) ([]arena.Event, error) {
+	row := roundRow{Round: arena.Round{MatchID: l.MatchID, No: round, VoteUntil: until}}
+	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, round: round, op: &openVote{row}, events: events})
+	return stored, s.wrap(err, "open the vote on round %d of match %s", round, l.MatchID)
 }
 
 func roundClosed(matchID string, round int) error {

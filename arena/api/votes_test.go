@@ -60,10 +60,10 @@ func (w *world) ok(err error) {
 // openFor opens the vote as the runner does.
 func (w *world) openFor(l arena.Lease, m arena.Match, window time.Duration) {
 	w.t.Helper()
-	until := time.UnixMilli(w.now.Load()).Add(window).UTC().Format(arena.TimeFormat)
-	body, err := json.Marshal(arena.VoteOpenedBody{Until: until, Criteria: m.Settings.Judge.Criteria})
+	until := time.UnixMilli(w.now.Load()).Add(window)
+	body, err := json.Marshal(arena.VoteOpenedBody{Until: until.UTC().Format(arena.TimeFormat), Criteria: m.Settings.Judge.Criteria})
 	w.ok(err)
-	_, err = w.store.Tell(w.t.Context(), l, 1, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
+	_, err = w.store.OpenVote(w.t.Context(), l, 1, until, []arena.Event{{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventVoteOpened, Body: body}})
 	w.ok(err)
 }
 
@@ -170,14 +170,7 @@ func TestAPI_vote_manyEntries(t *testing.T) {
 	t.Parallel()
 	w, _, agents := newCrowdWorld(t, func(o *parts) { o.Limits, o.Votes.SecureCookies = quota.Limits{}, true })
 	lease, m := w.crowd(arena.JudgeCrowd, agents...)
-	// What agents say after the opening does not hide it.
 	w.openFor(lease, m, time.Minute)
-	var noise []arena.Event
-	for range 205 { // more than are read at a time
-		noise = append(noise, arena.Event{MatchID: m.ID, Round: 1, AgentID: agents[0], At: testNow, Type: arena.EventAgentPaused, Body: json.RawMessage(`{}`)})
-	}
-	_, err := w.store.Tell(t.Context(), lease, 1, noise)
-	w.ok(err)
 	votes := "/v1/matches/" + m.ID + "/votes"
 	post := func(name, better, other string, status int, says string, fields ...string) scenario {
 		s := scenario{name: name, method: "POST", path: votes, body: object{"round": 1, "better": better, "other": other}, status: status, fields: fields, says: says}
@@ -263,7 +256,7 @@ func TestAPI_vote_anotherRound(t *testing.T) {
 	w.openFor(lease, m, time.Hour)
 	w.do("GET", ballot, "", nil).is(200)
 	again := arena.Event{MatchID: m.ID, Round: 1, At: testNow, Type: arena.EventRoundStarted, Body: json.RawMessage(`{}`)}
-	_, err := w.store.Tell(t.Context(), lease, 1, []arena.Event{again})
+	_, err := w.store.OpenRound(t.Context(), lease, arena.Round{No: 1, OpenedAt: testNow, Interruptions: 1}, []arena.Event{again})
 	w.ok(err)
 	w.do("GET", ballot, "", nil).is(404) // a node took over
 

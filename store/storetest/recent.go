@@ -48,22 +48,3 @@ func recentTasks(f *fixture) {
 	next = arena.Match{ID: "m_x", League: "trivia", Seats: []arena.Seat{{AgentID: ids[0]}, {AgentID: ids[1]}}}
 	f.equal(20, len(must(f.RecentTasks(ctx, next))(f)))
 }
-
-func tell(f *fixture) {
-	ctx := f.t.Context()
-	f.league("trivia")
-	m := f.open("m_1", f.agents("a", "b")...)
-	vote := event(arena.EventVoteOpened, `{"until":"x"}`)
-	stored := must(f.Tell(ctx, m.Lease, 1, []arena.Event{vote}))(f)
-	events := f.log("m_1")
-	f.equal(stored, events[len(events)-1:])
-	_, err := f.Tell(ctx, m.Lease, 2, []arena.Event{vote})
-	f.fails(arena.CodeRoundClosed, err)
-	old := m.Lease
-	old.Epoch--
-	_, err = f.Tell(ctx, old, 1, []arena.Event{vote})
-	f.fails(arena.CodeLeaseLost, err)
-	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
-	_, err = f.Tell(ctx, m.Lease, 1, []arena.Event{vote})
-	f.fails(arena.CodeRoundClosed, err)
-}

@@ -52,9 +52,9 @@ func openRound(f *fixture) {
 	f.equal(true, now.RoundOpen)
 	f.equal(1, f.log("m_1")[2].Round)
 
-	// Once more after a take-over: interrupted, the task stays.
+	// Once more after a take-over: interrupted, task and turn stay.
 	again := round(1)
-	again.Task.Description, again.Interruptions = "another", 1
+	again.Task.Description, again.Turn.Description, again.Interruptions = "another", "another", 1
 	stored, err := f.OpenRound(ctx, m.Lease, again, []arena.Event{roundEvent()})
 	f.ok(err)
 	f.equal(1, len(stored))
@@ -69,13 +69,47 @@ func openRound(f *fixture) {
 	f.ok(err)
 	f.fails(arena.CodeConflict, open(1))
 	f.clock.advance(time.Hour)
-	f.ok(open(2))
+	last := round(2)
+	last.Turn = arena.Turn{
+		Description: "<b>", Prompts: []arena.Prompt{{Seat: 1, Description: "é\x00", Options: []string{"a1"}}}, Debate: &arena.DebateTurn{Half: 2, Motion: "?"},
+	}
+	f.ok(second(f.OpenRound(ctx, m.Lease, last, nil)))
 
-	first, last := round(1), round(2)
+	first := round(1)
 	first.MatchID, first.Interruptions, first.ClosedAt = "m_1", 1, start
 	last.MatchID = "m_1"
 	f.equal([]arena.Round{first, last}, must(f.Rounds(ctx, "m_1"))(f))
 	f.equal(4, len(f.log("m_1")))
+}
+
+func openVote(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	m := f.open("m_1", f.agents("a", "b")...)
+	vote, until := event(arena.EventVoteOpened, `{"until":"x"}`), start.Add(time.Hour)
+	open := func(l arena.Lease, round int) ([]arena.Event, error) {
+		return f.OpenVote(ctx, l, round, until, []arena.Event{vote})
+	}
+	ends := func() time.Time { return must(f.Rounds(ctx, "m_1"))(f)[0].VoteUntil }
+	f.equal(time.Time{}, ends())
+	stored := must(open(m.Lease, 1))(f)
+	events := f.log("m_1")
+	f.equal(stored, events[len(events)-1:])
+	f.equal(until, ends())
+	f.fails(arena.CodeRoundClosed, second(open(m.Lease, 2)))
+	old := m.Lease
+	old.Epoch--
+	f.fails(arena.CodeLeaseLost, second(open(old, 1)))
+
+	// A take-over opens the round again, without a vote.
+	again := round(1)
+	again.Interruptions = 1
+	f.ok(second(f.OpenRound(ctx, m.Lease, again, nil)))
+	f.equal(time.Time{}, ends())
+	f.ok(second(open(m.Lease, 1)))
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.equal(until, ends())
+	f.fails(arena.CodeRoundClosed, second(open(m.Lease, 1)))
 }
 
 func fullAnswer(agent string) arena.Answer {

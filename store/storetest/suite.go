@@ -56,7 +56,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"LastSeasons":                          lastSeasons,
 		"Fit":                                  fits,
 		"RecentTasks":                          recentTasks,
-		"Tell":                                 tell,
+		"OpenVote":                             openVote,
 		"RebuildRatings":                       rebuild,
 		"Standings":                            standings,
 		"CreateMatch":                          createMatch,

@@ -219,7 +219,7 @@ func (mr *matchRun) judge(ctx context.Context, open *round) (arena.Verdict, erro
 			Until: j.Until.UTC().Format(arena.TimeFormat), Criteria: j.Spec.Criteria, Entries: j.Blind(),
 		})
 		if err := mr.commit(ctx, fmt.Sprintf("open the vote on round %d", open.No), func() ([]arena.Event, error) {
-			return mr.engine.o.Store.Tell(ctx, mr.m.Lease, open.No, []arena.Event{e})
+			return mr.engine.o.Store.OpenVote(ctx, mr.m.Lease, open.No, j.Until, []arena.Event{e})
 		}); err != nil {
 			return arena.Verdict{}, err
 		}
