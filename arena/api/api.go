@@ -82,7 +82,7 @@ type VoteOptions struct {
 // JudgeOptions measure the quality of judges.
 type JudgeOptions struct {
 	// Input returns what the judge of a round was given.
-	Input func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+	Input func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
 	// Health measures a judge by its verdicts, newest first.
 	Health func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
 }

@@ -37,7 +37,7 @@ type judgeReads interface {
 type judgeHandlers struct {
 	rows    judgeReads
 	visible Visible
-	input   func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+	input   func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
 	health  func(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth
 }
 
@@ -118,7 +118,11 @@ func (h *judgeHandlers) answerLengths(ctx context.Context, verdicts []arena.Verd
 			}
 			answers = answersOf(rounds)
 		}
-		for _, shown := range h.input(m.Row(), answers, v.Round).Answers {
+		in, err := h.input(ctx, m.Row(), answers, v.Round)
+		if err != nil {
+			return nil, err
+		}
+		for _, shown := range in.Answers {
 			lengths[judgedAnswer{v.MatchID, v.Round, shown.AgentID}] = len(shown.Text)
 		}
 	}

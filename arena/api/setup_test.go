@@ -270,7 +270,7 @@ type seeds struct{}
 func (seeds) Uint64() uint64 { return rand.Uint64() }
 
 // judgingOf returns a round's answers, in the order of the seats.
-func judgingOf(m arena.Match, answers []arena.Answer, round int) arena.Judging {
+func judgingOf(_ context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error) {
 	j := arena.Judging{MatchID: m.ID, Round: round, Seed: m.Seed}
 	for _, s := range m.Seats {
 		for _, a := range answers {
@@ -279,7 +279,7 @@ func judgingOf(m arena.Match, answers []arena.Answer, round int) arena.Judging {
 			}
 		}
 	}
-	return j
+	return j, nil
 }
 
 // useStore makes the API read and write the rows of s.

@@ -25,7 +25,7 @@ type Vote struct {
 }
 
 // JudgeInput returns a round of a match as its judge sees it.
-type JudgeInput func(m arena.Match, answers []arena.Answer, round int) arena.Judging
+type JudgeInput func(ctx context.Context, m arena.Match, answers []arena.Answer, round int) (arena.Judging, error)
 
 // Votes reads open votes.
 type Votes struct {
@@ -66,10 +66,12 @@ func (v *Votes) Open(ctx context.Context, matchID string) (vote Vote, ok bool, e
 	if err != nil {
 		return Vote{}, false, err
 	}
+	in, err := v.judgeInput(ctx, m, answers, m.Round)
+	if err != nil {
+		return Vote{}, false, err
+	}
 	visible, err := v.reader.visible(ctx, m)
-	return Vote{
-		Match: visible, Until: until, Criteria: opened.Criteria, Entries: v.judgeInput(m, answers, m.Round).Blind(),
-	}, err == nil, err
+	return Vote{Match: visible, Until: until, Criteria: opened.Criteria, Entries: in.Blind()}, err == nil, err
 }
 
 // lastOpened finds the opening of the vote on the open round. A node that

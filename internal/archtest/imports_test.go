@@ -51,12 +51,11 @@ func rooms() []room {
 			outside: []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock", "golang.org/x/sys/unix"},
 		},
 
-		{dir: "arena/debate", ours: words, why: "pure: who argues what, and what is judged together"},
 		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
 		{dir: "arena/account", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/match", ours: words, why: "service: its parts are handed in"},
 		{dir: "arena/registry", ours: words, why: "service: its parts are handed in"},
-		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "arena/debate", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
+		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "league/game", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},

@@ -17,6 +17,7 @@ import (
 func plainPackages() []string {
 	return []string{
 		"arena/account", "arena/match", "arena/match/engine", "arena/registry", "arena/script", "arena/server", "arena/visibility", "league",
+		"league/game",
 	}
 }
 

@@ -109,15 +109,15 @@ func prompt(motion string, at stage, seat int, earlier speeches) (string, error)
 		return b.String(), nil
 	}
 	type line struct {
-		Turn    int    `json:"turn"`
-		Speaker string `json:"speaker"`
-		Words   string `json:"words"`
+		Turn  int    `json:"turn"`
+		From  string `json:"speaker"`
+		Words string `json:"words"`
 	}
 	lines := make([]line, len(earlier))
 	for i, s := range earlier {
-		lines[i] = line{Turn: s.Turn, Speaker: "opponent", Words: s.Text}
+		lines[i] = line{Turn: s.Turn, From: "opponent", Words: s.Text}
 		if s.Seat == seat {
-			lines[i].Speaker = "you"
+			lines[i].From = "you"
 		}
 	}
 	quoted, err := json.Marshal(lines)

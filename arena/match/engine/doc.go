@@ -1,12 +1,12 @@
 // Package engine plays matches. It claims a due match, or creates one under its
-// own lease, sends one task after another to the seats, has the answers judged,
-// closes each round and settles the match. It also takes over matches whose node
-// is gone.
+// own lease, opens one round after another, sends the prompts of the match's game
+// to the seats, closes each round with the game's scores and settles the match.
+// It also takes over matches whose node is gone.
 //
 // It owns the outcome table over time (retries, no-shows, pauses), simultaneous
-// dispatch and the lease. Rows belong to store, wire formats to protocol, points,
-// places and ratings to scoring, the choice of tasks to league, and fan-out to
-// stream. The engine reaches them through the small interfaces that it declares,
+// dispatch and the lease. Rows belong to store, wire formats to protocol, what a
+// round asks and what replies are worth to league/game, places and ratings to
+// scoring, the choice of tasks to league, and fan-out to stream. The engine reaches them through the small interfaces that it declares,
 // and arena/server connects them.
 //
 //	           claim               open                all seats have an outcome

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 )
 
 // Store stores matches. Every method with a lease fails with arena.CodeLeaseLost
@@ -32,6 +33,7 @@ type Store interface {
 	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Rest, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
+	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 
 	StartMatch(ctx context.Context, l arena.Lease, seats []arena.Seat, at time.Time, first *arena.Round, events []arena.Event) ([]arena.Event, error)
@@ -316,7 +318,7 @@ func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
 func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	mr := &matchRun{
-		engine: e, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		engine: e, m: m, game: game.For(m.Settings), drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -19,6 +20,8 @@ import (
 type matchRun struct {
 	engine      *Engine
 	m           arena.Match
+	game        game.Game
+	state       game.State              // in which the open round opened, or the next one opens
 	answers     []arena.Answer          // stored so far: of closed rounds, and of an open round until it is restored
 	last        map[string]arena.Answer // the latest judged one, by agent id
 	correct     map[int]string          // right answers of the rounds opened so far
@@ -155,7 +158,14 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	// A match that cannot have a first round begins too, and then ends as it
 	// would after any other round.
 	var first *round
-	over, stop := mr.over()
+	var stop error
+	if mr.state, stop = mr.game.Init(ctx, mr.position(arena.Round{No: 1})); stop != nil {
+		stop = mr.gameFailed(ctx, 1, stop)
+	}
+	over := false
+	if stop == nil {
+		over, stop = mr.over()
+	}
 	if !over && stop == nil {
 		first, stop = mr.pickTask(ctx, 1)
 	}
@@ -193,6 +203,17 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
+	verdicts, err := retry(ctx, mr, func() ([]arena.Verdict, error) { return mr.engine.o.Store.Verdicts(ctx, mr.m.ID) })
+	if err != nil {
+		return nil, fmt.Errorf("read verdicts: %w", err)
+	}
+	next := mr.m.Round + 1
+	if mr.m.RoundOpen {
+		next = mr.m.Round
+	}
+	if mr.state, err = game.Replay(ctx, mr.m, next, rounds, mr.answers, verdicts); err != nil {
+		return nil, mr.gameFailed(ctx, next, err)
+	}
 	for _, r := range rounds {
 		mr.correct[r.No] = r.Task.Correct()
 	}
@@ -209,10 +230,15 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 		return nil, nil //nolint:nilnil // no round is open: not an error
 	}
 	last.Interruptions++
+	if last.Turn.IsZero() { // also a round that a version before turns opened
+		if last.Turn, err = mr.turn(ctx, last); err != nil {
+			return nil, err
+		}
+	}
 	return mr.open(ctx, mr.newRound(last))
 }
 
-// over reports whether the match is over by the rules of its format.
+// over reports whether the match is over by the rules of its game.
 func (mr *matchRun) over() (bool, error) {
 	present := 0
 	for _, s := range mr.m.Seats {
@@ -223,7 +249,7 @@ func (mr *matchRun) over() (bool, error) {
 	if present < 2 {
 		return false, &voidError{"fewer than two agents were left"}
 	}
-	return scoring.Over(mr.m.Settings, mr.m.Seats, mr.m.Round), nil
+	return mr.game.Over(mr.position(arena.Round{No: mr.m.Round + 1})), nil
 }
 
 // wait waits for a duration, less if the node drains or the match stops.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -121,27 +122,38 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	seen := judgeView{m: m, answers: bySeatRound(answers)}
-	points := map[string]arena.Points{}
+	byRound, points := game.Answers(answers), map[string]arena.Points{}
+	g := game.For(m.Settings)
+	state, err := g.Init(ctx, game.NewPosition(m, arena.Round{No: 1}, nil))
+	if err != nil {
+		return nil, fmt.Errorf("begin the game again: %w", err)
+	}
 	for _, round := range rounds {
-		v, err := r.verdict(ctx, seen, round)
+		p := game.NewPosition(m, round, state)
+		replies := p.Replies(byRound.In(round.No))
+		v, err := r.verdict(ctx, m, p, replies)
 		if err != nil {
 			return nil, err
 		}
-		if v.Judge == "" {
+		result, err := g.Close(ctx, p, replies, v)
+		if err != nil {
+			return nil, fmt.Errorf("close round %d again: %w", round.No, err)
+		}
+		state = result.State
+		if result.Verdict.Judge == "" {
 			continue
 		}
-		rescore.Verdicts = append(rescore.Verdicts, v)
-		for _, s := range v.Seats {
-			a, ok := seen.answer(round.No, s.AgentID)
-			if !ok || a.Outcome == arena.OutcomeVoid {
+		rescore.Verdicts = append(rescore.Verdicts, stamped(result.Verdict, m.ID, round.No, r.Now()))
+		for i, reply := range replies {
+			if reply.Outcome == arena.OutcomeVoid {
 				continue // the round stays void
 			}
-			if a.Points = s.Points; s.Reason != "" {
-				a.Reason = s.Reason
+			a, _ := byRound.In(round.No)(p.Seats[reply.Seat].AgentID)
+			if a.Points = result.Scores[i].Points; result.Scores[i].Reason != "" {
+				a.Reason = result.Scores[i].Reason
 			}
 			rescore.Answers = append(rescore.Answers, a)
-			points[s.AgentID] += s.Points
+			points[a.AgentID] += a.Points
 		}
 	}
 	changed := arena.RescoredMatch{MatchID: m.ID}
@@ -167,38 +179,37 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	return &changed, nil
 }
 
-// verdict judges one round again. The verdict of a crowd stays.
-func (r *Rescorer) verdict(ctx context.Context, seen judgeView, round arena.Round) (arena.Verdict, error) {
-	local, inputs, ok := seen.local(round.Task, round.No, r.Now())
-	if ok {
-		return local, nil
-	}
-	j := seen.judging(round.Task, round.No, inputs)
+// verdict has the external judge of a round judge it again, and returns nil if
+// there is none. The verdict of spectators stays.
+func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, replies []game.Reply) (*arena.Verdict, error) {
+	q, err := game.For(m.Settings).Ask(ctx, p, replies)
 	switch {
-	case j.Spec.Kind == arena.JudgeCrowd:
-		return r.storedVerdict(ctx, seen.m.ID, round.No)
+	case err != nil:
+		return nil, fmt.Errorf("judge round %d again: %w", p.Round, err)
+	case q == nil:
+		return nil, nil //nolint:nilnil // no question: not an error
+	case q.Window > 0:
+		return r.storedVerdict(ctx, m.ID, p.Round)
 	case r.Judges == nil:
-		return local, &judgeError{fmt.Errorf("this arena has no judge %q", j.Spec.Kind)}
+		return nil, &judgeError{fmt.Errorf("this arena has no judge %q", p.Settings.Judge.Kind)}
 	}
-	v, err := r.Judges.Judge(ctx, j)
+	v, err := r.Judges.Judge(ctx, judging(m, p, *q))
 	if err != nil {
-		return v, &judgeError{err}
+		return nil, &judgeError{err}
 	}
-	v = completed(v, local)
-	v.MatchID, v.Round, v.At = seen.m.ID, round.No, r.Now()
-	return v, nil
+	return &v, nil
 }
 
-// storedVerdict returns the stored verdict on a round.
-func (r *Rescorer) storedVerdict(ctx context.Context, matchID string, round int) (v arena.Verdict, err error) {
+// storedVerdict returns the last stored verdict on a round, or nil.
+func (r *Rescorer) storedVerdict(ctx context.Context, matchID string, round int) (last *arena.Verdict, err error) {
 	verdicts, err := r.Store.Verdicts(ctx, matchID)
 	if err != nil {
-		return v, fmt.Errorf("read verdicts: %w", err)
+		return nil, fmt.Errorf("read verdicts: %w", err)
 	}
-	for _, stored := range verdicts {
-		if stored.Round == round {
-			v = stored
+	for i := range verdicts {
+		if verdicts[i].Round == round {
+			last = &verdicts[i]
 		}
 	}
-	return v, nil
+	return last, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -45,7 +46,25 @@ func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
 		mr.log.Error("no task for the round", "round", no, "error", err)
 		return nil, &voidError{"the task source failed"}
 	}
-	return mr.newRound(arena.Round{MatchID: mr.m.ID, No: no, Task: task}), nil
+	picked := arena.Round{MatchID: mr.m.ID, No: no, Task: task}
+	if picked.Turn, err = mr.turn(ctx, picked); err != nil {
+		return nil, err
+	}
+	return mr.newRound(picked), nil
+}
+
+// position returns the match as its game sees it in a round.
+func (mr *matchRun) position(r arena.Round) game.Position {
+	return game.NewPosition(mr.m, r, mr.state)
+}
+
+// turn returns what the game asks of the seats in a round.
+func (mr *matchRun) turn(ctx context.Context, r arena.Round) (arena.Turn, error) {
+	turn, err := mr.game.Turn(ctx, mr.position(r))
+	if err != nil {
+		return arena.Turn{}, mr.gameFailed(ctx, r.No, err)
+	}
+	return turn, nil
 }
 
 // newRound returns a stored round with a new deadline and its stored answers.
@@ -106,15 +125,15 @@ func (mr *matchRun) noteOpened(r *round) {
 
 func (mr *matchRun) openingEvent(r *round) arena.Event {
 	return mr.event(arena.EventRoundStarted, "", r.No, arena.RoundStartedBody{
-		Task:             mr.public(r),
+		Task:             r.Public(),
 		TimeLimitSeconds: mr.m.Settings.TimeLimit.Seconds(),
 		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
 	})
 }
 
-// playRound sends the task to every active seat without a stored answer at the
-// same moment, waits for all outcomes and closes the round.
+// playRound sends its prompt to every seat that acts and has no stored answer at
+// the same moment, waits for all outcomes and closes the round.
 func (mr *matchRun) playRound(ctx context.Context, open *round) error {
 	var batch arena.Batch
 	requests, err := mr.prepareRequests(ctx, open, &batch)
@@ -151,7 +170,8 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 	// Random order, so that no seat always receives the task first.
 	for _, i := range mr.rand.Perm(len(mr.m.Seats)) {
 		s := &mr.m.Seats[i]
-		if _, stored := open.answers[s.AgentID]; stored || s.State != arena.SeatActive {
+		_, acts := open.Prompt(s.No)
+		if _, stored := open.answers[s.AgentID]; stored || !acts || s.State != arena.SeatActive {
 			continue
 		}
 		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
@@ -199,8 +219,8 @@ func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch
 	return nil
 }
 
-// closeRound judges the stored answers and those of the requests, adds the
-// points, applies the rules of the format and reveals sealed answers.
+// closeRound has the game judge the stored answers and those of the requests,
+// stores the result and reveals sealed answers.
 //
 //go:noinline
 func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*seatRequest) error {
@@ -210,45 +230,19 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	if err := mr.markJudging(ctx, open.No); err != nil {
 		return err
 	}
-	verdict, err := mr.judge(ctx, open)
-	failed, void := errors.AsType[*judgeError](err)
-	if err != nil && !void {
+	p := mr.position(open.Round)
+	replies := p.Replies(func(agentID string) (arena.Answer, bool) { a, ok := open.answers[agentID]; return a, ok })
+	verdict, err := mr.judge(ctx, p, replies)
+	if failed, void := errors.AsType[*judgeError](err); void {
+		mr.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
+	} else if err != nil {
 		return err
 	}
-	if void {
-		mr.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
+	result, err := mr.game.Close(ctx, p, replies, verdict)
+	if err != nil {
+		return mr.gameFailed(ctx, open.No, err)
 	}
-	given := make(map[string]arena.SeatVerdict, len(verdict.Seats))
-	for _, v := range verdict.Seats {
-		given[v.AgentID] = v
-	}
-	judged := arena.RoundClose{Round: open.No, Seats: append([]arena.Seat(nil), mr.m.Seats...), Verdict: verdict}
-	for i := range judged.Seats {
-		s := &judged.Seats[i]
-		a, ok := open.answers[s.AgentID]
-		if !ok {
-			continue
-		}
-		v := given[s.AgentID]
-		a.Points = v.Points
-		switch {
-		case void && a.Outcome.Counted():
-			a.Outcome, a.Reason = arena.OutcomeVoid, "judge_failed"
-		case v.Reason != "":
-			a.Reason = v.Reason
-		}
-		a.Judged = true
-		s.Points += a.Points
-		s.Outcome = a.Outcome
-		if a.Outcome == arena.OutcomeUnavailable {
-			s.State, s.OutRound = arena.SeatLeft, open.No
-		}
-		open.answers[s.AgentID] = a
-		judged.Answers = append(judged.Answers, a)
-	}
-	if mr.m.Settings.Format == arena.FormatElimination {
-		judged.Seats = scoring.Eliminate(judged.Seats, open.No, open.answers)
-	}
+	judged := mr.roundClose(open, replies, result)
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
 		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
 			return mr.closingEvents(open, judged, hidden)
@@ -257,12 +251,50 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		return err
 	}
 	mr.judging.Store(false)
-	mr.m.Seats, mr.m.RoundOpen, mr.closed = judged.Seats, false, mr.engine.o.Now()
+	mr.m.Seats, mr.m.RoundOpen, mr.state, mr.closed = judged.Seats, false, result.State, mr.engine.o.Now()
 	mr.answers = append(mr.answers, judged.Answers...)
 	for _, a := range judged.Answers {
 		mr.last[a.AgentID] = a
 	}
 	return nil
+}
+
+// roundClose returns the answers, seats and verdict of a round with its result.
+func (mr *matchRun) roundClose(open *round, replies []game.Reply, result game.Result) arena.RoundClose {
+	c := arena.RoundClose{
+		Round: open.No, Seats: slices.Clone(mr.m.Seats), Verdict: stamped(result.Verdict, mr.m.ID, open.No, mr.engine.o.Now()),
+		Answers: make([]arena.Answer, len(replies)),
+	}
+	for i, r := range replies {
+		s, score := &c.Seats[r.Seat], result.Scores[i]
+		a := open.answers[s.AgentID]
+		a.Points, a.Judged = score.Points, true
+		switch {
+		case score.Void:
+			a.Outcome, a.Reason = arena.OutcomeVoid, "judge_failed"
+		case score.Reason != "":
+			a.Reason = score.Reason
+		}
+		s.Points += a.Points
+		s.Outcome = a.Outcome
+		switch {
+		case a.Outcome == arena.OutcomeUnavailable:
+			s.State, s.OutRound = arena.SeatLeft, open.No
+		case score.Out:
+			s.State, s.OutRound = arena.SeatOut, open.No
+		}
+		open.answers[s.AgentID], c.Answers[i] = a, a
+	}
+	return c
+}
+
+// stamped returns a verdict with its round and time, or the zero verdict if
+// nothing was judged.
+func stamped(v arena.Verdict, matchID string, round int, at time.Time) arena.Verdict {
+	if v.Judge != "" {
+		v.MatchID, v.Round, v.At = matchID, round, at
+	}
+	return v
 }
 
 // revealBody encodes an arena.RevealBody. The hidden parts are canonical JSON

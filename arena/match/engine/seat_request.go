@@ -55,7 +55,8 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	if err != nil {
 		return nil, err
 	}
-	s, t := sr.run.m.Settings, sr.run.brief(sr.round, sr.seat.No)
+	s := sr.run.m.Settings
+	t, _ := sr.round.Prompt(sr.seat.No) // a seat that does not act has no request
 	maxTokens := s.MaxTokens
 	if t.MaxTokens > 0 {
 		maxTokens = t.MaxTokens
@@ -105,7 +106,7 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	sr.answer.ArrivedAt = e.At
 	sr.events = append([]arena.Event{e}, sr.events...)
 	save := sr.run.engine.o.Store.SaveAnswer
-	if sr.round.pending.Add(-1) == 0 && sr.run.evaluates() {
+	if sr.round.pending.Add(-1) == 0 && sr.run.game.Evaluates(sr.run.m.Settings) {
 		sr.run.judging.Store(true)
 		save = sr.run.engine.o.Store.SaveLastAnswer // the mark costs no write of its own
 	}

@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// halfPlayed plays a match up to its second round without an engine: the first
+// round is closed with the texts, and seat 0 has answered the open one. rounds
+// edits the rounds before they are stored; without it their rows are those of a
+// version without turns.
+func (b *bench) halfPlayed(id string, texts []string, rounds func(*arena.Round)) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	claimed, err := b.store.ClaimMatches(ctx, "nd_old", time.Minute, 1)
+	b.ok(err)
+	m := claimed[0]
+	open := func(no int) arena.Round {
+		task, err := b.Pick(ctx, m, no)
+		b.ok(err)
+		r := arena.Round{No: no, Task: task, OpenedAt: time.Now()}
+		if rounds != nil {
+			rounds(&r)
+		}
+		return r
+	}
+	event := func(t arena.EventType, round int) []arena.Event {
+		return []arena.Event{{MatchID: id, Round: round, At: time.Now(), Type: t, Body: json.RawMessage(`{}`)}}
+	}
+	answer := func(round, seat int, text string) arena.Answer {
+		a := arena.Answer{Round: round, AgentID: agentID(seat), Outcome: arena.OutcomeAnswered, Attempts: 1, Body: &arena.AnswerBody{Answer: text}}
+		_, err := b.store.SaveAnswer(ctx, m.Lease, a, nil, event(arena.EventSeatOutcome, round))
+		b.ok(err)
+		return a
+	}
+	for i := range m.Seats {
+		s := &m.Seats[i]
+		s.Name, s.OwnerID, s.Protocol, s.Endpoint = s.AgentID, fmt.Sprintf("ow_%d", i), "fake", "http://"+s.AgentID
+	}
+	first := open(1)
+	_, err = b.store.StartMatch(ctx, m.Lease, m.Seats, time.Now(), &first, append(event(arena.EventMatchStarted, 0), event(arena.EventRoundStarted, 1)...))
+	b.ok(err)
+	c := arena.RoundClose{Round: 1, Seats: m.Seats}
+	for seat, text := range texts {
+		a := answer(1, seat, text)
+		if a.Judged = true; text == "right 1" {
+			a.Points, c.Seats[seat].Points = arena.OnePoint, arena.OnePoint
+		} else if m.Settings.Format == arena.FormatElimination {
+			c.Seats[seat].State, c.Seats[seat].OutRound = arena.SeatOut, 1
+		}
+		c.Answers = append(c.Answers, a)
+	}
+	_, err = b.store.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return event(arena.EventRoundClosed, 1), nil })
+	b.ok(err)
+	_, err = b.store.OpenRound(ctx, m.Lease, open(2), event(arena.EventRoundStarted, 2))
+	b.ok(err)
+	answer(2, 0, "right 2")
+	b.ok(b.store.ReleaseLease(ctx, m.Lease))
+}
+
+// prompted returns the prompt of a seat in a round, "" if there was none.
+func (b *bench) prompted(seat, round int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.asked {
+		if a.Seat.No == seat && a.Round == round {
+			return a.Task.Description
+		}
+	}
+	return ""
+}
+
+// A match that a version without turns left in an open round plays on.
+func TestEngine_ResumesWithoutTurns(t *testing.T) {
+	t.Parallel()
+	t.Run("quiz", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, right, right)
+		id := b.match()
+		b.halfPlayed(id, []string{"right 1", "wrong"}, nil)
+		b.node("n1")
+		m, _ := b.over(id)
+		if m.Status != arena.MatchFinished || m.Seats[0].Points != 3*arena.OnePoint || m.Seats[1].Points != 2*arena.OnePoint {
+			t.Errorf("match is %s (%s), seats %+v", m.Status, m.VoidReason, m.Seats)
+		}
+		if b.prompted(0, 2) != "" || b.prompted(1, 2) != "question 2" {
+			t.Errorf("prompts %q and %q", b.prompted(0, 2), b.prompted(1, 2))
+		}
+	})
+	t.Run("elimination", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, right, wrong, right)
+		id := b.match(func(s *arena.Settings) { s.Format, s.Rounds = arena.FormatElimination, 0 })
+		b.halfPlayed(id, []string{"right 1", "right 1", "wrong"}, nil)
+		b.node("n1")
+		m, _ := b.over(id)
+		var places []int
+		for _, s := range m.Seats {
+			places = append(places, s.Place)
+		}
+		if d := cmp.Diff([]int{1, 2, 3}, places); d != "" || m.Round != 2 || m.Seats[1].OutRound != 2 || m.Seats[2].OutRound != 1 {
+			t.Errorf("round %d, seats %+v: %s", m.Round, m.Seats, d)
+		}
+		if b.prompted(2, 2) != "" {
+			t.Error("a seat that is out was asked")
+		}
+	})
+	t.Run("debate", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, right, always(says("And dogs fetch.")))
+		id := b.match(asked(arena.JudgePanel), func(s *arena.Settings) { s.Debate, s.Rounds = &arena.DebateSpec{Turns: 2}, 4 })
+		b.halfPlayed(id, []string{"Cats purr.", "Dogs bark."}, nil)
+		j := &jury{}
+		b.node("n1", j.join)
+		m, _ := b.over(id)
+		if m.Status != arena.MatchFinished {
+			t.Fatalf("match is %s: %s", m.Status, m.VoidReason)
+		}
+		if p := b.prompted(1, 2); !strings.Contains(p, `"speaker":"opponent","words":"Cats purr."`) || !strings.Contains(p, "argue AGAINST") {
+			t.Errorf("prompt %q", p)
+		}
+		var texts []string
+		for _, a := range j.asked[0].Answers {
+			texts = append(texts, a.Text)
+		}
+		if d := cmp.Diff([]string{"Cats purr.\n\nright 2", "Dogs bark.\n\nAnd dogs fetch."}, texts); d != "" || j.asked[0].Turns != 2 {
+			t.Errorf("the judge received %+v: %s", j.asked[0], d)
+		}
+	})
+}
+
+// A take-over uses the turn that is stored, whatever the game makes of the
+// position now: only seats with a prompt act.
+func TestEngine_KeepsTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, right, right)
+	id := b.match()
+	b.halfPlayed(id, []string{"right 1", "wrong", "wrong"}, func(r *arena.Round) {
+		r.Turn = arena.Turn{Description: "for all", Prompts: []arena.Prompt{{Seat: 0, Description: "for 0"}, {Seat: 1, Description: "for 1", Options: []string{"a1"}}}}
+	})
+	b.node("n1")
+	_, events := b.over(id)
+	if got := []string{b.prompted(0, 2), b.prompted(1, 2), b.prompted(2, 2)}; !slices.Equal(got, []string{"", "for 1", ""}) {
+		t.Errorf("prompts %q", got)
+	}
+	started := slices.IndexFunc(events, func(e arena.Event) bool { return e.Type == arena.EventRoundStarted && len(e.Body) > 2 })
+	if !strings.Contains(string(events[started].Body), `"description":"for all"`) {
+		t.Errorf("round started: %s", events[started].Body)
+	}
+	if b.prompted(2, 3) != "question 3" {
+		t.Errorf("the next round asked %q", b.prompted(2, 3))
+	}
+}
+
+// A debate stores the prompts of its rounds.
+func TestEngine_StoresTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	b.node("n1", (&jury{}).join)
+	m, _ := b.over(b.match(asked(arena.JudgePanel), func(s *arena.Settings) { s.Debate = &arena.DebateSpec{Turns: 1} }))
+	rounds, err := b.store.Rounds(t.Context(), m.ID)
+	b.ok(err)
+	want := &arena.DebateTurn{Half: 2, Turn: 1, Turns: 1, For: "ag_1", Against: "ag_0", Motion: "question 2"}
+	turn := rounds[1].Turn
+	if d := cmp.Diff(want, turn.Debate); d != "" {
+		t.Error(d)
+	}
+	if len(turn.Prompts) != 2 || turn.Prompts[0].Description != b.prompted(0, 2) || turn.Prompts[1].Description != b.prompted(1, 2) {
+		t.Errorf("prompts %+v", turn.Prompts)
+	}
+}
+
+// A match whose game cannot be played is void; the node goes on.
+func TestEngine_GameFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, right, right)
+	b.node("n1")
+	m, events := b.over(b.match(func(s *arena.Settings) { s.Debate = &arena.DebateSpec{Turns: 1} })) // of three seats
+	if m.Status != arena.MatchVoid || m.VoidReason != "the game failed" {
+		t.Errorf("match is %s: %q", m.Status, m.VoidReason)
+	}
+	if last := events[len(events)-1]; last.Type != arena.EventMatchVoid {
+		t.Errorf("the log ends with %s", last.Type)
+	}
+}
+
+// The same rounds give the same result when they are judged again: the stored
+// eliminations stay although other seats have the points now.
+func TestRescorer_KeepsEliminations(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, always(says("7")), wrong)
+	b.node("n1")
+	m, _ := b.over(b.match(func(s *arena.Settings) { s.Format, s.Rounds = arena.FormatElimination, 0 }))
+	b.setJudge(arena.JudgeSpec{Kind: arena.JudgeNumber})
+	report, err := b.rescorer(nil).Match(t.Context(), m.ID)
+	b.ok(err)
+	if len(report.Changed) != 1 {
+		t.Fatalf("report %+v", report)
+	}
+	after, err := b.store.Match(context.WithoutCancel(t.Context()), m.ID)
+	b.ok(err)
+	for i, s := range after.Seats {
+		if s.State != m.Seats[i].State || s.OutRound != m.Seats[i].OutRound || s.Points != 0 {
+			t.Errorf("seat %d was %+v and is %+v", i, m.Seats[i], s)
+		}
+	}
+}
