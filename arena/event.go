@@ -129,6 +129,12 @@ type (
 		TimeLimitSeconds float64  `json:"time_limit_seconds"`
 		Deadline         string   `json:"deadline"`
 		Interrupted      bool     `json:"interrupted,omitempty"` // the round goes on after a take-over
+		GameState
+	}
+	// GameState is the state of a match's game in a round as everyone sees it. A
+	// quiz has none.
+	GameState struct {
+		Debate *DebateTurn `json:"debate,omitempty"`
 	}
 	// DebateTurn is the state of a debate in one round.
 	DebateTurn struct {

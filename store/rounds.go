@@ -290,6 +290,16 @@ func (s *Store) Rounds(ctx context.Context, matchID string) ([]arena.Round, erro
 	return rounds, s.wrap(err, "read rounds of match %s", matchID)
 }
 
+// VoteUntil returns when the vote of spectators on a round ends, or the zero
+// time if none was opened since the round opened.
+func (s *Store) VoteUntil(ctx context.Context, matchID string, round int) (time.Time, error) {
+	ends, err := db.All(ctx, s.reader, db.ScanInt, `SELECT vote_until FROM rounds WHERE match_id = $1 AND no = $2 AND vote_until > 0`, matchID, round)
+	if err != nil || len(ends) == 0 {
+		return time.Time{}, s.wrap(err, "read the vote on round %d of match %s", round, matchID)
+	}
+	return time.UnixMilli(ends[0]).UTC(), nil
+}
+
 // Answers returns a match's answers, by round and agent.
 func (s *Store) Answers(ctx context.Context, matchID string) ([]arena.Answer, error) {
 	answers, err := answersOf(ctx, s.reader, matchID)

@@ -29,6 +29,7 @@ type matchView struct {
 	Seq              int64             `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
 	Viewers          int               `json:"viewers"`
 	CurrentRound     *currentRoundView `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
+	OpenVote         *matchVoteView    `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
 }
 
 // MatchView is exported only because Huma skips unexported embedded structs.
@@ -55,6 +56,11 @@ type seatView struct {
 	Place        int             `json:"place,omitempty" minimum:"1" doc:"1 is best; absent until the match is over."`
 	RatingBefore *arena.Melo     `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
 	RatingDelta  *arena.Melo     `json:"rating_delta,omitempty"`
+}
+
+type matchVoteView struct {
+	Round int      `json:"round"`
+	Until jsonTime `json:"until" doc:"When the vote ends."`
 }
 
 type currentRoundView struct {
@@ -97,6 +103,9 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	}
 	if m.Status == arena.MatchRunning {
 		v.Viewers = mv.viewers(m.ID)
+	}
+	if until := m.VoteUntil(); !until.IsZero() {
+		v.OpenVote = &matchVoteView{Round: m.Round, Until: jsonTime(until)}
 	}
 	for i, s := range m.Seats {
 		v.Seats[i] = seatView{

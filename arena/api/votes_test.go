@@ -24,7 +24,7 @@ func (w *world) crowd(judge string, agents ...string) (arena.Lease, arena.Match)
 	ctx := w.t.Context()
 	m := arena.Match{
 		ID: arena.NewID(arena.MatchPrefix, testNow), League: "poems", Status: arena.MatchScheduled, Seed: 5, CreatedAt: testNow, StartsAt: testNow,
-		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second},
+		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second, Visibility: arena.VisibilitySealed},
 	}
 	for i, id := range agents {
 		a, err := w.store.Agent(ctx, id)
@@ -87,8 +87,16 @@ func TestAPI_vote(t *testing.T) {
 		{name: "no ballot before the vote", method: "GET", path: ballot, status: 404, code: arena.CodeNotFound},
 		{name: "no vote before the vote", method: "POST", path: votes, body: good, status: 409, code: arena.CodeConflict},
 	})
+	if r := w.do("GET", "/v1/matches/"+m.ID, "", nil).is(200); strings.Contains(string(r.body), "open_vote") {
+		t.Errorf("match before the vote: %s", r.body)
+	}
 	w.openFor(lease, m, time.Hour)
 	w.openFor(lease, m, time.Minute) // by a node that took over
+	for _, path := range []string{"/v1/matches/" + m.ID, "/v1/matches?league=poems"} {
+		if r := w.do("GET", path, "", nil).is(200); !strings.Contains(string(r.body), `"open_vote":{"round":1,"until":"2025-06-01T12:01:00.000Z"}`) {
+			t.Errorf("%s: %s", path, r.body)
+		}
+	}
 	r := w.do("GET", ballot, "", nil).is(200)
 	if r.str("until") != "2025-06-01T12:01:00.000Z" || r.str("criteria") != "the funnier" || strings.Contains(string(r.body), "ag_") {
 		t.Errorf("ballot %s", r.body)

@@ -14,7 +14,8 @@ type row = arena.Match
 // what they were when the last visible event was stored.
 type Match struct {
 	row
-	rules mode.Rules
+	rules     mode.Rules
+	voteUntil time.Time
 }
 
 // newMatch makes every Match. m is the row as of the last visible event.
@@ -33,6 +34,10 @@ func (m Match) Row() arena.Match { return m.row }
 
 // Rules returns what the match's visibility mode does.
 func (m Match) Rules() mode.Rules { return m.rules }
+
+// VoteUntil returns when the vote of spectators on the open round ends, or the
+// zero time if none was open when the match was read.
+func (m Match) VoteUntil() time.Time { return m.voteUntil }
 
 // Log returns the handle with which the match's visible events are read.
 func (m Match) Log() Log { return Log{matchID: m.ID, delayed: m.rules.Delay > 0} }

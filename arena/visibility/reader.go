@@ -17,6 +17,9 @@ type Store interface {
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
+	// VoteUntil returns when the vote on a round ends, or the zero time if none
+	// was opened.
+	VoteUntil(ctx context.Context, matchID string, round int) (time.Time, error)
 	EventsAfter(ctx context.Context, matchID string, since int64, limit int) ([]arena.Event, error)
 	// EventsOfTypes returns the events of a running match up to a seq that have
 	// one of the types, in the order of seq.
@@ -69,7 +72,7 @@ func (r *Reader) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page)
 }
 
 // Rounds returns the rounds that were visible when m was read. One that had
-// not closed then has no ClosedAt.
+// not closed then has no ClosedAt. Prompts are for their seats alone.
 func (r *Reader) Rounds(ctx context.Context, m Match) ([]arena.Round, error) {
 	rounds, err := r.store.Rounds(ctx, m.ID)
 	if err != nil {
@@ -77,6 +80,7 @@ func (r *Reader) Rounds(ctx context.Context, m Match) ([]arena.Round, error) {
 	}
 	rounds = rounds[:min(len(rounds), m.Round)]
 	for i := range rounds {
+		rounds[i].Turn.Prompts = nil
 		if !m.closed(rounds[i].No) {
 			rounds[i].ClosedAt = time.Time{}
 		}
@@ -147,7 +151,10 @@ func (r *Reader) Events(ctx context.Context, l Log, since int64, limit int) ([]a
 func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 	rules := mode.Of(m)
 	if rules.Delay == 0 {
-		return newMatch(m, rules), nil
+		until, err := r.voteUntil(ctx, m)
+		seen := newMatch(m, rules)
+		seen.voteUntil = until
+		return seen, err
 	}
 	last, err := r.lastVisible(ctx, m, rules)
 	if err != nil {

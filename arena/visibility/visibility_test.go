@@ -29,8 +29,9 @@ type memory struct {
 	answers  []arena.Answer
 	verdicts []arena.Verdict
 	events   []arena.Event
-	fail     error // of reads of events
-	reads    int   // of the match
+	vote     time.Time // when the vote on the open round ends
+	fail     error     // of reads of events
+	reads    int       // of the match
 }
 
 func (s *memory) Match(context.Context, string) (arena.Match, error) {
@@ -49,6 +50,13 @@ func (s *memory) Rounds(context.Context, string) ([]arena.Round, error) {
 }
 
 func (s *memory) Answers(context.Context, string) ([]arena.Answer, error) { return s.answers, nil }
+
+func (s *memory) VoteUntil(_ context.Context, _ string, round int) (time.Time, error) {
+	if round != s.m.Round {
+		return time.Time{}, nil
+	}
+	return s.vote, nil
+}
 
 func (s *memory) Verdicts(context.Context, string) ([]arena.Verdict, error) { return s.verdicts, nil }
 
@@ -121,9 +129,13 @@ func TestReader_ClosedRounds(t *testing.T) {
 				t.Parallel()
 				s := running(v)
 				s.m.Round, s.m.RoundOpen, s.m.Status = 2, c.open, c.status
-				s.rounds = []arena.Round{{No: 1, ClosedAt: at}, {No: 2}}
+				s.rounds = []arena.Round{{No: 1, ClosedAt: at}, {No: 2, Turn: arena.Turn{Description: "for all"}}}
 				s.answers = []arena.Answer{{Round: 1, AgentID: "ag_1"}, {Round: 2, AgentID: "ag_1"}}
-				r := reader(t, s)
+				stored := slices.Clone(s.rounds)
+				for i := range stored {
+					stored[i].Turn.Prompts = []arena.Prompt{{Description: "for one"}}
+				}
+				r := reader(t, &memory{m: s.m, rounds: stored, answers: s.answers})
 				m, err := r.Match(t.Context(), "m_1")
 				if err != nil {
 					t.Fatal(err)
@@ -138,6 +150,37 @@ func TestReader_ClosedRounds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A match shows the open vote of a crowd until it ends, and no other.
+func TestReader_VoteUntil(t *testing.T) {
+	t.Parallel()
+	soon := time.Now().Add(time.Hour)
+	for name, c := range map[string]struct {
+		change func(*memory)
+		open   bool
+	}{
+		"open":        {func(*memory) {}, true},
+		"none":        {func(s *memory) { s.vote = time.Time{} }, false},
+		"ended":       {func(s *memory) { s.vote = time.Now().Add(-time.Second) }, false},
+		"closed":      {func(s *memory) { s.m.RoundOpen = false }, false},
+		"over":        {func(s *memory) { s.m.Status = arena.MatchVoid }, false},
+		"other judge": {func(s *memory) { s.m.Settings.Judge.Kind = arena.JudgePanel }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := running(arena.VisibilitySealed)
+			s.m.Settings.Judge.Kind, s.m.Round, s.m.RoundOpen, s.vote = arena.JudgeCrowd, 2, true, soon
+			c.change(s)
+			m, err := reader(t, s).Match(t.Context(), "m_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.VoteUntil(); got.Equal(soon) != c.open || got.IsZero() == c.open {
+				t.Errorf("the vote ends at %s", got)
+			}
+		})
 	}
 }
 

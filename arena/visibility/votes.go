@@ -2,17 +2,11 @@ package visibility
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
-
-// tailEvents is how many events of a log are read at a time, from its end.
-const tailEvents = 200
 
 // Vote is an open vote of spectators on the open round of a match. It is the
 // one case in which spectators read answers before the round has closed; they
@@ -48,19 +42,9 @@ func (v *Votes) Open(ctx context.Context, matchID string) (vote Vote, ok bool, e
 	if err != nil {
 		return Vote{}, false, err
 	}
-	if m.Settings.Judge.Kind != arena.JudgeCrowd || !m.RoundOpen || m.Status != arena.MatchRunning {
-		return Vote{}, false, nil
-	}
-	opened, found, err := v.lastOpened(ctx, m)
-	if err != nil || !found {
+	until, err := v.reader.voteUntil(ctx, m)
+	if err != nil || until.IsZero() {
 		return Vote{}, false, err
-	}
-	until, err := time.Parse(arena.TimeFormat, opened.Until)
-	if err != nil {
-		return Vote{}, false, fmt.Errorf("vote on match %s: %w", matchID, err)
-	}
-	if !v.reader.now().Before(until) {
-		return Vote{}, false, nil
 	}
 	answers, err := v.reader.store.Answers(ctx, matchID)
 	if err != nil {
@@ -71,28 +55,19 @@ func (v *Votes) Open(ctx context.Context, matchID string) (vote Vote, ok bool, e
 		return Vote{}, false, err
 	}
 	visible, err := v.reader.visible(ctx, m)
-	return Vote{Match: visible, Until: until, Criteria: opened.Criteria, Entries: in.Blind()}, err == nil, err
+	return Vote{Match: visible, Until: until, Criteria: m.Settings.Judge.Criteria, Entries: in.Blind()}, err == nil, err
 }
 
-// lastOpened finds the opening of the vote on the open round. A node that
-// takes a match over opens the vote anew: the last one counts.
-func (v *Votes) lastOpened(ctx context.Context, m arena.Match) (b arena.VoteOpenedBody, found bool, err error) {
-	for before := m.Seq; before > 0; before -= tailEvents {
-		events, err := v.reader.store.EventsAfter(ctx, m.ID, max(0, before-tailEvents), tailEvents)
-		if err != nil {
-			return b, false, err
-		}
-		for _, e := range slices.Backward(events) {
-			switch {
-			case e.Type == arena.EventVoteOpened && e.Round == m.Round:
-				if err := json.Unmarshal(e.Body, &b); err != nil {
-					return b, false, fmt.Errorf("vote on match %s: %w", m.ID, err)
-				}
-				return b, true, nil
-			case e.Type == arena.EventRoundStarted && e.Round == m.Round:
-				return b, false, nil
-			}
-		}
+// voteUntil returns when the open vote on a match that was just read ends, or
+// the zero time if none is open. A node that takes a match over opens the vote
+// anew.
+func (r *Reader) voteUntil(ctx context.Context, m arena.Match) (time.Time, error) {
+	if m.Settings.Judge.Kind != arena.JudgeCrowd || !m.RoundOpen || m.Status != arena.MatchRunning {
+		return time.Time{}, nil
 	}
-	return b, false, nil
+	until, err := r.store.VoteUntil(ctx, m.ID, m.Round)
+	if err != nil || !r.now().Before(until) {
+		return time.Time{}, err
+	}
+	return until, nil
 }

@@ -59,7 +59,6 @@ func decoders() map[string]string {
 		"arena/record/agree.go":             strict,
 		"arena/record/record.go":            own,
 		"arena/visibility/mode/asof.go":     own,
-		"arena/visibility/votes.go":         own,
 		"arena/api/league_view.go":          strict,
 		"league/game/debate.go":             own,
 		"league/pack/jsonl.go":              strict,

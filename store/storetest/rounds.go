@@ -71,7 +71,7 @@ func openRound(f *fixture) {
 	f.clock.advance(time.Hour)
 	last := round(2)
 	last.Turn = arena.Turn{
-		Description: "<b>", Prompts: []arena.Prompt{{Seat: 1, Description: "é\x00", Options: []string{"a1"}}}, Debate: &arena.DebateTurn{Half: 2, Motion: "?"},
+		Description: "<b>", Prompts: []arena.Prompt{{Seat: 1, Description: "é\x00", Options: []string{"a1"}}}, GameState: arena.GameState{Debate: &arena.DebateTurn{Half: 2, Motion: "?"}},
 	}
 	f.ok(second(f.OpenRound(ctx, m.Lease, last, nil)))
 
@@ -90,8 +90,13 @@ func openVote(f *fixture) {
 	open := func(l arena.Lease, round int) ([]arena.Event, error) {
 		return f.OpenVote(ctx, l, round, until, []arena.Event{vote})
 	}
-	ends := func() time.Time { return must(f.Rounds(ctx, "m_1"))(f)[0].VoteUntil }
+	ends := func() time.Time {
+		end := must(f.VoteUntil(ctx, "m_1", 1))(f)
+		f.equal(end, must(f.Rounds(ctx, "m_1"))(f)[0].VoteUntil)
+		return end
+	}
 	f.equal(time.Time{}, ends())
+	f.equal(time.Time{}, must(f.VoteUntil(ctx, "m_1", 2))(f))
 	stored := must(open(m.Lease, 1))(f)
 	events := f.log("m_1")
 	f.equal(stored, events[len(events)-1:])

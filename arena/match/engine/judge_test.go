@@ -282,4 +282,7 @@ func TestEngine_Debate(t *testing.T) {
 	if !strings.Contains(string(started.Body), "For: ag_0. Against: ag_1.") {
 		t.Errorf("round started: %s", started.Body)
 	}
+	if want := `"debate":{"half":1,"turn":1,"turns":2,"for":"ag_0","against":"ag_1","motion":"question 1"}`; !strings.Contains(string(started.Body), want) {
+		t.Errorf("round started: %s, want %s", started.Body, want)
+	}
 }
