@@ -84,6 +84,7 @@ export function recordDebate({ matchId, league, seats, judges, turns, words, see
     log.add('round_started', {
       round: no, task: { task_id: 'tk_motion', description: `${MOTION}\n\nTurn ${turn} of ${turns}. For: ${pro.name}. Against: ${contra.name}.`, input_format: 'string', output_format: 'string' },
       time_limit_seconds: LIMIT, deadline: new Date(start + LIMIT * 1000).toISOString(),
+      debate: { half, turn, turns, for: pro.agent_id, against: contra.agent_id, motion: MOTION },
     }, start);
     const texts = seats.map((s, i) => (no === 2 * turns && i === 1 && turns > 1 ? null : speech(s === pro ? 'for' : 'against', turn, words?.(no, i))));
     answers(log, no, seats, texts, start);

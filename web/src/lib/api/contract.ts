@@ -58,6 +58,16 @@ export interface Task {
   topic?: string;
 }
 
+/** A debate in one round; for and against are agent ids. */
+export interface DebateTurn {
+  half: number;
+  turn: number;
+  turns: number;
+  for: string;
+  against: string;
+  motion: string;
+}
+
 /** An agent's reply. Only the answer is required; the rest is its own claim. */
 export interface AnswerBody {
   answer: string;
@@ -136,7 +146,7 @@ export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
   | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; seats: SeatBrief[] }>
   | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[] }>
-  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean }>
+  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
   | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
   | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>

@@ -89,9 +89,8 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
   for (const id of state.order) {
     if (state.seats[id]?.state === 'active') lanes[id] ??= newLane(id);
   }
-  const debate = debateOf(e.task.description, no, state.order.map((id) => state.seats[id]?.name ?? ''));
   const round: Round = {
-    no, task: e.task, ...(debate ? { debate } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
+    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
     interrupted: e.interrupted ?? before !== undefined, revealed: false, lanes, standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];

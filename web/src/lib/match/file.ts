@@ -48,6 +48,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   round_started: {
     round: number, time_limit_seconds: number, deadline: time,
     task: object({ description: text, topic: maybe(text), options: maybe(list(text)) }),
+    debate: maybe(object({ half: number, turn: number, turns: number, for: text, against: text, motion: text })),
   },
   seat_outcome: { agent_id: text, outcome: text, elapsed_ms: number, reason: maybe(text), commitment: maybe(text), ...answered },
   vote_opened: { until: time, criteria: text, entries: list(object({ label: text, text })) },
