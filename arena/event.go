@@ -143,11 +143,16 @@ type (
 	}
 	// RoundStartedBody shows the task of a round.
 	RoundStartedBody struct {
-		Task             TaskBody    `json:"task"`
-		TimeLimitSeconds float64     `json:"time_limit_seconds"`
-		Deadline         string      `json:"deadline"`
-		Interrupted      bool        `json:"interrupted,omitempty"` // the round goes on after a take-over
-		Debate           *DebateTurn `json:"debate,omitempty"`
+		Task             TaskBody `json:"task"`
+		TimeLimitSeconds float64  `json:"time_limit_seconds"`
+		Deadline         string   `json:"deadline"`
+		Interrupted      bool     `json:"interrupted,omitempty"` // the round goes on after a take-over
+		GameState
+	}
+	// GameState is the state of a match's game in a round as everyone sees it. A
+	// quiz has none.
+	GameState struct {
+		Debate *DebateTurn `json:"debate,omitempty"`
 	}
 	// DebateTurn is the state of a debate in one round.
 	DebateTurn struct {

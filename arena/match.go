@@ -141,9 +141,9 @@ type Round struct {
 type Turn struct {
 	// Prompts are the texts of the seats that must act, in seat order. If there
 	// are none, every active seat receives the task.
-	Prompts     []Prompt    `json:"prompts,omitempty"`
-	Description string      `json:"description,omitempty"` // of the task as spectators see it; "": the task's own
-	Debate      *DebateTurn `json:"debate,omitempty"`
+	Prompts     []Prompt `json:"prompts,omitempty"`
+	Description string   `json:"description,omitempty"` // of the task as spectators see it; "": the task's own
+	GameState
 }
 
 // Prompt is the task of a round as one seat receives it.

@@ -31,7 +31,7 @@ type memory struct {
 	events   []arena.Event
 	vote     time.Time // when the vote on the open round ends
 	fail     error     // of reads of events
-	reads    int   // of the match
+	reads    int       // of the match
 }
 
 func (s *memory) Match(context.Context, string) (arena.Match, error) {

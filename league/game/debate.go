@@ -83,7 +83,9 @@ func (debate) Turn(_ context.Context, p Position) (arena.Turn, error) {
 	motion := p.Task.Description
 	turn := arena.Turn{
 		Description: fmt.Sprintf("%s\n\nTurn %d of %d. For: %s. Against: %s.", motion, at.turn, at.turns, pro.Name, contra.Name),
-		Debate:      &arena.DebateTurn{Half: at.half, Turn: at.turn, Turns: at.turns, For: pro.AgentID, Against: contra.AgentID, Motion: motion},
+		GameState: arena.GameState{Debate: &arena.DebateTurn{
+			Half: at.half, Turn: at.turn, Turns: at.turns, For: pro.AgentID, Against: contra.AgentID, Motion: motion,
+		}},
 	}
 	for seat := range p.Seats {
 		text, err := prompt(motion, at, seat, earlier)

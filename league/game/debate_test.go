@@ -138,7 +138,10 @@ func TestDebate_Close(t *testing.T) {
 }
 
 // opening returns the state in which a half opens.
-func opening(t *testing.T) game.State { return debateOf(t, 1).State }
+func opening(t *testing.T) game.State {
+	t.Helper()
+	return debateOf(t, 1).State
+}
 
 func TestDebate_invalid(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func openRound(f *fixture) {
 	f.clock.advance(time.Hour)
 	last := round(2)
 	last.Turn = arena.Turn{
-		Description: "<b>", Prompts: []arena.Prompt{{Seat: 1, Description: "é\x00", Options: []string{"a1"}}}, Debate: &arena.DebateTurn{Half: 2, Motion: "?"},
+		Description: "<b>", Prompts: []arena.Prompt{{Seat: 1, Description: "é\x00", Options: []string{"a1"}}}, GameState: arena.GameState{Debate: &arena.DebateTurn{Half: 2, Motion: "?"}},
 	}
 	f.ok(second(f.OpenRound(ctx, m.Lease, last, nil)))
 

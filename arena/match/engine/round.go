@@ -129,7 +129,7 @@ func (mr *matchRun) openingEvent(r *round) arena.Event {
 		TimeLimitSeconds: mr.m.Settings.TimeLimit.Seconds(),
 		Deadline:         r.deadline.UTC().Format(arena.TimeFormat),
 		Interrupted:      r.Interruptions > 0,
-		Debate:           r.Turn.Debate,
+		GameState:        r.Turn.GameState,
 	})
 }
 
