@@ -31,8 +31,10 @@ const (
 )
 
 func askers() map[asker]string {
-	return map[asker]string{nobody: "nobody", owner: "the owner", other: "another owner", admin: "an admin", agent: "an agent",
-		organizer: "an organizer", foreign: "another league's organizer", moderator: "a moderator"}
+	return map[asker]string{
+		nobody: "nobody", owner: "the owner", other: "another owner", admin: "an admin", agent: "an agent",
+		organizer: "an organizer", foreign: "another league's organizer", moderator: "a moderator",
+	}
 }
 
 // answers are the statuses for nobody, the owner, another owner, an admin, an
@@ -49,6 +51,7 @@ func mine(status int) answers { return answers{401, status, 404, status, 401, 40
 func mineOrModerated(status int) answers {
 	return answers{401, status, 404, status, 401, 403, 403, status}
 }
+
 func mineOrOrganized(status int) answers {
 	return answers{401, status, 404, status, 401, status, 404, 403}
 }
@@ -56,6 +59,7 @@ func owners(status int) answers    { return answers{401, status, status, 403, 40
 func admins(status int) answers    { return answers{401, 403, 403, status, 401, 403, 403, 403} }
 func organized(status int) answers { return answers{401, 403, 403, status, 401, status, 403, 403} }
 func moderated(status int) answers { return answers{401, 403, 403, status, 401, status, 403, status} }
+
 func anyone(status int) answers {
 	return answers{status, status, status, status, status, status, status, status}
 }
