@@ -73,7 +73,7 @@ func (d *Driver) wayOf(ctx context.Context, agentID, endpoint string) way {
 
 // storeWay stores a way. A failed write only costs another search.
 func (d *Driver) storeWay(ctx context.Context, agentID, endpoint string, w way) {
-	_ = d.o.Ways.SetAgoraWay(ctx, agentID, endpoint, string(w)) //nolint:errcheck // see above
+	_ = d.o.Ways.SetAgoraWay(ctx, agentID, endpoint, string(w))
 }
 
 // refusals are the ways that an agent refused, with its reasons.

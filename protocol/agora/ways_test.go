@@ -1,7 +1,7 @@
 package agora_test
 
 import (
-	"crypto/sha1" //nolint:gosec // the standard names documents by SHA-1
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
 	"strings"
@@ -18,7 +18,7 @@ func formOf(t *testing.T, h heard) string {
 		return "words"
 	}
 	text, ok := agora.SourceText(h.Sources[0])
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // see above
+	sum := sha1.Sum([]byte(text))
 	switch {
 	case !ok:
 		t.Errorf("source %q", h.Sources[0])
