@@ -184,10 +184,11 @@ type (
 	}
 	// StandingBrief is a line of the running score.
 	StandingBrief struct {
-		AgentID string    `json:"agent_id"`
-		Points  Points    `json:"points"`
-		Place   int       `json:"place"`
-		State   SeatState `json:"state"`
+		AgentID    string    `json:"agent_id"`
+		Points     Points    `json:"points"`
+		Place      int       `json:"place"`
+		State      SeatState `json:"state"`
+		LostRounds int       `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	}
 	// AgentPausedBody says why an agent takes no new seats.
 	AgentPausedBody struct {
@@ -214,11 +215,12 @@ type (
 	}
 	// FinishedSeat is a seat's final line.
 	FinishedSeat struct {
-		AgentID string    `json:"agent_id"`
-		Name    string    `json:"name"`
-		Points  Points    `json:"points"`
-		Place   int       `json:"place"`
-		State   SeatState `json:"state"`
+		AgentID    string    `json:"agent_id"`
+		Name       string    `json:"name"`
+		Points     Points    `json:"points"`
+		Place      int       `json:"place"`
+		State      SeatState `json:"state"`
+		LostRounds int       `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	}
 	// MatchVoidBody is the last event of a match that does not count.
 	MatchVoidBody struct {

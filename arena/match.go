@@ -91,22 +91,24 @@ const (
 // Seat is an agent in a match. Endpoint, key and version are pinned when the
 // match starts, so that later edits do not reach into it.
 type Seat struct {
-	No         int // 0-based position
-	AgentID    string
-	Name       string
-	OwnerID    string
-	Protocol   string
-	Endpoint   string
-	PublicKey  string
-	Version    string
-	State      SeatState
-	OutRound   int // round in which it was eliminated or left, 0 none
-	Points     Points
-	Place      int // 1 is best, 0 until the match is over
-	Outcome    Outcome
-	RateLimits int   // 429 answers in this match
-	Before     Melo  // rating before, set when the match is settled and rated
-	Delta      *Melo // nil: not rated
+	No            int // 0-based position
+	AgentID       string
+	Name          string
+	OwnerID       string
+	Protocol      string
+	Endpoint      string
+	PublicKey     string
+	Version       string
+	State         SeatState
+	OutRound      int // round in which it was eliminated or left, 0 none
+	Points        Points
+	Place         int // 1 is best, 0 until the match is over
+	Outcome       Outcome
+	RateLimits    int   // 429 answers in this match
+	LostRounds    int   // closed rounds that it lost by a timeout
+	SkippedRounds int   // closed rounds that did not count for it because of a 429
+	Before        Melo  // rating before, set when the match is settled and rated
+	Delta         *Melo // nil: not rated
 }
 
 // Round is one task put to every active seat.
@@ -142,6 +144,22 @@ func (o Outcome) Counted() bool {
 		return false
 	}
 	return false
+}
+
+// Closed returns the seat after a round with this outcome has closed. The
+// points of the round are added by the caller.
+func (s Seat) Closed(round int, o Outcome) Seat {
+	s.Outcome = o
+	switch o {
+	case OutcomeTimeout:
+		s.LostRounds++
+	case OutcomeRateLimited:
+		s.SkippedRounds++
+	case OutcomeUnavailable:
+		s.State, s.OutRound = SeatLeft, round
+	case OutcomeAnswered, OutcomeError, OutcomeInvalid, OutcomeVoid:
+	}
+	return s
 }
 
 // Answer is the stored result of one seat's round: what came back, how it

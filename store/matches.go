@@ -70,6 +70,8 @@ var seatTable = db.NewTable("seats", "s",
 	db.Int("place", func(s *seatRow) *int { return &s.Place }),
 	db.Text("outcome", func(s *seatRow) *arena.Outcome { return &s.Outcome }),
 	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
+	db.Int("lost_rounds", func(s *seatRow) *int { return &s.LostRounds }),
+	db.Int("skipped_rounds", func(s *seatRow) *int { return &s.SkippedRounds }),
 	db.Int("rating_before", func(s *seatRow) *arena.Melo { return &s.Before }),
 	db.NullInt("rating_delta", func(s *seatRow) **arena.Melo { return &s.Delta }),
 	db.Bool("pinned", func(s *seatRow) *bool { return &s.pinned }),
@@ -95,15 +97,15 @@ var (
 	insertSeats = db.NewInsert(seatTable, "")
 	// updateStandings stores how seats stand when a round closes.
 	updateStandings = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds"})
 	// endSeats stores how seats stand when their match is over.
 	endSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing"})
 	// pinSeats stores how seats stand when their match starts, with their agents
 	// as they are now.
 	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
 		[]string{
-			"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing",
+			"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing",
 			"pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
 		})
 	// freeSeats marks seats as not playing. The plus keeps SQLite from reading

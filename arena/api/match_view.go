@@ -51,6 +51,7 @@ type seatView struct {
 	State        arena.SeatState `json:"state" enum:"active,out,left"`
 	OutRound     int             `json:"out_round,omitempty" doc:"The round in which it was eliminated or left."`
 	Points       arena.Points    `json:"points"`
+	LostRounds   int             `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	Outcome      arena.Outcome   `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"Of its last round."`
 	Place        int             `json:"place,omitempty" minimum:"1" doc:"1 is best; absent until the match is over."`
 	RatingBefore *arena.Melo     `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
@@ -101,7 +102,7 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	for i, s := range m.Seats {
 		v.Seats[i] = seatView{
 			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, Version: s.Version, State: s.State, OutRound: s.OutRound,
-			Points: s.Points, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
+			Points: s.Points, LostRounds: s.LostRounds, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
 		}
 		if s.Delta != nil {
 			v.Seats[i].RatingBefore = &s.Before

@@ -238,11 +238,8 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 			a.Reason = v.Reason
 		}
 		a.Judged = true
+		*s = s.Closed(open.No, a.Outcome)
 		s.Points += a.Points
-		s.Outcome = a.Outcome
-		if a.Outcome == arena.OutcomeUnavailable {
-			s.State, s.OutRound = arena.SeatLeft, open.No
-		}
 		open.answers[s.AgentID] = a
 		judged.Answers = append(judged.Answers, a)
 	}
@@ -297,7 +294,7 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []aren
 	}
 	for _, s := range scoring.PlaceSeats(mr.m.Settings.Format, c.Seats) {
 		body.Standings = append(body.Standings, arena.StandingBrief{
-			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State,
+			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State, LostRounds: s.LostRounds,
 		})
 	}
 	return append(events, mr.event(arena.EventRoundClosed, "", open.No, body)), nil
