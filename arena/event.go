@@ -103,10 +103,11 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 type (
 	// MatchScheduledBody announces a match.
 	MatchScheduledBody struct {
-		League   string      `json:"league"`
-		StartsAt string      `json:"starts_at"`
-		Rated    bool        `json:"rated"`
-		Seats    []SeatBrief `json:"seats"`
+		League   string        `json:"league"`
+		StartsAt string        `json:"starts_at"`
+		Rated    bool          `json:"rated"`
+		Unrated  UnratedReason `json:"unrated_reason,omitempty"`
+		Seats    []SeatBrief   `json:"seats"`
 	}
 	// MatchStartedBody opens a match.
 	MatchStartedBody struct {

@@ -1,6 +1,9 @@
 package arena
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // MatchStatus is the state of a match (docs/rules.md, section 1).
 type MatchStatus string
@@ -38,8 +41,11 @@ type Match struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	VoidReason string
-	Seq        int64 // of the last event in its log
-	Lease      Lease
+	// UnratedReason is why the match is not rated although its league is; "": the
+	// match is rated, or no match of its league is.
+	UnratedReason UnratedReason
+	Seq           int64 // of the last event in its log
+	Lease         Lease
 	// Interruptions counts the leases that ended before their node gave the
 	// match back: crashes, freezes, a database out of reach.
 	Interruptions int
@@ -52,6 +58,8 @@ type MatchPlan struct {
 	Settings Settings
 	Agents   []Agent   // one seat each, in this order
 	StartsAt time.Time // zero: now
+	// UnratedReason is why Settings.Rated is false in a rated league.
+	UnratedReason UnratedReason
 }
 
 // MatchRequest is a match as an admin asks for it.
@@ -95,6 +103,7 @@ type Seat struct {
 	AgentID       string
 	Name          string
 	OwnerID       string
+	OwnerGroup    string // of the owner when the match was created; "": the owner alone
 	Protocol      string
 	Endpoint      string
 	PublicKey     string
@@ -145,6 +154,10 @@ func (o Outcome) Counted() bool {
 	}
 	return false
 }
+
+// Group returns the group of the seat's owner. Two seats of one group are not
+// rated against each other; "": the owner is not known.
+func (s Seat) Group() string { return cmp.Or(s.OwnerGroup, s.OwnerID) }
 
 // Closed returns the seat after a round with this outcome has closed. The
 // points of the round are added by the caller.

@@ -146,7 +146,7 @@ func TestEliminate(t *testing.T) {
 	}
 }
 
-// Threat G6: sitting out never wins.
+// Threat G3: sitting out never wins.
 func TestEliminate_skipped(t *testing.T) {
 	t.Parallel()
 	right := arena.Answer{Outcome: arena.OutcomeAnswered, Points: arena.OnePoint}

@@ -194,7 +194,7 @@ func kFactor(r *arena.Rating) int {
 
 // compare adds the terms of one pair to both.
 func compare(settings arena.Settings, a, b *player, n int) {
-	if a.seat.OwnerID != "" && a.seat.OwnerID == b.seat.OwnerID {
+	if g := a.seat.Group(); g != "" && g == b.seat.Group() {
 		return // one owner must not feed itself (threat F4)
 	}
 	// The lower-rated one is computed, the other is its negative. Equal ratings

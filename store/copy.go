@@ -45,6 +45,7 @@ var tables = []table{
 	{"event_archives", []string{"match_id", "first_seq"}, 4}, // megabytes
 	{"ratings", []string{"league", "agent_id"}, 512},
 	{"met", []string{"league", "a", "b"}, 1024},
+	{"met_groups", []string{"league", "agent_id", "owner_group"}, 1024},
 	{"encounters", []string{"a", "b"}, 1024},
 	{"outcomes", []string{"agent_id", "outcome"}, 1024},
 	{"settlements", []string{"seq"}, 1024},

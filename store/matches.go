@@ -40,6 +40,7 @@ var matchTable = db.NewTable("matches", "m",
 	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
 	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
 	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
+	db.Text("unrated_reason", func(m *matchRow) *arena.UnratedReason { return &m.UnratedReason }),
 	db.Written("delay", db.TypeInt, func(m *matchRow) any { return m.Settings.Visibility.Delay().Milliseconds() }),
 )
 
@@ -78,6 +79,7 @@ var seatTable = db.NewTable("seats", "s",
 	db.Bool("playing", func(s *seatRow) *bool { return &s.playing }),
 	pinned("name", func(s *seatRow) *string { return &s.Name }),
 	pinned("owner_id", func(s *seatRow) *string { return &s.OwnerID }),
+	db.Text("owner_group", func(s *seatRow) *string { return &s.OwnerGroup }),
 	pinned("protocol", func(s *seatRow) *string { return &s.Protocol }),
 	pinned("endpoint", func(s *seatRow) *string { return &s.Endpoint }),
 	pinned("public_key", func(s *seatRow) *string { return &s.PublicKey }),
@@ -89,6 +91,9 @@ var seatTable = db.NewTable("seats", "s",
 func pinned(name string, field func(*seatRow) *string) db.Column[seatRow] {
 	return db.Text(name, field).As(`CASE s.pinned WHEN 1 THEN s.` + name + ` ELSE a.` + name + ` END`)
 }
+
+// seatGroup is arena.Seat.Group of a seat of a match that has started.
+const seatGroup = `COALESCE(NULLIF(s.owner_group, ''), s.owner_id)`
 
 // seatAgents joins the agents to seatTable.
 const seatAgents = ` JOIN agents a ON a.id = s.agent_id`
@@ -181,7 +186,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	}
 	row := matchRow{Match: arena.Match{
 		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed,
-		CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
+		UnratedReason: m.UnratedReason, CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
 	}}
 	var err error
 	if row.settings, err = db.JSONText(m.Settings); err != nil {
@@ -218,7 +223,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		}
 		seats := make([]seatRow, len(m.Seats))
 		for i, seat := range m.Seats {
-			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive}}
+			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, OwnerGroup: seat.OwnerGroup, State: arena.SeatActive}}
 		}
 		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
 			return err

@@ -298,7 +298,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 		last := &e.Duels[len(e.Duels)-1]
 		last.Seats = append(last.Seats, seat)
 		return none, nil
-	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place FROM settlements t
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, `+seatGroup+`, s.place FROM settlements t
 		JOIN rating_changes c ON c.settlement = t.seq
 		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id`+f.Where()+` ORDER BY t.seq, c.no`, f.Args...)
 	return err

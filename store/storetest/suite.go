@@ -58,6 +58,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"RecentTasks":                          recentTasks,
 		"Tell":                                 tell,
 		"RebuildRatings":                       rebuild,
+		"OwnerGroups":                          ownerGroups,
 		"Standings":                            standings,
 		"CreateMatch":                          createMatch,
 		"CreateAndClaim":                       createAndClaim,

@@ -194,7 +194,7 @@ func TestEngine_TimeoutLosesTheTie(t *testing.T) {
 	}
 }
 
-// Threat G6: an agent that answers 429 drops from an elimination after one grace
+// Threat G3: an agent that answers 429 drops from an elimination after one grace
 // round, and loses rating.
 func TestEngine_SittingOutAnElimination(t *testing.T) {
 	t.Parallel()
