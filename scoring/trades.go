@@ -27,6 +27,7 @@ type rivalry struct {
 //     duels does not. Of at least 10 duels with a winner, 4 to either, the number
 //     of runs is compared with all orders of the same wins (Wald and Wolfowitz,
 //     two-sided).
+//   - fed: see fed.
 func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
 	rivals := map[[2]string]*rivalry{}
 	for i, d := range duels {
@@ -75,7 +76,8 @@ func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
 		}
 		found = append(found, r.arranged(duels, key[0], len(rivals))...)
 	}
-	return found, nil
+	received, err := fed(duels, rivals)
+	return append(found, received...), err
 }
 
 func (r *rivalry) lopsided() bool {
