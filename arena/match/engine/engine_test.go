@@ -442,36 +442,6 @@ func TestEngine_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	}
 }
 
-func TestEngine_SecondRateLimitIsATimeout(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, always(limited), wrong)
-	// The pause is over before the next round.
-	b.node("n1", func(o *engine.Options) { o.RateLimitPause = time.Nanosecond })
-	id := b.match()
-	m, _ := b.over(id)
-	if diff := cmp.Diff(outcomes("rate_limited timeout timeout"), b.answers(id)[agentID(0)]); diff != "" {
-		t.Errorf("outcomes differ (-want +got):\n%s", diff)
-	}
-	if m.Seats[0].RateLimits != 3 {
-		t.Errorf("%d rate limits are counted", m.Seats[0].RateLimits)
-	}
-}
-
-// Threat G4: the second 429 within the last matches loses its round, and so does
-// each one after it.
-func TestEngine_RateLimitInAnotherMatch(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, in(1, always(limited)), wrong)
-	b.node("n1", func(o *engine.Options) { o.RateLimitPause = time.Nanosecond })
-	for i, want := range []string{"rate_limited answered answered", "timeout answered answered", "timeout answered answered"} {
-		id := b.match()
-		b.over(id)
-		if diff := cmp.Diff(outcomes(want), b.answers(id)[agentID(0)]); diff != "" {
-			t.Errorf("match %d: outcomes differ (-want +got):\n%s", i, diff)
-		}
-	}
-}
-
 func TestEngine_Elimination(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(3, wrong), in(1, wrong), right, in(2, always(unavailable)))

@@ -193,19 +193,3 @@ func TestEngine_TimeoutLosesTheTie(t *testing.T) {
 		})
 	}
 }
-
-// Threat G3: an agent that answers 429 drops from an elimination after one grace
-// round, and loses rating.
-func TestEngine_SittingOutAnElimination(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, right, in(2, always(limited)), right)
-	b.node("n1")
-	m, _ := b.over(b.match(func(s *arena.Settings) { s.Format, s.Rounds = arena.FormatElimination, 5 }))
-	out := m.Seats[1]
-	if out.State != arena.SeatOut || out.OutRound != 3 || out.Place != 3 {
-		t.Errorf("the seat that skips rounds is %s since round %d, place %d", out.State, out.OutRound, out.Place)
-	}
-	if out.Delta == nil || *out.Delta >= 0 {
-		t.Errorf("its rating changed by %v", out.Delta)
-	}
-}
