@@ -38,8 +38,9 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, in arena.Matc
 	if err != nil {
 		return arena.Match{}, err
 	}
-	return s.request(ctx, caller, "create-match", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt,
-		UnratedReason: unrated(l, settings, arena.UnratedRequest)})
+	return s.request(ctx, caller, "create-match", arena.MatchPlan{
+		League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt, UnratedReason: unrated(l, settings, arena.UnratedRequest),
+	})
 }
 
 // request schedules a match that a caller asks for and has it claimed when it
