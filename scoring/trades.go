@@ -87,22 +87,13 @@ func (r *rivalry) lopsided() bool {
 
 // oneSided compares the winner's wins with what all other duels let expect.
 func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals int) ([]arena.Anomaly, error) {
-	f, mine := NewRefit(), map[int]bool{}
+	mine := map[int]bool{}
 	for _, i := range r.duels {
 		mine[i] = true
 	}
-	for i, d := range duels {
-		if !mine[i] {
-			f.Add(d)
-		}
-	}
-	lines, err := f.Lines()
+	known, err := linesWithout(duels, mine)
 	if err != nil {
-		return nil, fmt.Errorf("anomalies: %w", err)
-	}
-	known := map[string]arena.FitLine{}
-	for _, l := range lines {
-		known[l.AgentID] = l
+		return nil, err
 	}
 	firstWins := r.wins > r.loss
 	sum := 0.0
