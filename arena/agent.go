@@ -92,6 +92,7 @@ type Agent struct {
 	Name        string
 	Protocol    string    // one of the Protocol constants
 	Endpoint    string    // "" when it only polls
+	EndpointKey string    // equal for endpoints on the same server, "" none
 	PublicKey   string    // in the canonical form of its protocol, "" none
 	KeyProvedAt time.Time // when its owner proved to hold PublicKey; zero: not yet
 	Version     string

@@ -32,6 +32,7 @@ const (
 	AnomalyCopied      AnomalyKind = "copied_answers" // wrong answers of two agents agree
 	AnomalyOneSided    AnomalyKind = "one_sided"      // one agent loses to the other as to nobody else
 	AnomalyArranged    AnomalyKind = "arranged"       // wins of two agents come in turns or in blocks
+	AnomalyFed         AnomalyKind = "fed"            // several agents lose to one as to nobody else
 	AnomalyForeignMark AnomalyKind = "foreign_mark"   // the answer to the canary of another match
 )
 
@@ -39,7 +40,7 @@ const (
 // two owners who run the same model agree in their mistakes too.
 type Anomaly struct {
 	Kind     AnomalyKind
-	AgentIDs []string // one or two; of copied answers the one who was first comes first, of one_sided the winner
+	AgentIDs []string // one, two or, of fed, more; of copied answers the one who was first comes first, of one_sided and fed the winner
 	Trials   int      // how often it could have happened
 	Observed int      // how often it did
 	Expected float64  // how often chance does it

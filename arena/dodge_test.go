@@ -1,6 +1,7 @@
 package arena_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,5 +37,43 @@ func TestDodgeLedger(t *testing.T) {
 		if record.Count != n+1 || !record.SuspendedUntil.Equal(until) {
 			t.Errorf("after %d dodges: %+v, want suspended until %v", n+1, record, until)
 		}
+	}
+}
+
+// Threat G4: skipping the same opponent again doubles the cooldown.
+func TestDodgeLedger_sameOpponent(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		opponents []string
+		want      time.Duration
+	}{
+		{[]string{"a", "b", "c"}, 10 * time.Minute},
+		{[]string{"a", "a", "c"}, 20 * time.Minute},
+		{[]string{"a", "b", "a"}, 20 * time.Minute},
+		{[]string{"a", "a", "a"}, 40 * time.Minute},
+		{[]string{"a", "b", "c", "a"}, 40 * time.Minute},
+		{[]string{"", "", ""}, 10 * time.Minute}, // in larger matches
+		{[]string{"a", "a"}, 0},
+		{slices.Repeat([]string{"a"}, 20), arena.MaxDodgeCooldown},
+	} {
+		var dodges []arena.Dodge
+		for i, o := range tt.opponents {
+			dodges = append(dodges, arena.Dodge{AgentID: "ag_1", Opponent: o, League: "quiz", At: noon.Add(time.Duration(i) * 48 * time.Hour)})
+		}
+		var want time.Time
+		if tt.want > 0 {
+			want = dodges[len(dodges)-1].At.Add(tt.want)
+		}
+		if got := arena.DodgeLedger(dodges)[0].SuspendedUntil; !got.Equal(want) {
+			t.Errorf("%v: suspended until %v, want %v", tt.opponents, got, want)
+		}
+	}
+	other := []arena.Dodge{{League: "maths", Opponent: "a", At: noon}}
+	for i := range 3 {
+		other = append(other, arena.Dodge{League: "quiz", Opponent: string(rune('a' + i)), At: noon})
+	}
+	if got := arena.DodgeLedger(other)[1].SuspendedUntil; !got.Equal(noon.Add(arena.DodgeCooldown)) {
+		t.Errorf("no-shows of another league count: until %v", got)
 	}
 }

@@ -118,10 +118,11 @@ func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 type (
 	// MatchScheduledBody announces a match.
 	MatchScheduledBody struct {
-		League   string      `json:"league"`
-		StartsAt string      `json:"starts_at"`
-		Rated    bool        `json:"rated"`
-		Seats    []SeatBrief `json:"seats"`
+		League   string        `json:"league"`
+		StartsAt string        `json:"starts_at"`
+		Rated    bool          `json:"rated"`
+		Unrated  UnratedReason `json:"unrated_reason,omitempty"`
+		Seats    []SeatBrief   `json:"seats"`
 	}
 	// MatchStartedBody opens a match.
 	MatchStartedBody struct {
@@ -217,10 +218,11 @@ type (
 	}
 	// StandingBrief is a line of the running score.
 	StandingBrief struct {
-		AgentID string    `json:"agent_id"`
-		Points  Points    `json:"points"`
-		Place   int       `json:"place"`
-		State   SeatState `json:"state"`
+		AgentID    string    `json:"agent_id"`
+		Points     Points    `json:"points"`
+		Place      int       `json:"place"`
+		State      SeatState `json:"state"`
+		LostRounds int       `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	}
 	// AgentPausedBody is why an agent takes no new seats.
 	AgentPausedBody struct {
@@ -247,11 +249,12 @@ type (
 	}
 	// FinishedSeat is a seat's final line.
 	FinishedSeat struct {
-		AgentID string    `json:"agent_id"`
-		Name    string    `json:"name"`
-		Points  Points    `json:"points"`
-		Place   int       `json:"place"`
-		State   SeatState `json:"state"`
+		AgentID    string    `json:"agent_id"`
+		Name       string    `json:"name"`
+		Points     Points    `json:"points"`
+		Place      int       `json:"place"`
+		State      SeatState `json:"state"`
+		LostRounds int       `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	}
 	// MatchVoidBody is the last event of a match that does not count.
 	MatchVoidBody struct {

@@ -101,6 +101,8 @@ type JudgeSpec struct {
 	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: what to judge by
 	Window   time.Duration `json:"window,omitempty"`    // crowd: how long votes are taken, 5 s to 10 min
 	MinVotes int           `json:"min_votes,omitempty"` // crowd: fewer void the round
+	// crowd: only owners vote, each once; a rated league needs it
+	VoterAccounts bool `json:"voter_accounts,omitempty"`
 }
 
 // The judges that decide by the answer and the task alone.

@@ -1,6 +1,9 @@
 package arena
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // MatchStatus is the state of a match (docs/rules.md, section 1).
 type MatchStatus string
@@ -39,8 +42,11 @@ type Match struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	VoidReason string
-	Seq        int64 // of the last event in its log
-	Lease      Lease
+	// UnratedReason is why the match is not rated although its league is; "": the
+	// match is rated, or no match of its league is.
+	UnratedReason UnratedReason
+	Seq           int64 // of the last event in its log
+	Lease         Lease
 	// Interruptions counts the leases that ended before their node gave the
 	// match back: crashes, freezes, a database out of reach.
 	Interruptions int
@@ -53,6 +59,8 @@ type MatchPlan struct {
 	Settings Settings
 	Agents   []Agent   // one seat each, in this order
 	StartsAt time.Time // zero: now
+	// UnratedReason is why Settings.Rated is false in a rated league.
+	UnratedReason UnratedReason
 }
 
 // MatchRequest is a match as an admin asks for it.
@@ -92,22 +100,25 @@ const (
 // Seat is an agent in a match. Endpoint, key and version are pinned when the
 // match starts, so that later edits do not reach into it.
 type Seat struct {
-	No         int // 0-based position
-	AgentID    string
-	Name       string
-	OwnerID    string
-	Protocol   string
-	Endpoint   string
-	PublicKey  string
-	Version    string
-	State      SeatState
-	OutRound   int // round in which it was eliminated or left, 0 none
-	Points     Points
-	Place      int // 1 is best, 0 until the match is over
-	Outcome    Outcome
-	RateLimits int       // 429 answers in this match
-	Before     MilliElo  // rating before, set when the match is settled and rated
-	Delta      *MilliElo // nil: not rated
+	No            int // 0-based position
+	AgentID       string
+	Name          string
+	OwnerID       string
+	OwnerGroup    string // of the owner when the match was created; "": the owner alone
+	Protocol      string
+	Endpoint      string
+	PublicKey     string
+	Version       string
+	State         SeatState
+	OutRound      int // round in which it was eliminated or left, 0 none
+	Points        Points
+	Place         int // 1 is best, 0 until the match is over
+	Outcome       Outcome
+	RateLimits    int       // 429 answers in this match
+	LostRounds    int       // closed rounds that it lost by a timeout
+	SkippedRounds int       // closed rounds that did not count for it because of a 429
+	Before        MilliElo  // rating before, set when the match is settled and rated
+	Delta         *MilliElo // nil: not rated
 	// Salt is the secret that the salts of the agent's texts in the match's record
 	// are derived from; "": it was erased, or the match is older.
 	Salt string
@@ -204,6 +215,26 @@ func (o Outcome) Counted() bool {
 		return false
 	}
 	return false
+}
+
+// Group returns the group of the seat's owner. Two seats of one group are not
+// rated against each other; "": the owner is not known.
+func (s Seat) Group() string { return cmp.Or(s.OwnerGroup, s.OwnerID) }
+
+// Closed returns the seat after a round with this outcome has closed. The
+// points of the round are added by the caller.
+func (s Seat) Closed(round int, o Outcome) Seat {
+	s.Outcome = o
+	switch o {
+	case OutcomeTimeout:
+		s.LostRounds++
+	case OutcomeRateLimited:
+		s.SkippedRounds++
+	case OutcomeUnavailable:
+		s.State, s.OutRound = SeatLeft, round
+	case OutcomeAnswered, OutcomeError, OutcomeInvalid, OutcomeVoid:
+	}
+	return s
 }
 
 // Answer is the stored result of one seat's round: what came back, how it

@@ -154,19 +154,20 @@ type Standing struct {
 	Agent     Agent
 	Rating    Rating
 	Opponents int        // distinct opponents in rated matches
+	Groups    int        // distinct groups of owners among them, counted to RankedGroups
 	Recent    []MilliElo // ratings after the last matches, oldest first, at most 20
 }
 
 // The conditions for a rank (docs/rules.md, section 7).
 const (
-	RankedMatches   = 10
-	RankedOpponents = 5
-	RankedWithin    = 30 * 24 * time.Hour
+	RankedMatches = 10
+	RankedGroups  = 5 // of owners, among the opponents
+	RankedWithin  = 30 * 24 * time.Hour
 )
 
 // Ranked reports whether the standing has a place in the table at now.
 func (s Standing) Ranked(now time.Time) bool {
-	return s.Rating.Matches >= RankedMatches && s.Opponents >= RankedOpponents &&
+	return s.Rating.Matches >= RankedMatches && s.Groups >= RankedGroups &&
 		now.Sub(s.Rating.LastRatedAt) <= RankedWithin
 }
 
@@ -181,7 +182,7 @@ type RatedResult struct {
 // RatedSeat is one participant of a rated match.
 type RatedSeat struct {
 	AgentID string
-	OwnerID string
+	OwnerID string // or the group of the owner: see Seat.Group
 	Place   int
 }
 

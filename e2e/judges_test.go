@@ -147,7 +147,7 @@ func TestE2E_Judges(t *testing.T) {
 		p.judgeAgent("Fan too", compared.longer),
 	}}, nil)
 	league("noise", map[string]any{"kind": "panel", "agents": []string{p.judgeAgent("Noise", func(compared) string { return "perhaps" })}}, nil)
-	league("jokes", map[string]any{"kind": "crowd", "window_seconds": 5, "min_votes": 3}, map[string]any{"rounds": 1})
+	league("jokes", map[string]any{"kind": "crowd", "window_seconds": 5, "min_votes": 3}, map[string]any{"rounds": 1, "rated": false})
 	league("debates", map[string]any{"kind": "model"}, map[string]any{"debate": map[string]any{"turns": 1}})
 
 	leagues := []string{"poems", "noise", "jokes", "debates"}

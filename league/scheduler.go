@@ -35,6 +35,7 @@ type SchedulerStore interface {
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
+	OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
@@ -253,9 +254,9 @@ func (t *tick) played(ctx context.Context, league string) (map[string]time.Time,
 }
 
 // create schedules a match that starts now.
-func (t *tick) create(ctx context.Context, l arena.League, id string, settings arena.Settings, agents []arena.Agent) error {
-	if _, err := t.Matches.Schedule(ctx, arena.MatchPlan{ID: id, League: l.Slug, Settings: settings, Agents: agents}); err != nil {
-		return fmt.Errorf("create match %s: %w", id, err)
+func (t *tick) create(ctx context.Context, p arena.MatchPlan) error {
+	if _, err := t.Matches.Schedule(ctx, p); err != nil {
+		return fmt.Errorf("create match %s: %w", p.ID, err)
 	}
 	t.created++
 	return nil
@@ -335,12 +336,16 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	}
 	var failed []error
 	for _, p := range pairs {
-		settings := l.Settings
-		settings.Rated = settings.Rated && format.RatedPair(byID[p[0]], byID[p[1]], in.Meetings, t.now)
-		id := arena.NewID(arena.MatchPrefix, t.now)
+		plan := arena.MatchPlan{
+			ID: arena.NewID(arena.MatchPrefix, t.now), League: l.Slug, Settings: l.Settings, Agents: []arena.Agent{agents[p[0]], agents[p[1]]},
+		}
+		if plan.Settings.Rated {
+			plan.UnratedReason = format.UnratedPair(byID[p[0]], byID[p[1]], in.Meetings, t.now)
+			plan.Settings.Rated = plan.UnratedReason == ""
+		}
 		t.taken[p[0]]++
 		t.taken[p[1]]++
-		failed = append(failed, t.create(ctx, l, id, settings, []arena.Agent{agents[p[0]], agents[p[1]]}))
+		failed = append(failed, t.create(ctx, plan))
 	}
 	return errors.Join(append(failed, t.note(ctx, l, "", time.Time{}))...)
 }
@@ -364,6 +369,16 @@ func (t *tick) candidates(
 			ids = append(ids, a.ID)
 		}
 	}
+	owners := make([]string, 0, len(ids))
+	for _, id := range ids {
+		owners = append(owners, rested[id].OwnerID)
+	}
+	slices.Sort(owners)
+	links, err := t.Store.OwnerLinks(ctx, slices.Compact(owners))
+	if err != nil {
+		return nil, fmt.Errorf("read the groups of owners: %w", err)
+	}
+	groups := arena.NewOwnerGroups(links)
 	ratings, err := t.Store.AgentRatings(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read ratings: %w", err)
@@ -372,7 +387,7 @@ func (t *tick) candidates(
 	candidates := make([]format.Candidate, 0, len(ids))
 	for _, id := range ids {
 		c := format.Candidate{
-			AgentID: id, OwnerID: rested[id].OwnerID, Rating: arena.StartRating,
+			AgentID: id, OwnerID: groups.Group(rested[id].OwnerID), Rating: arena.StartRating,
 			IdleSince: rested[id].PassedAt, LastOpponent: opponents[id],
 		}
 		if at, ok := last[id]; ok {

@@ -161,6 +161,9 @@ func TestScheduler_ladder(t *testing.T) {
 		if d := cmp.Diff([]bool{true, true, true, false}, ratedDuels); d != "" {
 			t.Error(d)
 		}
+		if got := w.matches[3].UnratedReason; got != arena.UnratedPairLimit {
+			t.Errorf("reason %q", got)
+		}
 		if !w.leagues[0].Settings.Rated {
 			t.Error("the league's own settings were changed")
 		}
@@ -182,8 +185,37 @@ func TestScheduler_ladder(t *testing.T) {
 		w := newWorld([]arena.League{ladderLeague()}, "a", "b")
 		w.agent("a").OwnerID = w.agent("b").OwnerID
 		want(t, w.tick(t, w.scheduler(t)), "ladder: a b")
-		if w.matches[0].Settings.Rated || strings.Contains(string(w.published[0].Body), `"rated":true`) {
-			t.Error("it is rated")
+		if w.matches[0].Settings.Rated || !strings.Contains(string(w.published[0].Body), `"rated":false,"unrated_reason":"same_owner"`) {
+			t.Errorf("it is rated: %s", w.published[0].Body)
+		}
+	})
+
+	t.Run("owners that share a server meet others first, and unrated", func(t *testing.T) { // Threat G1.
+		t.Parallel()
+		w := newWorld([]arena.League{ladderLeague()}, "a", "b", "c", "d")
+		for _, id := range []string{"a", "b"} {
+			w.links = append(w.links, arena.OwnerLink{
+				OwnerID: w.agent(id).OwnerID, Kind: arena.UnratedSharedEndpoint, Value: "farm.example:443", First: "a", FirstOf: w.agent("a").OwnerID,
+			})
+		}
+		s := w.scheduler(t)
+		w.tick(t, s)
+		for _, m := range w.matches {
+			if owners := []string{m.Seats[0].Group(), m.Seats[1].Group()}; owners[0] == owners[1] {
+				t.Errorf("two agents of %s play each other", owners[0])
+			}
+			if !m.Settings.Rated {
+				t.Errorf("match of %s and %s is not rated", m.Seats[0].AgentID, m.Seats[1].AgentID)
+			}
+		}
+		w.agent("c").RetiredAt, w.agent("d").RetiredAt = noon, noon
+		w.start()
+		w.end()
+		w.now = noon.Add(time.Minute)
+		want(t, w.tick(t, s), "ladder: a b")
+		m := w.matches[len(w.matches)-1]
+		if m.Settings.Rated || m.UnratedReason != arena.UnratedSharedEndpoint {
+			t.Errorf("rated %v, reason %q", m.Settings.Rated, m.UnratedReason)
 		}
 	})
 

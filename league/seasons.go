@@ -369,7 +369,7 @@ func (t *tick) apply(ctx context.Context, s *season, st step) error {
 		for i, id := range p.Agents {
 			agents[i] = s.present[id]
 		}
-		failed = append(failed, t.create(ctx, s.league, p.MatchID, s.league.Settings, agents))
+		failed = append(failed, t.create(ctx, arena.MatchPlan{ID: p.MatchID, League: s.league.Slug, Settings: s.league.Settings, Agents: agents}))
 	}
 	return errors.Join(append(failed, t.note(ctx, s.league, st.note, st.next))...)
 }

@@ -31,6 +31,7 @@ type world struct {
 	woken     int
 	broken    string // slug of a league whose agents cannot be read
 	dodges    []arena.Dodge
+	links     []arena.OwnerLink
 	seasons   map[string]*arena.Season
 	pairings  map[string][]arena.Pairing
 }
@@ -264,10 +265,24 @@ func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now
 	return m
 }
 
+func (w *world) OwnerLinks(_ context.Context, ownerIDs []string) ([]arena.OwnerLink, error) {
+	return slices.DeleteFunc(slices.Clone(w.links), func(l arena.OwnerLink) bool { return !slices.Contains(ownerIDs, l.OwnerID) }), nil
+}
+
+// ownerLinks is a store that knows only what owners share.
+type ownerLinks struct {
+	match.Store
+	w *world
+}
+
+func (o ownerLinks) OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error) {
+	return o.w.OwnerLinks(ctx, ownerIDs)
+}
+
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
-		Store: w, Matches: matches(t, struct{ match.Store }{}, w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
+		Store: w, Matches: matches(t, ownerLinks{w: w}, w, w, func() time.Time { return w.now }), Wake: func() { w.woken++ }, Now: func() time.Time { return w.now },
 		Rand: rand.NewPCG(1, 2), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		// Every five minutes.
 		Due: func(l arena.League, now time.Time) (bool, time.Time) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +71,28 @@ func (g *Guard) CheckEndpoint(ctx context.Context, field, raw string) (string, e
 		}
 	}
 	return u.String(), nil
+}
+
+// EndpointKey returns what endpoints on the same server have in common: host
+// and port. Loopback addresses and those that only the operator opened are
+// shared by agents that have nothing to do with each other, so that the key of
+// an endpoint there is the whole URL (threat G1). The key of no URL is "".
+func (g *Guard) EndpointKey(ctx context.Context, endpoint string) (string, error) {
+	u, h, port, refused := parseEndpoint(endpoint)
+	if refused != nil {
+		return "", nil
+	}
+	addrs, err := g.resolve(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	opened := func(a netip.Addr) bool {
+		return a.IsLoopback() || slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) })
+	}
+	if slices.ContainsFunc(addrs, opened) {
+		return u.String(), nil
+	}
+	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)), nil
 }
 
 // resolve returns the addresses of h, none when it has none now.

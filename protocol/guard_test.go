@@ -264,3 +264,27 @@ func FuzzCheckEndpoint(f *testing.F) {
 		}
 	})
 }
+
+// Threat G1: endpoints on one server have one key, unless the address is one
+// that strangers share.
+func TestGuard_EndpointKey(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, GuardOptions{Allow: prefixes("10.1.0.0/16")})
+	for endpoint, want := range map[string]string{
+		"https://8.8.8.8/a":         "8.8.8.8:443",
+		"http://8.8.8.8/a":          "8.8.8.8:80",
+		"http://8.8.8.8:8080/b?x=1": "8.8.8.8:8080",
+		"https://[2606:4700::1]/":   "[2606:4700::1]:443",
+		"http://127.0.0.1:9000/a":   "http://127.0.0.1:9000/a",
+		"http://[::1]:9000/a":       "http://[::1]:9000/a",
+		"http://10.1.2.3:9000/a":    "http://10.1.2.3:9000/a",
+		"http://10.2.2.3:9000/a":    "10.2.2.3:9000",
+		"":                          "",
+		"agora:key":                 "",
+	} {
+		got, err := g.EndpointKey(t.Context(), endpoint)
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", endpoint, got, err, want)
+		}
+	}
+}

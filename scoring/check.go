@@ -92,6 +92,7 @@ func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 		unless(spec.Window >= MinWindow && spec.Window <= MaxWindow, "must be %d to %d", MinWindow/time.Second, MaxWindow/time.Second))
 	check("min_votes", k.windowing, spec.MinVotes == 0,
 		unless(spec.MinVotes >= 0 && spec.MinVotes <= MaxMinVotes, "must be 0 to %d", MaxMinVotes))
+	check("voter_accounts", k.windowing, !spec.VoterAccounts, "")
 	return wrong
 }
 

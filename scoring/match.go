@@ -9,9 +9,10 @@ import (
 
 // PlaceSeats returns a copy of the seats, in the same order, with their places.
 // 1 is best; equal seats share the better place and the next ones follow after
-// the gap. Duels and tables order by points. Elimination orders by the round of
-// elimination, survivors first, then by points. Seats that left share the last
-// place, whatever they had (docs/rules.md, section 7).
+// the gap. Duels and tables order by points, then by fewer rounds lost by a
+// timeout. Elimination orders by the round of elimination first, survivors
+// before all others. Seats that left share the last place, whatever they had
+// (docs/rules.md, section 6).
 func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
 	placed := slices.Clone(seats)
 	for i := range placed {
@@ -42,7 +43,7 @@ func compareSeats(format arena.Format, a, b arena.Seat) int {
 			return c
 		}
 	}
-	return cmp.Compare(a.Points, b.Points)
+	return cmp.Or(cmp.Compare(a.Points, b.Points), cmp.Compare(b.LostRounds, a.LostRounds))
 }
 
 // survived returns the round of a seat's elimination; one that is still in the
@@ -54,32 +55,50 @@ func survived(s arena.Seat) int {
 	return s.OutRound
 }
 
+// GraceRounds is the number of rounds of an elimination that a seat may skip
+// by a 429 before a skipped round is a miss.
+const GraceRounds = 1
+
 // Eliminate returns a copy of the seats after a judged round of an elimination
-// match: those active seats are out whose round counted and brought no points.
-// A seat whose round did not count (rate limited, void) is spared. When every
-// counted seat missed, nobody drops (docs/rules.md, section 8). answers holds the
-// round's judged answers by agent id.
+// match. Active seats drop whose round brought no points, if another seat
+// scored. If no seat scored, those drop that did not answer in time, if another
+// seat did answer. A void round spares its seat, and so does a round skipped by a 429
+// up to GraceRounds of them; a further one is a miss (docs/rules.md, section 6).
+// The seats are as they stand after the round (arena.Seat.Closed). answers holds
+// the round's judged answers by agent id.
 func Eliminate(seats []arena.Seat, round int, answers map[string]arena.Answer) []arena.Seat {
 	after := slices.Clone(seats)
-	var missed []int
+	var wrong, absent []int // missed with and without a reply
 	scored := false
 	for i, s := range seats {
 		a, ok := answers[s.AgentID]
 		switch {
-		case !active(s) || !ok || !a.Outcome.Counted():
+		case !active(s) || !ok || !a.Outcome.Counted() && !skippedTooOften(s, a.Outcome):
 		case a.Points > 0:
 			scored = true
+		case a.Outcome == arena.OutcomeTimeout || a.Outcome == arena.OutcomeRateLimited:
+			absent = append(absent, i)
 		default:
-			missed = append(missed, i)
+			wrong = append(wrong, i)
 		}
 	}
-	if !scored {
-		return after
+	var out []int
+	switch {
+	case scored:
+		out = slices.Concat(wrong, absent)
+	case len(wrong) > 0:
+		out = absent
 	}
-	for _, i := range missed {
+	for _, i := range out {
 		after[i].State, after[i].OutRound = arena.SeatOut, round
 	}
 	return after
+}
+
+// skippedTooOften reports whether a round that a seat of an elimination skipped
+// is a miss.
+func skippedTooOften(s arena.Seat, o arena.Outcome) bool {
+	return o == arena.OutcomeRateLimited && s.SkippedRounds > GraceRounds
 }
 
 // Over reports whether a match ends after its closed round: fewer than two

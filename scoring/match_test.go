@@ -44,6 +44,26 @@ func TestPlaceSeats(t *testing.T) {
 			seats{{Points: 2, State: arena.SeatActive}, {Points: 3, State: arena.SeatActive}},
 			[]int{2, 1},
 		},
+		{
+			"duel: fewer lost rounds break the tie", arena.FormatLadder,
+			seats{{Points: 2000, LostRounds: 2}, {Points: 2000, LostRounds: 1}},
+			[]int{2, 1},
+		},
+		{
+			"duel: points before lost rounds", arena.FormatLadder,
+			seats{{Points: 2001, LostRounds: 2}, {Points: 2000}},
+			[]int{1, 2},
+		},
+		{
+			"elimination: round and points before lost rounds", arena.FormatElimination,
+			seats{
+				{Points: 1, State: arena.SeatOut, OutRound: 2, LostRounds: 1},
+				{Points: 1, State: arena.SeatOut, OutRound: 2},
+				{Points: 2, State: arena.SeatOut, OutRound: 2, LostRounds: 1},
+				{State: arena.SeatActive, LostRounds: 3},
+			},
+			[]int{4, 3, 2, 1},
+		},
 		{"nobody", arena.FormatLadder, nil, nil},
 	}
 	for _, tt := range tests {
@@ -73,6 +93,7 @@ func TestEliminate(t *testing.T) {
 	late := arena.Answer{Outcome: arena.OutcomeTimeout}
 	limited := arena.Answer{Outcome: arena.OutcomeRateLimited}
 	void := arena.Answer{Outcome: arena.OutcomeVoid}
+	broken := arena.Answer{Outcome: arena.OutcomeError}
 	tests := []struct {
 		name    string
 		answers map[string]arena.Answer
@@ -81,7 +102,11 @@ func TestEliminate(t *testing.T) {
 		{"those who missed drop", map[string]arena.Answer{"a": right, "b": wrong, "c": late}, []string{"b", "c"}},
 		{"a part of a point stays", map[string]arena.Answer{"a": right, "b": part, "c": wrong}, []string{"c"}},
 		{"all right", map[string]arena.Answer{"a": right, "b": right, "c": right}, nil},
-		{"all missed", map[string]arena.Answer{"a": wrong, "b": late, "c": wrong}, nil},
+		{"all answered wrong", map[string]arena.Answer{"a": wrong, "b": wrong, "c": wrong}, nil},
+		{"all missed, one late", map[string]arena.Answer{"a": wrong, "b": late, "c": wrong}, []string{"b"}},
+		{"all missed, one answered", map[string]arena.Answer{"a": late, "b": late, "c": wrong}, []string{"a", "b"}},
+		{"all late", map[string]arena.Answer{"a": late, "b": late, "c": late}, nil},
+		{"an error is no timeout", map[string]arena.Answer{"a": late, "b": broken, "c": late}, []string{"a", "c"}},
 		{"uncounted are spared", map[string]arena.Answer{"a": right, "b": limited, "c": void}, nil},
 		{"all counted missed", map[string]arena.Answer{"a": wrong, "b": limited, "c": void}, nil},
 		{"no answer stored is spared", map[string]arena.Answer{"a": right}, nil},
@@ -121,6 +146,46 @@ func TestEliminate(t *testing.T) {
 	}
 }
 
+// Threat G3: sitting out never wins.
+func TestEliminate_skipped(t *testing.T) {
+	t.Parallel()
+	right := arena.Answer{Outcome: arena.OutcomeAnswered, Points: arena.OnePoint}
+	wrong := arena.Answer{Outcome: arena.OutcomeAnswered}
+	late := arena.Answer{Outcome: arena.OutcomeTimeout}
+	limited := arena.Answer{Outcome: arena.OutcomeRateLimited}
+	tests := []struct {
+		name    string
+		skipped int // rounds that b skipped, this one included
+		answers map[string]arena.Answer
+		out     []string
+	}{
+		{"the grace round", 1, map[string]arena.Answer{"a": right, "b": limited}, nil},
+		{"the second is a miss", 2, map[string]arena.Answer{"a": right, "b": limited}, []string{"b"}},
+		{"a wrong answer stays before it", 2, map[string]arena.Answer{"a": wrong, "b": limited}, []string{"b"}},
+		{"none answered", 2, map[string]arena.Answer{"a": late, "b": limited}, nil},
+		{"it spares no timeout", 1, map[string]arena.Answer{"a": late, "b": limited}, nil},
+		{"a void round is no miss", 2, map[string]arena.Answer{"a": right, "b": {Outcome: arena.OutcomeVoid}}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			seats := []arena.Seat{
+				{AgentID: "a", State: arena.SeatActive, Points: arena.OnePoint},
+				{AgentID: "b", State: arena.SeatActive, Points: 10 * arena.OnePoint, SkippedRounds: tt.skipped},
+			}
+			var out []string
+			for _, s := range scoring.Eliminate(seats, 3, tt.answers) {
+				if s.State == arena.SeatOut && s.OutRound == 3 {
+					out = append(out, s.AgentID)
+				}
+			}
+			if d := cmp.Diff(tt.out, out); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // TestEliminate_neverDropsAll plays random rounds to the end.
 func TestEliminate_neverDropsAll(t *testing.T) {
 	t.Parallel()
@@ -138,6 +203,11 @@ func TestEliminate_neverDropsAll(t *testing.T) {
 				answers[s.AgentID] = arena.Answer{
 					Outcome: rapid.SampledFrom(outcomes).Draw(t, "outcome"),
 					Points:  arena.Points(rapid.IntRange(0, 1).Draw(t, "points")),
+				}
+			}
+			for i, s := range seats {
+				if s.State == arena.SeatActive {
+					seats[i] = s.Closed(round, answers[s.AgentID].Outcome)
 				}
 			}
 			seats = scoring.Eliminate(seats, round, answers)

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/agora-arena/arena/arena"
@@ -39,8 +40,12 @@ const (
 //     seat only the rounds up to its elimination are asked for: it cannot play
 //     more.
 //   - "Nobody answered" looks at the participants.
+//   - Equal points: the seat with fewer common rounds lost by a timeout is ahead.
 //   - With score_mode "rounds" every common round is a game: S_ij is the mean
-//     of 1, 1/2 and 0 over them. Elimination always compares places.
+//     of 1, 1/2 and 0 over them. Any other outcome without points beats a timeout.
+//     Elimination always compares places.
+//   - In an elimination the round counts in which a seat dropped because it
+//     skipped it (see Eliminate).
 //   - A participant whose every pair was dropped has met nobody: its rating and
 //     its count of matches stay. It still counts in N.
 func Rate(
@@ -49,7 +54,7 @@ func Rate(
 	if !settings.Rated {
 		return nil
 	}
-	players := participants(seats, answers, ratings)
+	players := participants(settings.Format, seats, answers, ratings)
 	if len(players) < 2 || !anyAnswered(players) {
 		return nil
 	}
@@ -93,22 +98,36 @@ type player struct {
 type cell struct {
 	counted  bool
 	answered bool
+	lost     bool // by a timeout
 	points   arena.Points
 }
 
-func participants(seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating) []player {
+// newCell returns the cell of an answer. Seats of matches that ended under
+// rules without lost and skipped rounds have none, so that a replay of their
+// settlements gives the same ratings.
+func newCell(s arena.Seat, a arena.Answer) cell {
+	return cell{
+		counted:  true,
+		answered: a.Outcome == arena.OutcomeAnswered,
+		lost:     a.Outcome == arena.OutcomeTimeout && s.LostRounds > 0,
+		points:   a.Points,
+	}
+}
+
+func participants(format arena.Format, seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating) []player {
 	last := 0
 	for _, a := range answers {
 		last = max(last, a.Round)
 	}
-	rounds := make(map[string][]cell, len(seats))
-	for _, s := range seats {
-		rounds[s.AgentID] = make([]cell, last+1)
+	rounds, bySeat := make(map[string][]cell, len(seats)), make(map[string]*arena.Seat, len(seats))
+	for i, s := range seats {
+		rounds[s.AgentID], bySeat[s.AgentID] = make([]cell, last+1), &seats[i]
 	}
 	played := make([]bool, last+1)
 	for _, a := range answers {
-		if cells, ok := rounds[a.AgentID]; ok && a.Round > 0 && a.Outcome.Counted() {
-			cells[a.Round] = cell{counted: true, answered: a.Outcome == arena.OutcomeAnswered, points: a.Points}
+		s, ok := bySeat[a.AgentID]
+		if ok && a.Round > 0 && (a.Outcome.Counted() || format == arena.FormatElimination && missedBySkipping(*s, a)) {
+			rounds[a.AgentID][a.Round] = newCell(*s, a)
 			played[a.Round] = true
 		}
 	}
@@ -124,6 +143,12 @@ func participants(seats []arena.Seat, answers []arena.Answer, ratings map[string
 		players = append(players, player{seat: s, before: r, k: kFactor(&r), rounds: rounds[s.AgentID]})
 	}
 	return players
+}
+
+// missedBySkipping reports whether a seat of an elimination dropped because it
+// skipped the round.
+func missedBySkipping(s arena.Seat, a arena.Answer) bool {
+	return s.State == arena.SeatOut && a.Round == s.OutRound && skippedTooOften(s, a.Outcome)
 }
 
 // present reports whether a seat's counted rounds are at least half, rounded
@@ -169,7 +194,7 @@ func kFactor(r *arena.Rating) int {
 
 // compare adds the terms of one pair to both.
 func compare(settings arena.Settings, a, b *player, n int) {
-	if a.seat.OwnerID != "" && a.seat.OwnerID == b.seat.OwnerID {
+	if g := a.seat.Group(); g != "" && g == b.seat.Group() {
 		return // one owner must not feed itself (threat F4)
 	}
 	// The lower-rated one is computed, the other is its negative. Equal ratings
@@ -206,7 +231,7 @@ func term(k int, surprise float64, n int) arena.MilliElo {
 // common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
 	var ahead arena.Points
-	games, common := 0, 0
+	games, common, fewerLost := 0, 0, 0
 	theirs := b.rounds[:len(a.rounds)]
 	for round := range a.rounds {
 		x, y := &a.rounds[round], &theirs[round]
@@ -214,9 +239,11 @@ func result(settings arena.Settings, a, b *player) (won, of int) {
 			continue
 		}
 		common++
+		lost := compareLost(x.lost, y.lost)
 		ahead += x.points - y.points
+		fewerLost += lost
 		if settings.ScoreMode == arena.ScoreRounds {
-			games += game(int(x.points - y.points))
+			games += game(cmp.Or(int(x.points-y.points), lost))
 		}
 	}
 	switch {
@@ -227,7 +254,19 @@ func result(settings arena.Settings, a, b *player) (won, of int) {
 	case settings.ScoreMode == arena.ScoreRounds:
 		return games, 2 * common
 	default:
-		return game(int(ahead)), 2
+		return game(cmp.Or(int(ahead), fewerLost)), 2
+	}
+}
+
+// compareLost is positive when only b lost the round, negative when only a did.
+func compareLost(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return 1
+	default:
+		return -1
 	}
 }
 

@@ -46,6 +46,7 @@ func match(rounds ...string) *table {
 			case '-':
 				continue
 			}
+			seat = seat.Closed(a.Round, a.Outcome)
 			seat.Points += a.Points
 			m.answers = append(m.answers, a)
 		}
@@ -65,6 +66,14 @@ func (m *table) out(id string, round int) *table {
 		if m.seats[i].AgentID == id {
 			m.seats[i].State, m.seats[i].OutRound = arena.SeatOut, round
 		}
+	}
+	return m
+}
+
+// beforeLostRounds makes it a match that ended before seats counted lost rounds.
+func (m *table) beforeLostRounds() *table {
+	for i := range m.seats {
+		m.seats[i].LostRounds, m.seats[i].SkippedRounds = 0, 0
 	}
 	return m
 }
@@ -153,7 +162,28 @@ func TestRate(t *testing.T) {
 			match("0", "1").settled("a", 100_004, 0).settled("b", 100_000, 0),
 			deltas{"a": -4, "b": 10_000},
 		},
-		{"timeouts count", rated, match("t", "0"), deltas{"a": 0, "b": 0}},
+		{"a wrong answer beats a timeout", rated, match("t", "0"), deltas{"a": -20_000, "b": 20_000}},
+		{"points before lost rounds", rated, match("1t", "00"), deltas{"a": 20_000, "b": -20_000}},
+		{"equal points: fewer lost rounds", rated, match("1tt", "t10"), deltas{"a": -20_000, "b": 20_000}},
+		{"equal points, equal lost rounds", rated, match("1t", "t1"), deltas{"a": 0, "b": 0}},
+		{"lost rounds that did not count for the other", rated, match("t0", "r0"), deltas{"a": 0, "b": 0}},
+		{
+			"three seats: wrong before late", rated, match("1", "0", "t"),
+			deltas{"a": 20_000, "b": 0, "c": -20_000},
+		},
+		{"a match of the rules before", rated, match("t", "0").beforeLostRounds(), deltas{"a": 0, "b": 0}},
+		{"rounds as games, of the rules before", rounds, match("t", "0").beforeLostRounds(), deltas{"a": 0, "b": 0}},
+		{"rounds as games: any answer beats a timeout", rounds, match("t1", "00"), deltas{"a": 0, "b": 0}},
+		{"rounds as games: both late", rounds, match("t1", "t0"), deltas{"a": 10_000, "b": -10_000}},
+		{
+			"elimination: places with lost rounds", knockout,
+			match("10", "1t", "11").out("a", 2).out("b", 2),
+			deltas{"a": 0, "b": -20_000, "c": 20_000},
+		},
+		{
+			"elimination: out by sitting out", knockout, match("rr-", "111").out("a", 2),
+			deltas{"a": -20_000, "b": 20_000},
+		},
 		{"the seat that did answer takes it", rated, match("t", "1"), deltas{"a": -20_000, "b": 20_000}},
 		{"nobody answered", rated, match("tt", "tt"), nil},
 		{"who left is not rated", rated, match("111", "000", "111").left("c"), deltas{"a": 20_000, "b": -20_000}},

@@ -27,6 +27,7 @@ type rivalry struct {
 //     duels does not. Of at least 10 duels with a winner, 4 to either, the number
 //     of runs is compared with all orders of the same wins (Wald and Wolfowitz,
 //     two-sided).
+//   - fed: see fed.
 func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
 	rivals := map[[2]string]*rivalry{}
 	for i, d := range duels {
@@ -75,7 +76,8 @@ func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
 		}
 		found = append(found, r.arranged(duels, key[0], len(rivals))...)
 	}
-	return found, nil
+	received, err := fed(duels, rivals)
+	return append(found, received...), err
 }
 
 func (r *rivalry) lopsided() bool {
@@ -85,22 +87,13 @@ func (r *rivalry) lopsided() bool {
 
 // oneSided compares the winner's wins with what all other duels let expect.
 func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals int) ([]arena.Anomaly, error) {
-	f, mine := NewRefit(), map[int]bool{}
+	mine := map[int]bool{}
 	for _, i := range r.duels {
 		mine[i] = true
 	}
-	for i, d := range duels {
-		if !mine[i] {
-			f.Add(d)
-		}
-	}
-	lines, err := f.Lines()
+	known, err := linesWithout(duels, mine)
 	if err != nil {
-		return nil, fmt.Errorf("anomalies: %w", err)
-	}
-	known := map[string]arena.FitLine{}
-	for _, l := range lines {
-		known[l.AgentID] = l
+		return nil, err
 	}
 	firstWins := r.wins > r.loss
 	sum := 0.0

@@ -48,6 +48,7 @@ var agentTable = db.NewTable("agents", "a",
 		With(func(a *arena.Agent) any { return int64(max(1, a.Health.MaxConcurrent)) }),
 	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
 	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
+	db.Text("endpoint_key", func(a *arena.Agent) *string { return &a.EndpointKey }),
 	db.Time("key_proved_at", func(a *arena.Agent) *time.Time { return &a.KeyProvedAt }),
 	db.Computed(`(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
 		WHERE e.agent_id = a.id AND e.withdrawn_at = 0)`, func(a *arena.Agent) any { return slugsInto{&a.Leagues} }),
@@ -60,7 +61,7 @@ const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
 var (
 	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
-		"name", "name_key", "endpoint", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"name", "name_key", "endpoint", "endpoint_key", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at",
 	})
@@ -260,6 +261,34 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 		}
 	}
 	return found, nil
+}
+
+// OwnerLinks returns the servers and the keys of the agents of owners,
+// retired agents included, each with the agent that had it first.
+func (s *Store) OwnerLinks(ctx context.Context, ownerIDs []string) (links []arena.OwnerLink, err error) {
+	for part := range slices.Chunk(ownerIDs, db.MaxIDs) {
+		for _, kind := range []struct {
+			kind            arena.UnratedReason
+			column, present string
+		}{
+			{arena.UnratedSharedEndpoint, "endpoint_key", "endpoint_key <> ''"},
+			{arena.UnratedSharedKey, "public_key", "public_key <> ''"},
+		} {
+			var c db.Clauses
+			db.In(&c, "g.owner_id", part)
+			c.And("g." + kind.present)
+			found, err := db.All(ctx, s.reader, func(r db.Row) (l arena.OwnerLink, err error) {
+				l.Kind = kind.kind
+				return l, r.Scan(&l.OwnerID, &l.Value, &l.First, &l.FirstOf)
+			}, `SELECT DISTINCT g.owner_id, g.`+kind.column+`, f.id, f.owner_id FROM agents g JOIN agents f ON f.id = (
+				SELECT min(x.id) FROM agents x WHERE x.`+kind.column+` = g.`+kind.column+` AND x.`+kind.present+`)`+c.Where(), c.Args...)
+			if err != nil {
+				return nil, s.wrap(err, "read links of %d owners", len(ownerIDs))
+			}
+			links = append(links, found...)
+		}
+	}
+	return links, nil
 }
 
 // Rests returns those among the agents that are paused at a time or retired.

@@ -47,6 +47,7 @@ var tables = []table{
 	{"erasures", []string{"match_id"}, 64},                   // a line for each erased text
 	{"ratings", []string{"league", "agent_id"}, 512},
 	{"met", []string{"league", "a", "b"}, 1024},
+	{"met_groups", []string{"league", "agent_id", "owner_group"}, 1024},
 	{"encounters", []string{"a", "b"}, 1024},
 	{"outcomes", []string{"agent_id", "outcome"}, 1024},
 	{"settlements", []string{"seq"}, 1024},

@@ -41,6 +41,7 @@ var matchTable = db.NewTable("matches", "m",
 	db.Int("epoch", func(m *matchRow) *int64 { return &m.Lease.Epoch }),
 	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
 	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
+	db.Text("unrated_reason", func(m *matchRow) *arena.UnratedReason { return &m.UnratedReason }),
 	db.Written("delay", db.TypeInt, func(m *matchRow) any { return m.Settings.Visibility.Delay().Milliseconds() }),
 )
 
@@ -71,6 +72,8 @@ var seatTable = db.NewTable("seats", "s",
 	db.Int("place", func(s *seatRow) *int { return &s.Place }),
 	db.Text("outcome", func(s *seatRow) *arena.Outcome { return &s.Outcome }),
 	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
+	db.Int("lost_rounds", func(s *seatRow) *int { return &s.LostRounds }),
+	db.Int("skipped_rounds", func(s *seatRow) *int { return &s.SkippedRounds }),
 	db.Int("rating_before", func(s *seatRow) *arena.MilliElo { return &s.Before }),
 	db.NullInt("rating_delta", func(s *seatRow) **arena.MilliElo { return &s.Delta }),
 	db.Text("salt", func(s *seatRow) *string { return &s.Salt }),
@@ -78,6 +81,7 @@ var seatTable = db.NewTable("seats", "s",
 	db.Bool("playing", func(s *seatRow) *bool { return &s.playing }),
 	pinned("name", func(s *seatRow) *string { return &s.Name }),
 	pinned("owner_id", func(s *seatRow) *string { return &s.OwnerID }),
+	db.Text("owner_group", func(s *seatRow) *string { return &s.OwnerGroup }),
 	pinned("protocol", func(s *seatRow) *string { return &s.Protocol }),
 	pinned("endpoint", func(s *seatRow) *string { return &s.Endpoint }),
 	pinned("public_key", func(s *seatRow) *string { return &s.PublicKey }),
@@ -90,6 +94,9 @@ func pinned(name string, field func(*seatRow) *string) db.Column[seatRow] {
 	return db.Text(name, field).As(`CASE s.pinned WHEN 1 THEN s.` + name + ` ELSE a.` + name + ` END`)
 }
 
+// seatGroup is arena.Seat.Group of a seat of a match that has started.
+const seatGroup = `COALESCE(NULLIF(s.owner_group, ''), s.owner_id)`
+
 // seatAgents joins the agents to seatTable.
 const seatAgents = ` JOIN agents a ON a.id = s.agent_id`
 
@@ -97,15 +104,15 @@ var (
 	insertSeats = db.NewInsert(seatTable, "")
 	// updateStandings stores how seats stand when a round closes.
 	updateStandings = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds"})
 	// endSeats stores how seats stand when their match is over.
 	endSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing"})
 	// pinSeats stores how seats stand when their match starts, with their agents
 	// as they are now.
 	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
 		[]string{
-			"state", "out_round", "points", "place", "outcome", "rate_limits", "rating_before", "rating_delta", "playing",
+			"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing",
 			"pinned", "name", "owner_id", "protocol", "endpoint", "public_key", "version",
 		})
 	// freeSeats marks seats as not playing. The plus keeps SQLite from reading
@@ -181,7 +188,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	}
 	row := matchRow{Match: arena.Match{
 		ID: m.ID, League: m.League, Status: arena.MatchScheduled, Settings: m.Settings, Seed: m.Seed, SeedSalt: m.SeedSalt,
-		CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
+		UnratedReason: m.UnratedReason, CreatedAt: m.CreatedAt, StartsAt: m.StartsAt, Seq: 1,
 	}}
 	var err error
 	if row.settings, err = db.JSONText(m.Settings); err != nil {
@@ -218,7 +225,7 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 		}
 		seats := make([]seatRow, len(m.Seats))
 		for i, seat := range m.Seats {
-			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, State: arena.SeatActive, Salt: seat.Salt}}
+			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, OwnerGroup: seat.OwnerGroup, State: arena.SeatActive, Salt: seat.Salt}}
 		}
 		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
 			return err

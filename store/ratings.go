@@ -21,6 +21,7 @@ const recentRatings = 20
 type ratingRow struct {
 	arena.Rating
 	opponents int              // distinct ones
+	groups    int              // distinct groups of their owners, counted to arena.RankedGroups or a little further
 	recent    []arena.MilliElo // the last ratings, oldest first
 }
 
@@ -35,6 +36,7 @@ var ratingTable = db.NewTable("ratings", "r",
 	db.Int("draws", func(r *ratingRow) *int { return &r.Draws }),
 	db.Int("losses", func(r *ratingRow) *int { return &r.Losses }),
 	db.Int("opponents", func(r *ratingRow) *int { return &r.opponents }),
+	db.Int("opponent_groups", func(r *ratingRow) *int { return &r.groups }),
 	db.Column[ratingRow]{
 		Name: "recent", Type: db.TypeText,
 		Value: func(r *ratingRow) any { return recentValue(r.recent) },
@@ -239,11 +241,15 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 		return nil, nil
 	}
 
-	owners := make(map[string]string, len(m.seats))
+	groups := make(map[string]string, len(m.seats))
 	for _, seat := range m.seats {
-		owners[seat.AgentID] = seat.OwnerID
+		groups[seat.AgentID] = seat.Group()
 	}
-	met, err := meet(ctx, tx, m.league, changes, owners)
+	met, err := meet(ctx, tx, m.league, changes, groups)
+	if err != nil {
+		return nil, err
+	}
+	metGroups, err := meetGroups(ctx, tx, m.league, changes, groups, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +263,7 @@ func (s *Store) rate(ctx context.Context, tx *db.Tx, m settlementSource, rate fu
 		drift += c.After - c.Before
 		r.settled(c, m.at)
 		r.opponents += met[c.AgentID]
+		r.groups += metGroups[c.AgentID]
 		updated[i] = *r
 		stored[i] = ratingChangeRow{RatingChange: c, settlement: seq, no: i, league: m.league}
 		stored[i].Matches = r.Matches
@@ -305,13 +312,13 @@ func (s *Store) ratingsOf(ctx context.Context, tx *db.Tx, m settlementSource) (m
 }
 
 // meet records which agents met and returns, by agent, the number of opponents
-// that it had not met in a rated match of the league before. Agents of one owner are not
-// rated against each other and so do not meet (docs/rules.md, section 7).
-func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, owners map[string]string) (map[string]int, error) {
+// that it had not met in a rated match of the league before. Agents of one group of owners
+// are not rated against each other and so do not meet (docs/rules.md, section 7).
+func meet(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, groups map[string]string) (map[string]int, error) {
 	var pairs []pairRow
 	for i, a := range changes {
 		for _, b := range changes[i+1:] {
-			if o := owners[a.AgentID]; o != "" && o == owners[b.AgentID] {
+			if g := groups[a.AgentID]; g != "" && g == groups[b.AgentID] {
 				continue
 			}
 			pairs = append(pairs, pairRow{league, min(a.AgentID, b.AgentID), max(a.AgentID, b.AgentID)})
@@ -337,10 +344,49 @@ var pairTable = db.NewTable("met", "p",
 
 var insertPairs = db.NewInsert(pairTable, "ON CONFLICT DO NOTHING").Returning("a", "b")
 
+// meetGroups records the groups of owners that agents met and returns, by agent,
+// how many of them are new. A rank needs arena.RankedGroups of them (threat G2),
+// so that of one match no more are recorded, and none for an agent that has them.
+func meetGroups(ctx context.Context, tx *db.Tx, league string, changes []arena.RatingChange, groups map[string]string, rows map[string]*ratingRow) (map[string]int, error) {
+	var met []metGroupRow
+	for _, a := range changes {
+		if rows[a.AgentID].groups >= arena.RankedGroups {
+			continue
+		}
+		seen := map[string]bool{groups[a.AgentID]: true}
+		for _, b := range changes {
+			if g := groups[b.AgentID]; g != "" && !seen[g] && len(seen) <= arena.RankedGroups {
+				seen[g] = true
+				met = append(met, metGroupRow{league, a.AgentID, g})
+			}
+		}
+	}
+	if len(met) == 0 {
+		return nil, nil
+	}
+	fresh, err := insertMetGroups.Query(ctx, tx, met...)
+	count := make(map[string]int, len(changes))
+	for _, g := range fresh {
+		count[g.agentID]++
+	}
+	return count, err
+}
+
+// metGroupRow is a row of met_groups.
+type metGroupRow struct{ league, agentID, group string }
+
+var metGroupTable = db.NewTable("met_groups", "g",
+	db.Text("league", func(g *metGroupRow) *string { return &g.league }),
+	db.Text("agent_id", func(g *metGroupRow) *string { return &g.agentID }),
+	db.Text("owner_group", func(g *metGroupRow) *string { return &g.group }),
+)
+
+var insertMetGroups = db.NewInsert(metGroupTable, "ON CONFLICT DO NOTHING").Returning("agent_id")
+
 // standingRows reads a league's table: every agent that is in it or was ever
 // rated in it, with no more of it than a table shows.
 const standingRows = `SELECT a.id, a.owner_id, o.name, a.name, a.version, a.pauses, a.passed_at, a.retired_at,
-	r.melo, r.matches, r.peak, r.new_version, r.wins, r.draws, r.losses, r.opponents, r.recent, r.last_rated_at
+	r.melo, r.matches, r.peak, r.new_version, r.wins, r.draws, r.losses, r.opponents, r.opponent_groups, r.recent, r.last_rated_at
 	FROM (SELECT agent_id FROM entries WHERE league = $1 AND withdrawn_at = 0 UNION SELECT agent_id FROM ratings WHERE league = $1) t
 	JOIN agents a ON a.id = t.agent_id JOIN owners o ON o.id = a.owner_id
 	LEFT JOIN ratings r ON r.league = $1 AND r.agent_id = a.id`
@@ -352,7 +398,8 @@ func scanStanding(league string) func(db.Row) (*arena.Standing, error) {
 		var last int64
 		err := r.Scan(&a.ID, &a.OwnerID, &a.OwnerName, &a.Name, &a.Version, pausesInto{&a.Pauses}, db.IntoTime(&a.PassedAt), db.IntoTime(&a.RetiredAt),
 			orAsIs[arena.MilliElo]{&g.MilliElo}, orAsIs[int]{&g.Matches}, orAsIs[arena.MilliElo]{&g.Peak}, orAsIs[int]{&g.NewVersion}, orAsIs[int]{&g.Wins},
-			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, recentInto{&s.Recent}, orAsIs[int64]{&last})
+			orAsIs[int]{&g.Draws}, orAsIs[int]{&g.Losses}, orAsIs[int]{&s.Opponents}, orAsIs[int]{&s.Groups}, recentInto{&s.Recent}, orAsIs[int64]{&last})
+		s.Groups = min(s.Groups, arena.RankedGroups)
 		g.AgentID, g.LastRatedAt = a.ID, db.FromMillis(last)
 		return s, err
 	}

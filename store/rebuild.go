@@ -31,7 +31,7 @@ func (s *Store) RatedResults(ctx context.Context, league string, afterSeq int64,
 		last := &results[len(results)-1]
 		last.Seats = append(last.Seats, seat)
 		return none, nil
-	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, `+seatGroup+`, s.place
 		FROM (SELECT seq, match_id, at FROM settlements WHERE league = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
 		JOIN rating_changes c ON c.settlement = t.seq
 		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id ORDER BY t.seq, c.no`, league, afterSeq, limit)
@@ -154,7 +154,7 @@ type rebuild struct {
 func (b *rebuild) kept(ctx context.Context, tx *db.Tx) (err error) {
 	b.stored, err = ratingTable.All(ctx, tx, ` WHERE r.league = $1`, b.league)
 	for _, r := range b.stored {
-		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents}
+		b.rows[r.AgentID] = &ratingRow{Rating: arena.NewRating(b.league, r.AgentID), opponents: r.opponents, groups: r.groups}
 	}
 	return err
 }

@@ -137,7 +137,7 @@ func (s *Store) Dodges(ctx context.Context, league string, agentIDs []string) ([
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		query, args := dodgeQuery(league, part)
 		dodges, err := db.All(ctx, s.reader, func(r db.Row) (d arena.Dodge, err error) {
-			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At))
+			return d, r.Scan(&d.AgentID, &d.League, &d.MatchID, &d.Round, &d.Outcome, db.IntoTime(&d.At), &d.Opponent)
 		}, query, args...)
 		if err != nil {
 			return nil, s.wrap(err, "read dodges of %d agents", len(agentIDs))
@@ -159,11 +159,10 @@ func dodgeQuery(league string, agentIDs []string) (string, []any) {
 	if league != "" {
 		c.And("m.league = ?", league)
 	}
-	c.And(`(a.outcome = 'unavailable' OR EXISTS (SELECT 1 FROM answers b WHERE b.match_id = a.match_id
-		AND b.agent_id = a.agent_id AND b.round < a.round AND b.outcome NOT IN ('unavailable', 'rate_limited', 'void')))`)
 	c.And(`(SELECT count(*) FROM seats s JOIN matches n ON n.id = s.match_id WHERE s.agent_id = a.agent_id
 		AND n.league = m.league AND n.started_at > 0 AND s.match_id > a.match_id) < ?`, arena.DodgeMatches)
-	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at FROM answers a
+	return `SELECT a.agent_id, m.league, a.match_id, a.round, a.outcome, r.opened_at,
+		(SELECT COALESCE(CASE WHEN count(*) = 1 THEN min(o.agent_id) END, '') FROM seats o WHERE o.match_id = a.match_id AND o.agent_id <> a.agent_id) FROM answers a
 		JOIN matches m ON m.id = a.match_id JOIN rounds r ON r.match_id = a.match_id AND r.no = a.round` +
 		c.Where() + ` ORDER BY r.opened_at, a.match_id, a.round`, c.Args
 }
@@ -298,7 +297,7 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 		last := &e.Duels[len(e.Duels)-1]
 		last.Seats = append(last.Seats, seat)
 		return none, nil
-	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, s.owner_id, s.place FROM settlements t
+	}, `SELECT t.seq, t.match_id, t.at, c.agent_id, `+seatGroup+`, s.place FROM settlements t
 		JOIN rating_changes c ON c.settlement = t.seq
 		JOIN seats s ON s.match_id = t.match_id AND s.agent_id = c.agent_id`+f.Where()+` ORDER BY t.seq, c.no`, f.Args...)
 	return err

@@ -295,6 +295,7 @@ func (v *standingView) appendJSON(b []byte) []byte {
 	b = appendInt(append(b, `,"draws":`...), v.Draws)
 	b = appendInt(append(b, `,"losses":`...), v.Losses)
 	b = appendInt(append(b, `,"opponents":`...), v.Opponents)
+	b = appendInt(append(b, `,"opponent_groups":`...), v.Groups)
 	if v.LastRatedAt != nil {
 		b = append(b, `,"last_rated_at":"`...)
 		b = append(time.Time(*v.LastRatedAt).UTC().AppendFormat(b, arena.TimeFormat), '"')

@@ -203,7 +203,8 @@ type votedOutput struct {
 	Body      voteView
 }
 
-// vote stores one vote; the last one of a browser counts.
+// vote stores one vote; the last one of a browser counts, or of an owner where
+// votes need an account (threat G5).
 func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, error) {
 	v, ok, err := h.votes.Open(ctx, in.ID)
 	if err != nil {
@@ -216,13 +217,19 @@ func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, e
 		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
 		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
 	}
+	if v.Match.Settings.Judge.VoterAccounts && callerOf(ctx).OwnerID == "" {
+		return nil, arena.Errorf(arena.CodeUnauthorized, "a vote on this match needs the token of an owner")
+	}
 	cast := arena.Vote{MatchID: v.Match.ID, Round: v.Match.Round, At: h.now()}
 	out := &votedOutput{Body: voteView{Round: v.Match.Round, Better: in.Body.Better}}
 	if cast.Choice, cast.Other, out.Body.Other, err = readVote(v.Entries, in.Body.Better, in.Body.Other); err != nil {
 		return nil, err
 	}
 	name, known := h.voterOf(in.cookie)
-	if !known {
+	switch {
+	case v.Match.Settings.Judge.VoterAccounts:
+		name = callerOf(ctx).OwnerID
+	case !known:
 		name = rand.Text()
 		out.SetCookie = h.nameVoter(name)
 	}

@@ -231,19 +231,20 @@ type judgeBody struct {
 	Criteria      string   `json:"criteria,omitempty" maxLength:"2000" doc:"panel, crowd, model: what to judge by."`
 	WindowSeconds float64  `json:"window_seconds,omitempty" minimum:"0" maximum:"600" doc:"crowd: how long votes are taken."`
 	MinVotes      int      `json:"min_votes,omitempty" minimum:"0" maximum:"1000" doc:"crowd: fewer void the round."`
+	VoterAccounts bool     `json:"voter_accounts,omitempty" doc:"crowd: a vote needs the token of an owner, who has one vote in a round. A rated league needs it."`
 }
 
 func (b judgeBody) spec() arena.JudgeSpec {
 	return arena.JudgeSpec{
 		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Agents: b.Agents, Criteria: b.Criteria,
-		Window: limitOf(b.WindowSeconds), MinVotes: b.MinVotes,
+		Window: limitOf(b.WindowSeconds), MinVotes: b.MinVotes, VoterAccounts: b.VoterAccounts,
 	}
 }
 
 func viewJudge(s arena.JudgeSpec) judgeBody {
 	return judgeBody{
 		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Agents: s.Agents, Criteria: s.Criteria,
-		WindowSeconds: s.Window.Seconds(), MinVotes: s.MinVotes,
+		WindowSeconds: s.Window.Seconds(), MinVotes: s.MinVotes, VoterAccounts: s.VoterAccounts,
 	}
 }
 

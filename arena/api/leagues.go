@@ -133,6 +133,7 @@ type standingView struct {
 	Draws        int               `json:"draws"`
 	Losses       int               `json:"losses"`
 	Opponents    int               `json:"opponents" doc:"Distinct ones in rated matches."`
+	Groups       int               `json:"opponent_groups" doc:"Distinct groups of owners among the opponents, counted to the 5 that a rank needs."`
 	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
 	Recent       []arena.MilliElo  `json:"recent" doc:"Ratings after the last matches, oldest first."`
 	Fit          *fitView          `json:"fit,omitempty" doc:"The refit of all results at once; absent: not computed yet."`
@@ -178,7 +179,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 			Status: s.Agent.StatusAt(now), Version: s.Agent.Version,
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
-			Opponents: s.Opponents, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
+			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
 			Fit: fits[s.Agent.ID],
 		})
 	}

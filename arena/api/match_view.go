@@ -10,26 +10,27 @@ import (
 
 // matchView is the Match object of the contract.
 type matchView struct {
-	MatchID          string            `json:"match_id"`
-	League           string            `json:"league"`
-	Status           arena.MatchStatus `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
-	Rated            bool              `json:"rated"`
-	Format           arena.Format      `json:"format"`
-	Visibility       arena.Visibility  `json:"visibility" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
-	Judge            string            `json:"judge" doc:"The kind of judge."`
-	TimeLimitSeconds float64           `json:"time_limit_seconds" doc:"For each round."`
-	Round            int               `json:"round" doc:"The last one opened; 0 before the first."`
-	TotalRounds      *int              `json:"total_rounds" doc:"null: open end"`
-	Seats            []seatView        `json:"seats"`
-	CreatedAt        jsonTime          `json:"created_at"`
-	StartsAt         jsonTime          `json:"starts_at"`
-	StartedAt        *jsonTime         `json:"started_at" nullable:"true" doc:"null: not yet."`
-	FinishedAt       *jsonTime         `json:"finished_at" nullable:"true" doc:"null: not yet."`
-	VoidReason       string            `json:"void_reason,omitempty"`
-	Seq              int64             `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
-	Viewers          int               `json:"viewers"`
-	CurrentRound     *currentRoundView `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
-	OpenVote         *matchVoteView    `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
+	MatchID          string              `json:"match_id"`
+	League           string              `json:"league"`
+	Status           arena.MatchStatus   `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
+	Rated            bool                `json:"rated"`
+	Format           arena.Format        `json:"format"`
+	Visibility       arena.Visibility    `json:"visibility" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
+	Judge            string              `json:"judge" doc:"The kind of judge."`
+	TimeLimitSeconds float64             `json:"time_limit_seconds" doc:"For each round."`
+	Round            int                 `json:"round" doc:"The last one opened; 0 before the first."`
+	TotalRounds      *int                `json:"total_rounds" doc:"null: open end"`
+	Seats            []seatView          `json:"seats"`
+	CreatedAt        jsonTime            `json:"created_at"`
+	StartsAt         jsonTime            `json:"starts_at"`
+	StartedAt        *jsonTime           `json:"started_at" nullable:"true" doc:"null: not yet."`
+	FinishedAt       *jsonTime           `json:"finished_at" nullable:"true" doc:"null: not yet."`
+	UnratedReason    arena.UnratedReason `json:"unrated_reason,omitempty" enum:"same_owner,shared_endpoint,shared_key,pair_limit,challenge,request" doc:"Why a match of a rated league is not rated."`
+	VoidReason       string              `json:"void_reason,omitempty"`
+	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
+	Viewers          int                 `json:"viewers"`
+	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
+	OpenVote         *matchVoteView      `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
 }
 
 // MatchView is exported only because Huma skips unexported embedded structs.
@@ -48,10 +49,12 @@ type seatView struct {
 	AgentID      string          `json:"agent_id"`
 	Name         string          `json:"name"`
 	OwnerID      string          `json:"owner_id"`
+	OwnerGroup   string          `json:"owner_group,omitempty" doc:"Seats with the same group are not rated against each other; absent: the owner_id."`
 	Version      string          `json:"version,omitempty"`
 	State        arena.SeatState `json:"state" enum:"active,out,left"`
 	OutRound     int             `json:"out_round,omitempty" doc:"The round in which it was eliminated or left."`
 	Points       arena.Points    `json:"points"`
+	LostRounds   int             `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	Outcome      arena.Outcome   `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"Of its last round."`
 	Place        int             `json:"place,omitempty" minimum:"1" doc:"1 is best; absent until the match is over."`
 	RatingBefore *arena.MilliElo `json:"rating_before,omitempty" doc:"Present when the match moved its rating."`
@@ -99,7 +102,7 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 		Round:            m.Round, TotalRounds: roundsOrOpen(m.Settings.Rounds), Seats: make([]seatView, len(m.Seats)),
 		CreatedAt: jsonTime(m.CreatedAt), StartsAt: jsonTime(m.StartsAt),
 		StartedAt: optionalTime(m.StartedAt), FinishedAt: optionalTime(m.FinishedAt),
-		VoidReason: m.VoidReason, Seq: m.Seq,
+		VoidReason: m.VoidReason, UnratedReason: m.UnratedReason, Seq: m.Seq,
 	}
 	if m.Status == arena.MatchRunning {
 		v.Viewers = mv.viewers(m.ID)
@@ -109,8 +112,8 @@ func (mv *matchViews) one(m visibility.Match) matchView {
 	}
 	for i, s := range m.Seats {
 		v.Seats[i] = seatView{
-			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, Version: s.Version, State: s.State, OutRound: s.OutRound,
-			Points: s.Points, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
+			AgentID: s.AgentID, Name: s.Name, OwnerID: s.OwnerID, OwnerGroup: s.OwnerGroup, Version: s.Version, State: s.State, OutRound: s.OutRound,
+			Points: s.Points, LostRounds: s.LostRounds, Outcome: s.Outcome, Place: s.Place, RatingDelta: s.Delta,
 		}
 		if s.Delta != nil {
 			v.Seats[i].RatingBefore = &s.Before

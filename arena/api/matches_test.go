@@ -78,6 +78,39 @@ func TestAPI_createMatch(t *testing.T) {
 	}
 }
 
+// Threat G1: a match that is not rated says why.
+func TestAPI_unratedReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", nil)
+	agent := func(token, name, host string) string {
+		return w.do("POST", "/v1/agents", token, object{"name": name, "endpoint": "https://" + host + "/?plays=quiz", "leagues": []string{"quiz"}}).is(201).str("agent_id")
+	}
+	a, b := agent(w.alice, "a", "shared.example"), agent(w.bob, "b", "shared.example")
+	twin, other := w.agent(w.alice, "twin", "quiz"), w.agent(w.bob, "other", "quiz")
+	post := func(a, b string, edit object) response {
+		body := object{"league": "quiz", "agents": []string{a, b}, "starts_at": testNow.Add(time.Hour).Format(time.RFC3339)}
+		maps.Copy(body, edit)
+		return w.do("POST", "/v1/matches", w.admin, body).is(201)
+	}
+	for want, r := range map[string]response{
+		`"rated":false,"unrated_reason":"shared_endpoint"`: post(a, b, nil),
+		`"rated":false,"unrated_reason":"same_owner"`:      post(a, twin, nil),
+		`"rated":false,"unrated_reason":"request"`:         post(a, other, object{"rated": false}),
+	} {
+		reason := r.str("unrated_reason")
+		if got := fmt.Sprintf(`"rated":%v,"unrated_reason":%q`, r.at("rated"), reason); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if r := w.do("GET", "/v1/matches/"+r.str("match_id"), "", nil).is(200); r.str("unrated_reason") != reason {
+			t.Errorf("the match says %q, not %q", r.str("unrated_reason"), reason)
+		}
+		if r := w.do("GET", "/v1/matches/"+r.str("match_id")+"/events", "", nil).is(200); !strings.Contains(string(r.body), want) {
+			t.Errorf("the log lacks %s: %s", want, r.body)
+		}
+	}
+}
+
 func TestAPI_listMatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

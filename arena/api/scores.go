@@ -119,8 +119,8 @@ type anomaliesView struct {
 }
 
 type anomalyView struct {
-	Kind     arena.AnomalyKind  `json:"kind" enum:"copied_answers,one_sided,arranged,foreign_mark"`
-	AgentIDs []string           `json:"agent_ids" doc:"copied_answers: who was first, who came later; one_sided: winner, loser."`
+	Kind     arena.AnomalyKind  `json:"kind" enum:"copied_answers,one_sided,arranged,fed,foreign_mark"`
+	AgentIDs []string           `json:"agent_ids" doc:"copied_answers: who was first, who came later; one_sided: winner, loser; fed: winner, losers."`
 	Trials   int                `json:"trials" doc:"How often it could have happened."`
 	Observed int                `json:"observed" doc:"How often it did; arranged: runs of wins."`
 	Expected float64            `json:"expected" doc:"How often chance does it."`

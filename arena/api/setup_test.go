@@ -114,6 +114,14 @@ func (f endpoints) CheckEndpoint(ctx context.Context, field, raw string) (string
 	return f(ctx, field, raw)
 }
 
+// EndpointKey is the host of shared.example, and none of all others.
+func (f endpoints) EndpointKey(_ context.Context, endpoint string) (string, error) {
+	if strings.Contains(endpoint, "shared.example") {
+		return "shared.example:443", nil
+	}
+	return "", nil
+}
+
 func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error) {
 	return f(ctx, agentID)
 }

@@ -21,10 +21,16 @@ import (
 // The store is written to as the runner would.
 func (w *world) crowd(judge string, agents ...string) (arena.Lease, arena.Match) {
 	w.t.Helper()
+	return w.crowdWith(judge, false, agents...)
+}
+
+// crowdWith is crowd, with votes that need an account or do not.
+func (w *world) crowdWith(judge string, accounts bool, agents ...string) (arena.Lease, arena.Match) {
+	w.t.Helper()
 	ctx := w.t.Context()
 	m := arena.Match{
 		ID: arena.NewID(arena.MatchPrefix, testNow), League: "poems", Status: arena.MatchScheduled, Seed: 5, CreatedAt: testNow, StartsAt: testNow,
-		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second, Visibility: arena.VisibilitySealed},
+		Settings: arena.Settings{Judge: arena.JudgeSpec{Kind: judge, Criteria: "the funnier", Window: time.Minute, VoterAccounts: accounts}, Rounds: 1, MinSeats: 2, MaxSeats: 8, TimeLimit: time.Second, Visibility: arena.VisibilitySealed},
 	}
 	for i, id := range agents {
 		a, err := w.store.Agent(ctx, id)
@@ -214,6 +220,28 @@ func TestAPI_vote_manyEntries(t *testing.T) {
 	want := map[string]string{c: shown[0].AgentID, "": min(b, c) + " " + max(b, c), shown[0].AgentID: b}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// Threat G5: where votes need an account, an owner has one vote, from whatever
+// browser, and anyone else has none.
+func TestAPI_vote_accounts(t *testing.T) {
+	t.Parallel()
+	w, carol, agents := newCrowdWorld(t, func(o *parts) { o.Limits = quota.Limits{} })
+	lease, m := w.crowdWith(arena.JudgeCrowd, true, agents[:2]...)
+	w.openFor(lease, m, time.Hour)
+	votes, good := "/v1/matches/"+m.ID+"/votes", object{"round": 1, "better": "A"}
+	w.do("POST", votes, "", good).is(401)
+	w.do("POST", votes, w.admin, good).is(401)
+	w.do("POST", votes, carol, good).is(403)
+	for _, better := range []string{"A", "B", "A"} {
+		w.do("POST", votes, w.alice, object{"round": 1, "better": better}).is(200)
+	}
+	w.do("POST", votes, w.bob, good).is(200)
+	stored, err := w.store.Votes(t.Context(), m.ID, 1)
+	w.ok(err)
+	if len(stored) != 2 {
+		t.Errorf("%d votes of two owners: %+v", len(stored), stored)
 	}
 }
 

@@ -22,8 +22,8 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 	if err != nil {
 		return arena.Match{}, err
 	}
-	unrated := false
-	settings, err := s.settings(l, nil, &unrated)
+	rated := false
+	settings, err := s.settings(l, nil, &rated)
 	if err != nil {
 		return arena.Match{}, err
 	}
@@ -43,7 +43,7 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 	if err := s.o.Challenges.Take(ctx, own.OwnerID); err != nil {
 		return arena.Match{}, err
 	}
-	return s.request(ctx, caller, "challenge", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents})
+	return s.request(ctx, caller, "challenge", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, UnratedReason: unrated(l, settings, arena.UnratedChallenge)})
 }
 
 // inChallenge renames the fields of a match to those of a challenge.

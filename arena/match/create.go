@@ -38,13 +38,18 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, in arena.Matc
 	if err != nil {
 		return arena.Match{}, err
 	}
-	return s.request(ctx, caller, "create-match", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt})
+	return s.request(ctx, caller, "create-match", arena.MatchPlan{
+		League: l.Slug, Settings: settings, Agents: agents, StartsAt: startsAt, UnratedReason: unrated(l, settings, arena.UnratedRequest),
+	})
 }
 
 // request schedules a match that a caller asks for and has it claimed when it
 // is due.
 func (s *Service) request(ctx context.Context, caller arena.Caller, action string, p arena.MatchPlan) (arena.Match, error) {
-	m := s.newMatch(p)
+	m, err := s.newMatch(ctx, p)
+	if err != nil {
+		return arena.Match{}, err
+	}
 	audit, err := caller.Audit(m.CreatedAt, action, m.ID, nil, map[string]any{"league": m.League, "seats": len(m.Seats), "rated": m.Settings.Rated})
 	if err != nil {
 		return arena.Match{}, err
@@ -54,6 +59,15 @@ func (s *Service) request(ctx context.Context, caller arena.Caller, action strin
 	}
 	s.o.Wake()
 	return m, nil
+}
+
+// unrated returns the reason why a match is not rated, "" if it is or its league
+// is not.
+func unrated(l arena.League, settings arena.Settings, reason arena.UnratedReason) arena.UnratedReason {
+	if settings.Rated || !l.Settings.Rated {
+		return ""
+	}
+	return reason
 }
 
 // openLeague returns a league that takes matches.

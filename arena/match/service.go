@@ -30,6 +30,7 @@ type Store interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
@@ -80,14 +81,18 @@ func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millise
 // Schedule stores a match and publishes it. The caller has checked that the
 // agents may play it.
 func (s *Service) Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
-	return s.schedule(ctx, s.newMatch(p))
+	m, err := s.newMatch(ctx, p)
+	if err != nil {
+		return arena.Match{}, err
+	}
+	return s.schedule(ctx, m)
 }
 
 // newMatch returns a match as it is created now.
-func (s *Service) newMatch(p arena.MatchPlan) arena.Match {
+func (s *Service) newMatch(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
 	now := s.now()
 	m := arena.Match{
-		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings,
+		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings, UnratedReason: p.UnratedReason,
 		Seed: s.o.Rand.Uint64(), SeedSalt: s.salt(), CreatedAt: now, StartsAt: p.StartsAt,
 	}
 	if m.StartsAt.Before(now) {
@@ -99,7 +104,54 @@ func (s *Service) newMatch(p arena.MatchPlan) arena.Match {
 			Salt: s.salt(),
 		})
 	}
-	return m
+	if err := s.groupOwners(ctx, &m); err != nil {
+		return arena.Match{}, err
+	}
+	return m, nil
+}
+
+// groupOwners stores with each seat of a rated match the group of its owner. A
+// match of one group is not rated (threat G1).
+func (s *Service) groupOwners(ctx context.Context, m *arena.Match) error {
+	if !m.Settings.Rated && m.UnratedReason != arena.UnratedSameOwner {
+		return nil
+	}
+	owners := make([]string, 0, len(m.Seats))
+	for _, seat := range m.Seats {
+		owners = append(owners, seat.OwnerID)
+	}
+	links, err := s.o.Store.OwnerLinks(ctx, owners)
+	if err != nil {
+		return err
+	}
+	groups := arena.NewOwnerGroups(links)
+	for i := range m.Seats {
+		if s := &m.Seats[i]; groups.Group(s.OwnerID) != s.OwnerID {
+			s.OwnerGroup = groups.Group(s.OwnerID)
+		}
+	}
+	if len(m.Seats) == 2 {
+		m.UnratedReason = groups.Unrated(owners[0], owners[1])
+		m.Settings.Rated = m.UnratedReason == ""
+		return nil // the caller knows less of their owners
+	}
+	for i := range m.Seats { // owners of two groups may still share something
+		for j := range i {
+			if groups.Unrated(owners[i], owners[j]) != "" {
+				joinGroups(m.Seats, m.Seats[i].Group(), m.Seats[j].Group())
+			}
+		}
+	}
+	return nil
+}
+
+// joinGroups makes one group of two.
+func joinGroups(seats []arena.Seat, from, to string) {
+	for i := range seats {
+		if from != to && seats[i].Group() == from {
+			seats[i].OwnerGroup = to
+		}
+	}
 }
 
 // salt returns 16 random bytes in base64url.
@@ -111,7 +163,7 @@ func (s *Service) salt() string {
 // schedule stores and publishes a new match. The result is the match at its
 // creation, though it may have started since.
 func (s *Service) schedule(ctx context.Context, m arena.Match, audit ...arena.AuditEntry) (arena.Match, error) {
-	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated}
+	body := arena.MatchScheduledBody{League: m.League, StartsAt: m.StartsAt.Format(arena.TimeFormat), Rated: m.Settings.Rated, Unrated: m.UnratedReason}
 	for _, seat := range m.Seats {
 		body.Seats = append(body.Seats, arena.SeatBrief{AgentID: seat.AgentID, Name: seat.Name, Version: seat.Version})
 	}

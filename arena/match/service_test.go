@@ -30,6 +30,58 @@ func TestNew_refusesMissingParts(t *testing.T) {
 	}
 }
 
+// Threat G1: owners that share a server or a key are not rated against each
+// other, and the match says why.
+func TestService_Schedule_ownerGroups(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.service()
+	for _, name := range []string{"cid", "dee"} {
+		f.ok(f.store.CreateOwner(t.Context(), arena.Owner{ID: "ow_" + name, Name: name, CreatedAt: start},
+			arena.Token{ID: "to_" + name, OwnerID: "ow_" + name, Scope: arena.ScopeOwner, Hash: [32]byte{name[0]}, CreatedAt: start}))
+	}
+	at := func(server string) func(*arena.Agent) { return func(g *arena.Agent) { g.EndpointKey = server } }
+	ann := f.agent("ann", "alice", at("one.example:443"))
+	bob := f.agent("bob", "bob", at("two.example:443"))
+	f.agent("old", "bob", at("one.example:443"), func(g *arena.Agent) { g.RetiredAt = start })
+	cid := f.agent("cid", "cid", at("three.example:443"), func(g *arena.Agent) { g.PublicKey = "k" })
+	key := f.agent("key", "bob", func(g *arena.Agent) { g.PublicKey = "k" })
+	dee := f.agent("dee", "dee")
+	twin := f.agent("twin", "alice")
+	settings := arena.Settings{Format: arena.FormatLadder, Rated: true, Rounds: 2}
+	for _, tt := range []struct {
+		name string
+		a, b arena.Agent
+		want arena.UnratedReason
+	}{
+		{"strangers", ann, cid, ""},
+		{"a retired agent was on the same server", ann, bob, arena.UnratedSharedEndpoint},
+		{"another agent of the owner has the key", bob, cid, arena.UnratedSharedKey},
+		{"the key itself", key, cid, arena.UnratedSharedKey},
+		{"one owner", ann, twin, arena.UnratedSameOwner},
+		{"nothing to compare", dee, ann, ""},
+	} {
+		m, err := s.Schedule(t.Context(), arena.MatchPlan{League: "quiz", Settings: settings, Agents: []arena.Agent{tt.a, tt.b}})
+		f.ok(err)
+		kept := f.stored(m.ID)
+		if kept.UnratedReason != tt.want || kept.Settings.Rated != (tt.want == "") {
+			t.Errorf("%s: rated %v, reason %q, want %q", tt.name, kept.Settings.Rated, kept.UnratedReason, tt.want)
+		}
+	}
+	// More than two: the match is rated, pairs of one group are not.
+	settings.Format = arena.FormatElimination
+	m, err := s.Schedule(t.Context(), arena.MatchPlan{League: "quiz", Settings: settings, Agents: []arena.Agent{ann, dee, cid, bob}})
+	f.ok(err)
+	kept := f.stored(m.ID)
+	var groups []string
+	for _, seat := range kept.Seats {
+		groups = append(groups, seat.Group())
+	}
+	if d := cmp.Diff([]string{"ow_cid", "ow_dee", "ow_cid", "ow_cid"}, groups); d != "" || !kept.Settings.Rated || kept.UnratedReason != "" {
+		t.Errorf("rated %v, reason %q, groups %s", kept.Settings.Rated, kept.UnratedReason, d)
+	}
+}
+
 func TestService_Schedule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

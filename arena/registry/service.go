@@ -50,9 +50,11 @@ type Checker interface {
 }
 
 // Endpoints returns the canonical form of an agent's URL, or an *arena.Error
-// with an endpoint code about the named field.
+// with an endpoint code about the named field, and the key that endpoints on the
+// same server share.
 type Endpoints interface {
 	CheckEndpoint(ctx context.Context, field, raw string) (string, error)
+	EndpointKey(ctx context.Context, endpoint string) (string, error)
 }
 
 // Entries decides which agents may enter a league.
@@ -134,14 +136,14 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	if err := s.checkCount(ctx, caller.OwnerID); err != nil {
 		return arena.Agent{}, err
 	}
-	endpoint, err := s.checkEndpoint(ctx, in.Endpoint)
+	endpoint, key, err := s.checkEndpoint(ctx, in.Endpoint)
 	if err != nil {
 		return arena.Agent{}, err
 	}
 	now := s.now()
 	g := arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
-		Endpoint: endpoint, PublicKey: publicKey, Version: in.Version, Description: in.Description,
+		Endpoint: endpoint, EndpointKey: key, PublicKey: publicKey, Version: in.Version, Description: in.Description,
 		Leagues: in.Leagues, CreatedAt: now,
 	}
 	for i, slug := range g.Leagues {
@@ -251,12 +253,17 @@ func (s *Service) checkCount(ctx context.Context, ownerID string) error {
 	}
 }
 
-// checkEndpoint returns the canonical form of an endpoint, "" for none.
-func (s *Service) checkEndpoint(ctx context.Context, endpoint string) (string, error) {
+// checkEndpoint returns the canonical form of an endpoint and its key, "" for
+// none.
+func (s *Service) checkEndpoint(ctx context.Context, endpoint string) (canonical, key string, err error) {
 	if endpoint == "" {
-		return "", nil
+		return "", "", nil
 	}
-	return s.o.Endpoints.CheckEndpoint(ctx, "endpoint", endpoint)
+	if canonical, err = s.o.Endpoints.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
+		return "", "", err
+	}
+	key, err = s.o.Endpoints.EndpointKey(ctx, canonical)
+	return canonical, key, err
 }
 
 // audited is what an owner may change in an agent.
@@ -290,7 +297,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 	if err := checkTexts(orElse(in.Version, ""), orElse(in.Description, "")); err != nil {
 		return arena.Agent{}, err
 	}
-	endpoint := orElse(in.Endpoint, g.Endpoint)
+	endpoint, key := orElse(in.Endpoint, g.Endpoint), g.EndpointKey
 	if in.Endpoint != nil {
 		if err := plaintext.CheckLength("endpoint", endpoint, 0, maxEndpoint); err != nil {
 			return arena.Agent{}, err
@@ -301,7 +308,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
 			return arena.Agent{}, err
 		}
-		if endpoint, err = s.checkEndpoint(ctx, endpoint); err != nil {
+		if endpoint, key, err = s.checkEndpoint(ctx, endpoint); err != nil {
 			return arena.Agent{}, err
 		}
 	}
@@ -313,7 +320,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Version = orElse(in.Version, g.Version)
 		g.Description = orElse(in.Description, g.Description)
 		if in.Endpoint != nil && endpoint != g.Endpoint {
-			g.Endpoint, g.PassedAt, g.Health = endpoint, time.Time{}, arena.Health{}
+			g.Endpoint, g.EndpointKey, g.PassedAt, g.Health = endpoint, key, time.Time{}, arena.Health{}
 		}
 		return nil
 	}, s.act(caller, s.now(), "update-agent", true))

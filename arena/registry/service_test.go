@@ -68,6 +68,10 @@ func (s *service) CheckEndpoint(_ context.Context, field, raw string) (string, e
 	return strings.TrimSuffix(raw, "/"), nil
 }
 
+func (s *service) EndpointKey(_ context.Context, endpoint string) (string, error) {
+	return "key of " + endpoint, nil
+}
+
 func (s *service) MayEnter(_ context.Context, slug string, _ arena.Agent, _ string) error {
 	if slug != "quiz" {
 		return arena.Errorf(arena.CodeNotFound, "there is no league %s", slug)

@@ -26,7 +26,7 @@ const MeetingWindow = 24 * time.Hour
 // Candidate is an idle agent of a league.
 type Candidate struct {
 	AgentID      string
-	OwnerID      string
+	OwnerID      string // or the group of the owner: see arena.OwnerGroups
 	Rating       arena.MilliElo
 	IdleSince    time.Time // zero: just now
 	LastOpponent string    // agent id, "" none
@@ -47,7 +47,7 @@ type LadderInput struct {
 
 // PairLadder pairs idle agents for duels (docs/rules.md, section 8). In this order:
 // as many duels as possible, as few as possible that cannot be rated
-// (RatedPair), as few as possible between last opponents, least cost. The cost
+// (UnratedPair), as few as possible between last opponents, least cost. The cost
 // of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
 // second that each has waited (at most ten minutes).
 //
@@ -72,21 +72,26 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 	return pairs, ""
 }
 
-// RatedPair reports whether a ladder duel of two agents may be rated: not of
-// one owner, and at most three in 24 h (docs/rules.md, section 7; threat F4).
-func RatedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) bool {
+// UnratedPair returns why a ladder duel of two agents is not rated, "" if it is:
+// they are not of one group of owners, and at most three of their duels in 24 h
+// are rated (docs/rules.md, section 7; threat F4).
+func UnratedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) arena.UnratedReason {
 	met := 0
 	for _, m := range meetings {
 		if now.Sub(m.At) < MeetingWindow && pairOf(m.A, m.B) == pairOf(a.AgentID, b.AgentID) {
 			met++
 		}
 	}
-	return rateable(a, b, met)
+	switch {
+	case sameOwner(a, b):
+		return arena.UnratedSameOwner
+	case met >= maxRatedInADay:
+		return arena.UnratedPairLimit
+	}
+	return ""
 }
 
-func rateable(a, b Candidate, met int) bool {
-	return met < maxRatedInADay && (a.OwnerID == "" || a.OwnerID != b.OwnerID)
-}
+func sameOwner(a, b Candidate) bool { return a.OwnerID != "" && a.OwnerID == b.OwnerID }
 
 // pairOf names a pair whichever of the two comes first.
 func pairOf(a, b string) [2]string {
@@ -148,7 +153,7 @@ func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
 	met := l.met[pairOf(a.AgentID, b.AgentID)]
 	waitA, waitB := l.waited(a), l.waited(b)
 	w.A = 1
-	if l.in.Rated && !rateable(a, b, met) {
+	if l.in.Rated && (sameOwner(a, b) || met >= maxRatedInADay) {
 		w.B = -1
 	}
 	if a.LastOpponent == b.AgentID || b.LastOpponent == a.AgentID {

@@ -175,28 +175,28 @@ func names(pairs [][2]string) (s []string) {
 	return s
 }
 
-func TestRatedPair(t *testing.T) {
+func TestUnratedPair(t *testing.T) {
 	t.Parallel()
 	a, b := idle("a", 1500), idle("b", 1500)
 	tests := []struct {
 		name     string
 		a, b     format.Candidate
 		meetings []arena.Meeting
-		want     bool
+		want     arena.UnratedReason
 	}{
-		{"strangers", a, b, nil, true},
-		{"two meetings", a, b, meetings("b", "a", 2, time.Hour), true},
-		{"three meetings", a, b, meetings("b", "a", 3, time.Hour), false},
-		{"three meetings, one of them old", a, b, append(meetings("a", "b", 2, 0), meetings("a", "b", 1, 24*time.Hour)...), true},
-		{"three meetings of others", a, b, meetings("a", "c", 3, time.Hour), true},
-		{"one owner", idle("a", 1500, of("o")), idle("b", 1500, of("o")), nil, false},
-		{"owners not known", idle("a", 1500, of("")), idle("b", 1500, of("")), nil, true},
+		{"strangers", a, b, nil, ""},
+		{"two meetings", a, b, meetings("b", "a", 2, time.Hour), ""},
+		{"three meetings", a, b, meetings("b", "a", 3, time.Hour), arena.UnratedPairLimit},
+		{"three meetings, one of them old", a, b, append(meetings("a", "b", 2, 0), meetings("a", "b", 1, 24*time.Hour)...), ""},
+		{"three meetings of others", a, b, meetings("a", "c", 3, time.Hour), ""},
+		{"one owner", idle("a", 1500, of("o")), idle("b", 1500, of("o")), nil, arena.UnratedSameOwner},
+		{"owners not known", idle("a", 1500, of("")), idle("b", 1500, of("")), nil, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := format.RatedPair(tt.a, tt.b, tt.meetings, noon); got != tt.want {
-				t.Errorf("got %v", got)
+			if got := format.UnratedPair(tt.a, tt.b, tt.meetings, noon); got != tt.want {
+				t.Errorf("got %q", got)
 			}
 		})
 	}
@@ -235,7 +235,7 @@ func cost(in format.LadderInput, pairs [][2]string) (c [4]int64, bad bool) {
 	for _, p := range pairs {
 		a, b := by[p[0]], by[p[1]]
 		avoided := false
-		if in.Rated && !format.RatedPair(a, b, in.Meetings, in.Now) {
+		if in.Rated && format.UnratedPair(a, b, in.Meetings, in.Now) != "" {
 			c[1]++
 			avoided = true
 		}

@@ -2,6 +2,7 @@ package game
 
 import (
 	"context"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/scoring"
@@ -16,6 +17,7 @@ func (e elimination) Close(ctx context.Context, p Position, replies []Reply, v *
 	if err != nil {
 		return Result{}, err
 	}
+	seats := slices.Clone(p.Seats)
 	answers, score := make(map[string]arena.Answer, len(replies)), make([]*Score, len(p.Seats))
 	for i, r := range replies {
 		s := &result.Scores[i]
@@ -23,10 +25,11 @@ func (e elimination) Close(ctx context.Context, p Position, replies []Reply, v *
 		if s.Void {
 			a.Outcome = arena.OutcomeVoid
 		}
-		answers[p.Seats[r.Seat].AgentID], score[r.Seat] = a, s
+		answers[seats[r.Seat].AgentID], score[r.Seat] = a, s
+		seats[r.Seat] = seats[r.Seat].Closed(p.Round, a.Outcome)
 	}
-	for i, s := range scoring.Eliminate(p.Seats, p.Round, answers) {
-		if s.State == arena.SeatOut && p.Seats[i].State == arena.SeatActive {
+	for i, s := range scoring.Eliminate(seats, p.Round, answers) {
+		if s.State == arena.SeatOut && seats[i].State == arena.SeatActive {
 			score[i].Out = true
 		}
 	}

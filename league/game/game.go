@@ -49,7 +49,7 @@ func For(s arena.Settings) Game {
 type Position struct {
 	Settings arena.Settings
 	Seed     uint64
-	Seats    []arena.Seat // number, agent, owner, name and state only
+	Seats    []arena.Seat // number, agent, owner, name, state and skipped rounds only
 	Round    int          // 1-based
 	Task     arena.Task   // of the round; none in Init and Over
 	State    State        // none in Init
@@ -66,6 +66,7 @@ func NewPosition(m arena.Match, r arena.Round, s State) Position {
 		seat := &m.Seats[i]
 		p.Seats[i] = arena.Seat{
 			No: seat.No, AgentID: seat.AgentID, OwnerID: seat.OwnerID, Name: seat.Name, State: seat.State, OutRound: seat.OutRound,
+			SkippedRounds: seat.SkippedRounds,
 		}
 		if seat.OutRound >= r.No {
 			p.Seats[i].State, p.Seats[i].OutRound = arena.SeatActive, 0

@@ -117,6 +117,8 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
 	c.require(s.Visibility.Delay() == 0 || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")
+	c.require(!s.Rated || s.Judge.Kind != arena.JudgeCrowd || s.Judge.VoterAccounts, "judge.voter_accounts",
+		"must be true in a rated league: without accounts one person may vote many times")
 	c.between("canary", s.Canary, 0, pack.MaxCanary, " (0: none)")
 	c.require(s.Canary == 0 || s.Debate == nil && (s.Judge.Kind == arena.JudgeExact || s.Judge.Kind == arena.JudgeChoice),
 		"canary", "must be 0 unless the judge is exact or choice: the answer to a canary is a text among options")

@@ -126,8 +126,13 @@ func TestCheck(t *testing.T) {
 		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed" }), []string{"visibility"}},
 		{"delayed", ladder(func(s *arena.Settings) { s.Visibility = "delayed:3600" }), nil},
 		{"delayed, before a crowd", ladder(func(s *arena.Settings) {
-			s.Visibility, s.Judge = "delayed:5", arena.JudgeSpec{Kind: arena.JudgeCrowd, Criteria: "reasons", Window: time.Minute, MinVotes: 1}
+			s.Visibility, s.Judge = "delayed:5", arena.JudgeSpec{Kind: arena.JudgeCrowd, Criteria: "reasons", Window: time.Minute, MinVotes: 1, VoterAccounts: true}
 		}), []string{"visibility"}},
+		// Threat G5.
+		{"a crowd in a rated league", ladder(crowd(true, false)), []string{"judge.voter_accounts"}},
+		{"a crowd with accounts in a rated league", ladder(crowd(true, true)), nil},
+		{"a crowd in an unrated league", ladder(crowd(false, false)), nil},
+		{"accounts without a crowd", ladder(func(s *arena.Settings) { s.Judge.VoterAccounts = true }), []string{"judge.voter_accounts"}},
 		{"score mode", ladder(func(s *arena.Settings) { s.ScoreMode = "best" }), []string{"score_mode"}},
 		{"rules", ladder(func(s *arena.Settings) {
 			s.Rules = []string{"", strings.Repeat("ñ", 64), strings.Repeat("r", 65), "a\nb"}
@@ -193,5 +198,12 @@ func TestCheck_asking(t *testing.T) {
 				t.Errorf("wrong: %+v, want %q", wrong, tt.field)
 			}
 		})
+	}
+}
+
+func crowd(rated, accounts bool) func(*arena.Settings) {
+	return func(s *arena.Settings) {
+		s.Rated, s.PackID, s.Generator = rated, "pk_1", nil
+		s.Judge = arena.JudgeSpec{Kind: arena.JudgeCrowd, Criteria: "reasons", Window: time.Minute, MinVotes: 1, VoterAccounts: accounts}
 	}
 }

@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -112,12 +114,56 @@ func packs(f *fixture) {
 	f.equal(full, must(f.Task(ctx, "pk_2", 0))(f))
 }
 
+// Threats G1 and G2: links of owners are found by server and key, and opponents
+// count for a rank by group.
+func ownerGroups(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	at := func(server, key string) func(*arena.Agent) {
+		return func(g *arena.Agent) { g.EndpointKey, g.PublicKey = server, key }
+	}
+	star := f.agent("star", at("", ""))
+	a := f.agent("a", at("one:443", ""))
+	b := f.agent("b", at("one:443", "k"), func(g *arena.Agent) { g.RetiredAt = start })
+	c := f.agent("c", at("two:443", "k"))
+	const endpoint, key = arena.UnratedSharedEndpoint, arena.UnratedSharedKey
+	links := must(f.OwnerLinks(ctx, []string{c.OwnerID, b.OwnerID, star.OwnerID, "ow_none"}))(f)
+	slices.SortFunc(links, func(x, y arena.OwnerLink) int { return strings.Compare(x.OwnerID+x.Value, y.OwnerID+y.Value) })
+	f.equal([]arena.OwnerLink{
+		{OwnerID: b.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
+		{OwnerID: b.OwnerID, Kind: endpoint, Value: "one:443", First: a.ID, FirstOf: a.OwnerID},
+		{OwnerID: c.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
+		{OwnerID: c.OwnerID, Kind: endpoint, Value: "two:443", First: c.ID, FirstOf: c.OwnerID},
+	}, links)
+	f.equal(0, len(must(f.OwnerLinks(ctx, nil))(f)))
+
+	// Four opponents of one group are four opponents and one group.
+	others := f.agents("o0", "o1", "o2", "o3", "p0", "p1", "p2", "p3")
+	for i, id := range others {
+		m := f.begin(fmt.Sprintf("m_%d", i), "trivia", star.ID, id)
+		if i < 4 {
+			m.Seats[1].OwnerGroup = "ow_o0"
+		}
+		f.settle(m, start.Add(time.Duration(i)*time.Hour))
+	}
+	table := must(f.Standings(ctx, "trivia", start))(f)
+	f.equal([]int{8, arena.RankedGroups}, []int{table[0].Opponents, table[0].Groups})
+	for i := range 4 {
+		f.settle(f.begin(fmt.Sprintf("m_1%d", i), "trivia", others[4], others[i]), start.Add(time.Duration(10+i)*time.Hour))
+	}
+	for _, s := range must(f.Standings(ctx, "trivia", start))(f) {
+		if s.Agent.ID == others[0] {
+			f.equal([]int{2, 2}, []int{s.Opponents, s.Groups})
+		}
+	}
+}
+
 func standings(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
 	star := f.agent("star")
 	var others []string
-	for i := range arena.RankedOpponents {
+	for i := range arena.RankedGroups {
 		others = append(others, f.agent(fmt.Sprintf("o%d", i)).ID)
 	}
 	f.agents("entered", "withdrawn", "stranger")
@@ -142,6 +188,7 @@ func standings(f *fixture) {
 	f.equal(want, table[0].Rating)
 	f.equal(1, table[0].Rank)
 	f.equal(5, table[0].Opponents)
+	f.equal(5, table[0].Groups)
 	f.equal(20, len(table[0].Recent))
 	f.equal(arena.MilliElo(1_560_000), table[0].Recent[0])
 	f.equal(arena.MilliElo(1_750_000), table[0].Recent[19])
@@ -149,6 +196,7 @@ func standings(f *fixture) {
 	f.equal(0, table[1].Rank+table[1].Opponents+len(table[1].Recent))
 	f.equal(5, table[2].Rating.Losses)
 	f.equal(1, table[2].Opponents)
+	f.equal(1, table[2].Groups)
 	shown := must(f.Agent(ctx, star.ID))(f)
 	f.equal(arena.Agent{
 		ID: shown.ID, OwnerID: shown.OwnerID, OwnerName: shown.OwnerName, Name: shown.Name, Version: shown.Version,

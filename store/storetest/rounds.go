@@ -209,6 +209,7 @@ func closeRound(f *fixture) {
 	judged.Points, judged.Judged = 333, true
 	void := arena.Answer{MatchID: "m_1", Round: 1, AgentID: ids[1], Outcome: arena.OutcomeVoid, Judged: true}
 	m.Seats[0].Points, m.Seats[0].Outcome, m.Seats[0].RateLimits = 333, arena.OutcomeAnswered, 2
+	m.Seats[0].LostRounds, m.Seats[0].SkippedRounds = 3, 4
 	m.Seats[1].State, m.Seats[1].OutRound = arena.SeatOut, 1
 	c := arena.RoundClose{Round: 1, Answers: []arena.Answer{judged, void}, Seats: m.Seats}
 

@@ -186,6 +186,7 @@ func agentClaims(f *fixture) {
 
 // dodges: threat F5, skips and rate-limit pauses of an agent's newest matches
 // in a league, and nothing that an honest agent does.
+// Threat G4: a 429 in the first round is a no-show too.
 func dodges(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
@@ -200,7 +201,7 @@ func dodges(f *fixture) {
 		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: no, Seats: m.Seats, Answers: []arena.Answer{said, other}}, noEvents)))
 	}
 	limited := f.begin("m_01", "trivia", ids...)
-	play(limited, 1, 1, arena.OutcomeRateLimited) // nothing was counted yet
+	play(limited, 1, 1, arena.OutcomeRateLimited) // the first round counts like any other
 	play(limited, 2, 1, arena.OutcomeVoid)
 	play(limited, 3, 1, arena.OutcomeRateLimited)
 	play(limited, 4, 1, arena.OutcomeTimeout)
@@ -216,13 +217,13 @@ func dodges(f *fixture) {
 	f.settle(elsewhere, start)
 
 	dodge := func(match, league string, no int, outcome arena.Outcome) arena.Dodge {
-		return arena.Dodge{AgentID: ids[0], League: league, MatchID: match, Round: no, Outcome: outcome, At: round(no).OpenedAt}
+		return arena.Dodge{AgentID: ids[0], Opponent: ids[1], League: league, MatchID: match, Round: no, Outcome: outcome, At: round(no).OpenedAt}
 	}
 	skip := dodge("m_02", "trivia", 1, arena.OutcomeUnavailable)
 	sums := dodge("m_03", "sums", 2, arena.OutcomeUnavailable)
-	pause := dodge("m_01", "trivia", 5, arena.OutcomeRateLimited)
-	f.equal([]arena.Dodge{skip, sums, pause}, must(f.Dodges(ctx, "", ids))(f))
-	f.equal([]arena.Dodge{skip, pause}, must(f.Dodges(ctx, "trivia", ids))(f))
+	at := func(no int) arena.Dodge { return dodge("m_01", "trivia", no, arena.OutcomeRateLimited) }
+	f.equal([]arena.Dodge{at(1), skip, sums, at(3), at(5)}, must(f.Dodges(ctx, "", ids))(f))
+	f.equal([]arena.Dodge{at(1), skip, at(3), at(5)}, must(f.Dodges(ctx, "trivia", ids))(f))
 	f.equal(0, len(must(f.Dodges(ctx, "", ids[1:]))(f)))
 	f.equal(0, len(must(f.Dodges(ctx, "", nil))(f)))
 

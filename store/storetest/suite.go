@@ -63,6 +63,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"RecentTasks":                          recentTasks,
 		"OpenVote":                             openVote,
 		"RebuildRatings":                       rebuild,
+		"OwnerGroups":                          ownerGroups,
 		"Standings":                            standings,
 		"CreateMatch":                          createMatch,
 		"CreateAndClaim":                       createAndClaim,

@@ -44,6 +44,7 @@ func visible(f *fixture) {
 	f.clock.advance(20 * time.Second)
 	seats[0].Points, seats[0].Outcome = 700, arena.OutcomeAnswered
 	seats[1].State, seats[1].OutRound, seats[1].Outcome = arena.SeatOut, 1, arena.OutcomeTimeout
+	seats[1].LostRounds = 1
 	f.ok(second(f.CloseRound(ctx, lease, arena.RoundClose{Round: 1, Seats: seats, Answers: []arena.Answer{answered}, Verdict: verdictOf(1, ids[0], ids[1])}, func([]arena.Event) ([]arena.Event, error) {
 		e := later(20, arena.EventRoundClosed, `{"seats":[{"agent_id":"ag_a","points":0.7,"outcome":"answered"},{"agent_id":"ag_b","points":0,"outcome":"timeout"}],
 			"standings":[{"agent_id":"ag_a","points":0.7,"place":1,"state":"active"},{"agent_id":"ag_b","points":0,"place":2,"state":"out"},{"agent_id":"ag_c","points":0,"place":3,"state":"left"}]}`)

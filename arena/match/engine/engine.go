@@ -30,6 +30,7 @@ type Store interface {
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
+	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)

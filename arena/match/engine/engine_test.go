@@ -437,21 +437,6 @@ func TestEngine_ADuelWithoutOpponentIsVoid(t *testing.T) {
 	}
 }
 
-func TestEngine_SecondRateLimitIsATimeout(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, always(limited), wrong)
-	// The pause is over before the next round.
-	b.node("n1", func(o *engine.Options) { o.RateLimitPause = time.Nanosecond })
-	id := b.match()
-	m, _ := b.over(id)
-	if diff := cmp.Diff(outcomes("rate_limited timeout timeout"), b.answers(id)[agentID(0)]); diff != "" {
-		t.Errorf("outcomes differ (-want +got):\n%s", diff)
-	}
-	if m.Seats[0].RateLimits != 3 {
-		t.Errorf("%d rate limits are counted", m.Seats[0].RateLimits)
-	}
-}
-
 func TestEngine_Elimination(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, right, in(3, wrong), in(1, wrong), right, in(2, always(unavailable)))

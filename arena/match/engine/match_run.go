@@ -309,7 +309,7 @@ func (mr *matchRun) settle(ctx context.Context) error {
 		}
 		for _, s := range seats {
 			body.Seats = append(body.Seats, arena.FinishedSeat{
-				AgentID: s.AgentID, Name: s.Name, Points: s.Points, Place: s.Place, State: s.State,
+				AgentID: s.AgentID, Name: s.Name, Points: s.Points, Place: s.Place, State: s.State, LostRounds: s.LostRounds,
 			})
 		}
 		return mr.event(arena.EventMatchFinished, "", 0, body), nil

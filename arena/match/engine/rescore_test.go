@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -144,5 +145,51 @@ func TestRescorer_KeepsJudgeLimit(t *testing.T) {
 		if v.Seats[0].Reason != arena.ReasonJudgeLimit || v.Seats[0].Points != 0 {
 			t.Errorf("verdict %+v", v)
 		}
+	}
+}
+
+// A timeout loses a tie on points, on the table and in the ratings, and a
+// re-score keeps it.
+func TestEngine_TimeoutLosesTheTie(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{arena.ScoreMatch, arena.ScoreRounds} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, wrong, always(bad(arena.OutcomeTimeout, "deadline")))
+			b.node("n1")
+			m, log := b.over(b.match(func(s *arena.Settings) { s.ScoreMode = mode }))
+			type result struct {
+				Points      arena.Points
+				Lost, Place int
+				Delta       arena.MilliElo
+			}
+			check := func(m arena.Match) {
+				t.Helper()
+				var got []result
+				for _, s := range m.Seats {
+					if s.Delta == nil {
+						t.Fatalf("seat %s is not rated", s.AgentID)
+					}
+					got = append(got, result{s.Points, s.LostRounds, s.Place, *s.Delta})
+				}
+				if d := cmp.Diff([]result{{Place: 1, Delta: 20_000}, {Lost: 3, Place: 2, Delta: -20_000}}, got); d != "" {
+					t.Error(d)
+				}
+			}
+			check(m)
+			var last arena.MatchFinishedBody
+			b.ok(json.Unmarshal(log[len(log)-1].Body, &last))
+			if s := last.Seats[1]; s.LostRounds != 3 || s.Place != 2 {
+				t.Errorf("the last event has the seat %+v", s)
+			}
+			b.setJudge(arena.JudgeSpec{Kind: arena.JudgeNumber})
+			_, err := b.rescorer(nil).Match(t.Context(), m.ID)
+			b.ok(err)
+			_, err = b.rescorer(nil).Rebuild(t.Context(), slug)
+			b.ok(err)
+			again, err := b.store.Match(t.Context(), m.ID)
+			b.ok(err)
+			check(again)
+		})
 	}
 }

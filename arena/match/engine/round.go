@@ -276,12 +276,9 @@ func (mr *matchRun) roundClose(open *round, replies []game.Reply, result game.Re
 		case score.Reason != "":
 			a.Reason = score.Reason
 		}
+		*s = s.Closed(open.No, a.Outcome)
 		s.Points += a.Points
-		s.Outcome = a.Outcome
-		switch {
-		case a.Outcome == arena.OutcomeUnavailable:
-			s.State, s.OutRound = arena.SeatLeft, open.No
-		case score.Out:
+		if score.Out {
 			s.State, s.OutRound = arena.SeatOut, open.No
 		}
 		open.answers[s.AgentID], c.Answers[i] = a, a
@@ -330,7 +327,7 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []aren
 	}
 	for _, s := range scoring.PlaceSeats(mr.m.Settings.Format, c.Seats) {
 		body.Standings = append(body.Standings, arena.StandingBrief{
-			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State,
+			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State, LostRounds: s.LostRounds,
 		})
 	}
 	return append(events, mr.event(arena.EventRoundClosed, "", open.No, body)), nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -195,11 +196,12 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 	}
 }
 
-// rateLimited pauses the agent after a 429. From the second 429 of a match on,
-// the outcome is a timeout.
+// rateLimited pauses the agent after a 429. If it skipped another round by a 429
+// in this match or in its last matches of the league, the outcome is a timeout
+// (threat G4).
 func (sr *seatRequest) rateLimited(ctx context.Context) {
 	sr.seat.RateLimits++
-	if sr.seat.RateLimits > 1 {
+	if sr.seat.RateLimits > 1 || sr.skippedBefore(ctx) {
 		sr.answer.Outcome = arena.OutcomeTimeout
 	}
 	paused, err := sr.run.engine.o.Pauses.PauseForRateLimit(ctx, *sr.seat, sr.run.engine.o.Now().Add(sr.run.engine.o.RateLimitPause))
@@ -209,6 +211,16 @@ func (sr *seatRequest) rateLimited(ctx context.Context) {
 	}
 	paused.MatchID, paused.Round = sr.run.m.ID, sr.round.No
 	sr.events = append(sr.events, paused)
+}
+
+// skippedBefore reports whether the no-show record of the agent has a 429. An
+// agent whose record cannot be read has none.
+func (sr *seatRequest) skippedBefore(ctx context.Context) bool {
+	skipped, err := sr.run.engine.o.Store.Dodges(ctx, sr.run.m.League, []string{sr.seat.AgentID})
+	if err != nil {
+		sr.run.log.Error("no-show record could not be read", "agent_id", sr.seat.AgentID, "error", err)
+	}
+	return slices.ContainsFunc(skipped, func(d arena.Dodge) bool { return d.Outcome == arena.OutcomeRateLimited })
 }
 
 // record adds the last reply to the deliveries of the answer.

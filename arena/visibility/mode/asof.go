@@ -23,7 +23,8 @@ func AsOf(m arena.Match, seq int64, events []arena.Event) (arena.Match, error) {
 	seat := make(map[string]*arena.Seat, len(m.Seats))
 	for i := range m.Seats {
 		s := &m.Seats[i]
-		s.State, s.OutRound, s.Points, s.Place, s.Outcome, s.RateLimits, s.Before, s.Delta = arena.SeatActive, 0, 0, 0, "", 0, 0, nil
+		s.State, s.OutRound, s.Points, s.Place, s.Outcome, s.Before, s.Delta = arena.SeatActive, 0, 0, 0, "", 0, nil
+		s.RateLimits, s.LostRounds, s.SkippedRounds = 0, 0, 0
 		seat[s.AgentID] = s
 	}
 	for _, e := range events {
@@ -42,7 +43,7 @@ func AsOf(m arena.Match, seq int64, events []arena.Event) (arena.Match, error) {
 			m.RoundOpen = false
 			for _, closed := range b.Seats {
 				if s := seat[closed.AgentID]; s != nil {
-					s.Outcome = closed.Outcome
+					*s = s.Closed(e.Round, closed.Outcome)
 				}
 			}
 			for _, standing := range b.Standings {

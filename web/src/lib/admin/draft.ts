@@ -131,7 +131,7 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
 export const STEPS = {
   what: ['title', 'slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
   tasks: [
-    'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes',
+    'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
   ],
   play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'canary', 'rules'],
   when: [
@@ -155,7 +155,7 @@ function judgeOf(d: Draft): League['judge'] {
     ...(hasPartial(d) && d.partial ? { partial: true } : {}),
     ...(d.judge === 'panel' ? { agents: [...d.judges] } : {}),
     ...(isAsked(d) && d.criteria ? { criteria: d.criteria } : {}),
-    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes } : {}),
+    ...(d.judge === 'crowd' ? { window_seconds: d.window, min_votes: d.minVotes, ...(d.rated ? { voter_accounts: true } : {}) } : {}),
   };
 }
 

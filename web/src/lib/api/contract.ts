@@ -68,6 +68,9 @@ export interface DebateTurn {
   motion: string;
 }
 
+/** Why a match of a rated league is not rated. */
+export type UnratedReason = 'same_owner' | 'shared_endpoint' | 'shared_key' | 'pair_limit' | 'challenge' | 'request';
+
 /** An agent's reply. Only the answer is required; the rest is its own claim. */
 export interface AnswerBody {
   answer: string;
@@ -144,7 +147,7 @@ export type AgentEventType =
 
 export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
-  | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; seats: SeatBrief[] }>
+  | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; unrated_reason?: UnratedReason; seats: SeatBrief[] }>
   | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[]; seed_commitment?: string; rules_version?: number }>
   | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>

@@ -1,5 +1,5 @@
 import type {
-  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task,
+  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task, UnratedReason,
 } from '../api/contract';
 import type { Debate } from './debate';
 
@@ -93,6 +93,8 @@ export interface MatchState {
   /** How much later than it happens everything is shown, in milliseconds; mostly 0. */
   readonly delayMs: number;
   readonly rated: boolean;
+  /** Why it is not rated, in a rated league. */
+  readonly unrated?: UnratedReason;
   readonly totalRounds: number | null;
   readonly startsAt?: string;
   readonly startedAt?: string;
@@ -134,6 +136,7 @@ export function fromSnapshot(m: Match): MatchState {
     format: m.format, ...shownAs(m.visibility), league: m.league, status: m.status, rated: m.rated, totalRounds: m.total_rounds, startsAt: m.starts_at,
     ...(m.started_at ? { startedAt: m.started_at } : {}),
     ...(m.finished_at ? { finishedAt: m.finished_at } : {}),
+    ...(m.unrated_reason ? { unrated: m.unrated_reason } : {}),
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),
     seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
   };
