@@ -52,6 +52,8 @@ func TestE2E_ImportTable(t *testing.T) {
 		{"gsm8k-test.jsonl", "gsm8k", false, 1319, nil},
 		{"opentriviaqa-history.txt", "opentriviaqa", false, 0, []int{1698, 4268}},
 		{"opentriviaqa-history.txt", "opentriviaqa", true, 1643, []int{1698, 4268}},
+		{"gsm8k-test.jsonl", "auto", false, 1319, nil},
+		{"opentriviaqa-history.txt", "auto", true, 1643, []int{1698, 4268}},
 		{"gsm8k-test.jsonl", "jsonl", false, 0, nil},
 		{"gsm8k-test.jsonl", "opentriviaqa", true, 0, nil},
 	}

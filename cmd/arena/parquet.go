@@ -44,7 +44,8 @@ func readPackFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// parquetLines returns the rows of a Parquet file as JSON Lines.
+// parquetLines returns the rows of a Parquet file as JSON Lines. It is for the
+// user's own files only: a damaged one can make the library run out of memory.
 func parquetLines(r io.ReaderAt, size int64) (lines []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library trusts what a broken file says

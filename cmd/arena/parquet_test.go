@@ -18,7 +18,7 @@ type mmluRow struct {
 	Answer   int64    `parquet:"answer"`
 }
 
-func parquetFile[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []byte {
+func parquetFile[T any](t *testing.T, rows []T, options ...parquet.WriterOption) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	if err := parquet.Write(&file, rows, options...); err != nil {
@@ -57,20 +57,4 @@ func TestPackCheck_Parquet(t *testing.T) {
 			t.Errorf("%s, cut: exit code %d: %s", name, code, errs)
 		}
 	}
-}
-
-// FuzzParquet reads damaged files: an error, never a panic.
-func FuzzParquet(f *testing.F) {
-	rows := []mmluRow{{"q", "s", []string{"a", "b"}, 1}}
-	f.Add(parquetFile(f, rows))
-	f.Add(parquetFile(f, rows, parquet.DataPageVersion(1), parquet.Compression(&parquet.Snappy)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 1<<12 {
-			return
-		}
-		lines, err := parquetLines(bytes.NewReader(data), int64(len(data)))
-		if err != nil && lines != nil {
-			t.Fatalf("%d bytes beside %v", len(lines), err)
-		}
-	})
 }

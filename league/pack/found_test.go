@@ -187,6 +187,7 @@ func TestRead_suggestsAMapping(t *testing.T) {
 	}
 }
 
+// Threat A6: a mapping that does not hold together is refused.
 func TestRead_refusedMappings(t *testing.T) {
 	t.Parallel()
 	for by, says := range map[string]string{

@@ -117,6 +117,7 @@ func FuzzParse_bigbench(f *testing.F) {
 	fuzzPack(f, pack.BIGBench)
 }
 
+// Threat A6: no file that is guessed breaks a reader.
 func FuzzRead_auto(f *testing.F) {
 	addFound(f, "mmlu.csv", "mmlu.jsonl", "arc.jsonl", "aqua.json", "bigbench_choice.json")
 	f.Add([]byte("\xff\xfed\x00,\x00"))

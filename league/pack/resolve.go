@@ -114,50 +114,68 @@ func (e *entry) resolve(u usage) {
 // place returns the place of the option that an answer names, -1 for none. It
 // may lie outside of the options.
 func (e *entry) place(answer string, u usage) (int, error) {
-	options := e.task.Options
-	text, letter := placeOfText(options, answer), placeOfLetter(answer)
-	number, isNumber := wholeNumber(answer)
 	switch e.pointing {
 	case byLabel:
-		if len(e.labels) > 0 {
-			letter = slices.IndexFunc(e.labels, func(l string) bool { return strings.EqualFold(l, answer) })
-		}
-		if letter >= 0 && letter < len(options) || text < 0 {
-			return letter, nil
-		}
-		return text, nil
-	case byIndex, byNumber:
-		if !isNumber {
-			return 0, fmt.Errorf("the answer %q is not the index of an option", clip(answer))
-		}
-		if e.pointing == byNumber {
-			number--
-		}
-		if number < 0 {
-			return len(options), nil
-		}
-		return number, nil
+		return e.placeByLabel(answer), nil
+	case byIndex:
+		return placeByNumber(answer, 0, len(e.task.Options))
+	case byNumber:
+		return placeByNumber(answer, 1, len(e.task.Options))
+	case byContent:
 	}
+	return placeByContent(e.task.Options, answer, u)
+}
+
+func (e *entry) placeByLabel(answer string) int {
+	label := placeOfLetter(answer)
+	if len(e.labels) > 0 {
+		label = slices.IndexFunc(e.labels, func(l string) bool { return strings.EqualFold(l, answer) })
+	}
+	text := placeOfText(e.task.Options, answer)
+	if label >= 0 && label < len(e.task.Options) || text < 0 {
+		return label
+	}
+	return text
+}
+
+// placeByNumber returns the place that a number names if the first option has
+// the number first. A number below lies behind the options.
+func placeByNumber(answer string, first, options int) (int, error) {
+	n, ok := wholeNumber(answer)
+	if !ok {
+		return 0, fmt.Errorf("the answer %q is not the index of an option", clip(answer))
+	}
+	if n < first {
+		return options, nil
+	}
+	return n - first, nil
+}
+
+// placeByContent returns the place of the option with a text, or else that
+// which a letter or index names in a file that names options so.
+func placeByContent(options []string, answer string, u usage) (int, error) {
+	text, letter := placeOfText(options, answer), placeOfLetter(answer)
+	number, isNumber := wholeNumber(answer)
 	other := -1
 	switch {
 	case letter >= 0 && (text < 0 || u.letters):
 		other = letter
 	case isNumber && (text < 0 || u.indexes):
 		base, err := u.base()
-		if err != nil && (text < 0 || u.indexes) && number <= len(options) {
+		if err != nil && number <= len(options) {
 			return 0, err
 		}
-		if other = number - base; other < 0 {
-			other = len(options)
+		if other, err = placeByNumber(answer, base, len(options)); err != nil {
+			return 0, err
 		}
 	}
-	if text >= 0 && other >= 0 && other != text && other < len(options) {
+	if text < 0 {
+		return other, nil
+	}
+	if other >= 0 && other != text && other < len(options) {
 		return 0, fmt.Errorf("the answer %q is the text of option %c, and other entries would mean option %c by it", clip(answer), 'A'+text, 'A'+other)
 	}
-	if text >= 0 {
-		return text, nil
-	}
-	return other, nil
+	return text, nil
 }
 
 // dropRepeats leaves out wrong options that stand there twice, and reports
