@@ -18,7 +18,9 @@ func TestElimination(t *testing.T) {
 		want    []bool
 	}{
 		"missed":       {answered("4", "5", ""), []bool{false, true, true}},
-		"all missed":   {answered("3", "5", ""), []bool{false, false, false}},
+		"all wrong":    {answered("3", "5", "6"), []bool{false, false, false}},
+		"all missed":   {answered("3", "5", ""), []bool{false, false, true}},
+		"all late":     {answered("", "", ""), []bool{false, false, false}},
 		"rate limited": {append(answered("5"), limited...), []bool{true, false, false}},
 		"left":         {append(answered("4"), game.Reply{Seat: 2, Outcome: arena.OutcomeUnavailable}), []bool{false, false}},
 	} {
