@@ -218,8 +218,11 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	if r.id == "list-anomalies" {
 		path += "?league=quiz"
 	}
-	if r.id == "create-pack" || r.id == "check-pack" {
+	switch r.id {
+	case "create-pack":
 		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
+	case "check-pack":
+		return path + "?format=jsonl", "\"a\"\n"
 	}
 	return path, m.body(r, name)
 }
