@@ -13,9 +13,7 @@ fn main() -> std::io::Result<()> {
     serve(config, |ctx, task, events| {
         let options = task.options.as_deref().unwrap_or_default();
         events.thinking(&format!("{} options, {:.0?}", options.len(), ctx.remaining()));
-        Ok(match options.first() {
-            None => Answer::new("I do not know"),
-            Some(first) => Answer::new(first).confidence(1.0 / options.len() as f64),
-        })
+        let chance = 1.0 / options.len().max(1) as f64;
+        Ok(options.first().map_or(Answer::new("I do not know"), |o| Answer::new(o).confidence(chance)))
     })
 }

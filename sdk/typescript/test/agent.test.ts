@@ -197,7 +197,7 @@ test('serve finishes the work when it is told to stop', async (t) => {
   let url = '';
   const listens = gate();
   const logger = { info: (m: string) => ((url = /http\S+/.exec(m)![0]), listens.open()), warn() {}, error() {} };
-  const ended = serve({ arena: arena.url, addr: '127.0.0.1:0', logger }, async () => {
+  const ended = serve({ arena: arena.url, addr: '127.0.0.1:0', anyAgent: true, logger }, async () => {
     entered.open();
     await release.opened;
     return { value: 'at the last moment' };
