@@ -121,19 +121,25 @@ func SQLite(t testing.TB) string {
 
 // migratedFile returns the bytes of a database with the current schema and no
 // rows.
-func migratedFile(t testing.TB) ([]byte, error) {
+func migratedFile(t testing.TB) (migrated []byte, err error) {
 	t.Helper()
 	schema := sha256.New()
 	if err := hashMigrations(schema); err != nil {
 		return nil, err
 	}
 	template := filepath.Join(os.TempDir(), fmt.Sprintf("arena-schema-%d-%x.db", os.Getuid(), schema.Sum(nil)[:8]))
-	migrated, err := os.ReadFile(template) //nolint:gosec // G304: the name is made above
+	migrated, err = os.ReadFile(template) //nolint:gosec // G304: the name is made above
 	if !errors.Is(err, fs.ErrNotExist) {
 		return migrated, err
 	}
-	// Tests that come here together make one each; renaming replaces equals.
-	file := filepath.Join(t.TempDir(), "arena.db")
+	// Tests that come here together make one each; renaming replaces equals. The
+	// folder of the test itself may be on another device.
+	dir, err := os.MkdirTemp("", "arena-schema-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "arena.db")
 	s, err := store.Open(t.Context(), "sqlite:"+file, store.Options{Logger: slog.New(slog.DiscardHandler), Now: (&clock{now: start}).read})
 	if err != nil {
 		return nil, err
