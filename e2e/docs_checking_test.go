@@ -41,6 +41,9 @@ func TestE2E_Docs_checking(t *testing.T) {
 	}
 	commands := 0
 	for _, b := range blocksOf(page) {
+		if b.kind != "" { // an example of a format
+			continue
+		}
 		text := b.text
 		if !strings.HasPrefix(text, "$ ") { // one command, without its output
 			text = "$ " + text

@@ -97,8 +97,9 @@ func (p *process) wins(what string, end finished, winner *contestant, points flo
 			p.t.Errorf("%s: %+v, want %g points for %s", what, end.Seats, points, winner.id)
 		}
 	}
-	if len(end.RatingChanges) != 2 {
-		p.t.Errorf("%s: rating changes %+v", what, end.RatingChanges)
+	rated := what != "crowd" // a rated crowd needs the votes of accounts
+	if end.Rated != rated || rated != (len(end.RatingChanges) == 2) {
+		p.t.Errorf("%s: rated %t, rating changes %+v", what, end.Rated, end.RatingChanges)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestE2E_OutcomeTable(t *testing.T) {
 		{"408", in(1, protocoltest.Status(408)), "timeout", "status_408", 1, "out"},
 		{"late", in(1, protocoltest.Late(limit+limit/2, protocoltest.Answer("x"))), "timeout", "", 1, "out"},
 		{"stall", in(1, protocoltest.Stall()), "timeout", "", 1, "out"},
-		{"429", in(1, protocoltest.RateLimited()), "rate_limited", "status_429", 1, "active"},
+		{"429", in(1, protocoltest.RateLimited()), "rate_limited", "status_429", 1, "out"}, // paused beyond its grace round
 		{"500 twice", in(1, protocoltest.Status(500)), "error", "status_500", 2, "out"},
 		{"502 twice", in(1, protocoltest.Status(502)), "error", "status_502", 2, "out"},
 		{"500 once", second, "answered", "", 2, "active"},
