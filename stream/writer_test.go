@@ -20,12 +20,15 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
+// patient keeps peers that read slowly, as they do on a busy machine.
+func patient(s *settings) { s.timing.ping, s.timing.write = time.Hour, time.Hour }
+
 // Peers that read by fits and starts fill their sockets again and again, so
 // workers and goroutines take turns; their own pings are answered in between.
 // No frame is torn, none is lost. Threat V1, invariant 12.
 func TestSocket_Takes_turns(t *testing.T) {
 	t.Parallel()
-	b := start(t)
+	b := start(t, patient)
 	b.log.match("m_1", arena.VisibilityLive)
 	const last, size = 1500, 2 << 10
 	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", size) + `"}`)
@@ -63,12 +66,12 @@ func TestSocket_Takes_turns(t *testing.T) {
 // Late joiners of one match share what is read and encoded for them.
 func TestSpectator_Late_joiners_share(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.ping = time.Hour }) // who reads slowly on a busy machine is not gone
+	b := start(t, patient)
 	b.log.match("m_1", arena.VisibilityLive)
 	const last = 10 * logPage
 	b.publish(last)
 	b.dial(t, "?match=m_1", nil).next() // from here on the tail has it
-	const joiners = 40
+	const joiners = 14
 	var wg sync.WaitGroup
 	for i := range joiners {
 		wg.Go(func() {
