@@ -12,7 +12,10 @@ func TestBase58(t *testing.T) {
 		{hex.EncodeToString([]byte("Hello World!")), "2NEpo7TZRRrLZSi2U"},
 		{hex.EncodeToString([]byte("The quick brown fox jumps over the lazy dog.")), "USm3fpXnKG5EUBx2ndxBDMPVciP5hGey2Jh4NDv6gmeo1LkMeiKrLJUUBk6Z"},
 		{"0000287fb4cd", "11233QC4"},
-		{"", ""}, {"00", "1"}, {"39", "z"}, {"3a", "21"},
+		{"", ""},
+		{"00", "1"},
+		{"39", "z"},
+		{"3a", "21"},
 	} {
 		raw, err := hex.DecodeString(c.raw)
 		if err != nil {
