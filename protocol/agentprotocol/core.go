@@ -98,47 +98,47 @@ func newCore(o Options) (*core, error) {
 	return c, nil
 }
 
-func (c *core) hello() helloPayload {
-	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(c.me.public)}
+func (x *core) hello() helloPayload {
+	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(x.me.public)}
 }
 
 // errNotConnected means that an agent has no way in.
 var errNotConnected = errors.New("the agent has no endpoint, no open WebSocket and no files")
 
 // online reports whether a peer's newest connection still counts.
-func (c *core) online(p arena.Peer) bool {
-	fresh := c.timing.fresh
+func (x *core) online(p arena.Peer) bool {
+	fresh := x.timing.fresh
 	if p.Way == wayFile {
-		fresh = c.timing.greet
+		fresh = x.timing.greet
 	}
-	return !p.SeenAt.IsZero() && c.o.Now().Sub(p.SeenAt) < fresh
+	return !p.SeenAt.IsZero() && x.o.Now().Sub(p.SeenAt) < fresh
 }
 
 // deliver hands a message to the agent's newest connection.
-func (c *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
-	p, err := c.o.Peers.Peer(ctx, agentID)
+func (x *core) deliver(ctx context.Context, agentID string, key ed25519.PublicKey, mailID string, data []byte, ttl time.Duration) error {
+	p, err := x.o.Peers.Peer(ctx, agentID)
 	switch {
 	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
 		return err
-	case c.online(p) && p.Way == wayWebSocket:
-		return c.o.Mail.Put(ctx, agentInbox(agentID), mailID, data, ttl)
-	case c.online(p) && p.Way == wayFile && c.files != nil:
+	case x.online(p) && p.Way == wayWebSocket:
+		return x.o.Mail.Put(ctx, agentInbox(agentID), mailID, data, ttl)
+	case x.online(p) && p.Way == wayFile && x.files != nil:
 		if strings.HasPrefix(mailID, helloMail) {
-			c.files.ask(agentID, c.o.Now())
+			x.files.ask(agentID, x.o.Now())
 		}
-		return c.files.write(c.me.public, key, strings.TrimPrefix(mailID, helloMail), c.o.Now(), data)
+		return x.files.write(x.me.public, key, strings.TrimPrefix(mailID, helloMail), x.o.Now(), data)
 	}
 	return errNotConnected
 }
 
 // addressed checks that a message is for the arena, and of our time.
-func (c *core) addressed(m message) *refusal {
-	if !m.To.Broadcast && !names(m.To.AgentID, c.me.public) {
-		return refuse(http.StatusForbidden, UnknownAgent, "the message is for another agent; the arena's id is "+rawID(c.me.public))
+func (x *core) addressed(m message) *refusal {
+	if !m.To.Broadcast && !names(m.To.AgentID, x.me.public) {
+		return refuse(http.StatusForbidden, UnknownAgent, "the message is for another agent; the arena's id is "+rawID(x.me.public))
 	}
-	if age := c.o.Now().Sub(m.At); age > window || age < -window {
+	if age := x.o.Now().Sub(m.At); age > window || age < -window {
 		return refuse(http.StatusBadRequest, InvalidMessage, "timestamp is more than 5 minutes from the arena's clock, "+
-			c.o.Now().UTC().Format(arena.TimeFormat))
+			x.o.Now().UTC().Format(arena.TimeFormat))
 	}
 	return nil
 }

@@ -121,25 +121,20 @@ func SQLite(t testing.TB) string {
 
 // migratedFile returns the bytes of a database with the current schema and no
 // rows.
-func migratedFile(t testing.TB) (migrated []byte, err error) {
+func migratedFile(t testing.TB) ([]byte, error) {
 	t.Helper()
 	schema := sha256.New()
 	if err := hashMigrations(schema); err != nil {
 		return nil, err
 	}
 	template := filepath.Join(os.TempDir(), fmt.Sprintf("arena-schema-%d-%x.db", os.Getuid(), schema.Sum(nil)[:8]))
-	migrated, err = os.ReadFile(template) //nolint:gosec // G304: the name is made above
+	migrated, err := os.ReadFile(template) //nolint:gosec // G304: the name is made above
 	if !errors.Is(err, fs.ErrNotExist) {
 		return migrated, err
 	}
 	// Tests that come here together make one each; renaming replaces equals. The
-	// folder of the test itself may be on another device.
-	dir, err := os.MkdirTemp("", "arena-schema-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	file := filepath.Join(dir, "arena.db")
+	// folder of the test itself may be on another device, so the bytes are copied.
+	file := filepath.Join(t.TempDir(), "arena.db")
 	s, err := store.Open(t.Context(), "sqlite:"+file, store.Options{Logger: slog.New(slog.DiscardHandler), Now: (&clock{now: start}).read})
 	if err != nil {
 		return nil, err
@@ -150,7 +145,12 @@ func migratedFile(t testing.TB) (migrated []byte, err error) {
 	if migrated, err = os.ReadFile(file); err != nil { //nolint:gosec // G304: the test's own file
 		return nil, err
 	}
-	return migrated, os.Rename(file, template)
+	beside, err := os.CreateTemp(filepath.Dir(template), "arena-schema-")
+	if err != nil {
+		return nil, err
+	}
+	_, err = beside.Write(migrated)
+	return migrated, errors.Join(err, beside.Close(), os.Rename(beside.Name(), template))
 }
 
 // hashMigrations writes the names and texts of the migrations to h.
