@@ -42,57 +42,56 @@ func (r *refusal) at(field string) error {
 	}
 }
 
-// CheckEndpoint judges the endpoint that an owner gave and returns its one
-// canonical spelling (threats S1, S2, S5, S7). A name is resolved, for at most
-// 2 s, and refused when any of its addresses is blocked; one that does not
-// resolve is accepted, for the endpoint's first check will say so. The error
-// is an *arena.Error about field with the code endpoint_invalid,
-// endpoint_blocked or endpoint_own, or the context's own.
+// CheckEndpoint is Endpoint without the key.
 func (g *Guard) CheckEndpoint(ctx context.Context, field, raw string) (string, error) {
+	canonical, _, err := g.Endpoint(ctx, field, raw)
+	return canonical, err
+}
+
+// Endpoint judges the endpoint that an owner gave and returns its one canonical
+// spelling (threats S1, S2, S5, S7), and the key that endpoints on the same
+// server share (threat G1). A name is resolved, for at most 2 s, and refused when
+// any of its addresses is blocked; one that does not resolve is accepted, since
+// the endpoint's first check reports that. The error is an *arena.Error about
+// field with the code endpoint_invalid, endpoint_blocked or endpoint_own, or the
+// context's own.
+func (g *Guard) Endpoint(ctx context.Context, field, raw string) (canonical, key string, err error) {
 	u, h, port, refused := parseEndpoint(raw)
 	if refused != nil {
-		return "", refused.at(field)
+		return "", "", refused.at(field)
 	}
 	addrs, err := g.resolve(ctx, h)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if g.isOwn(h, addrs, port) {
-		return "", (&refusal{arena.CodeEndpointOwn, "this is the arena's own address"}).at(field)
+		return "", "", (&refusal{arena.CodeEndpointOwn, "this is the arena's own address"}).at(field)
 	}
 	for _, a := range addrs {
 		if rule := g.blocked(a, port); rule != "" {
-			return "", (&refusal{arena.CodeEndpointBlocked, rule}).at(field)
+			return "", "", (&refusal{arena.CodeEndpointBlocked, rule}).at(field)
 		}
 	}
 	if len(addrs) == 0 { // nothing is known of it but the port
 		if rule := g.blocked(netip.AddrFrom4([4]byte{1, 1, 1, 1}), port); rule != "" {
-			return "", (&refusal{arena.CodeEndpointBlocked, rule}).at(field)
+			return "", "", (&refusal{arena.CodeEndpointBlocked, rule}).at(field)
 		}
 	}
-	return u.String(), nil
+	return u.String(), g.keyOf(u, addrs, port), nil
 }
 
-// EndpointKey returns what endpoints on the same server have in common: host
-// and port. Loopback addresses and those that only the operator opened are
-// shared by agents that have nothing to do with each other, so that the key of
-// an endpoint there is the whole URL (threat G1). The key of no URL is "".
-func (g *Guard) EndpointKey(ctx context.Context, endpoint string) (string, error) {
-	u, h, port, refused := parseEndpoint(endpoint)
-	if refused != nil {
-		return "", nil
-	}
-	addrs, err := g.resolve(ctx, h)
-	if err != nil {
-		return "", err
-	}
+// keyOf returns what endpoints on the same server have in common: host and
+// port. Loopback addresses and those that only the operator opened are shared by
+// agents that have nothing to do with each other, so that the key of an endpoint
+// there is the whole URL.
+func (g *Guard) keyOf(u *url.URL, addrs []netip.Addr, port int) string {
 	opened := func(a netip.Addr) bool {
 		return a.IsLoopback() || slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 	if slices.ContainsFunc(addrs, opened) {
-		return u.String(), nil
+		return u.String()
 	}
-	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)), nil
+	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port))
 }
 
 // resolve returns the addresses of h, none when it has none now.

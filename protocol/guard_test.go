@@ -270,6 +270,15 @@ func FuzzCheckEndpoint(f *testing.F) {
 func TestGuard_EndpointKey(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, GuardOptions{Allow: prefixes("10.1.0.0/16")})
+	key := func(endpoint string) (string, error) { // of blocked ones too
+		u, h, port, refused := parseEndpoint(endpoint)
+		if refused != nil {
+			_, key, _ := g.Endpoint(t.Context(), "endpoint", endpoint)
+			return key, nil
+		}
+		addrs, err := g.resolve(t.Context(), h)
+		return g.keyOf(u, addrs, port), err
+	}
 	for endpoint, want := range map[string]string{
 		"https://8.8.8.8/a":         "8.8.8.8:443",
 		"http://8.8.8.8/a":          "8.8.8.8:80",
@@ -282,9 +291,12 @@ func TestGuard_EndpointKey(t *testing.T) {
 		"":                          "",
 		"agora:key":                 "",
 	} {
-		got, err := g.EndpointKey(t.Context(), endpoint)
+		got, err := key(endpoint)
 		if err != nil || got != want {
 			t.Errorf("%q: %q, %v, want %q", endpoint, got, err, want)
 		}
+	}
+	if _, got, err := g.Endpoint(t.Context(), "endpoint", "https://8.8.8.8/a"); err != nil || got != "8.8.8.8:443" {
+		t.Errorf("an endpoint comes with the key %q, %v", got, err)
 	}
 }

@@ -104,22 +104,19 @@ type rows interface {
 	CreateMatch(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
 
-// CheckEndpoint and Check make parts of the functions that tests set.
+// Endpoint and Check make parts of the functions that tests set.
 type (
 	endpoints func(ctx context.Context, field, raw string) (string, error)
 	checker   func(ctx context.Context, agentID string) (arena.Agent, error)
 )
 
-func (f endpoints) CheckEndpoint(ctx context.Context, field, raw string) (string, error) {
-	return f(ctx, field, raw)
-}
-
-// EndpointKey is the host of shared.example, and none of all others.
-func (f endpoints) EndpointKey(_ context.Context, endpoint string) (string, error) {
-	if strings.Contains(endpoint, "shared.example") {
-		return "shared.example:443", nil
+// Endpoint returns the key of shared.example, and none of all others.
+func (f endpoints) Endpoint(ctx context.Context, field, raw string) (canonical, key string, err error) {
+	canonical, err = f(ctx, field, raw)
+	if strings.Contains(canonical, "shared.example") {
+		key = "shared.example:443"
 	}
-	return "", nil
+	return canonical, key, err
 }
 
 func (f checker) Check(ctx context.Context, agentID string) (arena.Agent, error) {

@@ -49,12 +49,11 @@ type Checker interface {
 	Check(ctx context.Context, agentID string) (arena.Agent, error)
 }
 
-// Endpoints returns the canonical form of an agent's URL, or an *arena.Error
-// with an endpoint code about the named field, and the key that endpoints on the
-// same server share.
+// Endpoints returns the canonical form of an agent's URL and the key that
+// endpoints on the same server share, or an *arena.Error with an endpoint code
+// about the named field.
 type Endpoints interface {
-	CheckEndpoint(ctx context.Context, field, raw string) (string, error)
-	EndpointKey(ctx context.Context, endpoint string) (string, error)
+	Endpoint(ctx context.Context, field, raw string) (canonical, key string, err error)
 }
 
 // Entries decides which agents may enter a league.
@@ -259,11 +258,7 @@ func (s *Service) checkEndpoint(ctx context.Context, endpoint string) (canonical
 	if endpoint == "" {
 		return "", "", nil
 	}
-	if canonical, err = s.o.Endpoints.CheckEndpoint(ctx, "endpoint", endpoint); err != nil {
-		return "", "", err
-	}
-	key, err = s.o.Endpoints.EndpointKey(ctx, canonical)
-	return canonical, key, err
+	return s.o.Endpoints.Endpoint(ctx, "endpoint", endpoint)
 }
 
 // audited is what an owner may change in an agent.

@@ -61,15 +61,12 @@ func (s *service) Check(ctx context.Context, id string) (arena.Agent, error) {
 	return after, err
 }
 
-func (s *service) CheckEndpoint(_ context.Context, field, raw string) (string, error) {
+func (s *service) Endpoint(_ context.Context, field, raw string) (canonical, key string, err error) {
 	if strings.Contains(raw, "blocked") {
-		return "", &arena.Error{Code: arena.CodeEndpointBlocked, Fields: []arena.FieldError{{Field: field}}}
+		return "", "", &arena.Error{Code: arena.CodeEndpointBlocked, Fields: []arena.FieldError{{Field: field}}}
 	}
-	return strings.TrimSuffix(raw, "/"), nil
-}
-
-func (s *service) EndpointKey(_ context.Context, endpoint string) (string, error) {
-	return "key of " + endpoint, nil
+	canonical = strings.TrimSuffix(raw, "/")
+	return canonical, "key of " + canonical, nil
 }
 
 func (s *service) MayEnter(_ context.Context, slug string, _ arena.Agent, _ string) error {
