@@ -205,12 +205,19 @@ func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
 	return err
 }
 
+// namesLock is the key of claimNames, and the name of its lock in the cluster: a
+// second node would take the claims of the first for those of other agents.
+const namesLock = "agent names"
+
 // claimNames claims the names of agents that have not claimed theirs, the
 // oldest first: those of before migration 19, and those whose name another
 // agent of that time had and has given up. A name that is still another's
 // stays as it is.
 func (s *Store) claimNames(ctx context.Context) error {
-	err := s.writeAlone(ctx, "agent names", func(ctx context.Context, tx *db.Tx) error {
+	err := s.writeAlone(ctx, namesLock, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.d.LockInCluster(ctx, tx, namesLock); err != nil {
+			return err
+		}
 		unclaimed, err := db.All(ctx, tx, func(r db.Row) (a arena.Agent, err error) { return a, r.Scan(&a.ID, &a.Name) },
 			`SELECT a.id, a.name FROM agents a WHERE a.retired_at = 0 AND NOT EXISTS (SELECT 1 FROM agent_names n WHERE n.agent_id = a.id)
 				ORDER BY a.created_at, a.id`)

@@ -146,3 +146,6 @@ func (s *Store) HoldReaders(ctx context.Context, n int) (release func()) {
 		}
 	}
 }
+
+// ClaimNames claims the names of agents that have not claimed theirs.
+func (s *Store) ClaimNames(ctx context.Context) error { return s.claimNames(ctx) }

@@ -1,10 +1,14 @@
 package store_test
 
 import (
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store"
 )
 
 // Agents that had one name before names were unique keep it, and no other agent
@@ -50,5 +54,40 @@ func TestMigrate_SharedNames(t *testing.T) {
 			update("ag_2", func(g *arena.Agent) { g.Name = "Bee" })
 			check(t, s.CreateAgent(ctx, third))
 		})
+	}
+}
+
+// Nodes that start together on a database of before claim each name once.
+func TestMigrate_NamesTogether(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := postgres.get(t).EmptyDatabase(t)
+	s := openPlain(t, url)
+	migrateTo(t, s, "Postgres", 15)
+	loadSQL(t, s, "Postgres", "testdata/schema_1.sql")
+	check(t, s.Migrate(ctx))
+	for i := range 50 {
+		check(t, s.CreateAgent(ctx, arena.Agent{
+			ID: fmt.Sprintf("ag_1%02d", i), OwnerID: "ow_2", Name: fmt.Sprintf("Agent %d", i), Protocol: "aap", CreatedAt: time.UnixMilli(int64(i)),
+		}))
+	}
+	nodes := make([]*store.Store, 3)
+	for i := range nodes {
+		nodes[i] = openPlain(t, url)
+		check(t, nodes[i].ClaimNames(ctx)) // it is connected
+	}
+	_, err := s.Writer().ExecContext(ctx, `DELETE FROM agent_names WHERE agent_id LIKE 'ag_1__'`)
+	check(t, err)
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, node := range nodes {
+		wg.Go(func() { errs[i] = node.ClaimNames(ctx) }) // as the end of Migrate does
+	}
+	wg.Wait()
+	check(t, errors.Join(errs...))
+	var claimed int
+	check(t, s.Reader().QueryRowContext(ctx, `SELECT count(DISTINCT agent_id) FROM agent_names WHERE agent_id LIKE 'ag_1__'`).Scan(&claimed))
+	if claimed != 50 {
+		t.Errorf("%d of 50 agents have claimed their names", claimed)
 	}
 }
