@@ -1,6 +1,7 @@
 // Package plaintext checks the short texts that owners and admins enter:
 // names, titles, versions, descriptions (threats E3 and E4). It rejects
-// characters that are invisible or change how the text around them is shown.
+// characters that are invisible or change how the text around them is shown, and
+// compares names.
 //
 // It is pure and imports arena.
 package plaintext

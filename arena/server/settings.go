@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // Setting is one line of the table from which the flags of serve, the output
@@ -211,33 +213,11 @@ const maxTypos = 2
 func nearest(unknown string, known []string) string {
 	best, distance := "", maxTypos+1
 	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := editDistance(unknown, k); d < distance {
+		if d := plaintext.Distance(unknown, k, maxTypos); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best
-}
-
-// editDistance counts the insertions, deletions and replacements that turn a
-// into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // unknownKey is the error for a name that is no setting.

@@ -58,7 +58,7 @@ func rooms() []room {
 		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "league/game", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
 		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
-		{dir: "league/pack", ours: []string{"arena", "scoring"}, why: "pure: where tasks come from"},
+		{dir: "league/pack", ours: []string{"arena", "arena/plaintext", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
 		{dir: "league/game", ours: []string{"arena", "scoring"}, why: "pure: the games that matches are played in"},

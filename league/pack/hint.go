@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // synonyms returns the names under which question sets hold what the arena's
@@ -65,34 +67,9 @@ func nearest(name string, known []string) string {
 	}
 	best, least := "", len(plain)/3+1
 	for _, k := range known {
-		if d := distance(plain, plainName(k), least); d < least {
+		if d := plaintext.Distance(plain, plainName(k), least); d < least {
 			best, least = k, d
 		}
 	}
 	return best
-}
-
-// distance returns how many letters must be added, removed or replaced to
-// make b of a, or a number above limit if there are more than limit.
-func distance(a, b string, limit int) int {
-	if len(a) > 64 || len(b) > 64 || len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
