@@ -22,12 +22,7 @@ var ownerTable = db.NewTable("owners", "o",
 )
 
 // ownerSummaryTable is ownerTable with the sizes that admins see.
-var ownerSummaryTable = db.NewTable("owners", "o",
-	db.Text("id", func(o *arena.OwnerSummary) *string { return &o.ID }),
-	db.Text("name", func(o *arena.OwnerSummary) *string { return &o.Name }),
-	db.Text("email", func(o *arena.OwnerSummary) *string { return &o.Email }),
-	db.Time("created_at", func(o *arena.OwnerSummary) *time.Time { return &o.CreatedAt }),
-	db.Time("suspended_at", func(o *arena.OwnerSummary) *time.Time { return &o.SuspendedAt }),
+var ownerSummaryTable = db.Extend(ownerTable, func(o *arena.OwnerSummary) *arena.Owner { return &o.Owner },
 	db.Computed(`(SELECT count(*) FROM agents a WHERE a.owner_id = o.id AND a.retired_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Agents }),
 	db.Computed(`(SELECT count(*) FROM tokens t WHERE t.owner_id = o.id AND t.revoked_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Tokens }),
 )

@@ -63,6 +63,23 @@ func NewTable[R any](name, alias string, columns ...Column[R]) *Table[R] {
 	return t
 }
 
+// Extend returns the description of rows that contain a row of t, with further
+// columns. part returns the contained row.
+func Extend[S, R any](t *Table[R], part func(*S) *R, further ...Column[S]) *Table[S] {
+	columns := make([]Column[S], 0, len(t.columns)+len(further))
+	for _, c := range t.columns {
+		extended := Column[S]{Name: c.Name, Type: c.Type, Expr: c.Expr}
+		if c.Value != nil {
+			extended.Value = func(s *S) any { return c.Value(part(s)) }
+		}
+		if c.Into != nil {
+			extended.Into = func(s *S) any { return c.Into(part(s)) }
+		}
+		columns = append(columns, extended)
+	}
+	return NewTable(t.name, t.alias, append(columns, further...)...)
+}
+
 // Text is a column of a text field.
 func Text[R any, F ~string](name string, field func(*R) *F) Column[R] {
 	return Column[R]{
