@@ -157,11 +157,7 @@ func (r *receiver) chance(duels []arena.RatedResult, set []giver, gap func(own, 
 			if !known {
 				return 1, false
 			}
-			if by >= 0 {
-				sum += 1 - expected(by)
-			} else {
-				sum += expected(-by)
-			}
+			sum += expectedAhead(by)
 		}
 	}
 	n, wins := given(set)
@@ -210,11 +206,8 @@ func (r *receiver) anomaly(duels []arena.RatedResult, tests float64) ([]arena.An
 		a.Places = place(a.Places, newest.MatchID, 0)
 		for _, i := range g.duels {
 			own, other := r.sides(duels[i])
-			if by, _ := gap(own.AgentID, other.AgentID); by >= 0 {
-				a.Expected += 1 - expected(by)
-			} else {
-				a.Expected += expected(-by)
-			}
+			by, _ := gap(own.AgentID, other.AgentID)
+			a.Expected += expectedAhead(by)
 		}
 	}
 	return []arena.Anomaly{a}, nil

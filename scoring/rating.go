@@ -286,6 +286,15 @@ func game(difference int) int {
 // apart: 1/(1+10^(gap/400)).
 func expected(gap arena.MilliElo) float64 { return 1 / (1 + pow10(gap)) }
 
+// expectedAhead returns E of one whose rating is ahead by gap, which may be
+// negative.
+func expectedAhead(gap arena.MilliElo) float64 {
+	if gap >= 0 {
+		return 1 - expected(gap)
+	}
+	return expected(-gap)
+}
+
 // pow10 returns 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
 // of ten exactly at whole multiples of 400.
 //

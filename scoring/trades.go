@@ -108,11 +108,7 @@ func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals 
 		if !ok || !too {
 			return nil, nil // their duels are all that is known of one of them
 		}
-		if gap := best.High - worst.Low; gap >= 0 {
-			sum += 1 - expected(gap)
-		} else {
-			sum += expected(-gap)
-		}
+		sum += expectedAhead(best.High - worst.Low)
 		a.AgentIDs = []string{winner.AgentID, loser.AgentID} // the newest
 		a.Places = place(a.Places, duels[i].MatchID, 0)
 	}
