@@ -270,10 +270,7 @@ func (t *turn) post(ctx context.Context) error {
 }
 
 func (t *turn) message() ([]byte, error) {
-	body := t.task
-	if t.talk.way == byWords {
-		body = inWords(t.a, t.task)
-	}
+	body := t.talk.way.text(t.a, t.task)
 	if t.talk.id != "" {
 		f := followUp{Status: statusSuccess, Body: body}
 		if t.talk.problem != "" {

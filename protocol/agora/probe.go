@@ -103,11 +103,7 @@ func (d *Driver) search(ctx context.Context, a arena.Agent, left time.Duration, 
 	}
 	var r refusals
 	for w, ok := ways()[0], true; ok; {
-		text := string(body)
-		if w == byWords {
-			text = inWords(attempt, text)
-		}
-		message, err := encode(w.request(d.docs.round, text))
+		message, err := encode(w.request(d.docs.round, w.text(attempt, string(body))))
 		if err != nil {
 			h.Reason, h.Detail = "not_encoded", "the arena could not make the message"
 			return

@@ -36,6 +36,14 @@ func (w way) String() string {
 	return string(w)
 }
 
+// text returns the body that puts a task to an agent.
+func (w way) text(a arena.Attempt, taskJSON string) string {
+	if w == byWords {
+		return inWords(a, taskJSON)
+	}
+	return taskJSON
+}
+
 // request returns the first message of a conversation under the document.
 func (w way) request(doc Document, body string) request {
 	r := request{Sources: []string{}, Body: body}
