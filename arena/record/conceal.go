@@ -25,6 +25,11 @@ type members struct {
 	lists map[string]members // arrays of objects
 }
 
+// commonMembers lists the members that every event has around its body.
+func commonMembers() []string {
+	return []string{"seq", "match_id", "round", "agent_id", "ts", "type"}
+}
+
 // membersOf returns the members of an event. In a sealed match, commitment is
 // the arena's commitment to the hidden part.
 func membersOf(t arena.EventType, sealed bool) members {
@@ -60,7 +65,7 @@ func membersOf(t arena.EventType, sealed bool) members {
 		v = members{keep: []string{"outcome", "reason", "elapsed_ms", "attempts"}}
 	default: // reported by an agent
 	}
-	v.keep = append(v.keep, "seq", "match_id", "round", "agent_id", "ts", "type")
+	v.keep = append(v.keep, commonMembers()...)
 	if sealed {
 		v.keep = append(v.keep, "commitment")
 	}
@@ -147,7 +152,7 @@ func (c *concealer) event(i int, e arena.Event, line json.RawMessage) (concealed
 	if concealed, err = strictjson.CanonicalOf(hidden); err != nil || !o.dropped {
 		return concealed, nil, err
 	}
-	for _, common := range []string{"seq", "match_id", "round", "agent_id", "ts", "type"} {
+	for _, common := range commonMembers() {
 		delete(rest, common)
 	}
 	kept, err = strictjson.CanonicalOf(rest)
