@@ -66,9 +66,8 @@ func (o AdminOptions) configure(ctx context.Context, now time.Time) error {
 	err := o.Store.ConfigureToken(ctx, t, func(known arena.Token) error { return usable(known, now) }, func(old arena.Token) (arena.AuditEntry, error) {
 		return arena.Caller{Scope: arena.ScopeAdmin}.Audit(now, "supersede-token", old.ID, old.Name, nil)
 	})
-	var refused *arena.Error
-	if errors.As(err, &refused) && refused.Code == arena.CodeConflict {
-		return fmt.Errorf("ARENA_ADMIN_TOKEN: %s", refused.Message)
+	if refused, ok := errors.AsType[*arena.Error](err); ok && refused.Code == arena.CodeConflict {
+		return fmt.Errorf("%s: %s", ConfiguredName, refused.Message)
 	}
 	if err != nil {
 		return fmt.Errorf("store the admin token: %w", err)
@@ -121,9 +120,6 @@ func (s *Service) CreateAdminToken(ctx context.Context, caller arena.Caller, in 
 	t = arena.Token{
 		ID: arena.NewID(arena.TokenPrefix, now), Scope: in.Scope, Leagues: in.Leagues, Name: in.Name, Hash: hash,
 		CreatedAt: now, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Millisecond),
-	}
-	if in.ExpiresAt.IsZero() {
-		t.ExpiresAt = time.Time{}
 	}
 	e, err := caller.Audit(now, "create-admin-token", t.ID, nil, map[string]any{"name": t.Name, "scope": t.Scope, "leagues": t.Leagues, "expires_at": t.ExpiresAt})
 	if err != nil {

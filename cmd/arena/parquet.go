@@ -96,20 +96,15 @@ func eachRow(group parquet.RowGroup, visit func(parquet.Row) error) (err error) 
 				return err
 			}
 		}
-		if errors.Is(readErr, io.EOF) {
+		switch {
+		case errors.Is(readErr, io.EOF):
 			return nil
-		}
-		if readErr != nil || n == 0 {
-			return errors.Join(readErr, errIf(n == 0, "no rows were read"))
+		case readErr != nil:
+			return readErr
+		case n == 0:
+			return io.ErrNoProgress
 		}
 	}
-}
-
-func errIf(wrong bool, text string) error {
-	if wrong {
-		return errors.New(text)
-	}
-	return nil
 }
 
 // plainRow takes the names off that Parquet puts around the items of lists,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -211,11 +212,7 @@ func (m mapping) entry(values map[string]json.RawMessage) (entry, error) {
 
 // missingName describes a member that an object does not have.
 func missingName(name string, values map[string]json.RawMessage) error {
-	var names []string
-	for n := range values {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(values))
 	if near := nearest(name, names); near != "" {
 		return fmt.Errorf("the member %q is missing; did you mean %q?", clip(name), near)
 	}
@@ -411,10 +408,7 @@ func choicesOfObject(raw json.RawMessage) (options, labels []string, err error) 
 		}
 		return options, labels, err
 	}
-	for label := range values {
-		labels = append(labels, label)
-	}
-	slices.Sort(labels)
+	labels = slices.Sorted(maps.Keys(values))
 	for _, label := range labels {
 		text, err := textOf(values[label])
 		if err != nil {
