@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -128,10 +129,11 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	if err != nil {
 		return nil, fmt.Errorf("begin the game again: %w", err)
 	}
+	stored := sync.OnceValues(func() ([]arena.Verdict, error) { return r.Store.Verdicts(ctx, m.ID) })
 	for _, round := range rounds {
 		p := game.NewPosition(m, round, state)
 		replies := p.Replies(byRound.In(round.No))
-		v, err := r.verdict(ctx, m, p, replies)
+		v, err := r.verdict(ctx, m, p, replies, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -180,8 +182,8 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 }
 
 // verdict has the external judge of a round judge it again, and returns nil if
-// there is none. The verdict of spectators stays.
-func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, replies []game.Reply) (*arena.Verdict, error) {
+// there is none. The verdict of spectators stays: it is in stored.
+func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, replies []game.Reply, stored func() ([]arena.Verdict, error)) (*arena.Verdict, error) {
 	q, err := game.For(m.Settings).Ask(ctx, p, replies)
 	switch {
 	case err != nil:
@@ -189,7 +191,7 @@ func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, 
 	case q == nil:
 		return nil, nil //nolint:nilnil // no question: not an error
 	case q.Window > 0:
-		return r.storedVerdict(ctx, m.ID, p.Round)
+		return storedVerdict(stored, p.Round)
 	case r.Judges == nil:
 		return nil, &judgeError{fmt.Errorf("this arena has no judge %q", p.Settings.Judge.Kind)}
 	}
@@ -201,8 +203,8 @@ func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, 
 }
 
 // storedVerdict returns the last stored verdict on a round, or nil.
-func (r *Rescorer) storedVerdict(ctx context.Context, matchID string, round int) (last *arena.Verdict, err error) {
-	verdicts, err := r.Store.Verdicts(ctx, matchID)
+func storedVerdict(stored func() ([]arena.Verdict, error), round int) (last *arena.Verdict, err error) {
+	verdicts, err := stored()
 	if err != nil {
 		return nil, fmt.Errorf("read verdicts: %w", err)
 	}
