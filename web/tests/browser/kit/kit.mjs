@@ -180,8 +180,13 @@ export async function look(pages, { sizes = SIZES, check, fullPage = false, ...o
   await close();
 }
 
-/** Fails when a page is wider than its window. */
+/** Fails when a page is wider than its window, and names what sticks out of it. */
 export async function fits(page, name) {
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `${name} is ${over} px too wide`);
+  const over = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    const out = [...document.body.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > clientWidth + 0.5);
+    return [`${scrollWidth - clientWidth} px`, ...out.map((e) => `${e.tagName}.${e.className} ${Math.round(e.getBoundingClientRect().right)}: ${e.textContent.slice(0, 60)}`)];
+  });
+  assert.deepEqual(over, [], `${name} is too wide`);
 }
