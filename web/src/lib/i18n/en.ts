@@ -226,6 +226,7 @@ export const en = {
   'entry.closing.final': 'final answer',
   'entry.closing.fatal': 'fatal error',
   'entry.closing.after': 'after its end',
+  'entry.closing.ended': 'ended after that',
   'entry.args': 'Arguments',
   'entry.result': 'Result',
   'answer.after': 'after {time}',
@@ -240,6 +241,10 @@ export const en = {
   'answer.subagents': 'sub-agents',
   'answer.reasoning': 'Reasoning',
   'answer.overtokens': 'over the token limit',
+  'answer.closing.final': 'Declared its answer final',
+  'answer.closing.fatal': 'Reported a fatal error',
+  'answer.later_one': '{n} event after that',
+  'answer.later_other': '{n} events after that',
   'answer.none': 'no answer',
 
   'leagues.title': 'Leagues',

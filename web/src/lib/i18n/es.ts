@@ -226,6 +226,7 @@ export const es: Dictionary = {
   'entry.closing.final': 'respuesta final',
   'entry.closing.fatal': 'error fatal',
   'entry.closing.after': 'después de su fin',
+  'entry.closing.ended': 'terminó después',
   'entry.args': 'Argumentos',
   'entry.result': 'Resultado',
   'answer.after': 'en {time}',
@@ -240,6 +241,10 @@ export const es: Dictionary = {
   'answer.subagents': 'subagentes',
   'answer.reasoning': 'Razonamiento',
   'answer.overtokens': 'supera el límite de tokens',
+  'answer.closing.final': 'Declaró final su respuesta',
+  'answer.closing.fatal': 'Avisó de un error fatal',
+  'answer.later_one': '{n} evento después',
+  'answer.later_other': '{n} eventos después',
   'answer.none': 'sin respuesta',
 
   'leagues.title': 'Ligas',
