@@ -5,6 +5,7 @@ package arena
 type Claim struct {
 	Confidence *float64 // 0 to 1
 	Tokens     *int64   // not negative
+	OverTokens bool     // it exceeded the token limit of its round
 	Right      bool
 }
 
@@ -29,7 +30,8 @@ type CalibrationBin struct {
 
 // TokenCost is what answers cost in declared tokens.
 type TokenCost struct {
-	Answers  int      `json:"answers"` // with a number of tokens
-	Total    int64    `json:"total"`
-	PerRight *float64 `json:"per_right"` // total by right answers among them; nil: none was right
+	Answers   int      `json:"answers"` // with a number of tokens
+	Total     int64    `json:"total"`
+	PerRight  *float64 `json:"per_right"`  // total by right answers among them; nil: none was right
+	OverLimit int      `json:"over_limit"` // answers over the token limit of their round, by what was declared or by length
 }

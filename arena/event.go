@@ -176,10 +176,11 @@ type (
 	// SeatOutcomeBody is the outcome of a seat's round. In a sealed match the
 	// answer is in the hidden part until the reveal.
 	SeatOutcomeBody struct {
-		Outcome   Outcome `json:"outcome"`
-		Reason    string  `json:"reason,omitempty"`
-		ElapsedMS int64   `json:"elapsed_ms"`
-		Attempts  int     `json:"attempts"`
+		Outcome    Outcome `json:"outcome"`
+		Reason     string  `json:"reason,omitempty"`
+		ElapsedMS  int64   `json:"elapsed_ms"`
+		Attempts   int     `json:"attempts"`
+		OverTokens bool    `json:"over_max_tokens,omitempty"`
 		*AnswerBody
 	}
 	// VoteOpenedBody lays the answers of a round before the crowd. They have no
@@ -209,12 +210,13 @@ type (
 	}
 	// ClosedSeat is one seat's part in a judged round.
 	ClosedSeat struct {
-		AgentID   string  `json:"agent_id"`
-		Answer    *string `json:"answer"`
-		Points    Points  `json:"points"`
-		Outcome   Outcome `json:"outcome"`
-		Reason    string  `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process."`
-		ElapsedMS int64   `json:"elapsed_ms"`
+		AgentID    string  `json:"agent_id"`
+		Answer     *string `json:"answer"`
+		Points     Points  `json:"points"`
+		Outcome    Outcome `json:"outcome"`
+		OverTokens bool    `json:"over_max_tokens,omitempty" doc:"The answer exceeded max_tokens, by the declared tokens or by its length."`
+		Reason     string  `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process. token_limit: the answer exceeded max_tokens in a league that gives no points for it."`
+		ElapsedMS  int64   `json:"elapsed_ms"`
 	}
 	// StandingBrief is a line of the running score.
 	StandingBrief struct {

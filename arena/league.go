@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -160,7 +161,22 @@ type Settings struct {
 	Options    FormatOptions  `json:"format_options,omitzero"`
 	Canary     int            `json:"canary,omitempty"` // one round in so many asks a canary, 0 none; see CanarySource
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
+
+	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 }
+
+// TokenPolicy is what a match does with answers over their token limit.
+type TokenPolicy string
+
+// The token policies (docs/rules.md, section 3).
+const (
+	NoteTokens       TokenPolicy = "note"        // they are marked
+	ZeroPointsTokens TokenPolicy = "zero_points" // they are marked and get no points
+)
+
+// TokenLimit returns the most tokens that the answer to a task should take; 0:
+// there is no limit.
+func (s Settings) TokenLimit(t Task) int { return cmp.Or(t.MaxTokens, s.MaxTokens) }
 
 // DebateSpec makes a match a debate: two seats argue for and against a motion
 // and change sides at half time.

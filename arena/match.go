@@ -240,14 +240,16 @@ func (s Seat) Closed(round int, o Outcome) Seat {
 // Answer is the stored result of one seat's round: what came back, how it
 // was judged.
 type Answer struct {
-	MatchID  string
-	Round    int
-	AgentID  string
-	Outcome  Outcome
-	Reason   string
-	Body     *AnswerBody // nil unless answered
-	Elapsed  time.Duration
-	Attempts int
+	MatchID string
+	Round   int
+	AgentID string
+	Outcome Outcome
+	Reason  string
+	Body    *AnswerBody // nil unless answered
+	// OverTokens is whether the reply exceeded the token limit of its round.
+	OverTokens bool
+	Elapsed    time.Duration
+	Attempts   int
 	// ArrivedAt is when the arena had the outcome: the time of seat_outcome.
 	ArrivedAt time.Time
 	Points    Points // set when the round is closed
@@ -264,8 +266,8 @@ type Result struct {
 
 // Closed is the answer as everyone may see it once its round has closed.
 func (a Answer) Closed() ClosedSeat {
-	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, ElapsedMS: a.Elapsed.Milliseconds()}
-	if a.Reason == ReasonJudgeLimit { // other reasons are the owner's to see
+	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, OverTokens: a.OverTokens, ElapsedMS: a.Elapsed.Milliseconds()}
+	if Forfeits(a.Reason) { // other reasons are the owner's to see
 		s.Reason = a.Reason
 	}
 	if a.Body != nil {

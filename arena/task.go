@@ -203,6 +203,16 @@ type AnswerBody struct {
 	LatencyMS     *float64 `json:"latency_ms,omitempty"`
 }
 
+// BytesPerToken is how long an answer may be for each token that it may take,
+// whatever the agent declares.
+const BytesPerToken = 8
+
+// OverTokens reports whether the reply exceeds a limit of tokens: by the number
+// that the agent declared, or by the length of its answer. 0: there is no limit.
+func (b AnswerBody) OverTokens(limit int) bool {
+	return limit > 0 && (b.Tokens != nil && *b.Tokens > int64(limit) || len(b.Answer) > limit*BytesPerToken)
+}
+
 // Delivery is the kept record of one attempt, for the agent's owner.
 type Delivery struct {
 	ID       string

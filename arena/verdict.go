@@ -17,11 +17,19 @@ type Verdict struct {
 	At      time.Time
 }
 
+// ReasonTokenLimit is the reason of an answer that got no points because it
+// exceeded the token limit of a match with the policy zero_points.
+const ReasonTokenLimit = "token_limit"
+
+// Forfeits reports whether an answer with this reason gets no points and is not
+// judged.
+func Forfeits(reason string) bool { return reason == ReasonJudgeLimit || reason == ReasonTokenLimit }
+
 // SeatVerdict is the points of one seat.
 type SeatVerdict struct {
 	AgentID string `json:"agent_id"`
 	Points  Points `json:"points"`
-	Reason  string `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process."`
+	Reason  string `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process. token_limit: the answer exceeded max_tokens in a league that gives no points for it."`
 }
 
 // Ballot is one comparison of two answers by one judge: in this order, with

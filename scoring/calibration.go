@@ -28,6 +28,9 @@ func Calibrate(claims []arena.Claim) arena.Calibration {
 			right[bin] += worth
 			squares += (*p - worth) * (*p - worth)
 		}
+		if claim.OverTokens {
+			c.Tokens.OverLimit++
+		}
 		if n := claim.Tokens; n != nil && *n >= 0 {
 			c.Tokens.Answers++
 			c.Tokens.Total += min(*n, math.MaxInt64-c.Tokens.Total)

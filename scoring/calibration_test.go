@@ -20,16 +20,17 @@ func TestCalibrate(t *testing.T) {
 		{Confidence: half, Right: true},
 		{Confidence: half},
 		{Confidence: none},
-		{Tokens: new(int64(30)), Right: true},
+		{Tokens: new(int64(30)), Right: true, OverTokens: true},
 		{Confidence: new(1.5), Right: true},
 		{Confidence: new(-0.1)},
 		{Confidence: new(math.NaN())},
 		{Tokens: new(int64(-1)), Right: true},
+		{OverTokens: true},
 		{},
 	})
 	want := arena.Calibration{
 		Answers: 5, Brier: new((0 + 1 + 0.25 + 0.25 + 0) / 5),
-		Tokens: arena.TokenCost{Answers: 3, Total: 180, PerRight: new(90.0)},
+		Tokens: arena.TokenCost{Answers: 3, Total: 180, PerRight: new(90.0), OverLimit: 2},
 	}
 	for i := range 10 {
 		want.Bins = append(want.Bins, arena.CalibrationBin{From: float64(i) / 10, To: float64(i+1) / 10})

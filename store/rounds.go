@@ -218,6 +218,7 @@ var answerTable = db.NewTable("answers", "a",
 	db.Int("elapsed_ns", func(a *answerRow) *time.Duration { return &a.Elapsed }),
 	db.Int("attempts", func(a *answerRow) *int { return &a.Attempts }),
 	db.Time("arrived_at", func(a *answerRow) *time.Time { return &a.ArrivedAt }),
+	db.Bool("over_tokens", func(a *answerRow) *bool { return &a.OverTokens }),
 	db.Int("points", func(a *answerRow) *arena.Points { return &a.Points }),
 	db.Bool("judged", func(a *answerRow) *bool { return &a.Judged }),
 )

@@ -98,8 +98,9 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 			Confidence *float64 `json:"confidence"`
 			Tokens     *int64   `json:"tokens"`
 		}
-		err = r.Scan(&points, db.IntoJSON(&said), &c.league)
-		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, Right: points == arena.OnePoint}
+		var over int
+		err = r.Scan(&points, db.IntoJSON(&said), &over, &c.league)
+		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, OverTokens: over == 1, Right: points == arena.OnePoint}
 		return c, err
 	}, query, args...)
 	var claims []arena.Claim
@@ -123,7 +124,7 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 	if league != "" {
 		of = "(SELECT m.league FROM matches m WHERE m.id = c.match_id)"
 	}
-	return `SELECT c.points, c.body, ` + of + ` FROM (SELECT s.match_id, a.points, a.body FROM
+	return `SELECT c.points, c.body, c.over_tokens, ` + of + ` FROM (SELECT s.match_id, a.points, a.body, a.over_tokens FROM
 		(SELECT match_id FROM seats WHERE agent_id = $1 AND ` + seen + ` ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
 		WHERE r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
 		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit}

@@ -305,10 +305,11 @@ type calibrationBinView struct {
 }
 
 type tokenCostView struct {
-	Declared bool     `json:"declared" doc:"Always true: nobody checks it."`
-	Answers  int      `json:"answers" doc:"Of its newest 500 judged answers those with a number of tokens."`
-	Total    int64    `json:"total"`
-	PerRight *float64 `json:"per_right" doc:"Total by right answers; null: none was right."`
+	Declared  bool     `json:"declared" doc:"Always true: nobody checks it."`
+	Answers   int      `json:"answers" doc:"Of its newest 500 judged answers those with a number of tokens."`
+	Total     int64    `json:"total"`
+	PerRight  *float64 `json:"per_right" doc:"Total by right answers; null: none was right."`
+	OverLimit int      `json:"over_max_tokens" doc:"Of its newest 500 judged answers those over max_tokens, by the declared number or by their length."`
 }
 
 // calibration compares the confidence that an agent declared in closed rounds
@@ -324,7 +325,7 @@ func (h *historyHandlers) calibration(ctx context.Context, in *calibrationInput)
 	c := h.calibrate(claims)
 	v := calibrationView{
 		AgentID: in.ID, Declared: true, Answers: c.Answers, Brier: c.Brier, Bins: []calibrationBinView{},
-		Tokens: tokenCostView{Declared: true, Answers: c.Tokens.Answers, Total: c.Tokens.Total, PerRight: c.Tokens.PerRight},
+		Tokens: tokenCostView{Declared: true, Answers: c.Tokens.Answers, Total: c.Tokens.Total, PerRight: c.Tokens.PerRight, OverLimit: c.Tokens.OverLimit},
 	}
 	for _, b := range c.Bins {
 		v.Bins = append(v.Bins, calibrationBinView(b))

@@ -17,14 +17,14 @@ func TestAPI_getCalibration(t *testing.T) {
 	id := w.do("POST", "/v1/matches", w.admin, object{"league": "quiz", "agents": []string{a, b}}).is(201).str("match_id")
 	lease, match := w.play(id)
 	said := arena.Answer{
-		MatchID: id, Round: 1, AgentID: b, Outcome: arena.OutcomeAnswered, Attempts: 1,
+		MatchID: id, Round: 1, AgentID: b, Outcome: arena.OutcomeAnswered, Attempts: 1, OverTokens: true,
 		Body: &arena.AnswerBody{Answer: "yes", Confidence: new(0.75), Tokens: new(int64(70))},
 	}
 	if _, err := w.store.SaveAnswer(t.Context(), lease, said, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	path := "/v1/agents/" + b + "/calibration"
-	nothing := `"declared":true,"answers":0,"brier":null,"bins":[{"from":0,"to":1,"count":0,"mean_confidence":null,"right_share":null}],"tokens":{"declared":true,"answers":0,"total":0,"per_right":null}}`
+	nothing := `"declared":true,"answers":0,"brier":null,"bins":[{"from":0,"to":1,"count":0,"mean_confidence":null,"right_share":null}],"tokens":{"declared":true,"answers":0,"total":0,"per_right":null,"over_max_tokens":0}}`
 	for _, token := range []string{"", w.bob, w.admin} {
 		if r := w.do("GET", path, token, nil).is(200); !strings.Contains(string(r.body), nothing) {
 			t.Errorf("of an open round: %s", r.body)
@@ -36,7 +36,7 @@ func TestAPI_getCalibration(t *testing.T) {
 	}
 	w.run([]scenario{
 		{name: "closed", method: "GET", path: path, status: 200, says: `"answers":1,"brier":0.75,`},
-		{name: "tokens", method: "GET", path: path + "?league=quiz", status: 200, says: `"tokens":{"declared":true,"answers":1,"total":70,"per_right":null}`},
+		{name: "tokens", method: "GET", path: path + "?league=quiz", status: 200, says: `"tokens":{"declared":true,"answers":1,"total":70,"per_right":null,"over_max_tokens":1}`},
 		{name: "another league", method: "GET", path: path + "?league=other", status: 200, says: nothing},
 		{name: "nobody", method: "GET", path: "/v1/agents/ag_none/calibration", status: 404, code: arena.CodeNotFound},
 		{name: "a long league", method: "GET", path: path + "?league=" + strings.Repeat("x", 41), status: 422, code: arena.CodeInvalid, fields: []string{"league"}},

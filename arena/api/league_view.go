@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"reflect"
@@ -59,6 +60,7 @@ type leagueBody struct {
 	TimeLimitSeconds float64        `json:"time_limit_seconds" minimum:"1" maximum:"600" doc:"For each round."`
 	BreakSeconds     float64        `json:"break_seconds,omitempty" minimum:"0" maximum:"60" doc:"Between the close of a round and the next task."`
 	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokensPolicy  string         `json:"max_tokens_policy,omitempty" enum:"note,zero_points" doc:"Of answers over max_tokens: note marks them, zero_points also gives them no points. note when left out."`
 	Rules            []string       `json:"rules,omitempty" maxItems:"50" maxLength:"500"`
 	MinSeats         int            `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
@@ -78,7 +80,8 @@ func (b *leagueBody) settings() arena.Settings {
 		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.spec(),
 		Rounds: b.Rounds.n, MaxRounds: b.MaxRounds, TimeLimit: limitOf(b.TimeLimitSeconds),
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
-		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
+		MaxTokensPolicy: arena.TokenPolicy(b.MaxTokensPolicy),
+		Rules:           b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Canary: b.Canary,
 	}
@@ -103,6 +106,7 @@ type updateLeagueBody struct {
 	TimeLimitSeconds *float64       `json:"time_limit_seconds,omitempty" minimum:"1" maximum:"600"`
 	BreakSeconds     *float64       `json:"break_seconds,omitempty" minimum:"0" maximum:"60"`
 	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokensPolicy  *string        `json:"max_tokens_policy,omitempty" enum:"note,zero_points"`
 	Rules            *[]string      `json:"rules,omitempty" maxItems:"50"`
 	MinSeats         *int           `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
@@ -151,6 +155,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	}
 	s.MaxRounds = orElse(b.MaxRounds, s.MaxRounds)
 	s.MaxTokens = orElse(b.MaxTokens, s.MaxTokens)
+	s.MaxTokensPolicy = arena.TokenPolicy(orElse(b.MaxTokensPolicy, string(s.MaxTokensPolicy)))
 	s.Rules = orElse(b.Rules, s.Rules)
 	s.MinSeats = orElse(b.MinSeats, s.MinSeats)
 	s.MaxSeats = orElse(b.MaxSeats, s.MaxSeats)
@@ -177,6 +182,7 @@ type leagueView struct {
 	TimeLimitSeconds float64            `json:"time_limit_seconds"`
 	BreakSeconds     float64            `json:"break_seconds,omitempty"`
 	MaxTokens        int                `json:"max_tokens,omitempty"`
+	MaxTokensPolicy  arena.TokenPolicy  `json:"max_tokens_policy" enum:"note,zero_points"`
 	Rules            []string           `json:"rules"`
 	MinSeats         int                `json:"min_seats"`
 	MaxSeats         int                `json:"max_seats"`
@@ -200,7 +206,8 @@ func viewLeague(l arena.League) leagueView {
 	v := leagueView{
 		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID,
 		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
-		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens, Rules: orEmpty(s.Rules),
+		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens,
+		MaxTokensPolicy: cmp.Or(s.MaxTokensPolicy, arena.NoteTokens), Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,

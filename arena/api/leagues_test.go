@@ -79,9 +79,11 @@ func TestAPI_updateLeague(t *testing.T) {
 	}
 	w.run([]scenario{
 		patch("title", object{"title": "New"}, 200, "", `"title":"New"`),
-		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100`),
+		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100,"max_tokens_policy":"note"`),
 		patch("open end", object{"rounds": nil}, 200, "", `"rounds":null,"max_rounds":100`),
 		patch("left out is not null", object{"rounds": 4}, 200, "", `"rounds":4`),
+		patch("token policy", object{"max_tokens_policy": "zero_points"}, 200, "", `"max_tokens_policy":"zero_points"`),
+		patch("no such token policy", object{"max_tokens_policy": "warn"}, 422, arena.CodeInvalid, "", "max_tokens_policy"),
 		patch("seats", object{"min_seats": 3, "max_seats": 20}, 200, "", `"min_seats":3,"max_seats":20`),
 		patch("crossed with what is there", object{"min_seats": 21}, 422, arena.CodeInvalid, "", "min_seats"),
 		patch("generator instead of the pack", object{"generator": object{"name": "arithmetic"}}, 200, "", `"generator":{"name":"arithmetic"}`),

@@ -168,6 +168,9 @@ func testOptions(t testing.TB) parts {
 				c := arena.Calibration{Answers: len(claims), Bins: []arena.CalibrationBin{{To: 1, Count: len(claims)}}}
 				for _, claim := range claims {
 					c.Brier, c.Tokens = claim.Confidence, arena.TokenCost{Answers: 1, Total: *claim.Tokens}
+					if claim.OverTokens {
+						c.Tokens.OverLimit++
+					}
 				}
 				return c
 			},

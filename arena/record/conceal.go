@@ -53,7 +53,7 @@ func membersOf(t arena.EventType, sealed bool) members {
 		v = members{lists: map[string]members{"events": {keep: []string{"seq", "agent_id"}, texts: []string{"hidden"}}}}
 	case arena.EventRoundClosed:
 		v = members{keep: []string{"correct", "standings", "state"}, lists: map[string]members{
-			"seats":   {keep: []string{"agent_id", "points", "outcome", "reason", "elapsed_ms"}, texts: []string{"answer"}},
+			"seats":   {keep: []string{"agent_id", "points", "outcome", "over_max_tokens", "reason", "elapsed_ms"}, texts: []string{"answer"}},
 			"ballots": {keep: []string{"judge", "first", "second", "choice", "votes"}, texts: []string{"reason"}},
 			"moves":   {keep: []string{"agent_id", "legal"}, texts: []string{"move"}},
 		}}

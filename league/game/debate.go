@@ -141,7 +141,7 @@ func collect(p Position, replies []Reply) (at stage, all speeches, inputs []aren
 		return at, nil, nil, err
 	}
 	for _, r := range replies {
-		if r.Text != "" {
+		if r.Text != "" && !arena.Forfeits(r.Reason) {
 			all = append(all, speech{Turn: at.turn, Seat: r.Seat, Text: cut(r.Text)})
 		}
 	}
@@ -180,6 +180,7 @@ func (debate) Close(_ context.Context, p Position, replies []Reply, v *arena.Ver
 	default:
 		result, all = compared(p, replies, inputs, v), speeches{}
 	}
+	keepForfeits(result.Scores, replies)
 	result.State, err = all.state()
 	return result, err
 }

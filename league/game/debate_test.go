@@ -143,6 +143,22 @@ func opening(t *testing.T) game.State {
 	return debateOf(t, 1).State
 }
 
+// Under the policy zero_points neither the opponent nor the judge receives a
+// speech over the token limit.
+func TestDebate_overTokens(t *testing.T) {
+	t.Parallel()
+	p := debateOf(t, 1)
+	replies := answered("Cats purr.", "Dogs fetch. And so on.")
+	replies[1].Reason = arena.ReasonTokenLimit
+	_, r := closed(t, p, replies, nil)
+	if strings.Contains(string(r.State), "fetch") || !strings.Contains(string(r.State), "purr") {
+		t.Errorf("state %s", r.State)
+	}
+	if d := cmp.Diff([]game.Score{{}, {Reason: arena.ReasonTokenLimit}}, r.Scores); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestDebate_invalid(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*game.Position){

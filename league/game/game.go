@@ -96,6 +96,9 @@ func (p Position) Replies(answer func(agentID string) (arena.Answer, bool)) []Re
 		if a.Body != nil {
 			r.Text = a.Body.Answer
 		}
+		if a.OverTokens && p.Settings.MaxTokensPolicy == arena.ZeroPointsTokens {
+			r.Reason = arena.ReasonTokenLimit
+		}
 		replies = append(replies, r)
 	}
 	return replies

@@ -38,7 +38,9 @@ func (quiz) Close(_ context.Context, p Position, replies []Reply, v *arena.Verdi
 	case asked && v == nil:
 		return void(replies), nil
 	case spec.Compares():
-		return compared(p, replies, inputs, v), nil
+		result := compared(p, replies, inputs, v)
+		keepForfeits(result.Scores, replies)
+		return result, nil
 	}
 	given := verdict(spec)
 	if asked {
@@ -49,7 +51,7 @@ func (quiz) Close(_ context.Context, p Position, replies []Reply, v *arena.Verdi
 	for i, r := range replies {
 		s := arena.SeatVerdict{AgentID: p.Seats[r.Seat].AgentID}
 		switch {
-		case r.Reason == arena.ReasonJudgeLimit:
+		case arena.Forfeits(r.Reason):
 			s.Reason = r.Reason
 		case r.Outcome != arena.OutcomeAnswered:
 		case asked:
@@ -64,7 +66,7 @@ func (quiz) Close(_ context.Context, p Position, replies []Reply, v *arena.Verdi
 }
 
 // judgeInputs returns the answers that an external judge may judge, but not
-// those that exceeded a limit when they were judged before.
+// those that exceeded a limit.
 func judgeInputs(p Position, replies []Reply) (inputs []arena.JudgedAnswer) {
 	spec := p.Settings.Judge
 	if !spec.External() {
@@ -75,7 +77,7 @@ func judgeInputs(p Position, replies []Reply) (inputs []arena.JudgedAnswer) {
 		if spec.Compares() {
 			usable = r.Text != ""
 		}
-		if usable && r.Reason != arena.ReasonJudgeLimit {
+		if usable && !arena.Forfeits(r.Reason) {
 			inputs = append(inputs, judgeInput(p, r.Seat, r.Text))
 		}
 	}
@@ -118,6 +120,15 @@ func compared(p Position, replies []Reply, inputs []arena.JudgedAnswer, v *arena
 		result.Scores[i] = Score{Points: s.Points, Reason: s.Reason}
 	}
 	return result
+}
+
+// keepForfeits sets the reason in the scores of answers that get no points.
+func keepForfeits(scores []Score, replies []Reply) {
+	for i, r := range replies {
+		if arena.Forfeits(r.Reason) {
+			scores[i].Reason = r.Reason
+		}
+	}
 }
 
 // seatVerdict returns the verdict on a seat; a seat without one has no points.

@@ -198,3 +198,41 @@ func TestPosition_Replies(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Under the policy zero_points an answer over the token limit gets no points
+// from any judge, and no external judge receives it.
+func TestQuiz_overTokens(t *testing.T) {
+	t.Parallel()
+	over := func(kind string, policy arena.TokenPolicy) (game.Position, []game.Reply) {
+		p := position(judgedBy(kind))
+		p.Settings.MaxTokensPolicy = policy
+		return p, p.Replies(func(id string) (arena.Answer, bool) {
+			return arena.Answer{AgentID: id, Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}, OverTokens: id == "b"}, true
+		})
+	}
+	for _, kind := range []string{arena.JudgeNumber, arena.JudgeExact} {
+		p, replies := over(kind, arena.ZeroPointsTokens)
+		_, r := closed(t, p, replies, nil)
+		want := []game.Score{{Points: arena.OnePoint}, {Reason: arena.ReasonTokenLimit}, {Points: arena.OnePoint}}
+		if d := cmp.Diff(want, r.Scores); d != "" || r.Verdict.Seats[1].Reason != arena.ReasonTokenLimit {
+			t.Errorf("%s: verdict %+v: %s", kind, r.Verdict, d)
+		}
+		p, replies = over(kind, arena.NoteTokens)
+		if _, r := closed(t, p, replies, nil); r.Scores[1] != (game.Score{Points: arena.OnePoint}) {
+			t.Errorf("%s, only marked: %+v", kind, r.Scores)
+		}
+	}
+	for _, kind := range []string{arena.JudgeCode, arena.JudgePanel} {
+		p, replies := over(kind, arena.ZeroPointsTokens)
+		q, r := closed(t, p, replies, &arena.Verdict{Judge: kind, Seats: []arena.SeatVerdict{{AgentID: "a", Points: 250}}})
+		if len(q.Answers) != 2 || q.Answers[1].AgentID != "c" {
+			t.Errorf("%s: asked %+v", kind, q)
+		}
+		if d := cmp.Diff([]game.Score{{Points: 250}, {Reason: arena.ReasonTokenLimit}, {}}, r.Scores); d != "" {
+			t.Errorf("%s: %s", kind, d)
+		}
+		if q, _ := closed(t, p, replies[:2], nil); kind == arena.JudgePanel && q != nil {
+			t.Errorf("the only answer within the limit: asked %+v", q)
+		}
+	}
+}

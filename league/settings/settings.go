@@ -38,7 +38,7 @@ func Formats() []arena.Format {
 // Defaults fills in what a league's settings leave out: format ladder; the
 // judge that generated tasks are made for, else choice; sealed when rated and
 // no debate or when the crowd votes, else live; 3 to 128 seats in an elimination, two everywhere else;
-// a cap of 50 rounds for an open end; 500 tokens; points summed over the match;
+// a cap of 50 rounds for an open end; 500 tokens, answers over them marked; points summed over the match;
 // what format.Defaults says of the format's options. A debate's rounds are its
 // turns. Otherwise rounds, the time limit and the source of tasks have no
 // default.
@@ -86,6 +86,9 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.MaxTokens == 0 {
 		s.MaxTokens = defaultMaxTokens
 	}
+	if s.MaxTokensPolicy == "" {
+		s.MaxTokensPolicy = arena.NoteTokens
+	}
 	if s.ScoreMode == "" {
 		s.ScoreMode = arena.ScoreMatch
 	}
@@ -114,6 +117,8 @@ func Check(s arena.Settings) []arena.FieldError {
 		"time_limit_seconds", "must be %g to %g", minTimeLimit.Seconds(), maxTimeLimit.Seconds())
 	c.require(s.Break >= 0 && s.Break <= maxBreak, "break_seconds", "must be 0 to %g", maxBreak.Seconds())
 	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
+	c.require(s.MaxTokensPolicy == arena.NoteTokens || s.MaxTokensPolicy == arena.ZeroPointsTokens,
+		"max_tokens_policy", "must be note or zero_points, not %q", s.MaxTokensPolicy)
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
 	c.require(s.Visibility.Delay() == 0 || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")

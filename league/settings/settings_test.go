@@ -21,7 +21,7 @@ func TestDefaults(t *testing.T) {
 			"nothing given",
 			arena.Settings{},
 			arena.Settings{
-				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500,
+				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500, MaxTokensPolicy: "note",
 				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match", Options: arena.FormatOptions{Starts: "season"},
 			},
 		},
@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 			"rated elimination of generated tasks",
 			arena.Settings{Format: "elimination", Rated: true, Generator: &arena.GeneratorSpec{Name: "arithmetic"}},
 			arena.Settings{
-				Format: "elimination", Judge: arena.JudgeSpec{Kind: "number"}, MaxRounds: 50, MaxTokens: 500,
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "number"}, MaxRounds: 50, MaxTokens: 500, MaxTokensPolicy: "note",
 				MinSeats: 3, MaxSeats: 128, Visibility: "sealed", ScoreMode: "match", Rated: true,
 				Generator: &arena.GeneratorSpec{Name: "arithmetic", Difficulty: 2}, Options: arena.FormatOptions{Starts: "match"},
 			},
@@ -37,11 +37,11 @@ func TestDefaults(t *testing.T) {
 		{
 			"what is given stays",
 			arena.Settings{
-				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, TimeLimit: 5,
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, MaxTokensPolicy: "zero_points", TimeLimit: 5,
 				MinSeats: 8, MaxSeats: 9, Visibility: "live", ScoreMode: "rounds", Rated: true, PackID: "pk_1", Rules: []string{"r"},
 			},
 			arena.Settings{
-				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, TimeLimit: 5,
+				Format: "elimination", Judge: arena.JudgeSpec{Kind: "exact"}, Rounds: 9, MaxRounds: 7, MaxTokens: 6, MaxTokensPolicy: "zero_points", TimeLimit: 5,
 				MinSeats: 8, MaxSeats: 9, Visibility: "live", ScoreMode: "rounds", Rated: true, PackID: "pk_1", Rules: []string{"r"},
 				Options: arena.FormatOptions{Starts: "match"},
 			},
@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 			arena.Settings{Format: "knockout", PackID: "pk_1", Rated: true, Debate: &arena.DebateSpec{Turns: 3}, Judge: arena.JudgeSpec{Kind: "crowd"}},
 			arena.Settings{
 				Format: "knockout", PackID: "pk_1", Rated: true, Debate: &arena.DebateSpec{Turns: 3}, Judge: arena.JudgeSpec{Kind: "crowd"},
-				Rounds: 6, MaxRounds: 50, MaxTokens: 500, MinSeats: 2, MaxSeats: 2, Visibility: "sealed", ScoreMode: "match",
+				Rounds: 6, MaxRounds: 50, MaxTokens: 500, MaxTokensPolicy: "note", MinSeats: 2, MaxSeats: 2, Visibility: "sealed", ScoreMode: "match",
 				Options: arena.FormatOptions{BestOf: 1, Forfeit: 2 * time.Minute, Starts: "season"},
 			},
 		},
@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 			s.PackID, s.Generator, s.Judge.Kind = "", &arena.GeneratorSpec{Name: "arithmetic"}, "number"
 		}), nil},
 		{"nothing", arena.Settings{}, []string{
-			"format", "pack_id", "judge.kind", "max_rounds", "time_limit_seconds", "max_tokens", "visibility", "score_mode",
+			"format", "pack_id", "judge.kind", "max_rounds", "time_limit_seconds", "max_tokens", "max_tokens_policy", "visibility", "score_mode",
 		}},
 		{"no format", ladder(func(s *arena.Settings) { s.Format = "chess" }), []string{"format"}},
 		{"two sources", ladder(func(s *arena.Settings) {
@@ -123,6 +123,8 @@ func TestCheck(t *testing.T) {
 		{"elimination of 129", elimination(func(s *arena.Settings) { s.MaxSeats = 129 }), []string{"max_seats"}},
 		{"more needed than allowed", elimination(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 9, 8 }), []string{"max_seats"}},
 		{"tokens", ladder(func(s *arena.Settings) { s.MaxTokens = -1 }), []string{"max_tokens"}},
+		{"token policy", ladder(func(s *arena.Settings) { s.MaxTokensPolicy = "warn" }), []string{"max_tokens_policy"}},
+		{"no points for long answers", ladder(func(s *arena.Settings) { s.MaxTokensPolicy = arena.ZeroPointsTokens }), nil},
 		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed" }), []string{"visibility"}},
 		{"delayed", ladder(func(s *arena.Settings) { s.Visibility = "delayed:3600" }), nil},
 		{"delayed, before a crowd", ladder(func(s *arena.Settings) {

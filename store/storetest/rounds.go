@@ -119,7 +119,7 @@ func openVote(f *fixture) {
 
 func fullAnswer(agent string) arena.Answer {
 	return arena.Answer{
-		MatchID: "m_1", Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, Elapsed: 4_200_000_001, Attempts: 2, ArrivedAt: start.Add(time.Second),
+		MatchID: "m_1", Round: 1, AgentID: agent, Outcome: arena.OutcomeAnswered, OverTokens: true, Elapsed: 4_200_000_001, Attempts: 2, ArrivedAt: start.Add(time.Second),
 		Body: &arena.AnswerBody{
 			Answer: "four \u2028<b>\x00", Confidence: new(math.Nextafter(0.1, 1)), Reasoning: "2+2", SubagentsUsed: []string{},
 			ToolsUsed: []string{"calc"}, Tokens: new(int64(1 << 60)), LatencyMS: new(1e-300),

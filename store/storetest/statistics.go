@@ -136,7 +136,7 @@ func agentClaims(f *fixture) {
 	}
 	first := f.begin("m_1", "trivia", ids...)
 	play(first, 1, 1000, answer(0.9, 70), true)
-	play(first, 2, 999, arena.Answer{Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}}, true)
+	play(first, 2, 999, arena.Answer{Outcome: arena.OutcomeAnswered, OverTokens: true, Body: &arena.AnswerBody{Answer: "4"}}, true)
 	f.settle(first, start)
 	running := f.begin("m_2", "sums", ids...)
 	play(running, 1, 0, answer(1, 0), true)
@@ -147,7 +147,7 @@ func agentClaims(f *fixture) {
 	claim := func(confidence float64, tokens int64, right bool) arena.Claim {
 		return arena.Claim{Confidence: &confidence, Tokens: &tokens, Right: right}
 	}
-	newest, silent, oldest := claim(1, 0, false), arena.Claim{}, claim(0.9, 70, true)
+	newest, silent, oldest := claim(1, 0, false), arena.Claim{OverTokens: true}, claim(0.9, 70, true)
 	for _, c := range []struct {
 		agent, league string
 		limit         int

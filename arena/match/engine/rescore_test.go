@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
@@ -190,6 +193,47 @@ func TestEngine_TimeoutLosesTheTie(t *testing.T) {
 			again, err := b.store.Match(t.Context(), m.ID)
 			b.ok(err)
 			check(again)
+		})
+	}
+}
+
+// An answer over the token limit is marked in its event, when the round is
+// revealed, and in round_closed. Under the policy zero_points it gets no points,
+// also when it is judged again.
+func TestEngine_MaxTokens(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[arena.TokenPolicy]arena.Points{arena.NoteTokens: 3 * arena.OnePoint, arena.ZeroPointsTokens: 0} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			verbose := func(ctx context.Context, a arena.Attempt) arena.Reply {
+				r := right(ctx, a)
+				r.Answer.Tokens = new(int64(a.MaxTokens + 1))
+				return r
+			}
+			b := newBench(t, verbose, right)
+			b.node("n1")
+			m, events := b.over(b.match(func(s *arena.Settings) { s.MaxTokens, s.MaxTokensPolicy = 100, policy }))
+			if m.Seats[0].Points != want || m.Seats[1].Points != 3*arena.OnePoint {
+				t.Errorf("seats %+v", m.Seats)
+			}
+			marks := map[arena.EventType]int{}
+			for _, e := range events {
+				marks[e.Type] += strings.Count(string(e.Body), `"over_max_tokens":true`)
+			}
+			if d := cmp.Diff(map[arena.EventType]int{arena.EventReveal: 3, arena.EventRoundClosed: 3}, marks, cmpopts.IgnoreMapEntries(func(_ arena.EventType, n int) bool { return n == 0 })); d != "" {
+				t.Errorf("marks: %s", d)
+			}
+			if _, err := b.rescorer(nil).Match(t.Context(), m.ID); err != nil {
+				t.Fatal(err)
+			}
+			answers, err := b.store.Answers(t.Context(), m.ID)
+			b.ok(err)
+			reason := map[arena.TokenPolicy]string{arena.ZeroPointsTokens: arena.ReasonTokenLimit}[policy]
+			for _, a := range answers {
+				if over := a.AgentID == "ag_0"; a.OverTokens != over || over && (a.Reason != reason || a.Points != want/3) {
+					t.Errorf("answer %+v", a)
+				}
+			}
 		})
 	}
 }

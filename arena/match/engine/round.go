@@ -337,7 +337,7 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []aren
 // visibility mode of the match requires it.
 func (mr *matchRun) outcomeEvent(a arena.Answer) (arena.Event, error) {
 	e := mr.event(arena.EventSeatOutcome, a.AgentID, a.Round, arena.SeatOutcomeBody{
-		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, AnswerBody: a.Body,
+		Outcome: a.Outcome, Reason: a.Reason, ElapsedMS: a.Elapsed.Milliseconds(), Attempts: a.Attempts, OverTokens: a.OverTokens, AnswerBody: a.Body,
 	})
 	return mode.Of(mr.m).Seal(e)
 }

@@ -58,13 +58,9 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	}
 	s := sr.run.m.Settings
 	t, _ := sr.round.Prompt(sr.seat.No) // a seat that does not act has no request
-	maxTokens := s.MaxTokens
-	if t.MaxTokens > 0 {
-		maxTokens = t.MaxTokens
-	}
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
-		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), Rules: append(append([]string{}, s.Rules...), t.Rules...),
 		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }
@@ -185,6 +181,9 @@ func (sr *seatRequest) prepareAgain(ctx context.Context, number int, limit time.
 func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 	sr.answer.Outcome, sr.answer.Reason = reply.Outcome, reply.Reason
 	sr.answer.Body, sr.answer.Elapsed, sr.answer.Attempts = reply.Answer, reply.Elapsed, len(sr.deliveries)
+	if reply.Answer != nil {
+		sr.answer.OverTokens = reply.Answer.OverTokens(sr.run.m.Settings.TokenLimit(sr.round.Task))
+	}
 	switch {
 	case reply.Unreached && sr.round.No == 1 && reply.Outcome == arena.OutcomeError:
 		sr.answer.Outcome = arena.OutcomeUnavailable

@@ -25,6 +25,9 @@ export function delta(d: number): string {
 export const points = (p: number, language = 'en'): string =>
   numbers(language, { maximumFractionDigits: 2 }).format(p);
 
+/** A whole number: 1,234. */
+export const count = (n: number, language = 'en'): string => numbers(language, { maximumFractionDigits: 0, notation: n < 1e9 ? 'standard' : 'scientific' }).format(n);
+
 /** A duration in seconds, with tenths below a minute: 0.4 s, 12.0 s, 1:05. */
 export function duration(ms: number, language = 'en'): string {
   if (ms >= 60_000) return countdown(ms);

@@ -17,12 +17,18 @@ export function rulesOf(l: League): string[] {
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
     shownOf(l.visibility),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
-    l.max_tokens && l.max_tokens !== TOKENS ? t('rules.tokens', { n: l.max_tokens }) : '',
+    tokensOf(l),
     l.canary ? t('rules.canary', { n: l.canary }) : '',
     l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: l.schedule }) : '',
     ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);
+}
+
+function tokensOf({ max_tokens: n, max_tokens_policy: policy }: League): string {
+  if (!n) return '';
+  if (policy === 'zero_points') return t('rules.tokens.zero', { n });
+  return n === TOKENS ? '' : t('rules.tokens', { n });
 }
 
 function shownOf(visibility: string): string {

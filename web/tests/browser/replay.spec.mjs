@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { serve } from '../../scripts/fixture-server.mjs';
 import { world } from '../../scripts/fixture-world.mjs';
-import { api, heldDuel, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+import { api, fits, heldDuel, id, look, open, ORIGIN, PATIENCE, SCREENS, until } from './kit/kit.mjs';
 
 const ready = `${id('match')}[data-ready="true"]`;
 
@@ -321,4 +321,62 @@ test('a winner that lost rating reads why, after the match and in its history', 
   await agent.page.goto(`${ORIGIN}/a/${winner}`);
   await agent.page.locator(`${id('won-and-fell')} li`, { hasText: '2 rounds did not count for both sides' }).waitFor();
   await agent.close();
+});
+
+test('an answer card shows the claims of the agent, the token limit, and what follows a final answer', { timeout: PATIENCE }, async () => {
+  const seats = [{ agent_id: 'ag_1', name: 'Ada', version: '1' }, { agent_id: 'ag_2', name: 'شبكة', version: '2' }];
+  const answer = {
+    answer: 'Canberra', confidence: 0.95, reasoning: 'Sydney is larger.', tokens: 1234, latency_ms: 340, subagents_used: ['Analyzer', 'Checker'],
+    tools_used: Array.from({ length: 9 }, (_, i) => (i ? `tool_${i}` : '<img src=x onerror=alert(1)>'.repeat(9))),
+  };
+  const [first, second] = seats.map((s) => s.agent_id);
+  const lines = [
+    { type: 'match_scheduled', league: 'trivia', starts_at: '2026-11-21T18:00:00.000Z', rated: false, seats },
+    { type: 'match_started', league: 'trivia', format: 'ladder', visibility: 'live', rated: false, total_rounds: 1, seats },
+    { type: 'round_started', round: 1, task: { description: 'What is the capital of Australia?' }, time_limit_seconds: 30, deadline: '2026-11-21T18:00:31.000Z' },
+    { type: 'tool_call', round: 1, agent_id: first, tool: 'atlas', args: {} },
+    { type: 'error', round: 1, agent_id: second, message: 'no memory left', fatal: true },
+    { type: 'answer', round: 1, agent_id: first, final: true, value: 'Canberra' },
+    { type: 'tool_response', round: 1, agent_id: first, result: 'Canberra', duration_ms: 40 },
+    { type: 'answer', round: 1, agent_id: first, final: true, value: 'Sydney' },
+    { type: 'thinking', round: 1, agent_id: second, message: 'or is there?' },
+    { type: 'seat_outcome', round: 1, agent_id: first, outcome: 'answered', elapsed_ms: 4200, attempts: 1, over_max_tokens: true, ...answer },
+    { type: 'seat_outcome', round: 1, agent_id: second, outcome: 'timeout', elapsed_ms: 30000, attempts: 1 },
+    {
+      type: 'round_closed', round: 1, correct: 'Canberra',
+      seats: [
+        { agent_id: first, answer: 'Canberra', points: 1, outcome: 'answered', over_max_tokens: true, elapsed_ms: 4200 },
+        { agent_id: second, answer: null, points: 0, outcome: 'timeout', elapsed_ms: 30000 },
+      ],
+      standings: seats.map((s, i) => ({ agent_id: s.agent_id, points: 1 - i, place: 1 + i, state: 'active' })),
+    },
+    { type: 'match_finished', league: 'trivia', rated: false, seats: seats.map((s, i) => ({ ...s, points: 1 - i, place: 1 + i, state: 'active' })), rating_changes: [] },
+  ].map((e, i) => JSON.stringify({ seq: i + 1, match_id: 'm_1', ts: new Date(Date.UTC(2026, 10, 21, 18, 0, i)).toISOString(), ...e }));
+  for (const [width, height] of [[1440, 900], [390, 844]]) {
+    for (const theme of ['dark', 'light']) {
+      const { page, faults, close } = await open('/replay', { width, height, theme });
+      await page.locator(id('replay-file')).setInputFiles({ name: 'match.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
+      await page.locator(id('replay')).waitFor();
+      for (let n = 1; n < lines.length; n++) await page.keyboard.press('ArrowRight');
+      await page.locator(id('result')).waitFor();
+      await page.locator(id('timeline-round')).first().click();
+      for (let n = 3; n < lines.length - 1; n++) await page.keyboard.press('ArrowRight');
+      const [answered, silent] = [first, second].map((agent) => page.locator(`${id('lane')}[data-agent="${agent}"] ${id('answer')}`));
+      await answered.locator(id('claims')).waitFor();
+      const claims = await answered.locator(id('claims')).innerText();
+      for (const claim of ['claims', '95', '1,234 tokens', 'tool_5, 3 more', 'Analyzer, Checker']) assert.ok(claims.includes(claim), `${claim} in ${claims}`);
+      assert.match(await answered.locator(id('claimed-time')).innerText(), /claims 0\.3 s/);
+      assert.match(await answered.locator(id('over-tokens')).innerText(), /token limit/);
+      assert.match(await answered.locator(id('card-closing')).innerText(), /final.*2 events after that/);
+      assert.match(await silent.locator(id('card-closing')).innerText(), /fatal error.*1 event after that/);
+      await fits(page, `answer card at ${width}`);
+      assert.deepEqual(faults, []);
+      if (SCREENS) {
+        await answered.scrollIntoViewIfNeeded();
+        await page.screenshot({ path: `${SCREENS}/answer-card-${width}-${theme}.png`, animations: 'disabled' });
+        await answered.screenshot({ path: `${SCREENS}/answer-card-only-${width}-${theme}.png`, animations: 'disabled' });
+      }
+      await close();
+    }
+  }
 });

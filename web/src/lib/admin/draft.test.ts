@@ -26,6 +26,10 @@ describe('a draft', () => {
       pack_id: 'pk_1', rounds: null, max_rounds: 50, min_seats: 8, max_seats: 128, rules: ['one', 'two'], schedule: '* * * * *', visibility: 'live',
       judge: { kind: 'crowd', criteria: 'wit', window_seconds: 30, min_votes: 1 }, entry: { password: 'sesame', agents_per_owner: 2 },
     }));
+  it('sends the policy on long answers only where they get no points', () => {
+    expect(bodyOf(draft({ zeroOverTokens: true }))).toMatchObject({ max_tokens_policy: 'zero_points' });
+    expect(previewOf(draft()).max_tokens_policy).toBe('note');
+  });
   it('never shows the password in its preview', () => {
     const shown = previewOf(draft({ password: 'sesame' }));
     expect(shown.entry).toEqual({ password_required: true });

@@ -94,6 +94,7 @@ export interface ClosedSeat {
   answer: string | null;
   points: number;
   outcome: Outcome;
+  over_max_tokens?: boolean;
   reason?: string;
   elapsed_ms: number;
 }

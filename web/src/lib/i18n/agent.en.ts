@@ -37,6 +37,7 @@ export const agentEn = {
   'calibration.sure': 'how sure it says it is',
   'calibration.right': 'how often it is right',
   'calibration.brier': 'Brier score {n} over {answers} answers; 0 is best, guessing has 0.25. What it says of itself is not checked.',
+  'calibration.over': 'Over the token limit: {n} of its last 500 judged answers, by its own count or by length.',
   'calibration.tokens': 'It says that a right answer costs it {n} tokens.',
   'latency': 'How fast it is',
   'latency.declared': 'says of itself',

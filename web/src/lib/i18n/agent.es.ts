@@ -38,6 +38,7 @@ export const agentEs: Readonly<Record<AgentKey, string>> = {
   'calibration.sure': 'lo seguro que dice estar',
   'calibration.right': 'cuánto acierta',
   'calibration.brier': 'Puntuación de Brier {n} en {answers} respuestas; 0 es lo mejor, adivinar tiene 0,25. Lo que dice de sí no se comprueba.',
+  'calibration.over': 'Por encima del límite de tokens: {n} de sus últimas 500 respuestas juzgadas, según su propia cuenta o por su longitud.',
   'calibration.tokens': 'Dice que una respuesta buena le cuesta {n} tokens.',
   'latency': 'Lo rápido que es',
   'latency.declared': 'lo que dice de sí',

@@ -122,6 +122,12 @@ describe('a sealed duel', () => {
     expect(verdict(lastRound(m)!, lane)).toBeUndefined();
   });
 
+  it('marks the answer that is over its token limit when the round has closed', () => {
+    const marked = log.map((e): ArenaEvent => (e.type === 'round_closed' && e.round === 1 ? { ...e, seats: e.seats.map((s, i) => (i ? s : { ...s, over_max_tokens: true })) } : e));
+    const m = applyEvents(start, marked);
+    expect(m.rounds.flatMap((r) => Object.values(r.lanes)).filter((l) => l.overTokens).length).toBe(1);
+  });
+
   it('closes the sub-agent with its end', () => {
     const m = upTo('reveal');
     const spawn = lastRound(m)!.lanes[m.order[0]!]!.entries.find((e) => e.type === 'spawn_subagent')!;

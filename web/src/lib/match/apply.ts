@@ -159,7 +159,7 @@ function seatOutcome(state: MatchState, e: Of<'seat_outcome'>): MatchState {
 
 /** The answer's members, wherever they came from: an outcome in the open, or a hidden part. */
 function answerOf(body: Record<string, unknown>): Lane['answer'] {
-  const { outcome: _o, reason: _r, elapsed_ms: _e, attempts: _a, nonce: _n, ...answer } = body;
+  const { outcome: _o, reason: _r, elapsed_ms: _e, attempts: _a, over_max_tokens: _t, nonce: _n, ...answer } = body;
   return answer;
 }
 
@@ -204,6 +204,7 @@ function roundClosed(state: MatchState, e: Of<'round_closed'>): MatchState {
         points: s.points,
         elapsedMs: s.elapsed_ms,
         ...(s.reason ? { reason: s.reason } : {}),
+        ...(s.over_max_tokens ? { overTokens: true } : {}),
         ...(s.answer === null ? {} : { answer: { ...lane.answer, answer: s.answer } }),
       };
     }

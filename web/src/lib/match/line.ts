@@ -56,23 +56,36 @@ function brief(v: unknown): string | undefined {
 
 export const pretty = (v: unknown): string => (typeof v === 'string' ? v : JSON.stringify(v, null, 2));
 
-/** final, fatal: the agent ends its round with this line. after: it went on all the same. */
-export type Closing = 'final' | 'fatal' | 'after';
+/** final, fatal: the agent ends its round with this line. after: it reported this line later all the same. ended: this line began before, and its end came later. */
+export type Closing = 'final' | 'fatal' | 'after' | 'ended';
 
 const OF_AGENTS = new Set<Entry['type']>([
   'thinking', 'spawn_subagent', 'tool_call', 'tool_response', 'subagent_done', 'intermediate_result', 'answer', 'error',
 ]);
 
+function closingOf({ type, body }: Entry): 'final' | 'fatal' | undefined {
+  if (type === 'answer' && body['final'] === true) return 'final';
+  return type === 'error' && body['fatal'] === true ? 'fatal' : undefined;
+}
+
 /** Which lines close a lane, and which come after one that does. */
 export function closings(entries: readonly Entry[]): (Closing | undefined)[] {
-  let closed = false;
-  return entries.map(({ type, body }) => {
-    if (!OF_AGENTS.has(type)) return undefined;
-    if (closed) return 'after';
-    const closing = type === 'answer' && body['final'] === true ? 'final' : type === 'error' && body['fatal'] === true ? 'fatal' : undefined;
-    closed = closing !== undefined;
-    return closing;
+  const at = entries.findIndex(closingOf);
+  const last = entries[at];
+  return entries.map((e, i) => {
+    if (!last || !OF_AGENTS.has(e.type)) return undefined;
+    if (i === at) return closingOf(e);
+    return i > at ? 'after' : e.end && e.end.seq > last.seq ? 'ended' : undefined;
   });
+}
+
+/** How a lane was closed, and how many events its agent reported after that. */
+export function closeOf(entries: readonly Entry[]): { readonly by: 'final' | 'fatal'; readonly later: number } | undefined {
+  const marks = closings(entries);
+  const by = marks.find((m) => m === 'final' || m === 'fatal');
+  if (!by) return undefined;
+  const later = entries.reduce((n, e, i) => n + (marks[i] === 'after' ? (e.end ? 2 : 1) : marks[i] === 'ended' ? 1 : 0), 0);
+  return { by, later };
 }
 
 /** How deep each line stands in the tree of sub-agents: one step per sub-agent at work then. */

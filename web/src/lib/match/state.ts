@@ -47,6 +47,8 @@ export interface Lane {
   readonly commitment?: string;
   readonly answer?: Partial<AnswerBody>;
   readonly points?: number;
+  /** The answer exceeded max_tokens. */
+  readonly overTokens?: boolean;
 }
 
 export interface Round {
