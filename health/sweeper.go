@@ -42,9 +42,9 @@ type Options struct {
 	Store    Store
 	Recorder Recorder
 	Probers  map[string]Prober // by protocol
-	// Canary reports whether the arena itself is connected: nil when it is. It is
-	// asked only when most probes of a sweep fail (threat F7).
-	Canary  func(ctx context.Context) error
+	// CutOff reports whether the arena itself was cut off at some time since the
+	// sweep began. It is asked only when most endpoints fail (threat N1).
+	CutOff  func(ctx context.Context, since time.Time) bool
 	Workers int           // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
 	Spread  time.Duration // the probes of a sweep start evenly over this long; 0: at once
 	Logger  *slog.Logger
@@ -66,7 +66,7 @@ type Report struct {
 	Paused  int
 	Resumed int // pauses that ended, by health or by time
 	Passed  int
-	Frozen  bool // most probes failed and so did the canary: nothing was recorded
+	Frozen  bool // most endpoints failed and the arena was cut off: nothing was recorded
 	Skipped bool // another sweep was running: nothing was done
 	Took    time.Duration
 }
@@ -84,7 +84,7 @@ const (
 // New makes a Sweeper.
 func New(o Options) (*Sweeper, error) {
 	switch {
-	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.Canary == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
+	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.CutOff == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
 		return nil, errors.New("health: a part is missing")
 	case o.Workers < 0 || o.Spread < 0:
 		return nil, errors.New("health: workers and spread cannot be negative")
@@ -116,17 +116,26 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	if ctx.Err() != nil {
 		return Report{}, fmt.Errorf("sweep: %w", context.Cause(ctx))
 	}
-	for _, h := range found {
+	called, silent := 0, 0 // endpoints; agents without one call the arena
+	for i, h := range found {
+		if agents[i].Endpoint != "" {
+			called++
+		}
 		if !h.OK {
 			r.Failed++
+			if agents[i].Endpoint != "" {
+				silent++
+			}
 		}
 	}
-	if 2*r.Failed > r.Probed {
-		if err := s.o.Canary(ctx); err != nil {
-			r.Frozen, r.Took = true, s.o.Now().Sub(began)
-			s.o.Logger.Warn("health sweep does not count: the arena is cut off", "failed", r.Failed, "probed", r.Probed, "error", err)
-			return r, nil
-		}
+	r.Frozen = 2*silent > called && s.o.CutOff(ctx, began)
+	switch {
+	case ctx.Err() != nil:
+		return Report{}, fmt.Errorf("sweep: %w", context.Cause(ctx))
+	case r.Frozen:
+		r.Took = s.o.Now().Sub(began)
+		s.o.Logger.Debug("health sweep does not count: the arena is cut off", "failed", r.Failed, "probed", r.Probed)
+		return r, nil
 	}
 	err = s.recordAll(ctx, agents, found, &r)
 	r.Took = s.o.Now().Sub(began)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -47,9 +48,11 @@ type ClientOptions struct {
 // take two goroutines each while an agent thinks, and two more turns of the
 // scheduler before a request leaves. It is safe for concurrent use.
 type Client struct {
-	pool  *pool
-	setup time.Duration
-	now   func() time.Time
+	pool    *pool
+	setup   time.Duration
+	now     func() time.Time
+	started time.Time
+	replied *atomic.Int64 // nanoseconds from started to the last reply from another machine
 }
 
 // NewClient makes a Client whose every connection passes g.
@@ -74,9 +77,13 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 			tlsLimit: cmp.Or(o.TLSTimeout, 5*time.Second), perHost: cmp.Or(o.MaxConnsPerHost, 16),
 		}),
 		setup: cmp.Or(o.SetupTimeout, 10*time.Second),
-		now:   o.Now,
+		now:   o.Now, started: o.Now(), replied: new(atomic.Int64),
 	}, nil
 }
+
+// LastReply returns when an endpoint on another machine last replied, whatever it
+// said; before the first reply, when the Client was made.
+func (c *Client) LastReply() time.Time { return c.started.Add(time.Duration(c.replied.Load())) }
 
 // Close ends what is being warmed and drops idle connections. Call it when no Do
 // is running any more; nothing is warmed after it.
@@ -238,6 +245,9 @@ func (c *Call) exchange(ctx context.Context) {
 	var err error
 	if _, err = c.conn.in.Peek(1); err == nil { // most of the time passes here
 		c.x.Replied = true
+		if c.conn.remote {
+			c.c.replied.Store(int64(c.c.now().Sub(c.c.started)))
+		}
 		c.sent(&c.x)
 		err = c.read()
 	}

@@ -26,12 +26,16 @@ type conn struct {
 	left   int         // bytes that may still be read
 	expiry *time.Timer // while idle
 	used   bool        // it has carried a request
+	remote bool        // it leads to another machine
 }
 
 func newConn(to target, c, below net.Conn) *conn {
 	made := &conn{Conn: c, to: to}
 	if socket, ok := below.(syscall.Conn); ok {
 		made.raw, _ = socket.SyscallConn() // fails only without a socket
+	}
+	if to, ok := below.RemoteAddr().(*net.TCPAddr); ok {
+		made.remote = !to.IP.IsLoopback()
 	}
 	made.in = bufio.NewReaderSize((*bounded)(made), readBuffer)
 	return made

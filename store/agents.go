@@ -352,6 +352,15 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 	return agents, s.wrap(err, "read agents to probe")
 }
 
+// HealthyEndpoints returns healthy agents that have an endpoint, one of each
+// owner, in random order.
+func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent, error) {
+	agents, err := agentTable.All(ctx, s.reader, agentOwner+` JOIN (SELECT g.id, row_number() OVER (PARTITION BY g.owner_id ORDER BY random()) AS n
+		FROM agents g WHERE g.retired_at = 0 AND g.passed_at > 0 AND g.health_ok = 1 AND g.endpoint <> '') p ON p.id = a.id
+		WHERE p.n = 1 ORDER BY random() LIMIT $1`, limit)
+	return agents, s.wrap(err, "read a sample of healthy endpoints")
+}
+
 // UpdateAgent changes an agent by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: name, endpoint, public key and when it

@@ -122,6 +122,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeVoid, entry{"not_encoded", "The arena could not make a message.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"not_delivered", "The arena could not deliver the request.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"relay_failed", "The arena's relay failed.", "Nothing: no rating moves."}},
+		{arena.OutcomeVoid, entry{"cut_off", "The arena was cut off from agents; the round is void for all seats.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"cancelled", "The arena ended the request.", "Nothing: no rating moves."}},
 	}
 }

@@ -91,6 +91,37 @@ func listAgents(f *fixture) {
 	f.equal(false, slices.ContainsFunc(due, func(a arena.Agent) bool { return a.Name == "dog" }))
 }
 
+// healthyEndpoints samples one endpoint of each owner.
+func healthyEndpoints(f *fixture) {
+	ctx := f.t.Context()
+	well := func(change func(*arena.Agent)) func(*arena.Agent) {
+		return func(a *arena.Agent) {
+			a.PassedAt, a.Endpoint, a.Health.OK = start, "https://"+a.ID+".example", true
+			if change != nil {
+				change(a)
+			}
+		}
+	}
+	f.agent("a", well(nil))
+	for _, name := range []string{"b", "c", "d"} {
+		f.agent(name, well(func(a *arena.Agent) { a.OwnerID = "ow_a" }))
+	}
+	f.agent("e", well(nil))
+	f.agent("retired", well(func(a *arena.Agent) { a.RetiredAt = start }))
+	f.agent("pending", well(func(a *arena.Agent) { a.PassedAt = time.Time{} }))
+	f.agent("unhealthy", well(func(a *arena.Agent) { a.Health.OK = false }))
+	f.agent("polls", well(func(a *arena.Agent) { a.Endpoint = "" }))
+	for range 5 {
+		var owners []string
+		for _, a := range must(f.HealthyEndpoints(ctx, 10))(f) {
+			owners = append(owners, a.OwnerID)
+		}
+		slices.Sort(owners)
+		f.equal([]string{"ow_a", "ow_e"}, owners)
+	}
+	f.equal(1, len(must(f.HealthyEndpoints(ctx, 1))(f)))
+}
+
 func updateAgent(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
