@@ -45,11 +45,13 @@ type Options struct {
 	// CutOff reports whether the arena itself was cut off at some time since the
 	// sweep began. It is asked only when most endpoints fail (threat N1).
 	CutOff  func(ctx context.Context, since time.Time) bool
-	Workers int           // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
-	Spread  time.Duration // the probes of a sweep start evenly over this long; 0: at once
-	Logger  *slog.Logger
-	Now     func() time.Time // must carry a monotonic reading, as time.Now does
-	Rand    *rand.Rand       // used by one sweep at a time
+	Workers int // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
+	// Interval is the time between the starts of two sweeps, default 30 s.
+	Interval time.Duration
+	Spread   time.Duration // the probes of a sweep start evenly over this long; 0: at once
+	Logger   *slog.Logger
+	Now      func() time.Time // must carry a monotonic reading, as time.Now does
+	Rand     *rand.Rand       // used by one sweep at a time
 }
 
 // Sweeper probes agents. It is safe for concurrent use.
@@ -86,14 +88,15 @@ func New(o Options) (*Sweeper, error) {
 	switch {
 	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.CutOff == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
 		return nil, errors.New("health: a part is missing")
-	case o.Workers < 0 || o.Spread < 0:
-		return nil, errors.New("health: workers and spread cannot be negative")
+	case o.Workers < 0 || o.Spread < 0 || o.Interval < 0:
+		return nil, errors.New("health: workers, interval and spread cannot be negative")
 	}
 	o.Workers = cmp.Or(o.Workers, 512)
+	o.Interval = cmp.Or(o.Interval, 30*time.Second)
 	return &Sweeper{o: o, mean: firstMean}, nil
 }
 
-// Sweep probes every agent that is not retired once, then records all results,
+// Sweep probes every agent that is due once, then records all results,
 // and returns when that is done. It does nothing while another Sweep runs. When
 // ctx ends first, nothing is recorded. The error joins what went wrong with
 // single agents; the others are recorded all the same.
@@ -109,7 +112,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	}
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a arena.Agent) bool {
 		_, probes := s.o.Probers[a.Protocol]
-		return !probes // another node may: this one does not know
+		return !probes || !Due(a, s.o.Interval, began) // another node may probe it: this one does not know
 	})
 	r := Report{Probed: len(agents)}
 	found := s.probeAll(ctx, agents)

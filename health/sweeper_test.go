@@ -444,7 +444,7 @@ func TestNew_refuses(t *testing.T) {
 		"recorder": func(o *health.Options) { o.Recorder = nil }, "network": func(o *health.Options) { o.CutOff = nil },
 		"logger": func(o *health.Options) { o.Logger = nil }, "clock": func(o *health.Options) { o.Now = nil },
 		"random": func(o *health.Options) { o.Rand = nil }, "workers": func(o *health.Options) { o.Workers = -1 },
-		"spread": func(o *health.Options) { o.Spread = -1 },
+		"spread": func(o *health.Options) { o.Spread = -1 }, "interval": func(o *health.Options) { o.Interval = -1 },
 	} {
 		o := complete
 		change(&o)

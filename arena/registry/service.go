@@ -307,6 +307,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 			return arena.Agent{}, err
 		}
 	}
+	now := s.now()
 	before, after, err := s.o.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
 		if err := g.NotRetired(); err != nil {
 			return err
@@ -315,12 +316,16 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Version = orElse(in.Version, g.Version)
 		g.Description = orElse(in.Description, g.Description)
 		if in.Endpoint != nil && endpoint != g.Endpoint {
-			g.Endpoint, g.EndpointKey, g.PassedAt, g.Health = endpoint, key, time.Time{}, arena.Health{}
+			g.Endpoint, g.EndpointKey, g.EndpointSince, g.PassedAt, g.Health = endpoint, key, now, time.Time{}, arena.Health{}
+			g.LiftPause(arena.PauseExpired)
 		}
 		return nil
-	}, s.act(caller, s.now(), "update-agent", true))
+	}, s.act(caller, now, "update-agent", true))
 	if err != nil || before.Endpoint == after.Endpoint {
 		return after, err
+	}
+	if err := s.o.Pauses.publish(ctx, before, after, now); err != nil {
+		return arena.Agent{}, err
 	}
 	return s.check(ctx, g.ID)
 }

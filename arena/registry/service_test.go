@@ -266,6 +266,36 @@ func TestService_Update(t *testing.T) {
 	}
 }
 
+// Threat N2: an expired agent comes back with another endpoint, which has seven
+// days again. Resuming it is refused with the way out.
+func TestService_Update_expired(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	g := s.agent("ant")
+	_, _, err := s.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+		g.PassedAt = time.Time{}
+		g.SetPause(arena.Pause{Reason: arena.PauseExpired, Since: start})
+		return nil
+	})
+	s.ok(err)
+	if _, err := s.Resume(t.Context(), alice(), g.ID); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "/check") {
+		t.Errorf("resumed: %v", err)
+	}
+	name, endpoint := "bee", "https://down.example"
+	after, err := s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Name: &name})
+	if s.ok(err); after.StatusAt(start) != arena.AgentPaused {
+		t.Errorf("a new name brings it back: %+v", after)
+	}
+	s.advance(time.Hour)
+	after, err = s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Endpoint: &endpoint})
+	if s.ok(err); after.StatusAt(start) != arena.AgentPending || !after.EndpointSince.Equal(start.Add(time.Hour)) {
+		t.Errorf("after a new endpoint: %+v", after)
+	}
+	if events := s.published(); len(events) != 1 || !strings.Contains(events[0], `"reason":"expired"`) {
+		t.Errorf("events %q", events)
+	}
+}
+
 func TestService_Check(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -32,7 +32,7 @@ type services struct {
 func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *services, err error) {
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
-		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func updateAgent(f *fixture) {
 	want.Name, want.Endpoint, want.Version, want.Description, want.PublicKey = "A2", "http://x", "2", "d", "k2"
 	want.Pauses = []arena.Pause{{Reason: arena.PauseHealth, Since: start}}
 	want.Health = arena.Health{Capabilities: []string{"x", "y"}, MaxConcurrent: 7, Failures: 3}
-	want.PassedAt = start.Add(time.Hour)
+	want.PassedAt, want.EndpointSince = start.Add(time.Hour), start.Add(2*time.Hour)
 	before, after, err := f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error {
 		f.equal(was, *a)
 		*a = want
