@@ -126,6 +126,11 @@ type Health struct {
 	Successes       int           // in a row
 }
 
+// ReasonHostBusy is the reason of a request that the arena did not make, because
+// it has made too many to the same address that did not reach an agent. It says
+// nothing of the health of the endpoint.
+const ReasonHostBusy = "host_busy"
+
 // Registration is an agent as its owner registers it.
 type Registration struct {
 	Name        string

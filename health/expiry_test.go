@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,4 +57,21 @@ func TestSweeper_Sweep_never_passes(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Threats N3 and N4: a check that was not made, because the address gets too many,
+// says nothing of the agent.
+func TestSweeper_host_busy(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil, agent(1, "busy"), agent(2, "good"), agent(3, "good"))
+	for range 4 {
+		sweep(t, b, health.Report{Probed: 3, Failed: 1})
+	}
+	if got := b.agents["ag_1"]; got.Health.Failures != 0 || !got.Health.CheckedAt.IsZero() || len(b.events) != 0 || b.records != 8 {
+		t.Errorf("agent %+v, events %v, %d records", got, b.events, b.records)
+	}
+	_, err := b.Check(t.Context(), "ag_1")
+	if e, ok := errors.AsType[*arena.Error](err); !ok || e.Code != arena.CodeRateLimited || e.RetryAfter <= 0 {
+		t.Errorf("checked: %v", err)
+	}
 }

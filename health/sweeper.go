@@ -78,6 +78,9 @@ const (
 	fewWorkers = 64
 	// firstMean is how long a probe is taken to last before any was made.
 	firstMean = 300 * time.Millisecond
+	// busyRetry is the time after which a check of an address that got too many may
+	// be tried again.
+	busyRetry = 30 * time.Second
 	// recordedAtOnce is how many results storage gets at a time: few enough to
 	// let matches write in between.
 	recordedAtOnce = 256
@@ -244,7 +247,8 @@ func (r *Report) count(before, after arena.Agent) {
 }
 
 // Check probes one agent now and records the result; Health of the agent that
-// it returns is what was found. Errors: not_found; conflict when the agent is
+// it returns is what was found. Errors: not_found; rate_limited when the
+// endpoint's address gets too many requests; conflict when the agent is
 // retired, uses a protocol that this node has no driver for, or changed meanwhile.
 func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error) {
 	a, err := s.o.Store.Agent(ctx, agentID)
@@ -262,6 +266,11 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 	if ctx.Err() != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, context.Cause(ctx))
 	}
+	if found.Reason == arena.ReasonHostBusy {
+		e := arena.Errorf(arena.CodeRateLimited, "%s", found.Detail)
+		e.RetryAfter = busyRetry
+		return arena.Agent{}, e
+	}
 	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found})
 	if err != nil {
 		return arena.Agent{}, err
@@ -270,13 +279,17 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 }
 
 // record applies the policy to the agents as they are now stored.
+// Checks that the client did not make are left out.
 func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health) ([]arena.Probed, error) {
 	now := s.o.Now()
-	checks := make([]arena.HealthCheck, len(agents))
+	checks := make([]arena.HealthCheck, 0, len(agents))
 	for i, checked := range agents {
-		checks[i] = arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
+		if found[i].Reason == arena.ReasonHostBusy {
+			continue
+		}
+		checks = append(checks, arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
 			return Next(stored, found[i], now)
-		}}
+		}})
 	}
 	return s.o.Recorder.RecordChecks(ctx, now, checks)
 }

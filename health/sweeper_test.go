@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bundle is a sweeper with everything around it. Its endpoints are "good" and
-// "bad"; "stall" takes the 5 s of a probe that stalls, and fails.
+// "bad"; "busy" is not called; "stall" takes the 5 s of a probe that stalls, and fails.
 type bundle struct {
 	*health.Sweeper
 	options health.Options
@@ -142,6 +142,8 @@ func (b *bundle) Probe(ctx context.Context, a arena.Agent) arena.Health {
 		case <-ctx.Done():
 		}
 		return bad()
+	case endpoint == "busy":
+		return arena.Health{Reason: arena.ReasonHostBusy, Detail: "too often"}
 	case endpoint == "good", endpoint == "":
 		return good()
 	default:

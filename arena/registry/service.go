@@ -78,6 +78,7 @@ type Options struct {
 	FullCheck      func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	Entries        Entries
 	Checks         Quota  // endpoint checks, by token: each makes the arena call an untrusted endpoint
+	HostChecks     Quota  // the same by server, whoever asks
 	AgentsPerOwner int    // that are not retired; 0: no limit
 	PublicURL      string // of the arena
 	Now            func() time.Time
@@ -92,7 +93,8 @@ func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Pauses": o.Pauses == nil, "Protocols": len(o.Protocols) == 0, "Endpoints": o.Endpoints == nil,
 		"Checker": o.Checker == nil, "FullCheck": o.FullCheck == nil, "Entries": o.Entries == nil, "Checks": o.Checks == nil,
-		"PublicURL": o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
+		"HostChecks": o.HostChecks == nil,
+		"PublicURL":  o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("registry: option %s is missing", name)
@@ -327,7 +329,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 	if err := s.o.Pauses.publish(ctx, before, after, now); err != nil {
 		return arena.Agent{}, err
 	}
-	return s.check(ctx, g.ID)
+	return s.checkChange(ctx, after)
 }
 
 func orElse[T any](p *T, otherwise T) T {

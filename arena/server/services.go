@@ -65,7 +65,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	}
 	if v.agents, err = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
-		Entries: v.entries, Checks: v.quotas.Check, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}
