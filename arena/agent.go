@@ -46,13 +46,14 @@ type PauseReason string
 const (
 	PauseAdmin     PauseReason = "admin"      // until an admin resumes it
 	PauseOwner     PauseReason = "owner"      // until its owner resumes it
+	PauseExpired   PauseReason = "expired"    // until a check of its endpoint passes: none ever has
 	PauseHealth    PauseReason = "health"     // until two health checks in a row succeed
 	PauseRateLimit PauseReason = "rate_limit" // until a time: it answered 429
 )
 
 // PauseReasons lists the reasons, strongest first.
 func PauseReasons() []PauseReason {
-	return []PauseReason{PauseAdmin, PauseOwner, PauseHealth, PauseRateLimit}
+	return []PauseReason{PauseAdmin, PauseOwner, PauseExpired, PauseHealth, PauseRateLimit}
 }
 
 // Pause is one reason why an agent takes no new seats. An agent may have
@@ -70,6 +71,8 @@ func (p Pause) Ending() string {
 		return "an admin has to resume it"
 	case PauseOwner:
 		return "its owner has to resume it"
+	case PauseExpired:
+		return "its endpoint has to pass a check: POST /v1/agents/{id}/check, or PATCH it with another endpoint"
 	case PauseHealth:
 		return "two health checks in a row have to succeed"
 	case PauseRateLimit:
@@ -101,10 +104,11 @@ type Agent struct {
 	Pauses      []Pause
 	Health      Health
 	CreatedAt   time.Time
-	PassedAt    time.Time // first passed endpoint check; zero: pending
+	PassedAt    time.Time // first passed check of its endpoint; zero: pending
 	RetiredAt   time.Time
 	Running     int // seats it holds in running matches
 
+	EndpointSince    time.Time // when its endpoint was last changed; zero: never
 	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
 
@@ -121,6 +125,11 @@ type Health struct {
 	Failures        int           // in a row
 	Successes       int           // in a row
 }
+
+// ReasonHostBusy is the reason of a request that the arena did not make, because
+// it has made too many to the same address that did not reach an agent. It says
+// nothing of the health of the endpoint.
+const ReasonHostBusy = "host_busy"
 
 // Registration is an agent as its owner registers it.
 type Registration struct {
@@ -153,6 +162,7 @@ type HealthStep struct {
 	Pause  bool   // the health pause begins
 	Resume bool   // it ends
 	Passed bool   // a pending agent has passed its first check
+	Expire bool   // a pending agent has not passed one for too long
 }
 
 // Apply changes the agent by the step, at the instant for which the step was
@@ -161,6 +171,10 @@ func (s HealthStep) Apply(a *Agent, now time.Time) {
 	a.Health = s.Health
 	if s.Passed {
 		a.PassedAt = now
+		a.LiftPause(PauseExpired)
+	}
+	if s.Expire {
+		a.SetPause(Pause{Reason: PauseExpired, Since: now})
 	}
 	if s.Pause {
 		a.SetPause(Pause{Reason: PauseHealth, Since: now})
@@ -214,10 +228,11 @@ func (a Agent) PauseAt(now time.Time) (Pause, bool) {
 
 // StatusAt returns the agent's state at now.
 func (a Agent) StatusAt(now time.Time) AgentStatus {
-	switch _, paused := a.PauseAt(now); {
+	_, paused := a.PauseAt(now)
+	switch _, expired := a.PauseFor(PauseExpired); {
 	case !a.RetiredAt.IsZero():
 		return AgentRetired
-	case a.PassedAt.IsZero():
+	case a.PassedAt.IsZero() && !expired:
 		return AgentPending
 	case paused:
 		return AgentPaused

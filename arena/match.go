@@ -206,6 +206,10 @@ const (
 	OutcomeVoid        Outcome = "void" // our own fault
 )
 
+// ReasonCutOff is the reason of a void round in which the arena was cut off from
+// agents.
+const ReasonCutOff = "cut_off"
+
 // Counted reports whether a round with this outcome counts for the seat.
 func (o Outcome) Counted() bool {
 	switch o {

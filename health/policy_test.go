@@ -58,6 +58,88 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// Threat N2: an agent that has never passed a check expires after seven days
+// with its endpoint. A check that passes brings it back.
+func TestNext_expires(t *testing.T) {
+	t.Parallel()
+	old := noon.Add(-health.ExpireAfter)
+	for name, c := range map[string]struct {
+		agent arena.Agent
+		want  arena.AgentStatus
+	}{
+		"registered seven days ago":  {arena.Agent{CreatedAt: old}, arena.AgentPaused},
+		"registered later":           {arena.Agent{CreatedAt: old.Add(time.Millisecond)}, arena.AgentPending},
+		"moved seven days ago":       {arena.Agent{CreatedAt: old.Add(-time.Hour), EndpointSince: old}, arena.AgentPaused},
+		"moved later":                {arena.Agent{CreatedAt: old.Add(-time.Hour), EndpointSince: old.Add(time.Millisecond)}, arena.AgentPending},
+		"passed, and unhealthy once": {arena.Agent{CreatedAt: old, PassedAt: old}, arena.AgentActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := c.agent
+			health.Next(a, bad(), noon).Apply(&a, noon)
+			if got := a.StatusAt(noon); got != c.want {
+				t.Fatalf("%s, want %s", got, c.want)
+			}
+			if c.want == arena.AgentPaused {
+				if p, _ := a.PauseAt(noon); p.Reason != arena.PauseExpired || !p.Since.Equal(noon) || !p.Until.IsZero() {
+					t.Errorf("pause %+v", p)
+				}
+				later := noon.Add(time.Hour)
+				health.Next(a, bad(), later).Apply(&a, later)
+				if p, _ := a.PauseAt(later); !p.Since.Equal(noon) {
+					t.Errorf("it expired again: %+v", p)
+				}
+			}
+			health.Next(a, good(), noon).Apply(&a, noon)
+			if got := a.StatusAt(noon); got != arena.AgentActive {
+				t.Errorf("after a good check: %s", got)
+			}
+		})
+	}
+}
+
+// Threat N2: the checks of an agent that has never passed one become rare.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	const interval = 30 * time.Second
+	at := func(failures int) arena.Agent {
+		return arena.Agent{Health: arena.Health{CheckedAt: noon, Failures: failures}}
+	}
+	for name, c := range map[string]struct {
+		agent    arena.Agent
+		interval time.Duration
+		after    time.Duration // a sweep later than this probes it; negative: none does
+	}{
+		"never checked":             {arena.Agent{}, interval, 0},
+		"one failure":               {at(1), interval, 0},
+		"two failures":              {at(2), interval, interval},
+		"three failures":            {at(3), interval, 3 * interval},
+		"ten failures":              {at(10), interval, 511 * interval},
+		"eleven failures":           {at(11), interval, 6*time.Hour - interval},
+		"a thousand failures":       {at(1000), interval, 6*time.Hour - interval},
+		"an interval of one second": {at(4), time.Second, 7 * time.Second},
+		"an interval of one hour":   {at(9), time.Hour, 5 * time.Hour},
+		"it has passed":             {arena.Agent{PassedAt: noon, Health: at(1000).Health}, interval, 0},
+		"expired":                   {arena.Agent{Pauses: []arena.Pause{{Reason: arena.PauseExpired}}, Health: at(40).Health}, interval, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c.after < 0 {
+				if health.Due(c.agent, c.interval, noon.Add(1000*time.Hour)) {
+					t.Error("due")
+				}
+				return
+			}
+			if !health.Due(c.agent, c.interval, noon.Add(c.after+time.Nanosecond)) {
+				t.Error("not due")
+			}
+			if c.after > 0 && health.Due(c.agent, c.interval, noon.Add(c.after)) {
+				t.Error("due too early")
+			}
+		})
+	}
+}
+
 func TestNext_other_pauses_stay(t *testing.T) {
 	t.Parallel()
 	others := []arena.Pause{

@@ -42,14 +42,16 @@ type Options struct {
 	Store    Store
 	Recorder Recorder
 	Probers  map[string]Prober // by protocol
-	// Canary reports whether the arena itself is connected: nil when it is. It is
-	// asked only when most probes of a sweep fail (threat F7).
-	Canary  func(ctx context.Context) error
-	Workers int           // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
-	Spread  time.Duration // the probes of a sweep start evenly over this long; 0: at once
-	Logger  *slog.Logger
-	Now     func() time.Time // must carry a monotonic reading, as time.Now does
-	Rand    *rand.Rand       // used by one sweep at a time
+	// CutOff reports whether the arena itself was cut off at some time since the
+	// sweep began. It is asked only when most endpoints fail (threat N1).
+	CutOff  func(ctx context.Context, since time.Time) bool
+	Workers int // the most probes at a time, default 512; fewer when fewer keep up, see Sweeper.workers
+	// Interval is the time between the starts of two sweeps, default 30 s.
+	Interval time.Duration
+	Spread   time.Duration // the probes of a sweep start evenly over this long; 0: at once
+	Logger   *slog.Logger
+	Now      func() time.Time // must carry a monotonic reading, as time.Now does
+	Rand     *rand.Rand       // used by one sweep at a time
 }
 
 // Sweeper probes agents. It is safe for concurrent use.
@@ -66,7 +68,7 @@ type Report struct {
 	Paused  int
 	Resumed int // pauses that ended, by health or by time
 	Passed  int
-	Frozen  bool // most probes failed and so did the canary: nothing was recorded
+	Frozen  bool // most endpoints failed and the arena was cut off: nothing was recorded
 	Skipped bool // another sweep was running: nothing was done
 	Took    time.Duration
 }
@@ -76,6 +78,9 @@ const (
 	fewWorkers = 64
 	// firstMean is how long a probe is taken to last before any was made.
 	firstMean = 300 * time.Millisecond
+	// busyRetry is the time after which a check of an address that got too many may
+	// be tried again.
+	busyRetry = 30 * time.Second
 	// recordedAtOnce is how many results storage gets at a time: few enough to
 	// let matches write in between.
 	recordedAtOnce = 256
@@ -84,16 +89,17 @@ const (
 // New makes a Sweeper.
 func New(o Options) (*Sweeper, error) {
 	switch {
-	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.Canary == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
+	case o.Store == nil || len(o.Probers) == 0 || o.Recorder == nil || o.CutOff == nil || o.Logger == nil || o.Now == nil || o.Rand == nil:
 		return nil, errors.New("health: a part is missing")
-	case o.Workers < 0 || o.Spread < 0:
-		return nil, errors.New("health: workers and spread cannot be negative")
+	case o.Workers < 0 || o.Spread < 0 || o.Interval < 0:
+		return nil, errors.New("health: workers, interval and spread cannot be negative")
 	}
 	o.Workers = cmp.Or(o.Workers, 512)
+	o.Interval = cmp.Or(o.Interval, 30*time.Second)
 	return &Sweeper{o: o, mean: firstMean}, nil
 }
 
-// Sweep probes every agent that is not retired once, then records all results,
+// Sweep probes every agent that is due once, then records all results,
 // and returns when that is done. It does nothing while another Sweep runs. When
 // ctx ends first, nothing is recorded. The error joins what went wrong with
 // single agents; the others are recorded all the same.
@@ -109,24 +115,33 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	}
 	agents = slices.DeleteFunc(slices.Clone(agents), func(a arena.Agent) bool {
 		_, probes := s.o.Probers[a.Protocol]
-		return !probes // another node may: this one does not know
+		return !probes || !Due(a, s.o.Interval, began) // another node may probe it: this one does not know
 	})
 	r := Report{Probed: len(agents)}
 	found := s.probeAll(ctx, agents)
 	if ctx.Err() != nil {
 		return Report{}, fmt.Errorf("sweep: %w", context.Cause(ctx))
 	}
-	for _, h := range found {
+	called, silent := 0, 0 // endpoints; agents without one call the arena
+	for i, h := range found {
+		if agents[i].Endpoint != "" {
+			called++
+		}
 		if !h.OK {
 			r.Failed++
+			if agents[i].Endpoint != "" {
+				silent++
+			}
 		}
 	}
-	if 2*r.Failed > r.Probed {
-		if err := s.o.Canary(ctx); err != nil {
-			r.Frozen, r.Took = true, s.o.Now().Sub(began)
-			s.o.Logger.Warn("health sweep does not count: the arena is cut off", "failed", r.Failed, "probed", r.Probed, "error", err)
-			return r, nil
-		}
+	r.Frozen = 2*silent > called && s.o.CutOff(ctx, began)
+	switch {
+	case ctx.Err() != nil:
+		return Report{}, fmt.Errorf("sweep: %w", context.Cause(ctx))
+	case r.Frozen:
+		r.Took = s.o.Now().Sub(began)
+		s.o.Logger.Debug("health sweep does not count: the arena is cut off", "failed", r.Failed, "probed", r.Probed)
+		return r, nil
 	}
 	err = s.recordAll(ctx, agents, found, &r)
 	r.Took = s.o.Now().Sub(began)
@@ -232,7 +247,8 @@ func (r *Report) count(before, after arena.Agent) {
 }
 
 // Check probes one agent now and records the result; Health of the agent that
-// it returns is what was found. Errors: not_found; conflict when the agent is
+// it returns is what was found. Errors: not_found; rate_limited when the
+// endpoint's address gets too many requests; conflict when the agent is
 // retired, uses a protocol that this node has no driver for, or changed meanwhile.
 func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error) {
 	a, err := s.o.Store.Agent(ctx, agentID)
@@ -250,6 +266,11 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 	if ctx.Err() != nil {
 		return arena.Agent{}, fmt.Errorf("check agent %s: %w", agentID, context.Cause(ctx))
 	}
+	if found.Reason == arena.ReasonHostBusy {
+		e := arena.Errorf(arena.CodeRateLimited, "%s", found.Detail)
+		e.RetryAfter = busyRetry
+		return arena.Agent{}, e
+	}
 	recorded, err := s.record(ctx, []arena.Agent{a}, []arena.Health{found})
 	if err != nil {
 		return arena.Agent{}, err
@@ -258,13 +279,17 @@ func (s *Sweeper) Check(ctx context.Context, agentID string) (arena.Agent, error
 }
 
 // record applies the policy to the agents as they are now stored.
+// Checks that the client did not make are left out.
 func (s *Sweeper) record(ctx context.Context, agents []arena.Agent, found []arena.Health) ([]arena.Probed, error) {
 	now := s.o.Now()
-	checks := make([]arena.HealthCheck, len(agents))
+	checks := make([]arena.HealthCheck, 0, len(agents))
 	for i, checked := range agents {
-		checks[i] = arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
+		if found[i].Reason == arena.ReasonHostBusy {
+			continue
+		}
+		checks = append(checks, arena.HealthCheck{Agent: checked, OK: found[i].OK, Step: func(stored arena.Agent) arena.HealthStep {
 			return Next(stored, found[i], now)
-		}}
+		}})
 	}
 	return s.o.Recorder.RecordChecks(ctx, now, checks)
 }

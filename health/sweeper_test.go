@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bundle is a sweeper with everything around it. Its endpoints are "good" and
-// "bad"; "stall" takes the 5 s of a probe that stalls, and fails.
+// "bad"; "busy" is not called; "stall" takes the 5 s of a probe that stalls, and fails.
 type bundle struct {
 	*health.Sweeper
 	options health.Options
@@ -38,7 +38,7 @@ type bundle struct {
 	probing int
 	most    int // probes at the same time
 	onProbe func(endpoint string)
-	canary  error
+	cut     bool
 	broken  map[string]error // recording the probe of an agent
 }
 
@@ -54,7 +54,7 @@ func newBundle(t *testing.T, change func(*health.Options), agents ...arena.Agent
 		t.Fatal(err)
 	}
 	b.options = health.Options{
-		Store: b, Probers: map[string]health.Prober{"aap": b}, Recorder: pauses, Canary: func(context.Context) error { return b.canary },
+		Store: b, Probers: map[string]health.Prober{"aap": b}, Recorder: pauses, CutOff: func(context.Context, time.Time) bool { return b.cut },
 		Logger: log, Now: time.Now, Rand: rand.New(rand.NewPCG(1, 2)),
 	}
 	if change != nil {
@@ -142,7 +142,9 @@ func (b *bundle) Probe(ctx context.Context, a arena.Agent) arena.Health {
 		case <-ctx.Done():
 		}
 		return bad()
-	case endpoint == "good":
+	case endpoint == "busy":
+		return arena.Health{Reason: arena.ReasonHostBusy, Detail: "too often"}
+	case endpoint == "good", endpoint == "":
 		return good()
 	default:
 		return bad()
@@ -228,22 +230,22 @@ func TestSweeper_Sweep_rate_limit_ends(t *testing.T) {
 	})
 }
 
-// Threat F7: when the arena itself is cut off, nobody's failures count.
+// Threats F7 and N1: when the arena itself is cut off, no failure counts.
 func TestSweeper_Sweep_frozen(t *testing.T) {
 	t.Parallel()
-	cut := errors.New("no route to host")
 	for _, c := range []struct {
 		name      string
 		endpoints []string
-		canary    error
+		cut       bool
 		frozen    bool
 	}{
-		{"most fail, canary too", []string{"bad", "bad", "good"}, cut, true},
-		{"all fail, canary too", []string{"bad"}, cut, true},
-		{"most fail, canary lives", []string{"bad", "bad", "good"}, nil, false},
-		{"half fail", []string{"bad", "bad", "good", "good"}, cut, false},
-		{"none fail", []string{"good"}, cut, false},
-		{"no agents", nil, cut, false},
+		{"most fail, cut off", []string{"bad", "bad", "good"}, true, true},
+		{"all fail, cut off", []string{"bad"}, true, true},
+		{"agents without an endpoint call the arena", []string{"bad", "", "", ""}, true, true},
+		{"most fail, not cut off", []string{"bad", "bad", "good"}, false, false},
+		{"half fail", []string{"bad", "bad", "good", "good"}, true, false},
+		{"none fail", []string{"good"}, true, false},
+		{"no agents", nil, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +254,7 @@ func TestSweeper_Sweep_frozen(t *testing.T) {
 				agents = append(agents, agent(i, e))
 			}
 			b := newBundle(t, nil, agents...)
-			b.canary = c.canary
+			b.cut = c.cut
 			for range 4 {
 				r, err := b.Sweep(t.Context())
 				if err != nil || r.Frozen != c.frozen {
@@ -441,10 +443,10 @@ func TestNew_refuses(t *testing.T) {
 	complete := newBundle(t, nil).options
 	for name, change := range map[string]func(*health.Options){
 		"store": func(o *health.Options) { o.Store = nil }, "probers": func(o *health.Options) { o.Probers = nil },
-		"recorder": func(o *health.Options) { o.Recorder = nil }, "canary": func(o *health.Options) { o.Canary = nil },
+		"recorder": func(o *health.Options) { o.Recorder = nil }, "network": func(o *health.Options) { o.CutOff = nil },
 		"logger": func(o *health.Options) { o.Logger = nil }, "clock": func(o *health.Options) { o.Now = nil },
 		"random": func(o *health.Options) { o.Rand = nil }, "workers": func(o *health.Options) { o.Workers = -1 },
-		"spread": func(o *health.Options) { o.Spread = -1 },
+		"spread": func(o *health.Options) { o.Spread = -1 }, "interval": func(o *health.Options) { o.Interval = -1 },
 	} {
 		o := complete
 		change(&o)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -47,9 +48,12 @@ type ClientOptions struct {
 // take two goroutines each while an agent thinks, and two more turns of the
 // scheduler before a request leaves. It is safe for concurrent use.
 type Client struct {
-	pool  *pool
-	setup time.Duration
-	now   func() time.Time
+	pool    *pool
+	setup   time.Duration
+	now     func() time.Time
+	started time.Time
+	hosts   *hosts
+	replied *atomic.Int64 // nanoseconds from started to the last reply from another machine
 }
 
 // NewClient makes a Client whose every connection passes g.
@@ -61,9 +65,18 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("protocol client: %w", err)
 	}
+	limits := newHosts(o.Now, g.opened)
 	dialer := &net.Dialer{
-		Timeout:  cmp.Or(o.DialTimeout, 3*time.Second),
-		Control:  g.control,
+		Timeout: cmp.Or(o.DialTimeout, 3*time.Second),
+		ControlContext: func(ctx context.Context, network, address string, raw syscall.RawConn) error {
+			if err := g.control(network, address, raw); err != nil {
+				return err
+			}
+			if !limits.take(standingIn(ctx), addressOf(address)) {
+				return errBusy
+			}
+			return nil
+		},
 		Resolver: g.resolver,
 	}
 	return &Client{
@@ -74,9 +87,13 @@ func NewClient(g *Guard, o ClientOptions) (*Client, error) {
 			tlsLimit: cmp.Or(o.TLSTimeout, 5*time.Second), perHost: cmp.Or(o.MaxConnsPerHost, 16),
 		}),
 		setup: cmp.Or(o.SetupTimeout, 10*time.Second),
-		now:   o.Now,
+		now:   o.Now, hosts: limits, started: o.Now(), replied: new(atomic.Int64),
 	}, nil
 }
+
+// LastReply returns when an endpoint on another machine last replied, whatever it
+// said; before the first reply, when the Client was made.
+func (c *Client) LastReply() time.Time { return c.started.Add(time.Duration(c.replied.Load())) }
 
 // Close ends what is being warmed and drops idle connections. Call it when no Do
 // is running any more; nothing is warmed after it.
@@ -102,6 +119,9 @@ func (c *Client) Warm(endpoint string) {
 	if err != nil {
 		return
 	}
+	if c.hosts.standingOf(to, false) != proven {
+		return // the request itself is counted
+	}
 	if dial := c.pool.warm(to); dial != nil {
 		c.pool.warming.Go(func() {
 			ctx, cancel := context.WithTimeout(c.pool.life, c.setup)
@@ -123,6 +143,9 @@ type Request struct {
 	// reply. It must be positive. With WholeCall it covers connecting too.
 	Limit     time.Duration
 	WholeCall bool
+	// Unproven: the endpoint did not pass its last health check, so that perhaps
+	// nobody runs an agent there. Such requests are limited by address.
+	Unproven bool
 }
 
 // Do makes one request and returns what happened. It returns at the latest when
@@ -141,6 +164,7 @@ func (c *Client) Call(r Request) *Call {
 		call.to, err = targetOf(u)
 	}
 	if err == nil {
+		call.standing = c.hosts.standingOf(call.to, r.Unproven)
 		call.request, err = encode(u, call.to, &r, c.pool.once)
 	}
 	if err != nil {
@@ -160,6 +184,7 @@ type Call struct {
 	method  string
 	maxBody int
 
+	standing  standing
 	unwritten error // why the request was not written
 	again     bool  // the connection may carry another one
 	watch
@@ -171,7 +196,7 @@ type Call struct {
 // sends many requests closer together than as many goroutines, which would also
 // read the first replies in between.
 func (c *Call) TrySend() {
-	if c.x.Failure != "" || len(c.request) > maxTrySend {
+	if c.x.Failure != "" || len(c.request) > maxTrySend || c.standing != proven {
 		return
 	}
 	c.clock()
@@ -196,6 +221,7 @@ func (c *Call) Do(ctx context.Context) Exchange {
 		c.exchange(ctx)
 		c.end(untie())
 	}
+	c.c.hosts.note(c)
 	return c.x
 }
 
@@ -207,7 +233,11 @@ func (c *Call) begin(ctx context.Context) bool {
 		return c.conn != nil
 	}
 	c.clock()
-	conn, err := c.c.pool.get(ctx, c.to, c.until)
+	conn, err := c.c.pool.get(withStanding(ctx, c.standing), c.to, c.until)
+	if err == nil && !conn.counted && !c.c.hosts.take(c.standing, conn.addr) {
+		c.c.pool.put(conn)
+		err = errBusy
+	}
 	if err != nil {
 		c.x = Exchange{Failure: unconnected(ctx, err), Err: err}
 		return false
@@ -226,6 +256,7 @@ func (c *Call) clock() {
 
 func (c *Call) connect(to *conn) {
 	if c.conn = to; to != nil {
+		to.counted = false // for the next request
 		c.x.Connected, c.x.Reused, to.used = true, to.used, true
 	}
 }
@@ -238,6 +269,9 @@ func (c *Call) exchange(ctx context.Context) {
 	var err error
 	if _, err = c.conn.in.Peek(1); err == nil { // most of the time passes here
 		c.x.Replied = true
+		if a := c.conn.addr.Addr(); a.IsValid() && !a.IsLoopback() {
+			c.c.replied.Store(int64(c.c.now().Sub(c.c.started)))
+		}
 		c.sent(&c.x)
 		err = c.read()
 	}
@@ -328,6 +362,8 @@ func unconnected(ctx context.Context, err error) Failure {
 		return FailCancelled
 	case errors.Is(err, ErrBlocked):
 		return FailBlocked
+	case errors.Is(err, errBusy):
+		return FailBusy
 	case errors.Is(err, errSetup):
 		return FailConnect
 	case errors.Is(err, errHandshake):

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"syscall"
 	"time"
@@ -20,18 +21,23 @@ var errHead = errors.New("the head of the reply is too large")
 // conn is one connection, for one request at a time.
 type conn struct {
 	net.Conn
-	to     target
-	raw    syscall.RawConn // below TLS; nil in tests without sockets
-	in     *bufio.Reader
-	left   int         // bytes that may still be read
-	expiry *time.Timer // while idle
-	used   bool        // it has carried a request
+	to      target
+	raw     syscall.RawConn // below TLS; nil in tests without sockets
+	in      *bufio.Reader
+	left    int            // bytes that may still be read
+	expiry  *time.Timer    // while idle
+	used    bool           // it has carried a request
+	counted bool           // it was made for the next request, and hosts counted that
+	addr    netip.AddrPort // of the other side
 }
 
 func newConn(to target, c, below net.Conn) *conn {
 	made := &conn{Conn: c, to: to}
 	if socket, ok := below.(syscall.Conn); ok {
 		made.raw, _ = socket.SyscallConn() // fails only without a socket
+	}
+	if to, ok := below.RemoteAddr().(*net.TCPAddr); ok {
+		made.addr = addressOf(to.String())
 	}
 	made.in = bufio.NewReaderSize((*bounded)(made), readBuffer)
 	return made

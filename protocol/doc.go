@@ -11,6 +11,8 @@
 //   - The client asks the guard again for each address that it is about to
 //     connect to, after the name was resolved, so that a name which changes
 //     its answer gains nothing.
+//   - The client limits the requests to each address where no agent replies, so
+//     that the arena cannot be used to flood a third party.
 //   - Judge returns the outcome of an exchange that cannot carry an answer: statuses
 //     and failures mean the same in every protocol over HTTP.
 //   - Client.Do makes one request under one deadline and returns everything that

@@ -85,10 +85,7 @@ func (g *Guard) Endpoint(ctx context.Context, field, raw string) (canonical, key
 // agents that have nothing to do with each other, so that the key of an endpoint
 // there is the whole URL.
 func (g *Guard) keyOf(u *url.URL, addrs []netip.Addr, port int) string {
-	opened := func(a netip.Addr) bool {
-		return a.IsLoopback() || slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
-	if slices.ContainsFunc(addrs, opened) {
+	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.IsLoopback() || g.opened(a) }) {
 		return u.String()
 	}
 	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port))

@@ -1,6 +1,10 @@
 package protocol
 
-import "time"
+import (
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
 
 // Failure is the stable word for why an exchange brought no complete reply.
 type Failure string
@@ -17,6 +21,7 @@ const (
 	FailUnreachable Failure = "unreachable"
 	FailConnect     Failure = "connect_timeout"
 	FailTLS         Failure = "tls_error"
+	FailBusy        Failure = arena.ReasonHostBusy // the limit of requests to the address is reached
 
 	// FailDropped means that the connection was lost before any reply byte.
 	FailDropped Failure = "dropped"

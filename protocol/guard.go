@@ -115,6 +115,12 @@ func metadata() []netip.Addr {
 	}
 }
 
+// opened reports whether the operator opened an address that is otherwise
+// blocked.
+func (g *Guard) opened(a netip.Addr) bool {
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
 // blocked returns the rule that forbids to dial a at port, "" when none does.
 func (g *Guard) blocked(a netip.Addr, port int) string {
 	inner, wraps := embedded(a)
@@ -127,7 +133,7 @@ func (g *Guard) blocked(a netip.Addr, port int) string {
 		return "cloud metadata services are never dialled"
 	case a.Is4In6():
 		return fmt.Sprintf("%s wraps an IPv4 address in an IPv6 one", a)
-	case slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) }):
+	case g.opened(a):
 		return ""
 	case wraps:
 		return fmt.Sprintf("%s wraps an IPv4 address in an IPv6 one", a)

@@ -43,6 +43,8 @@ func failed(f Failure) (Verdict, bool) {
 		v.Outcome = arena.OutcomeVoid
 	case FailBlocked, FailDNS, FailRefused, FailUnreachable, FailConnect, FailTLS:
 		v.Outcome, v.Unreached, v.Retry = arena.OutcomeError, true, true
+	case FailBusy:
+		v.Outcome, v.Unreached = arena.OutcomeError, true
 	case FailDropped:
 		v.Outcome, v.Retry = arena.OutcomeError, true
 	case FailTimeout, FailLate:
@@ -129,6 +131,8 @@ func explain(f Failure) string {
 		return "no connection to the endpoint was made in time"
 	case FailTLS:
 		return "TLS failed: the certificate must be valid for the endpoint's host and come from a public authority"
+	case FailBusy:
+		return "the arena has called this address too often without reaching an agent; it calls it again later"
 	case FailDropped:
 		return "the endpoint closed the connection without a reply"
 	case FailTimeout:

@@ -301,8 +301,11 @@ func (p *pool) open(ctx context.Context, t target) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted := standingIn(ctx) != proven
 	if !t.secure {
-		return newConn(t, raw, raw), nil
+		c := newConn(t, raw, raw)
+		c.counted = counted
+		return c, nil
 	}
 	config := p.tls.Clone()
 	config.ServerName = t.host
@@ -313,5 +316,7 @@ func (p *pool) open(ctx context.Context, t target) (*conn, error) {
 		_ = raw.Close()
 		return nil, fmt.Errorf("%w: %w", errHandshake, err)
 	}
-	return newConn(t, secure, raw), nil
+	c := newConn(t, secure, raw)
+	c.counted = counted
+	return c, nil
 }

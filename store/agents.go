@@ -48,6 +48,7 @@ var agentTable = db.NewTable("agents", "a",
 		With(func(a *arena.Agent) any { return int64(max(1, a.Health.MaxConcurrent)) }),
 	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
 	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
+	db.Time("endpoint_since", func(a *arena.Agent) *time.Time { return &a.EndpointSince }),
 	db.Text("endpoint_key", func(a *arena.Agent) *string { return &a.EndpointKey }),
 	db.Time("key_proved_at", func(a *arena.Agent) *time.Time { return &a.KeyProvedAt }),
 	db.Computed(`(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
@@ -61,7 +62,7 @@ const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
 var (
 	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
-		"name", "name_key", "endpoint", "endpoint_key", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"name", "name_key", "endpoint", "endpoint_key", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at",
 	})
@@ -352,10 +353,19 @@ func (s *Store) DueForProbe(ctx context.Context) ([]arena.Agent, error) {
 	return agents, s.wrap(err, "read agents to probe")
 }
 
+// HealthyEndpoints returns healthy agents that have an endpoint, one of each
+// owner, in random order.
+func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent, error) {
+	agents, err := agentTable.All(ctx, s.reader, agentOwner+` JOIN (SELECT g.id, row_number() OVER (PARTITION BY g.owner_id ORDER BY random()) AS n
+		FROM agents g WHERE g.retired_at = 0 AND g.passed_at > 0 AND g.health_ok = 1 AND g.endpoint <> '') p ON p.id = a.id
+		WHERE p.n = 1 ORDER BY random() LIMIT $1`, limit)
+	return agents, s.wrap(err, "read a sample of healthy endpoints")
+}
+
 // UpdateAgent changes an agent by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: name, endpoint, public key and when it
-// was proved, version, description, pauses, health, passed_at, retired_at. Declaring another
+// was proved, when the endpoint was changed, version, description, pauses, health, passed_at, retired_at. Declaring another
 // version, or a first one, starts the new version's count in every league; retiring withdraws
 // the agent from its leagues. before and after are as stored. The audit entries
 // that audit returns about the change are stored with it.

@@ -211,3 +211,33 @@ func checkFirstArena(t *testing.T, s *store.Store) {
 		t.Error(err)
 	}
 }
+
+// Threat N2: the seven days of agents that have never passed a check begin with
+// the migration that counts them.
+func TestMigrate_endpointSince(t *testing.T) {
+	t.Parallel()
+	for engine, database := range engines() {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := openPlain(t, database(t, true))
+			migrateTo(t, s, engine, 1)
+			loadSQL(t, s, engine, "testdata/schema_1.sql")
+			migrateTo(t, s, engine, 22)
+			_, before := dump(t, s.Writer(), `SELECT count(*) FROM agents WHERE passed_at > 0`)
+			if before[0] == `["0"]` {
+				t.Fatal("the arena has no agent that passed")
+			}
+			if _, err := s.Writer().ExecContext(t.Context(), `UPDATE agents SET passed_at = 0, retired_at = 0 WHERE id = (SELECT min(id) FROM agents)`); err != nil {
+				t.Fatal(err)
+			}
+			migrateTo(t, s, engine, 23)
+			var since, others int64
+			if err := s.Writer().QueryRowContext(t.Context(), `SELECT max(endpoint_since), sum(CASE WHEN endpoint_since > 0 AND passed_at > 0 THEN 1 ELSE 0 END) FROM agents`).Scan(&since, &others); err != nil {
+				t.Fatal(err)
+			}
+			if age := time.Since(time.UnixMilli(since)); age < -time.Minute || age > time.Minute || others != 0 {
+				t.Errorf("since %s ago, and %d that have passed", age, others)
+			}
+		})
+	}
+}

@@ -167,7 +167,7 @@ func (s *Store) Counts(ctx context.Context) (arena.Counts, error) {
 	read := func(r db.Row) (l line, err error) { return l, r.Scan(&l.status, &l.n, &l.events) }
 	err := s.view(ctx, func(q db.Querier) error {
 		// Agent.StatusAt in SQL.
-		agents, err := db.All(ctx, q, read, `SELECT CASE WHEN retired_at <> 0 THEN 'retired' WHEN passed_at = 0 THEN 'pending'
+		agents, err := db.All(ctx, q, read, `SELECT CASE WHEN retired_at <> 0 THEN 'retired' WHEN passed_at = 0 AND pauses NOT LIKE '%"expired"%' THEN 'pending'
 			WHEN paused_until > $1 THEN 'paused' ELSE 'active' END AS status, count(*), 0 FROM agents GROUP BY 1`, db.Millis(s.now()))
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ type agentView struct {
 }
 
 type pauseView struct {
-	Reason arena.PauseReason `json:"reason" enum:"admin,owner,health,rate_limit"`
+	Reason arena.PauseReason `json:"reason" enum:"admin,owner,expired,health,rate_limit"`
 	Since  jsonTime          `json:"since"`
 	Until  *jsonTime         `json:"until,omitempty" doc:"Absent: until it is lifted."`
 }

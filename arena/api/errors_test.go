@@ -75,6 +75,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeError, entry{"unreachable", "No connection could be made.", "Look at the firewall and the route."}},
 		{arena.OutcomeError, entry{"connect_timeout", "No connection was made in 3 seconds.", "Look at the firewall: it drops what it should refuse."}},
 		{arena.OutcomeError, entry{"tls_error", "TLS failed: the certificate is over, for another host, or of an unknown authority.", "Renew it; send the whole chain; TLS 1.2 or newer."}},
+		{arena.OutcomeError, entry{"host_busy", "Not sent: too many requests to this address did not reach an agent. In the first round the outcome is `unavailable`. A check that was not made does not count.", "Fix the agent and wait a minute. Other agents at the address may be the cause: an https endpoint of your own is limited only while it cannot be reached."}},
 		{arena.OutcomeError, entry{"blocked", "The endpoint's name now leads to an address that the arena does not call.", "Point the name at a public address."}},
 		{arena.OutcomeInvalid, entry{"status_N", "A status that no rule names, such as 404 or 401.", "404: the path is wrong. 401: the token was refused, look at issuer, audience and clock. Only 200 carries an answer."}},
 		{arena.OutcomeInvalid, entry{"redirect", "A redirect, which is never followed.", "Register the final address."}},
@@ -122,6 +123,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeVoid, entry{"not_encoded", "The arena could not make a message.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"not_delivered", "The arena could not deliver the request.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"relay_failed", "The arena's relay failed.", "Nothing: no rating moves."}},
+		{arena.OutcomeVoid, entry{"cut_off", "The arena was cut off from agents; the round is void for all seats.", "Nothing: no rating moves."}},
 		{arena.OutcomeVoid, entry{"cancelled", "The arena ended the request.", "Nothing: no rating moves."}},
 	}
 }

@@ -218,7 +218,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Services.Agents, err = registry.New(registry.Options{
 		Store: o.Rows, Pauses: pauses, Protocols: o.Protocols, Endpoints: endpoints(o.CheckEndpoint), Checker: checker(o.CheckAgent), FullCheck: o.FullCheck,
-		Entries: entries, Checks: o.Quotas.Check, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
+		Entries: entries, Checks: o.Quotas.Check, HostChecks: o.Quotas.CheckHost, AgentsPerOwner: o.Limits.AgentsPerOwner, PublicURL: o.Site.URL, Now: o.Now, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ type Limits struct {
 	TokenPerMinute    int // requests of one token
 	SignUpsPerHour    int // new owners from one address
 	ChecksPerMinute   int // endpoint checks that one token may cause (threat S7)
+	ChecksPerHost     int // a minute, that owners ask for, of all agents on one server (threat N4)
 	RehearsalsPerHour int // of one owner
 	PasswordsPerHour  int // of leagues, that one owner may try (threat A4)
 	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is checked for as long as it exists)
@@ -28,7 +29,7 @@ type Limits struct {
 // DefaultLimits returns those of docs/rules.md.
 func DefaultLimits() Limits {
 	return Limits{
-		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
+		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 60, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
 	}
 }
@@ -57,6 +58,7 @@ type Set struct {
 	Guess      *Quota // bad tokens, by address, over all nodes
 	SignUp     *Quota // by address, over all nodes
 	Check      *Quota // endpoint checks, by token
+	CheckHost  *Quota // endpoint checks that owners ask for, by server, over all nodes
 	Rehearsal  *Quota // by owner, over all nodes
 	Password   *Quota // league passwords, by owner, over all nodes
 	Challenge  *Quota // by owner, over all nodes
@@ -82,6 +84,7 @@ func New(o Options) (*Set, error) {
 		Token:      local(l.TokenPerMinute, time.Minute, "too many requests with this token"),
 		SignUp:     shared("signup", l.SignUpsPerHour, time.Hour, "too many sign-ups from this address").byAddress(),
 		Check:      local(l.ChecksPerMinute, time.Minute, "too many endpoint checks"),
+		CheckHost:  shared("check", l.ChecksPerHost, time.Minute, "too many checks of agents on this host"),
 		Rehearsal:  shared("rehearsal", l.RehearsalsPerHour, time.Hour, "too many rehearsals of this owner's agents"),
 		Password:   shared("password", l.PasswordsPerHour, time.Hour, "too many passwords of this owner"),
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),

@@ -17,6 +17,16 @@ func (s *Service) check(ctx context.Context, id string) (arena.Agent, error) {
 	return s.o.Checker.Check(ctx, id)
 }
 
+// checkChange probes an agent after a change that is stored. The next sweep does
+// if its address gets too many requests now.
+func (s *Service) checkChange(ctx context.Context, g arena.Agent) (arena.Agent, error) {
+	checked, err := s.check(ctx, g.ID)
+	if arena.CodeOf(err) == arena.CodeRateLimited {
+		return g, nil
+	}
+	return checked, err
+}
+
 // Check probes an agent's endpoint now.
 func (s *Service) Check(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error) {
 	checked, err := s.checkFor(ctx, caller, id, 1)
@@ -58,6 +68,12 @@ func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, 
 	}
 	for range cost {
 		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {
+			return arena.Agent{}, err
+		}
+		if g.EndpointKey == "" {
+			continue // it calls the arena
+		}
+		if err := s.o.HostChecks.Take(ctx, g.EndpointKey); err != nil {
 			return arena.Agent{}, err
 		}
 	}

@@ -78,6 +78,7 @@ type Options struct {
 	FullCheck      func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	Entries        Entries
 	Checks         Quota  // endpoint checks, by token: each makes the arena call an untrusted endpoint
+	HostChecks     Quota  // the same by server, whoever asks
 	AgentsPerOwner int    // that are not retired; 0: no limit
 	PublicURL      string // of the arena
 	Now            func() time.Time
@@ -92,7 +93,8 @@ func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Pauses": o.Pauses == nil, "Protocols": len(o.Protocols) == 0, "Endpoints": o.Endpoints == nil,
 		"Checker": o.Checker == nil, "FullCheck": o.FullCheck == nil, "Entries": o.Entries == nil, "Checks": o.Checks == nil,
-		"PublicURL": o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
+		"HostChecks": o.HostChecks == nil,
+		"PublicURL":  o.PublicURL == "", "Now": o.Now == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("registry: option %s is missing", name)
@@ -307,6 +309,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 			return arena.Agent{}, err
 		}
 	}
+	now := s.now()
 	before, after, err := s.o.Store.UpdateAgent(ctx, g.ID, func(g *arena.Agent) error {
 		if err := g.NotRetired(); err != nil {
 			return err
@@ -315,14 +318,18 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Version = orElse(in.Version, g.Version)
 		g.Description = orElse(in.Description, g.Description)
 		if in.Endpoint != nil && endpoint != g.Endpoint {
-			g.Endpoint, g.EndpointKey, g.PassedAt, g.Health = endpoint, key, time.Time{}, arena.Health{}
+			g.Endpoint, g.EndpointKey, g.EndpointSince, g.PassedAt, g.Health = endpoint, key, now, time.Time{}, arena.Health{}
+			g.LiftPause(arena.PauseExpired)
 		}
 		return nil
-	}, s.act(caller, s.now(), "update-agent", true))
+	}, s.act(caller, now, "update-agent", true))
 	if err != nil || before.Endpoint == after.Endpoint {
 		return after, err
 	}
-	return s.check(ctx, g.ID)
+	if err := s.o.Pauses.publish(ctx, before, after, now); err != nil {
+		return arena.Agent{}, err
+	}
+	return s.checkChange(ctx, after)
 }
 
 func orElse[T any](p *T, otherwise T) T {

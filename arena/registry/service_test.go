@@ -27,6 +27,22 @@ type service struct {
 	most     int   // of them
 	checkErr error // of the checker
 	full     error
+	hosts    hostChecks
+}
+
+// hostChecks are the checks that each server may still get; 0: no limit.
+type hostChecks map[string]int
+
+// Take implements registry.Quota.
+func (h hostChecks) Take(_ context.Context, host string) error {
+	switch h[host] {
+	case 0:
+		return nil
+	case 1:
+		return arena.Errorf(arena.CodeRateLimited, "too many checks of agents on this host")
+	}
+	h[host]--
+	return nil
 }
 
 func alice() arena.Caller {
@@ -78,10 +94,10 @@ func (s *service) MayEnter(_ context.Context, slug string, _ arena.Agent, _ stri
 
 func newService(t *testing.T) *service {
 	t.Helper()
-	s := &service{fixture: newFixture(t), most: 1000}
+	s := &service{fixture: newFixture(t), most: 1000, hosts: hostChecks{}}
 	s.ok(s.store.CreateLeague(t.Context(), arena.League{Slug: "quiz", Title: "Quiz", Status: arena.LeagueOpen, CreatedAt: start}))
 	s.options = registry.Options{
-		Store: s.store, Pauses: s.pauses(), Endpoints: s, Checker: s, Entries: s, Checks: s, PublicURL: "https://arena.example",
+		Store: s.store, Pauses: s.pauses(), Endpoints: s, Checker: s, Entries: s, Checks: s, HostChecks: s.hosts, PublicURL: "https://arena.example",
 		Protocols: map[string]registry.Protocol{arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey}},
 		FullCheck: func(_ context.Context, g arena.Agent) (arena.Conformance, error) {
 			return arena.Conformance{AgentID: g.ID, Passed: true}, s.full
@@ -130,7 +146,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 		"Store": func(o *registry.Options) { o.Store = nil }, "Pauses": func(o *registry.Options) { o.Pauses = nil },
 		"Protocols": func(o *registry.Options) { o.Protocols = nil }, "Endpoints": func(o *registry.Options) { o.Endpoints = nil },
 		"Checker": func(o *registry.Options) { o.Checker = nil }, "FullCheck": func(o *registry.Options) { o.FullCheck = nil },
-		"Entries": func(o *registry.Options) { o.Entries = nil }, "Checks": func(o *registry.Options) { o.Checks = nil },
+		"Entries": func(o *registry.Options) { o.Entries = nil }, "Checks": func(o *registry.Options) { o.Checks = nil }, "HostChecks": func(o *registry.Options) { o.HostChecks = nil },
 		"PublicURL": func(o *registry.Options) { o.PublicURL = "" }, "Now": func(o *registry.Options) { o.Now = nil },
 		"Logger": func(o *registry.Options) { o.Logger = nil },
 	} {
@@ -266,6 +282,36 @@ func TestService_Update(t *testing.T) {
 	}
 }
 
+// Threat N2: an expired agent comes back with another endpoint, which has seven
+// days again. Resuming it is refused with the way out.
+func TestService_Update_expired(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	g := s.agent("ant")
+	_, _, err := s.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+		g.PassedAt = time.Time{}
+		g.SetPause(arena.Pause{Reason: arena.PauseExpired, Since: start})
+		return nil
+	})
+	s.ok(err)
+	if _, err := s.Resume(t.Context(), alice(), g.ID); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "/check") {
+		t.Errorf("resumed: %v", err)
+	}
+	name, endpoint := "bee", "https://down.example"
+	after, err := s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Name: &name})
+	if s.ok(err); after.StatusAt(start) != arena.AgentPaused {
+		t.Errorf("a new name brings it back: %+v", after)
+	}
+	s.advance(time.Hour)
+	after, err = s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Endpoint: &endpoint})
+	if s.ok(err); after.StatusAt(start) != arena.AgentPending || !after.EndpointSince.Equal(start.Add(time.Hour)) {
+		t.Errorf("after a new endpoint: %+v", after)
+	}
+	if events := s.published(); len(events) != 1 || !strings.Contains(events[0], `"reason":"expired"`) {
+		t.Errorf("events %q", events)
+	}
+}
+
 func TestService_Check(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -293,6 +339,41 @@ func TestService_Check(t *testing.T) {
 	acts := slices.DeleteFunc(s.audited(), func(line string) bool { return !strings.Contains(line, "check-agent") })
 	if d := cmp.Diff([]string{"ow_alice to_alice check-agent ag_ant  ", "ow_alice to_alice check-agent ag_ant  "}, acts); d != "" {
 		t.Error(d)
+	}
+}
+
+// Threat N4: the checks of one server are counted over all owners; a full check
+// counts for many. An agent without an endpoint has no server.
+func TestService_Check_host(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	endpoint := "https://hosting.example"
+	mine, err := s.Register(t.Context(), alice(), arena.Registration{Name: "mine", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
+	s.ok(err)
+	theirs, err := s.Register(t.Context(), bob(), arena.Registration{Name: "theirs", Protocol: arena.ProtocolAAP, Endpoint: endpoint})
+	s.ok(err)
+	polls, err := s.Register(t.Context(), bob(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
+	s.ok(err)
+	s.hosts["key of "+endpoint], s.hosts[""] = 1+21, 1
+	_, err = s.Service.Check(t.Context(), alice(), mine.ID)
+	s.ok(err)
+	_, _, err = s.FullCheck(t.Context(), bob(), theirs.ID)
+	s.ok(err)
+	for _, c := range []struct {
+		caller arena.Caller
+		agent  arena.Agent
+	}{{alice(), mine}, {bob(), theirs}, {admin(), mine}} {
+		_, err := s.Service.Check(t.Context(), c.caller, c.agent.ID)
+		s.fails(err, arena.CodeRateLimited)
+	}
+	_, err = s.Service.Check(t.Context(), bob(), polls.ID)
+	s.ok(err)
+	// A change is stored even if its check must wait.
+	s.checkErr = arena.Errorf(arena.CodeRateLimited, "too many requests to this address")
+	moved := "https://moved.example"
+	after, err := s.Update(t.Context(), alice(), mine.ID, arena.AgentUpdate{Endpoint: &moved})
+	if s.ok(err); after.Endpoint != moved || after.StatusAt(start) != arena.AgentPending {
+		t.Errorf("moved: %+v", after)
 	}
 }
 

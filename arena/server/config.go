@@ -49,6 +49,7 @@ type Config struct {
 
 	HealthInterval       time.Duration
 	HealthWorkers        int
+	CanaryTargets        []string // empty: a sample of healthy endpoints
 	Spectators           int
 	EventRate            int // per second
 	EventBurst           int

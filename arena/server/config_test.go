@@ -81,8 +81,11 @@ func TestLoad_Values(t *testing.T) {
 	c := load(t,
 		"ARENA_PUBLIC_URL=https://Arena.example/", "ARENA_METRICS_ADDR=", "ARENA_LOG_LEVEL=warn",
 		"ARENA_TRUSTED_PROXIES=10.0.0.0/8, 192.0.2.7,2001:db8::/32", "ARENA_OIDC_ISSUER=https://a.example/t/", "ARENA_OIDC_AUDIENCE=m",
-		"ARENA_DATABASE_URL=postgresql:///arena?host=/run/postgresql",
+		"ARENA_DATABASE_URL=postgresql:///arena?host=/run/postgresql", "ARENA_CANARY_TARGETS=one.example:443, [2001:db8::1]:53,",
 	)
+	if diff := cmp.Diff([]string{"one.example:443", "[2001:db8::1]:53"}, c.CanaryTargets); diff != "" {
+		t.Error(diff)
+	}
 	if got, want := c.PublicURL.String(), "https://arena.example"; got != want {
 		t.Errorf("PublicURL = %s, want %s", got, want)
 	}
@@ -112,6 +115,9 @@ func TestLoad_Problems(t *testing.T) {
 		environ string
 		want    string
 	}{
+		{"ARENA_CANARY_TARGETS=one.example", `ARENA_CANARY_TARGETS: "one.example" is not host:port`},
+		{"ARENA_CANARY_TARGETS=:443", `ARENA_CANARY_TARGETS: ":443" needs a host and a port`},
+		{"ARENA_CANARY_TARGETS=a:1,a:2,a:3,a:4,a:5,a:6,a:7,a:8,a:9", "ARENA_CANARY_TARGETS: has 9 addresses, at most 8 are allowed"},
 		{"ARENA_ADDR=8080", `ARENA_ADDR: "8080" is not host:port`},
 		{"ARENA_ADDR=", `ARENA_ADDR: "" is not host:port`},
 		{"ARENA_ADDR=:65536", `ARENA_ADDR: port "65536" is not a number from 0 to 65535`},

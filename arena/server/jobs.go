@@ -30,6 +30,7 @@ func (s *Server) jobs() []job {
 			s.metrics.sweep(report)
 			return err
 		}},
+		{name: "network", every: 10 * time.Second, each: true, run: s.network.Watch},
 		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},

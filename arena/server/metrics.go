@@ -26,6 +26,7 @@ type metrics struct {
 	elapsed  *prometheus.HistogramVec
 	matches  *prometheus.CounterVec
 	checks   *prometheus.CounterVec
+	frozen   prometheus.Counter
 }
 
 func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Counts, error)) *metrics {
@@ -44,9 +45,12 @@ func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Cou
 		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "arena_health_checks_total", Help: "Health checks of agents by result.",
 		}, []string{"result"}),
+		frozen: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "arena_health_sweeps_ignored_total", Help: "Sweeps of health checks that did not count because the arena was cut off.",
+		}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.rounds, m.elapsed, m.matches, m.checks, streamCollector{hub}, countsCollector{counts})
+		m.rounds, m.elapsed, m.matches, m.checks, m.frozen, streamCollector{hub}, countsCollector{counts})
 	return m
 }
 
@@ -60,6 +64,11 @@ func (m *metrics) watchArchives(bytes func() int) {
 // watchScripts adds the figures of the processes that run untrusted code.
 func (m *metrics) watchScripts(stats func() script.Stats) {
 	m.registry.MustRegister(scriptCollector{stats})
+}
+
+// watchNetwork adds the figures of the canary of the network.
+func (m *metrics) watchNetwork(stats func() health.NetworkStats) {
+	m.registry.MustRegister(networkCollector{stats})
 }
 
 // watchBus adds the figures of the bus between nodes.
@@ -83,6 +92,9 @@ func (m *metrics) observe(o engine.Observation) {
 func (m *metrics) sweep(r health.Report) {
 	m.checks.WithLabelValues("ok").Add(float64(r.Probed - r.Failed))
 	m.checks.WithLabelValues("failed").Add(float64(r.Failed))
+	if r.Frozen {
+		m.frozen.Inc()
+	}
 }
 
 // streamCollector shows the hub's own counters.
@@ -161,6 +173,29 @@ func (c busCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(ch, descBusLost, float64(s.Lost))
 	counter(ch, descBusReceived, float64(s.Received))
 	counter(ch, descBusBreaks, float64(s.Breaks))
+}
+
+// networkCollector shows the figures of the canary of the network.
+type networkCollector struct{ stats func() health.NetworkStats }
+
+var (
+	descCutOff        = prometheus.NewDesc("arena_network_cut_off", "1 while this node is cut off from agents.", nil, nil)
+	descNetworkChecks = prometheus.NewDesc("arena_network_checks_total", "Checks of the network canary by result.", []string{"result"}, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c networkCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the canary.
+func (c networkCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	cut := 0.0
+	if s.CutOff {
+		cut = 1
+	}
+	gauge(ch, descCutOff, cut)
+	counter(ch, descNetworkChecks, float64(s.Passed), "ok")
+	counter(ch, descNetworkChecks, float64(s.Failed), "failed")
 }
 
 // scriptCollector shows the figures of the script pool.

@@ -43,6 +43,33 @@ func parseAddr(v string, to *string) error {
 	return nil
 }
 
+// maxTargets is how many addresses the network canary may call.
+const maxTargets = 8
+
+// parseTargets reads addresses with a host and a port, separated by commas.
+func parseTargets(v string, to *[]string) error {
+	var list []string
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		var addr string
+		if err := parseAddr(item, &addr); err != nil {
+			return err
+		}
+		if strings.HasPrefix(addr, ":") || strings.HasSuffix(addr, ":0") {
+			return fmt.Errorf("%q needs a host and a port, such as one.one.one.one:443", item)
+		}
+		list = append(list, addr)
+	}
+	if len(list) > maxTargets {
+		return fmt.Errorf("has %d addresses, at most %d are allowed", len(list), maxTargets)
+	}
+	*to = list
+	return nil
+}
+
 // parseURL leaves the target nil for an empty value.
 func parseURL(v string, to **url.URL, schemes ...string) error {
 	if v == "" {

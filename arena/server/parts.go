@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
@@ -48,10 +49,10 @@ type Parts struct {
 	Runner *engine.Engine
 	Keys   *token.Keys
 	Client *protocol.Client
-	Canary func(context.Context) error
+	CutOff func(ctx context.Context, since time.Time) bool
 }
 
 // Parts returns parts of this node. They are valid until Close.
 func (s *Server) Parts() Parts {
-	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, Canary: s.canary}
+	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, CutOff: s.network.CutOff}
 }

@@ -66,6 +66,7 @@ type Server struct {
 	signed    *agentprotocol.Server
 	pauses    *registry.Pauses
 	runner    *engine.Engine
+	network   *health.Network
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
 	scripts   *script.Pool
@@ -239,12 +240,15 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err = s.newNetwork(); err != nil {
+		return nil, err
+	}
 	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
 		return nil, err
 	}
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Flush, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}
@@ -345,11 +349,28 @@ func (s *Server) wakeOthers() {
 	}
 }
 
-// canary reports whether the arena's own network works: it reaches its own
-// front door (threat F7).
-func (s *Server) canary(ctx context.Context) error {
+// newNetwork makes the canary of the network (threat N1).
+func (s *Server) newNetwork() (err error) {
+	if s.network, err = health.NewNetwork(health.NetworkOptions{
+		Targets: s.cfg.CanaryTargets, Dial: dialTarget, Probers: s.protocols.probers(), LastReply: s.client.LastReply,
+		Sample: func(ctx context.Context) ([]arena.Agent, error) {
+			return s.store.HealthyEndpoints(ctx, sampledEndpoints)
+		},
+		Logger: s.log, Now: time.Now,
+	}); err != nil {
+		return err
+	}
+	s.metrics.watchNetwork(s.network.Stats)
+	return nil
+}
+
+// sampledEndpoints is how many healthy endpoints the canary chooses from.
+const sampledEndpoints = 64
+
+// dialTarget connects to an address that the operator names.
+func dialTarget(ctx context.Context, address string) error {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", s.listener.Addr().String())
+	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("canary: %w", err)
 	}

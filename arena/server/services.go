@@ -31,8 +31,8 @@ type services struct {
 // services.
 func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *services, err error) {
 	if s.sweeper, err = health.New(health.Options{
-		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, Canary: s.canary,
-		Workers: s.cfg.HealthWorkers, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
+		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
+		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	}
 	if v.agents, err = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
-		Entries: v.entries, Checks: v.quotas.Check, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}

@@ -98,6 +98,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseCount(v, &c.HealthWorkers, 10_000) },
 		},
 		{
+			Key:   "ARENA_CANARY_TARGETS",
+			Doc:   "Up to 8 addresses outside this network, host:port separated by commas, that accept connections while the network works. While none does, failed health checks do not count and open rounds are void. Empty: a sample of healthy agents of different owners.",
+			parse: func(c *Config, v string) error { return parseTargets(v, &c.CanaryTargets) },
+		},
+		{
 			Key: "ARENA_EVENT_RATE", Default: "20/s",
 			Doc:   "Stream events that a seat may send per second in the long run, 1/s to 1000/s.",
 			parse: func(c *Config, v string) error { return parseCount(strings.TrimSuffix(v, "/s"), &c.EventRate, 1000) },

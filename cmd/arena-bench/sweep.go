@@ -89,7 +89,7 @@ func (c *BenchSweepCmd) sweep(ctx context.Context, s *benchNode, ids []string, a
 		return err
 	}
 	sweeper, err := health.New(health.Options{
-		Store: ownAgents{s.Store, ids}, Probers: map[string]health.Prober{"aap": driver}, Recorder: s.Pauses, Canary: s.Canary, Now: time.Now,
+		Store: ownAgents{s.Store, ids}, Probers: map[string]health.Prober{"aap": driver}, Recorder: s.Pauses, CutOff: s.CutOff, Now: time.Now,
 		Workers: s.Config.HealthWorkers, Spread: server.HealthSpread(c.Interval),
 		Logger: slog.New(slog.DiscardHandler), Rand: mrand.New(mrand.NewPCG(1, 1)), //nolint:gosec // G404: the order of a sweep
 	})

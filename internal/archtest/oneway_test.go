@@ -24,7 +24,7 @@ func dialers() map[string]string {
 	return map[string]string{
 		"protocol/client.go":             "strangers, through the guard",
 		"protocol/operator.go":           "services that the operator names",
-		"arena/server/server.go":         "its own front door, for the canary of health checks",
+		"arena/server/server.go":         "targets that the operator names, for the canary of the network",
 		"internal/apiclient/client.go":   "the arena that the user names",
 		"cmd/arena/sse.go":               "the same",
 		"cmd/arena/verify.go":            "the same, for its keys",

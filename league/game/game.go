@@ -84,7 +84,8 @@ type Reply struct {
 }
 
 // Replies returns the replies of a round in the order of the seats. answer
-// returns the stored answer of an agent in the round.
+// returns the stored answer of an agent in the round. The replies of a round that
+// the network of the arena broke have no text.
 func (p Position) Replies(answer func(agentID string) (arena.Answer, bool)) []Reply {
 	replies := make([]Reply, 0, len(p.Seats))
 	for i := range p.Seats {
@@ -93,7 +94,7 @@ func (p Position) Replies(answer func(agentID string) (arena.Answer, bool)) []Re
 			continue
 		}
 		r := Reply{Seat: i, Outcome: a.Outcome, Reason: a.Reason}
-		if a.Body != nil {
+		if a.Body != nil && a.Reason != arena.ReasonCutOff {
 			r.Text = a.Body.Answer
 		}
 		if a.OverTokens && p.Settings.MaxTokensPolicy == arena.ZeroPointsTokens {

@@ -27,7 +27,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 		return arena.Health{CheckedAt: d.o.Now(), Reason: string(protocol.FailBlocked), Detail: "the endpoint is not a URL"}
 	}
 	x := d.o.Client.Do(ctx, protocol.Request{
-		Method: http.MethodGet, URL: address, Limit: probeLimit, WholeCall: true, MaxBody: probeBody,
+		Method: http.MethodGet, URL: address, Limit: probeLimit, WholeCall: true, MaxBody: probeBody, Unproven: !a.Health.OK,
 	})
 	return ReadHealth(x, d.o.Now())
 }

@@ -106,7 +106,7 @@ func (d *Driver) sign(c *call) (l signedRequest, err error) {
 // run sends the request. An agent that does not know the arena, or its
 // signature, gets a hello and the request once more, within the same limit.
 func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
-	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint}
+	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint, Health: arena.Health{OK: true}} // it plays
 	if c.stale {
 		d.greet(ctx, agent, c.key, d.timing.hello) // the request shows whether it worked
 	}

@@ -108,7 +108,7 @@ func (d *Driver) greet(ctx context.Context, a arena.Agent, key ed25519.PublicKey
 		}
 	} else {
 		x := d.o.Client.Do(ctx, protocol.Request{
-			Method: http.MethodPost, URL: a.Endpoint, Body: data, Limit: limit, WholeCall: true, MaxBody: maxHelloBody,
+			Method: http.MethodPost, URL: a.Endpoint, Body: data, Limit: limit, WholeCall: true, MaxBody: maxHelloBody, Unproven: !a.Health.OK,
 		})
 		if x.Failure != "" || x.Status != http.StatusAccepted {
 			return d.readHello(ctx, a.ID, key, x)

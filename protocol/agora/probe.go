@@ -71,7 +71,7 @@ func (d *Driver) probeEndpoint(ctx context.Context, a arena.Agent, h *arena.Heal
 		return
 	}
 	x := d.o.Client.Do(ctx, protocol.Request{
-		Method: http.MethodPost, URL: base.String(), Body: message, Limit: probeLimit, WholeCall: true, MaxBody: probeBody,
+		Method: http.MethodPost, URL: base.String(), Body: message, Limit: probeLimit, WholeCall: true, MaxBody: probeBody, Unproven: !a.Health.OK,
 	})
 	h.Latency = x.Elapsed
 	if h.Reason, h.Detail = protocol.Unreadable(x); h.Reason != "" {
@@ -112,9 +112,12 @@ func (d *Driver) search(ctx context.Context, a arena.Agent, left time.Duration, 
 			return
 		}
 		x := d.o.Client.Do(ctx, protocol.Request{
-			Method: http.MethodPost, URL: a.Endpoint, Body: message, Limit: left, WholeCall: true, MaxBody: probeBody,
+			Method: http.MethodPost, URL: a.Endpoint, Body: message, Limit: left, WholeCall: true, MaxBody: probeBody, Unproven: !a.Health.OK,
 		})
-		left -= x.Elapsed
+		if left -= x.Elapsed; x.Failure == protocol.FailBusy {
+			h.Reason, h.Detail = protocol.Unreadable(x)
+			return
+		}
 		refused, failed := refusalIn(x)
 		if !failed {
 			d.storeWay(ctx, a.ID, a.Endpoint, w)

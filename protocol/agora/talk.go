@@ -82,7 +82,7 @@ func (t *turn) choose(ctx context.Context) (v protocol.Verdict, over bool) {
 		Method: http.MethodGet, URL: below(t.base, "wellknown"), Limit: min(askLimit, t.a.TimeLimit/10), WholeCall: true,
 	})
 	switch x.Failure { //nolint:exhaustive // whoever answered something is asked
-	case protocol.FailBlocked, protocol.FailDNS, protocol.FailRefused, protocol.FailUnreachable, protocol.FailTLS:
+	case protocol.FailBlocked, protocol.FailDNS, protocol.FailRefused, protocol.FailUnreachable, protocol.FailTLS, protocol.FailBusy:
 		t.exchange = x
 		return protocol.Judge(x)
 	}

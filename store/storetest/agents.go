@@ -91,6 +91,37 @@ func listAgents(f *fixture) {
 	f.equal(false, slices.ContainsFunc(due, func(a arena.Agent) bool { return a.Name == "dog" }))
 }
 
+// healthyEndpoints samples one endpoint of each owner.
+func healthyEndpoints(f *fixture) {
+	ctx := f.t.Context()
+	well := func(change func(*arena.Agent)) func(*arena.Agent) {
+		return func(a *arena.Agent) {
+			a.PassedAt, a.Endpoint, a.Health.OK = start, "https://"+a.ID+".example", true
+			if change != nil {
+				change(a)
+			}
+		}
+	}
+	f.agent("a", well(nil))
+	for _, name := range []string{"b", "c", "d"} {
+		f.agent(name, well(func(a *arena.Agent) { a.OwnerID = "ow_a" }))
+	}
+	f.agent("e", well(nil))
+	f.agent("retired", well(func(a *arena.Agent) { a.RetiredAt = start }))
+	f.agent("pending", well(func(a *arena.Agent) { a.PassedAt = time.Time{} }))
+	f.agent("unhealthy", well(func(a *arena.Agent) { a.Health.OK = false }))
+	f.agent("polls", well(func(a *arena.Agent) { a.Endpoint = "" }))
+	for range 5 {
+		var owners []string
+		for _, a := range must(f.HealthyEndpoints(ctx, 10))(f) {
+			owners = append(owners, a.OwnerID)
+		}
+		slices.Sort(owners)
+		f.equal([]string{"ow_a", "ow_e"}, owners)
+	}
+	f.equal(1, len(must(f.HealthyEndpoints(ctx, 1))(f)))
+}
+
 func updateAgent(f *fixture) {
 	ctx := f.t.Context()
 	f.league("trivia")
@@ -101,7 +132,7 @@ func updateAgent(f *fixture) {
 	want.Name, want.Endpoint, want.Version, want.Description, want.PublicKey = "A2", "http://x", "2", "d", "k2"
 	want.Pauses = []arena.Pause{{Reason: arena.PauseHealth, Since: start}}
 	want.Health = arena.Health{Capabilities: []string{"x", "y"}, MaxConcurrent: 7, Failures: 3}
-	want.PassedAt = start.Add(time.Hour)
+	want.PassedAt, want.EndpointSince = start.Add(time.Hour), start.Add(2*time.Hour)
 	before, after, err := f.UpdateAgent(ctx, was.ID, func(a *arena.Agent) error {
 		f.equal(was, *a)
 		*a = want

@@ -174,6 +174,9 @@ func counts(f *fixture) {
 	f.league("trivia")
 	ids := f.agents("a", "b", "c")
 	f.agent("pending", func(a *arena.Agent) { a.PassedAt = time.Time{} })
+	f.agent("expired", func(a *arena.Agent) {
+		a.PassedAt, a.Pauses = time.Time{}, []arena.Pause{{Reason: arena.PauseExpired}}
+	})
 	f.agent("paused", func(a *arena.Agent) { a.Pauses = []arena.Pause{{Reason: arena.PauseOwner}} })
 	f.agent("limited", func(a *arena.Agent) {
 		a.Pauses = []arena.Pause{{Reason: arena.PauseRateLimit, Until: start.Add(time.Minute)}}
@@ -183,13 +186,13 @@ func counts(f *fixture) {
 	f.match("m_2", "trivia", ids...)                          // 1 event
 	f.equal(arena.Counts{
 		Agents: map[arena.AgentStatus]int{
-			arena.AgentActive: 3, arena.AgentPending: 1, arena.AgentPaused: 2, arena.AgentRetired: 1,
+			arena.AgentActive: 3, arena.AgentPending: 1, arena.AgentPaused: 3, arena.AgentRetired: 1,
 		},
 		Matches: map[arena.MatchStatus]int{arena.MatchFinished: 1, arena.MatchScheduled: 1},
 		Events:  4, Settlements: 1,
 	}, must(f.Counts(ctx))(f))
 	f.clock.advance(time.Minute)
-	f.equal(1, must(f.Counts(ctx))(f).Agents[arena.AgentPaused])
+	f.equal(2, must(f.Counts(ctx))(f).Agents[arena.AgentPaused])
 }
 
 func opponents(f *fixture) {

@@ -19,6 +19,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"CreateAgent":                          createAgent,
 		"Agents":                               listAgents,
 		"Agents/names":                         agentNames,
+		"HealthyEndpoints":                     healthyEndpoints,
 		"UpdateAgent":                          updateAgent,
 		"UpdateAgent/retire":                   retireAgent,
 		"UpdateAgent/nothing_lost":             updateAgentRace,

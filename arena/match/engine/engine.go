@@ -105,6 +105,10 @@ type Options struct {
 	// Flush waits until the events that an agent has sent to this node are in the
 	// log, or for a short time at most. Nil: answers do not wait for events.
 	Flush func(ctx context.Context, matchID, agentID string)
+	// CutOff reports whether the arena was cut off from agents at some time since an
+	// attempt without a reply began. It is safe for concurrent use and may take
+	// seconds. Nil: it never is.
+	CutOff func(ctx context.Context, since time.Time) bool
 	// WakeOthers notifies other nodes that this one has released a match. It must
 	// not block. Nil: they claim the match at their next sweep.
 	WakeOthers func()
@@ -167,6 +171,9 @@ func New(o Options) (*Engine, error) {
 	defaults(&o.MaxMatches, 5000)
 	if o.Observe == nil {
 		o.Observe = func(Observation) {}
+	}
+	if o.CutOff == nil {
+		o.CutOff = func(context.Context, time.Time) bool { return false }
 	}
 	if o.WakeOthers == nil {
 		o.WakeOthers = func() {}

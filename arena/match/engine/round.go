@@ -228,6 +228,7 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	for _, a := range requests {
 		open.answers[a.seat.AgentID] = a.answer
 	}
+	open.voidIfCutOff()
 	if err := mr.markJudging(ctx, open.No); err != nil {
 		return err
 	}
@@ -258,6 +259,21 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		mr.last[a.AgentID] = a
 	}
 	return nil
+}
+
+// voidIfCutOff makes the round void for all seats if the arena was cut off from
+// one of them: the others would win by it.
+func (r *round) voidIfCutOff() {
+	cut := false
+	for _, a := range r.answers {
+		cut = cut || a.Reason == arena.ReasonCutOff
+	}
+	for id, a := range r.answers {
+		if cut && a.Outcome.Counted() {
+			a.Outcome, a.Reason = arena.OutcomeVoid, arena.ReasonCutOff
+			r.answers[id] = a
+		}
+	}
 }
 
 // roundClose returns the answers, seats and verdict of a round with its result.

@@ -185,6 +185,8 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 		sr.answer.OverTokens = reply.Answer.OverTokens(sr.run.m.Settings.TokenLimit(sr.round.Task))
 	}
 	switch {
+	case sr.cutOff(ctx, reply):
+		sr.answer.Outcome, sr.answer.Reason = arena.OutcomeVoid, arena.ReasonCutOff
 	case reply.Unreached && sr.round.No == 1 && reply.Outcome == arena.OutcomeError:
 		sr.answer.Outcome = arena.OutcomeUnavailable
 	case reply.Outcome == arena.OutcomeRateLimited:
@@ -193,6 +195,17 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 	if sr.answer.Outcome == arena.OutcomeUnavailable {
 		sr.events = append(sr.events, sr.run.leftEvent(sr.seat.AgentID, sr.round.No, reply.Reason))
 	}
+}
+
+// cutOff reports whether there is no reply because the arena was cut off from
+// agents (threat N1).
+func (sr *seatRequest) cutOff(ctx context.Context, reply arena.Reply) bool {
+	switch reply.Outcome {
+	case arena.OutcomeTimeout, arena.OutcomeError, arena.OutcomeUnavailable:
+		return reply.Status == 0 && sr.run.engine.o.CutOff(ctx, sr.deadline.Add(-sr.run.m.Settings.TimeLimit))
+	case arena.OutcomeAnswered, arena.OutcomeInvalid, arena.OutcomeRateLimited, arena.OutcomeVoid:
+	}
+	return false
 }
 
 // rateLimited pauses the agent after a 429. If it skipped another round by a 429

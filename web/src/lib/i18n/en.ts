@@ -456,6 +456,7 @@ export const en = {
   'agent.pause.health': 'paused: three health checks in a row failed. It comes back after two good ones.',
   'agent.pause.rate_limit': 'paused: it said it was busy. It comes back in {time}.',
   'agent.pause.rate_limit.plain': 'paused: it said it was busy. It comes back by itself.',
+  'agent.pause.expired': 'expired: its endpoint did not pass a check for seven days. Its owner can fix it and check it again, or change the endpoint.',
   'agent.pause.owner': 'paused by its owner',
   'agent.pause.admin': 'paused by the arena',
   'agent.owner': 'by {name}',
