@@ -48,6 +48,7 @@ type Server struct {
 
 	startedAt time.Time
 	lastError *lastError
+	writes    *writeProbe
 	url       string // public
 	opts      Options
 
@@ -107,6 +108,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	}
 	log = slog.New(s.lastError.of(log.Handler()))
 	s.log = log
+	s.writes = newWriteProbe(s.beat, time.Now)
 	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {
@@ -317,14 +319,6 @@ func (s *Server) privateHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// ready reports whether this node should get requests.
-func (s *Server) ready(ctx context.Context) error {
-	if s.draining.Load() {
-		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
-	}
-	return s.store.Ping(ctx)
 }
 
 // wake has a due match claimed at once: by this node, since its runner is the
