@@ -48,6 +48,8 @@ type Store struct {
 	fits     sync.Map     // of arena.Fit by league, as they were last read
 	forgot   atomic.Int64 // commits at the last call of Forget
 
+	unavailable, failed atomic.Int64 // operations
+
 	once   sync.Once
 	closed error
 }
@@ -166,6 +168,18 @@ func (s *Store) CommitStats() CommitStats {
 	return CommitStats{Operations: writes, Commits: commits}
 }
 
+// ErrorStats counts operations that the database did not carry out. Rejected
+// input, conflicts and canceled operations are not among them.
+type ErrorStats struct {
+	Unavailable int64 // the storage was not available: not reachable, full, read-only, locked
+	Failed      int64 // any other fault
+}
+
+// ErrorStats returns the counts since Open.
+func (s *Store) ErrorStats() ErrorStats {
+	return ErrorStats{Unavailable: s.unavailable.Load(), Failed: s.failed.Load()}
+}
+
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
 func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
@@ -188,13 +202,20 @@ func (s *Store) view(ctx context.Context, read func(q db.Querier) error) error {
 	return read(tx)
 }
 
-// wrap adds what was being done to an error and turns a driver's error into the
-// domain's.
+// wrap adds what was being done to an error, turns a driver's error into the
+// domain's, and counts it.
 func (s *Store) wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), s.d.Explain(err))
+	err = s.d.Explain(err)
+	switch code := arena.CodeOf(err); {
+	case code == arena.CodeUnavailable:
+		s.unavailable.Add(1)
+	case code == arena.CodeInternal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		s.failed.Add(1)
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
 func notFound(thing, id string) error {

@@ -108,6 +108,9 @@ func TestStore_DiskFull(t *testing.T) {
 	if _, err := s.Pack(ctx, "pk_1"); arena.CodeOf(err) != arena.CodeNotFound {
 		t.Fatalf("got %v, want not_found", err)
 	}
+	if got := s.ErrorStats(); got != (store.ErrorStats{Unavailable: 1}) { // a missing row is no fault
+		t.Errorf("counted %+v", got)
+	}
 	// A token opens the door even when its use cannot be noted.
 	limit(1 << 20)
 	if err := s.CreateOwner(ctx, arena.Owner{ID: "ow", Name: "o"}, arena.Token{ID: "to", OwnerID: "ow", Scope: arena.ScopeOwner, Hash: sha256.Sum256(nil)}); err != nil {

@@ -203,6 +203,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
+	s.metrics.watchStore(s.store.ErrorStats)
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -286,7 +287,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		Seasons:  api.SeasonOptions{Table: seasonTable, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
 		Rehearse: stage.Play,
-		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain},
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
