@@ -56,8 +56,9 @@ type Store struct {
 
 // Open connects to the database that databaseURL names: "sqlite:FILE" (made
 // with mode 0600 when missing; its folder must exist) or "postgres://…".
-// Databases in memory are refused, since a restart would lose matches. The
-// schema is not touched: see Migrate.
+// An empty SQLite file is refused, since no arena leaves one behind. Databases in
+// memory are refused, since a restart would lose matches. The schema is not
+// touched: see Migrate.
 func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if o.Logger == nil || o.Now == nil {
 		return nil, errors.New("store: Logger and Now are required")
@@ -91,13 +92,19 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
+// Lock makes sure that no other server uses an SQLite file until Close or the end
+// of this process (threat O3): two servers on one file would each publish only
+// their own events and count only their own callers. Reading the file and
+// commands beside the server need no lock. It does nothing on PostgreSQL.
+func (s *Store) Lock(ctx context.Context) error { return s.wrap(s.db.Lock(ctx), "lock database") }
+
 // Ping reports whether the database answers, to readers and writers.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.wrap(s.db.Ping(ctx), "ping database")
 }
 
 // Migrate brings the schema up to date. Nodes that start together wait for
-// each other on PostgreSQL.
+// each other on PostgreSQL. A schema newer than this program's is refused.
 func (s *Store) Migrate(ctx context.Context) error {
 	p, err := s.provider()
 	if err != nil {
@@ -109,6 +116,13 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}
 	for _, m := range done {
 		s.log.Info("migrated database", "version", m.Source.Version, "duration_ms", m.Duration.Milliseconds())
+	}
+	current, wanted, err := p.GetVersions(ctx)
+	switch {
+	case err != nil:
+		return s.wrap(err, "read schema version")
+	case current > wanted: // a newer version may mean rows that this one would misread or spoil (threat O4)
+		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary, or restore a backup from before the upgrade", current, wanted)
 	}
 	return s.claimNames(ctx)
 }

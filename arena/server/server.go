@@ -118,6 +118,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
 		return nil, err
 	}
+	if err = s.store.Lock(ctx); err != nil {
+		return nil, err
+	}
 	if err = s.store.Migrate(ctx); err != nil {
 		return nil, err
 	}
