@@ -260,7 +260,7 @@ func New(o Options) (*API, error) {
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
-	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders)
+	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(strings.HasPrefix(o.Site.URL, "https://")))
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 

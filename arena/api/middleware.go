@@ -129,15 +129,25 @@ func (a *API) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
+// hstsValue makes browsers use https alone for a year after their last visit.
+// Other names below the host are left out: they may not be the arena's.
+const hstsValue = "max-age=31536000"
+
 // setHeaders puts the strictest policy on every answer; the page loosens it.
-func setHeaders(c *gin.Context) {
-	h := c.Writer.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Cache-Control", "no-store")
-	c.Next()
+// https is whether clients reach the arena by https (threat O6).
+func setHeaders(https bool) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		h := c.Writer.Header()
+		if https {
+			h.Set("Strict-Transport-Security", hstsValue)
+		}
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		c.Next()
+	}
 }
 
 // mayBeFramed reports whether a path is of the one page that other sites may show in a frame. It asks
