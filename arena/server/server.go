@@ -115,6 +115,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 			_ = s.Close() // err is the error to return
 		}
 	}()
+	for _, w := range cfg.Warnings() {
+		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
+	}
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
 		return nil, err
 	}
