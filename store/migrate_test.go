@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/migrations"
 	"github.com/agora-arena/arena/store"
+	"github.com/agora-arena/arena/store/storetest"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -237,6 +238,33 @@ func TestMigrate_endpointSince(t *testing.T) {
 			}
 			if age := time.Since(time.UnixMilli(since)); age < -time.Minute || age > time.Minute || others != 0 {
 				t.Errorf("since %s ago, and %d that have passed", age, others)
+			}
+		})
+	}
+}
+
+// Threat O4: a program that is older than the database stops before it misreads
+// a row.
+func TestStore_Migrate_newerSchema(t *testing.T) {
+	t.Parallel()
+	for engine, url := range map[string]func(*testing.T) string{
+		"SQLite":   func(t *testing.T) string { return storetest.SQLite(t) },
+		"Postgres": func(t *testing.T) string { return postgres.get(t).Database(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s := openStore(t, url(t))
+			current, wanted, err := s.SchemaVersion(t.Context())
+			if err != nil || current != wanted {
+				t.Fatalf("schema %d, wants %d: %v", current, wanted, err)
+			}
+			newer := fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, '1')", wanted+1)
+			if _, err := s.Writer().ExecContext(t.Context(), newer); err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprintf("the database has schema %d and this binary knows %d: use the newer binary", wanted+1, wanted)
+			if err := s.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
 			}
 		})
 	}

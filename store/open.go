@@ -48,14 +48,17 @@ type Store struct {
 	fits     sync.Map     // of arena.Fit by league, as they were last read
 	forgot   atomic.Int64 // commits at the last call of Forget
 
+	unavailable, failed atomic.Int64 // operations
+
 	once   sync.Once
 	closed error
 }
 
 // Open connects to the database that databaseURL names: "sqlite:FILE" (made
 // with mode 0600 when missing; its folder must exist) or "postgres://…".
-// Databases in memory are refused, since a restart would lose matches. The
-// schema is not touched: see Migrate.
+// An empty SQLite file is refused, since no arena leaves one behind. Databases in
+// memory are refused, since a restart would lose matches. The schema is not
+// touched: see Migrate.
 func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	if o.Logger == nil || o.Now == nil {
 		return nil, errors.New("store: Logger and Now are required")
@@ -89,13 +92,19 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
+// Lock makes sure that no other server uses an SQLite file until Close or the end
+// of this process (threat O3): two servers on one file would each publish only
+// their own events and count only their own callers. Reading the file and
+// commands beside the server need no lock. It does nothing on PostgreSQL.
+func (s *Store) Lock(ctx context.Context) error { return s.wrap(s.db.Lock(ctx), "lock database") }
+
 // Ping reports whether the database answers, to readers and writers.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.wrap(s.db.Ping(ctx), "ping database")
 }
 
 // Migrate brings the schema up to date. Nodes that start together wait for
-// each other on PostgreSQL.
+// each other on PostgreSQL. A schema newer than this program's is refused.
 func (s *Store) Migrate(ctx context.Context) error {
 	p, err := s.provider()
 	if err != nil {
@@ -107,6 +116,13 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}
 	for _, m := range done {
 		s.log.Info("migrated database", "version", m.Source.Version, "duration_ms", m.Duration.Milliseconds())
+	}
+	current, wanted, err := p.GetVersions(ctx)
+	switch {
+	case err != nil:
+		return s.wrap(err, "read schema version")
+	case current > wanted: // a newer version may mean rows that this one would misread or spoil (threat O4)
+		return fmt.Errorf("the database has schema %d and this binary knows %d: use the newer binary, or restore a backup from before the upgrade", current, wanted)
 	}
 	return s.claimNames(ctx)
 }
@@ -166,6 +182,18 @@ func (s *Store) CommitStats() CommitStats {
 	return CommitStats{Operations: writes, Commits: commits}
 }
 
+// ErrorStats counts operations that the database did not carry out. Rejected
+// input, conflicts and canceled operations are not among them.
+type ErrorStats struct {
+	Unavailable int64 // the storage was not available: not reachable, full, read-only, locked
+	Failed      int64 // any other fault
+}
+
+// ErrorStats returns the counts since Open.
+func (s *Store) ErrorStats() ErrorStats {
+	return ErrorStats{Unavailable: s.unavailable.Load(), Failed: s.failed.Load()}
+}
+
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
 func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
@@ -188,13 +216,20 @@ func (s *Store) view(ctx context.Context, read func(q db.Querier) error) error {
 	return read(tx)
 }
 
-// wrap adds what was being done to an error and turns a driver's error into the
-// domain's.
+// wrap adds what was being done to an error, turns a driver's error into the
+// domain's, and counts it.
 func (s *Store) wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), s.d.Explain(err))
+	err = s.d.Explain(err)
+	switch code := arena.CodeOf(err); {
+	case code == arena.CodeUnavailable:
+		s.unavailable.Add(1)
+	case code == arena.CodeInternal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		s.failed.Add(1)
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
 func notFound(thing, id string) error {

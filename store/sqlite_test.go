@@ -79,6 +79,61 @@ func TestOpen_Settings(t *testing.T) {
 	}
 }
 
+// Threat O3: one server at a time uses a file; what only reads it, and commands
+// beside the server, need no lock.
+func TestStore_Lock(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "arena.db")
+	open := func() *store.Store {
+		s, err := store.Open(ctx, "sqlite:"+path, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, second := open(), open()
+	defer second.Close() //nolint:errcheck // the test is over
+	if err := errors.Join(first.Lock(ctx), first.Lock(ctx), first.Migrate(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Lock(ctx); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "another server uses the database "+path) {
+		t.Errorf("the second lock: %v", err)
+	}
+	if err := second.CreateLeague(ctx, arena.League{Slug: "l", Status: arena.LeagueOpen}); err != nil {
+		t.Errorf("without the lock: %v", err)
+	}
+	if info, err := os.Stat(path + "-lock"); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the lock file: %v, %v", info, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Lock(ctx); err != nil {
+		t.Errorf("after the first server ended: %v", err)
+	}
+}
+
+// Threat O4: an empty file is a restore that failed or a wrong mount, and a new
+// arena in it would hide that.
+func TestOpen_EmptyFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "arena.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), "sqlite:"+path, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err == nil {
+		_ = s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), path+" is an empty file") {
+		t.Errorf("got %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("the file was changed: %v, %v", info, err)
+	}
+}
+
 // TestStore_DiskFull: threat C6, a full disk is a 503 for writers, readers go
 // on, and nothing half-written stays.
 func TestStore_DiskFull(t *testing.T) {
@@ -107,6 +162,9 @@ func TestStore_DiskFull(t *testing.T) {
 	}
 	if _, err := s.Pack(ctx, "pk_1"); arena.CodeOf(err) != arena.CodeNotFound {
 		t.Fatalf("got %v, want not_found", err)
+	}
+	if got := s.ErrorStats(); got != (store.ErrorStats{Unavailable: 1}) { // a missing row is no fault
+		t.Errorf("counted %+v", got)
 	}
 	// A token opens the door even when its use cannot be noted.
 	limit(1 << 20)

@@ -115,6 +115,17 @@ type Node struct {
 	// Drain makes this node hand its matches to other nodes and claim no more.
 	// It returns at once and may be called again.
 	Drain func()
+	// Observe gets each request once it is answered.
+	Observe func(Request)
+}
+
+// Request is an answered request, for metrics. All members have a bounded
+// number of values, whatever clients send.
+type Request struct {
+	Method  string // a standard method, else "other"
+	Route   string // pattern; "page" for pages, "unknown" for paths that do not exist
+	Status  int
+	Elapsed time.Duration
 }
 
 // Site is how clients reach the arena.
@@ -156,6 +167,7 @@ func (o Options) validate() error {
 		{"Node.Version", o.Node.Version == ""},
 		{"Node.Ready", o.Node.Ready == nil},
 		{"Node.Drain", o.Node.Drain == nil},
+		{"Node.Observe", o.Node.Observe == nil},
 		{"Site.URL", o.Site.URL == ""},
 		{"Quotas", o.Quotas == nil},
 		{"Now", o.Now == nil},
@@ -248,7 +260,7 @@ func New(o Options) (*API, error) {
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
-	a.engine.Use(a.observe, a.recoverPanic, setHeaders)
+	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(strings.HasPrefix(o.Site.URL, "https://")))
 	a.engine.NoRoute(a.noRoute)
 	a.engine.NoMethod(a.noMethod)
 

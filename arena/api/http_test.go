@@ -168,6 +168,29 @@ func TestAPI_headers(t *testing.T) {
 	}
 }
 
+// Threat O6: a browser that has been here once never asks by plain http again, if
+// the arena is reached by https at all.
+func TestAPI_hsts(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://arena.example": "max-age=31536000", "http://arena.example": "", "http://localhost:8080": "",
+	} {
+		o := testOptions(t).build(t)
+		o.Site.URL = url
+		a, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/", "/embed/matches/m_1", "/v1/leagues", "/v1/nothing", "/docs", "/healthz"} {
+			w := httptest.NewRecorder()
+			a.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+			if got := w.Header().Get("Strict-Transport-Security"); got != want {
+				t.Errorf("%s%s has the header %q, want %q", url, path, got, want)
+			}
+		}
+	}
+}
+
 // lockedBuffer is a log that may be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex

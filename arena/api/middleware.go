@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,40 +47,53 @@ func isAPI(path string) bool {
 		strings.HasPrefix(path, "/agentprotocol/") || strings.Contains(apiPaths, " "+path+" ")
 }
 
-// observe returns each request an id and writes its one line to the log. The
-// route is logged, never the path's ids, the query, tokens or bodies.
-func (a *API) observe(c *gin.Context) {
-	id := c.GetHeader(requestIDHeader)
-	if !cleanID(id) {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // documented never to fail
-		id = hex.EncodeToString(b[:])
-	}
-	c.Header(requestIDHeader, id)
-	ctx := context.WithValue(c.Request.Context(), requestKey, id)
-	c.Request = c.Request.WithContext(ctx)
+// observe gives each request an id, writes its one line to the log and reports
+// it. The route is logged, never the path's ids, the query, tokens or bodies.
+func (a *API) observe(report func(Request)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		id := c.GetHeader(requestIDHeader)
+		if !cleanID(id) {
+			var b [8]byte
+			_, _ = rand.Read(b[:]) // documented never to fail
+			id = hex.EncodeToString(b[:])
+		}
+		c.Header(requestIDHeader, id)
+		ctx := context.WithValue(c.Request.Context(), requestKey, id)
+		c.Request = c.Request.WithContext(ctx)
 
-	start := a.now()
-	c.Next()
+		start := a.now()
+		c.Next()
 
-	route := c.FullPath()
-	switch {
-	case route == "" && isAPI(c.Request.URL.Path):
-		route = "unknown"
-	case route == "":
-		route = "page"
+		r := Request{Method: c.Request.Method, Route: c.FullPath(), Status: c.Writer.Status(), Elapsed: a.now().Sub(start)}
+		switch {
+		case r.Route == "" && isAPI(c.Request.URL.Path):
+			r.Route = "unknown"
+		case r.Route == "":
+			r.Route = "page"
+		}
+		if !slices.Contains(httpMethods(), r.Method) {
+			r.Method = "other"
+		}
+		report(r)
+		level := slog.LevelInfo
+		if r.Route == "page" || r.Route == "/healthz" || r.Route == "/readyz" {
+			level = slog.LevelDebug
+		}
+		a.log.LogAttrs(ctx, level, "request",
+			slog.String("method", c.Request.Method),
+			slog.String("route", r.Route),
+			slog.Int("status", r.Status),
+			slog.Float64("duration_ms", float64(r.Elapsed.Microseconds())/1000),
+			slog.String("request_id", id),
+		)
 	}
-	level := slog.LevelInfo
-	if route == "page" || route == "/healthz" || route == "/readyz" {
-		level = slog.LevelDebug
+}
+
+// httpMethods returns the methods that metrics distinguish.
+func httpMethods() []string {
+	return []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 	}
-	a.log.LogAttrs(ctx, level, "request",
-		slog.String("method", c.Request.Method),
-		slog.String("route", route),
-		slog.Int("status", c.Writer.Status()),
-		slog.Float64("duration_ms", float64(a.now().Sub(start).Microseconds())/1000),
-		slog.String("request_id", id),
-	)
 }
 
 // requestID is the id that observe gave the request.
@@ -115,15 +129,25 @@ func (a *API) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
+// hstsValue makes browsers use https alone for a year after their last visit.
+// Other names below the host are left out: they may not be the arena's.
+const hstsValue = "max-age=31536000"
+
 // setHeaders puts the strictest policy on every answer; the page loosens it.
-func setHeaders(c *gin.Context) {
-	h := c.Writer.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Cache-Control", "no-store")
-	c.Next()
+// https is whether clients reach the arena by https (threat O6).
+func setHeaders(https bool) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		h := c.Writer.Header()
+		if https {
+			h.Set("Strict-Transport-Security", hstsValue)
+		}
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		c.Next()
+	}
 }
 
 // mayBeFramed reports whether a path is of the one page that other sites may show in a frame. It asks

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -63,6 +64,8 @@ type Set struct {
 	Password   *Quota // league passwords, by owner, over all nodes
 	Challenge  *Quota // by owner, over all nodes
 	Challenged *Quota // by opponent, over all nodes
+
+	kinds map[string]*Quota // all of them, by their name in metrics
 }
 
 // New makes the quotas of a node.
@@ -93,7 +96,20 @@ func New(o Options) (*Set, error) {
 	// The quota Address has counted a bad token on this node already.
 	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
 	s.Guess.local = nil
+	s.kinds = map[string]*Quota{
+		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check,
+		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged,
+	}
 	return s, nil
+}
+
+// Refused returns how often each quota refused a caller on this node, by kind.
+func (s *Set) Refused() map[string]int64 {
+	counts := make(map[string]int64, len(s.kinds))
+	for kind, q := range s.kinds {
+		counts[kind] = q.refused.Load()
+	}
+	return counts
 }
 
 // Quota is how often each caller may do one thing. It is safe for concurrent
@@ -106,6 +122,7 @@ type Quota struct {
 	per     time.Duration
 	refusal string
 	key     func(string) string
+	refused atomic.Int64
 }
 
 func (q *Quota) byAddress() *Quota {
@@ -125,6 +142,7 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 		wait, ok = q.takeShared(ctx, caller)
 	}
 	if !ok {
+		q.refused.Add(1)
 		return Exceeded(wait, q.refusal)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -50,5 +51,12 @@ func TestQuota_Take(t *testing.T) {
 	take(s.Password, 0) // no limit
 	if want := []string{"signup:2001:db8:1:2::/64", "signup:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64"}; !slices.Equal(asked, want) {
 		t.Errorf("asked the other nodes for %q, want %q", asked, want)
+	}
+	refused := s.Refused()
+	if refused["signup"] != 1 || refused["guess"] != 3 || refused["address"] != 1 || refused["password"] != 0 {
+		t.Errorf("counted the refusals %v", refused)
+	}
+	if quotas := reflect.TypeFor[Set]().NumField() - 2; len(refused) != quotas { // beside Limits and kinds
+		t.Errorf("%d of %d quotas count their refusals", len(refused), quotas)
 	}
 }

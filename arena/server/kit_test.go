@@ -14,15 +14,26 @@ const testAdmin = "admin-token-of-the-tests"
 // the test. Its Run is not called. Settings are KEY=VALUE.
 func newTestServer(t *testing.T, settings ...string) *Server {
 	t.Helper()
-	cfg, err := Load(Sources{Environ: settings, Flags: map[string]string{
-		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": testAdmin,
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"), "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
-	}})
-	must(t, err)
-	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), Options{})
+	return newTestServerOn(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"), settings...)
+}
+
+// newTestServerOn is newTestServer on another database.
+func newTestServerOn(t *testing.T, database string, settings ...string) *Server {
+	t.Helper()
+	s, err := New(t.Context(), testConfig(t, database, settings...), slog.New(slog.DiscardHandler), Options{})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s
+}
+
+func testConfig(t *testing.T, database string, settings ...string) Config {
+	t.Helper()
+	cfg, err := Load(Sources{Environ: settings, Flags: map[string]string{
+		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": testAdmin,
+		"ARENA_DATABASE_URL": database, "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
+	}})
+	must(t, err)
+	return cfg
 }
 
 // request sends one request to the API; body "" is none, token "" is none.

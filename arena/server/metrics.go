@@ -11,9 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/health"
+	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
 )
@@ -27,6 +29,8 @@ type metrics struct {
 	matches  *prometheus.CounterVec
 	checks   *prometheus.CounterVec
 	frozen   prometheus.Counter
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
 }
 
 func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Counts, error)) *metrics {
@@ -48,9 +52,16 @@ func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Cou
 		frozen: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "arena_health_sweeps_ignored_total", Help: "Sweeps of health checks that did not count because the arena was cut off.",
 		}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "arena_http_requests_total", Help: "Answered HTTP requests by method, route pattern and status.",
+		}, []string{"method", "route", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "arena_http_request_seconds", Help: "Time from the headers of an HTTP request to the end of its answer; streams end when they close.",
+			Buckets: []float64{.005, .025, .1, .5, 2.5, 10, 30},
+		}, []string{"route"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.rounds, m.elapsed, m.matches, m.checks, m.frozen, streamCollector{hub}, countsCollector{counts})
+		m.rounds, m.elapsed, m.matches, m.checks, m.frozen, m.requests, m.duration, streamCollector{hub}, countsCollector{counts})
 	return m
 }
 
@@ -71,11 +82,26 @@ func (m *metrics) watchNetwork(stats func() health.NetworkStats) {
 	m.registry.MustRegister(networkCollector{stats})
 }
 
+// watchStore adds the counts of failed operations of the database.
+func (m *metrics) watchStore(stats func() store.ErrorStats) {
+	m.registry.MustRegister(countCollector{descStorageErrors, func() map[string]int64 {
+		s := stats()
+		return map[string]int64{"unavailable": s.Unavailable, "failed": s.Failed}
+	}})
+}
+
+// watchQuotas adds the counts of refused callers.
+func (m *metrics) watchQuotas(refused func() map[string]int64) {
+	m.registry.MustRegister(countCollector{descQuotas, refused})
+}
+
 // watchBus adds the figures of the bus between nodes.
 func (m *metrics) watchBus(stats func() bus.Stats) { m.registry.MustRegister(busCollector{stats}) }
 
+// handler serves what can be collected: figures of the database are missing
+// while it is unavailable, the others are needed most then.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
 func (m *metrics) observe(o engine.Observation) {
@@ -87,6 +113,11 @@ func (m *metrics) observe(o engine.Observation) {
 	if o.Outcome == arena.OutcomeAnswered {
 		m.elapsed.WithLabelValues(o.League).Observe(o.Elapsed.Seconds())
 	}
+}
+
+func (m *metrics) request(r api.Request) {
+	m.requests.WithLabelValues(r.Method, r.Route, strconv.Itoa(r.Status)).Inc()
+	m.duration.WithLabelValues(r.Route).Observe(r.Elapsed.Seconds())
 }
 
 func (m *metrics) sweep(r health.Report) {
@@ -218,6 +249,27 @@ func (c scriptCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(ch, descScriptStarts, float64(s.Started))
 	for limit, n := range s.Killed {
 		counter(ch, descScriptKilled, float64(n), limit)
+	}
+}
+
+var (
+	descStorageErrors = prometheus.NewDesc("arena_storage_errors_total", "Operations that the database did not carry out: the storage was unavailable, or they failed otherwise.", []string{"kind"}, nil)
+	descQuotas        = prometheus.NewDesc("arena_limit_refusals_total", "Callers that this node refused because of a limit, by kind.", []string{"kind"}, nil)
+)
+
+// countCollector shows counts with one label.
+type countCollector struct {
+	desc   *prometheus.Desc
+	counts func() map[string]int64
+}
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c countCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the counts.
+func (c countCollector) Collect(ch chan<- prometheus.Metric) {
+	for label, n := range c.counts() {
+		counter(ch, c.desc, float64(n), label)
 	}
 }
 

@@ -48,6 +48,7 @@ type Server struct {
 
 	startedAt time.Time
 	lastError *lastError
+	writes    *writeProbe
 	url       string // public
 	opts      Options
 
@@ -108,13 +109,20 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	}
 	log = slog.New(s.lastError.of(log.Handler()))
 	s.log = log
+	s.writes = newWriteProbe(s.beat, time.Now)
 	s.drain = sync.OnceFunc(func() { close(s.drainAsked) })
 	defer func() {
 		if err != nil {
 			_ = s.Close() // err is the error to return
 		}
 	}()
+	for _, w := range cfg.Warnings() {
+		log.Warn("unsafe setting", "setting", w.Key, "warning", w.Text)
+	}
 	if s.store, err = store.Open(ctx, cfg.DatabaseURL, store.Options{Logger: log, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	if err = s.store.Lock(ctx); err != nil {
 		return nil, err
 	}
 	if err = s.store.Migrate(ctx); err != nil {
@@ -202,6 +210,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	}
 	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
+	s.metrics.watchStore(s.store.ErrorStats)
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -288,7 +297,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		Seasons:  api.SeasonOptions{Table: seasonTable, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
 		Rehearse: stage.Play,
-		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain},
+		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},
@@ -321,14 +330,6 @@ func (s *Server) privateHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// ready reports whether this node should get requests.
-func (s *Server) ready(ctx context.Context) error {
-	if s.draining.Load() {
-		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
-	}
-	return s.store.Ping(ctx)
 }
 
 // wake has a due match claimed at once: by this node, since its runner is the

@@ -47,6 +47,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	if v.quotas, err = quota.New(counted); err != nil {
 		return nil, err
 	}
+	s.metrics.watchQuotas(v.quotas.Refused)
 	issuer, err := s.newOutside()
 	if err != nil {
 		return nil, err

@@ -94,6 +94,12 @@ func TestRun_ConfigCheck(t *testing.T) {
 	if code != exitOK || out == "" || errs != "" {
 		t.Errorf("good settings: exit code %d, stdout %q, stderr %q", code, out, errs)
 	}
+	// Threat O5: unsafe settings are named, and are no error.
+	code, out, errs = call(t, []string{"ARENA_PUBLIC_URL=http://arena.example", "ARENA_ADMIN_TOKEN=password12345678"}, "config", "--check")
+	if code != exitOK || errs != "" || !strings.HasPrefix(out, "warning: ARENA_PUBLIC_URL: ") || !strings.Contains(out, "\nwarning: ARENA_ADMIN_TOKEN: ") ||
+		!strings.HasSuffix(out, "\nthe settings work, but some are unsafe\n") || strings.Contains(out, "password12345678") {
+		t.Errorf("unsafe settings: exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
 	code, out, errs = call(t, []string{"ARENA_SIGNUP=x", "ARENA_JWT_ALG=none"}, "config", "--check")
 	want := "arena: config: ARENA_SIGNUP: \"x\" is none of open, invite, closed\n" +
 		"arena: config: ARENA_JWT_ALG: \"none\" is none of ES256, EdDSA, RS256\n"

@@ -76,6 +76,9 @@ func (c *MigrateUpCmd) Run(app *App) (err error) {
 	case c.Status:
 		return fmt.Errorf("the database has schema %d and this binary wants %d: run arena migrate", before, wanted)
 	}
+	if err := s.Lock(app.Ctx); err != nil {
+		return err
+	}
 	if err := s.Migrate(app.Ctx); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,9 +64,7 @@ func TestRun_MigrateCopyRefuses(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "copy.db")
 	o.refused("there is no database sqlite:"+o.file, "migrate", "copy", "--to", "sqlite:"+target)
-	if err := os.WriteFile(o.file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	o.withoutSchema()
 	o.refused("the source has schema 0", "migrate", "copy", "--to", "sqlite:"+target)
 	o.ok("migrate", "up")
 	o.refused("--to: needs the form sqlite:FILE", "migrate", "copy", "--to", "copy.db")

@@ -79,7 +79,7 @@ func (c *VersionCmd) Run(app *App) error {
 // ConfigCmd is `arena config`.
 type ConfigCmd struct {
 	ConfigFlags
-	Check    bool `xor:"form" help:"Only check: print all problems and exit with 1 when there is one."`
+	Check    bool `xor:"form" help:"Only check: print unsafe settings and all problems, and exit with 1 when there is a problem."`
 	Markdown bool `xor:"form" help:"Print the table of all settings as in the documentation."`
 }
 
@@ -101,8 +101,13 @@ func (c *ConfigCmd) Run(app *App) error {
 	}
 	cfg, problems := c.Load(app)
 	if c.Check {
+		result := "the settings are good"
+		for _, w := range cfg.Warnings() {
+			result = "the settings work, but some are unsafe"
+			_, _ = fmt.Fprintln(app.Stdout, "warning:", w)
+		}
 		if problems == nil {
-			_, problems = fmt.Fprintln(app.Stdout, "the settings are good")
+			_, problems = fmt.Fprintln(app.Stdout, result)
 		}
 		return problems
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
-	"os"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/store"
 )
 
 // operator runs commands against one database of its own.
@@ -36,6 +39,18 @@ func (o operator) refused(want string, args ...string) {
 	code, _, errs := call(o.t, o.environ, args...)
 	if code != exitFailure || !strings.Contains(errs, want) {
 		o.t.Fatalf("arena %s: exit code %d, stderr %q, want %q in it", strings.Join(args, " "), code, errs, want)
+	}
+}
+
+// withoutSchema makes a database that has no tables yet.
+func (o operator) withoutSchema() {
+	o.t.Helper()
+	s, err := store.Open(o.t.Context(), "sqlite:"+o.file, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		o.t.Fatal(err)
 	}
 }
 
@@ -99,9 +114,7 @@ func TestRun_Keys(t *testing.T) {
 func TestRun_KeysNeedTheSchema(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
-	if err := os.WriteFile(o.file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	o.withoutSchema()
 	o.refused("arena migrate --status", "keys", "rotate")
 	o.refused("this binary wants", "migrate", "--status")
 }

@@ -135,7 +135,7 @@ func constant(value ast.Expr) bool {
 // of db are descriptions of tables, which remember the texts that they built.
 func constantCalls() []string {
 	return []string{
-		"arena.Errorf", "arena.Invalid", "db.New", "errors.New", "base32.NewEncoding", "base64.NewEncoding", "netip.MustParse",
+		"arena.Errorf", "arena.Invalid", "db.New", "db.Extend", "errors.New", "base32.NewEncoding", "base64.NewEncoding", "netip.MustParse",
 		"prometheus.NewDesc", "regexp.MustCompile", "strings.NewReplacer", "template.Must", "time.Date",
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
+	sqlitecode "modernc.org/sqlite/lib"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // readerIdle is how long an unused connection that reads SQLite stays open.
@@ -28,11 +32,15 @@ type DB struct {
 	Dialect Dialect
 	Reader  *Handle // several connections that cannot write
 	Writer  *Handle
+
+	path string  // of the SQLite file, "" on PostgreSQL
+	lock *sql.DB // holds the lock, nil without one
 }
 
 // Open connects to the database that databaseURL names: "sqlite:FILE" (created
-// with mode 0600 when missing; its folder must exist) or "postgres://…".
-// Databases in memory are rejected, since a restart would lose their rows.
+// with mode 0600 when missing; its folder must exist) or "postgres://…". An
+// empty SQLite file is rejected, since no arena leaves one behind. Databases in
+// memory are rejected, since a restart would lose their rows.
 func Open(ctx context.Context, databaseURL string) (*DB, error) {
 	var d *DB
 	var err error
@@ -64,8 +72,55 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connections.
-func (d *DB) Close() error { return errors.Join(d.Reader.Close(), d.Writer.Close()) }
+// Close closes the connections and releases the lock.
+func (d *DB) Close() error {
+	err := errors.Join(d.Reader.Close(), d.Writer.Close())
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
+}
+
+// Lock makes sure that no other server uses a SQLite file until Close, or until
+// this process ends, in whatever way. It keeps nobody from reading or writing the
+// file without a lock of its own. On PostgreSQL, which several servers share, it
+// does nothing.
+//
+// The lock is that of an exclusive transaction on an empty database beside the
+// file. The system releases it with the process, on every system that SQLite
+// supports.
+func (d *DB) Lock(ctx context.Context) error {
+	if d.path == "" || d.lock != nil {
+		return nil
+	}
+	path := d.path + "-lock"
+	// To close a file releases the locks that this process has on it, so one
+	// that exists is not opened here.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // beside the file that the operator names
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	lock, err := sql.Open("sqlite", fileURI(path)+"?"+url.Values{"_pragma": {"busy_timeout(0)"}}.Encode())
+	if err != nil {
+		return err
+	}
+	lock.SetMaxOpenConns(1) // it keeps the transaction open
+	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlitecode.SQLITE_BUSY {
+			err = &arena.Error{Code: arena.CodeConflict, Message: "another server uses the database " + d.path + "; stop it first", Err: err}
+		}
+		return errors.Join(err, lock.Close())
+	}
+	d.lock = lock
+	return nil
+}
+
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
+}
 
 func openSQLite(name string) (*DB, error) {
 	name = strings.TrimPrefix(name, "//")
@@ -75,6 +130,9 @@ func openSQLite(name string) (*DB, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, fmt.Errorf("the database %s is an empty file: restore it from a backup, or remove it to start a new arena", path)
 	}
 	// SQLite would make the file readable to others. Its -wal and -shm files
 	// get the mode of this one.
@@ -86,7 +144,7 @@ func openSQLite(name string) (*DB, error) {
 		return nil, err
 	}
 
-	uri := (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
+	uri := fileURI(path)
 	write := url.Values{"_txlock": {"immediate"}, "_dqs": {"0"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		// The undo data of savepoints and the pages of a large transaction stay in
@@ -110,7 +168,7 @@ func openSQLite(name string) (*DB, error) {
 	reader.SetMaxIdleConns(readers)
 	reader.SetConnMaxIdleTime(readerIdle) // this frees its page cache
 	d := sqliteDialect()
-	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d)}, nil
+	return &DB{Dialect: d, Reader: newHandle(reader, d), Writer: newHandle(writer, d), path: path}, nil
 }
 
 func openPostgres(databaseURL string) (*DB, error) {
