@@ -124,6 +124,10 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	}
 	called, silent := 0, 0 // endpoints; agents without one call the arena
 	for i, h := range found {
+		if h.Reason == arena.ReasonHostBusy {
+			r.Probed-- // it was not called
+			continue
+		}
 		if agents[i].Endpoint != "" {
 			called++
 		}

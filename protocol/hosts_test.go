@@ -147,11 +147,53 @@ func TestClient_Do_suspect(t *testing.T) {
 	if refused := send(t, client, server.Addr(), 100, 1, false); refused != 0 {
 		t.Errorf("%d requests to an agent that is back are refused", refused)
 	}
+	if got := len(client.hosts.suspect); got != 0 {
+		t.Errorf("%d hosts are suspect after the agent is back", got)
+	}
 	status.Store(500)
 	client.CloseIdle()
+	send(t, client, server.Addr(), 1, 1, false)
 	client.hosts.opened = func(a netip.Addr) bool { return a.IsLoopback() }
 	if refused := send(t, client, server.Addr(), 300, 1, false); refused != 0 {
 		t.Errorf("%d requests to an address that the operator opened are refused", refused)
+	}
+}
+
+// A suspect host is neither warmed nor sent anything with the batch: its requests
+// are counted first. Threat N3.
+func TestClient_Warm_suspect(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := protocoltest.NewRaw(t, replies(500, &asked))
+	client, _ := limitedClient(t)
+	r := request(server.URL())
+	if x := client.Do(t.Context(), r); x.Status != 500 {
+		t.Fatalf("exchange %+v", x)
+	}
+	call := client.Call(r)
+	if call.TrySend(); call.conn != nil || call.x.Written {
+		t.Error("sent before it was counted")
+	}
+	client.CloseIdle()
+	client.Warm(server.URL())
+	client.pool.warming.Wait()
+	if client.pool.idle != 0 {
+		t.Error("warmed")
+	}
+}
+
+// A certificate for its name shows that a host belongs to whoever registered
+// it, whatever it replies.
+func TestHosts_note_certificate(t *testing.T) {
+	t.Parallel()
+	client, _ := limitedClient(t)
+	for secure, want := range map[bool]bool{true: false, false: true} {
+		call := client.Call(request("http://agent.example/"))
+		call.to.secure, call.x = secure, Exchange{Connected: true, Status: 404}
+		client.hosts.note(call)
+		if got := client.hosts.suspect[call.to]; got != want {
+			t.Errorf("secure %t: suspect %t", secure, got)
+		}
 	}
 }
 

@@ -161,7 +161,9 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	}
 	checked, err := s.check(ctx, g.ID)
 	if err != nil { // the next sweep checks it again
-		s.o.Logger.WarnContext(ctx, "first check failed", "agent_id", g.ID, "error", err)
+		if arena.CodeOf(err) != arena.CodeRateLimited {
+			s.o.Logger.WarnContext(ctx, "first check failed", "agent_id", g.ID, "error", err)
+		}
 		return s.o.Store.Agent(context.WithoutCancel(ctx), g.ID)
 	}
 	return checked, nil

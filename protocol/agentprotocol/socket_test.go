@@ -329,6 +329,26 @@ func TestDriver_Probe_fails(t *testing.T) {
 	}
 }
 
+// Threat N3: hellos to an address where no agent replies are limited.
+func TestDriver_Probe_host_busy(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	n, f := h.node(), h.agent()
+	endpoint := f.endpoint(func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusNotFound) })
+	for _, healthy := range []bool{true, false} {
+		busy := false
+		for range 150 {
+			got := n.driver.Probe(t.Context(), arena.Agent{
+				ID: f.id, Endpoint: endpoint, PublicKey: rawID(f.public()), KeyProvedAt: time.Now(), Health: arena.Health{OK: healthy},
+			})
+			busy = busy || got.Reason == arena.ReasonHostBusy
+		}
+		if busy == healthy {
+			t.Errorf("healthy %t: limited %t", healthy, busy)
+		}
+	}
+}
+
 // The end of the caller's context is never the agent's fault.
 func TestDriver_cancelled(t *testing.T) {
 	t.Parallel()

@@ -133,3 +133,31 @@ func TestDriver_every_way_refused(t *testing.T) {
 		}
 	}
 }
+
+// A practice task that the limit of its address holds back is no refusal (threat
+// N3).
+func TestDriver_ways_host_busy(t *testing.T) {
+	t.Parallel()
+	health := doc(t, "health").Hash()
+	b := newBob(t, "", func(n int, h heard) (int, string) {
+		switch {
+		case n == 1: // so that the limit is reached between two ways
+			return 404, "{}"
+		case h.Hash != nil && *h.Hash == health:
+			return 200, failed("Unsupported protocol")
+		}
+		return 400, "{}"
+	})
+	d := newDriver(t, newMemory())
+	reasons := map[string]int{}
+	for range 40 {
+		h := d.Probe(t.Context(), arena.Agent{ID: "ag_1", Endpoint: b.URL + "/", Leagues: []string{"trivia"}})
+		reasons[h.Reason]++
+		if h.Reason != arena.ReasonHostBusy && strings.Contains(h.Detail, "too often") {
+			t.Errorf("%+v", h)
+		}
+	}
+	if reasons["every_way_refused"] == 0 || reasons[arena.ReasonHostBusy] == 0 {
+		t.Errorf("reasons %v", reasons)
+	}
+}

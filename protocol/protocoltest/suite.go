@@ -81,6 +81,7 @@ func RunDriverSuite(t *testing.T, s Suite) {
 	t.Run("cancelled", s.cancelled)
 	t.Run("attacks", s.attacks)
 	t.Run("health", s.health)
+	t.Run("flood", s.flood)
 }
 
 // send plays an attempt in a match of the test's own: a driver may remember
@@ -95,6 +96,33 @@ func (s Suite) send(t *testing.T, a arena.Attempt) arena.Reply {
 		t.Fatalf("prepare: %v", err)
 	}
 	return send(t.Context())
+}
+
+// flood checks that probes of unhealthy agents are limited by address (threat
+// N3), and those of healthy ones are not.
+func (s Suite) flood(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	endpoint := "http://" + l.Addr().String() + "/agora"
+	_ = l.Close() // nothing listens there
+	busy := func(healthy bool) (n int) {
+		for i := range 150 {
+			a := arena.Agent{ID: fmt.Sprintf("ag_%d", i), Endpoint: endpoint, Health: arena.Health{OK: healthy}}
+			if s.Driver.Probe(t.Context(), a).Reason == arena.ReasonHostBusy {
+				n++
+			}
+		}
+		return n
+	}
+	if busy(false) == 0 {
+		t.Error("150 probes of unhealthy agents at one address were sent")
+	}
+	if n := busy(true); n > 0 {
+		t.Errorf("%d of 150 probes of healthy agents were not sent", n)
+	}
 }
 
 func (s Suite) outcomes(t *testing.T) {
