@@ -41,7 +41,7 @@ type agentSocket struct {
 // serveAgent answers an agent's WebSocket request. match is the one named in
 // the address, or "".
 func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match string) {
-	release, err := h.addresses.acquire(h.parts.ClientIP(r))
+	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.refuse(w, r, err)
 		return

@@ -32,7 +32,7 @@ type socket struct {
 // the handshake: its goroutine and buffers are not kept for the life of the
 // socket.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
-	release, err := h.addresses.acquire(h.parts.ClientIP(r))
+	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.refuse(w, r, err)
 		return

@@ -23,6 +23,11 @@ type Limits struct {
 	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is checked for as long as it exists)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
+
+	StreamsPerAddress int // open at once
+	PollsPerAddress   int // of the relay, waiting at once
+	SocketsPerAddress int // of AgentProtocol, open at once
+	RefusedPerMinute  int // messages of AgentProtocol from unknown senders, of one address
 }
 
 // DefaultLimits returns those of docs/rules.md.
@@ -30,6 +35,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
+		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
 	}
 }
 
@@ -61,6 +67,11 @@ type Set struct {
 	Password   *Quota // league passwords, by owner, over all nodes
 	Challenge  *Quota // by owner, over all nodes
 	Challenged *Quota // by opponent, over all nodes
+	Refused    *Quota // messages of AgentProtocol from unknown senders, by address
+
+	Streams *Slots // open streams, by address
+	Polls   *Slots // waiting polls of the relay, by address
+	Sockets *Slots // open sockets of AgentProtocol, by address
 }
 
 // New makes the quotas of a node.
@@ -70,10 +81,10 @@ func New(o Options) (*Set, error) {
 	}
 	l := o.Limits
 	local := func(most int, per time.Duration, refusal string) *Quota {
-		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal}
+		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal, shares: shares}
 	}
 	shared := func(name string, most int, per time.Duration, refusal string) *Quota {
-		return &Quota{o: o, local: newLimiter(most, per), name: name, most: most, per: per, refusal: refusal}
+		return &Quota{o: o, local: newLimiter(most, per), name: name, most: most, per: per, refusal: refusal, shares: shares}
 	}
 	const requests = "too many requests from this address"
 	s := &Set{
@@ -86,6 +97,11 @@ func New(o Options) (*Set, error) {
 		Password:   shared("password", l.PasswordsPerHour, time.Hour, "too many passwords of this owner"),
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
 		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
+		Refused:    local(l.RefusedPerMinute, time.Minute, "too many refused messages from this address").byAddress(),
+
+		Streams: NewSlots(l.StreamsPerAddress, "your network has as many streams open as it may"),
+		Polls:   NewSlots(l.PollsPerAddress, "your network has as many polls waiting as it may"),
+		Sockets: NewSlots(l.SocketsPerAddress, "your network has as many sockets open as it may"),
 	}
 	// The quota Address has counted a bad token on this node already.
 	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
@@ -102,11 +118,11 @@ type Quota struct {
 	most    int
 	per     time.Duration
 	refusal string
-	key     func(string) string
+	shares  func(caller string) []share
 }
 
 func (q *Quota) byAddress() *Quota {
-	q.key = AddressKey
+	q.shares = addressShares
 	return q
 }
 
@@ -114,12 +130,12 @@ func (q *Quota) byAddress() *Quota {
 // code rate_limited and the time to wait. The nodes count together after this
 // one has let the caller through; when they cannot, this node's count holds.
 func (q *Quota) Take(ctx context.Context, caller string) error {
-	if q.key != nil {
-		caller = q.key(caller)
-	}
-	wait, ok := q.local.take(caller, q.o.Now())
-	if ok {
-		wait, ok = q.takeShared(ctx, caller)
+	of := q.shares(caller)
+	wait, ok := q.local.take(of, q.o.Now())
+	for _, s := range of {
+		if ok {
+			wait, ok = q.takeShared(ctx, s)
+		}
 	}
 	if !ok {
 		return Exceeded(wait, q.refusal)
@@ -127,11 +143,20 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 	return nil
 }
 
-func (q *Quota) takeShared(ctx context.Context, caller string) (wait int, ok bool) {
+// Check returns the error that Take would return on this node, and uses no
+// token.
+func (q *Quota) Check(caller string) error {
+	if wait := q.local.wait(q.shares(caller), q.o.Now()); wait > 0 {
+		return Exceeded(wait, q.refusal)
+	}
+	return nil
+}
+
+func (q *Quota) takeShared(ctx context.Context, of share) (wait int, ok bool) {
 	if q.name == "" || q.o.Shared == nil || q.most <= 0 {
 		return 0, true
 	}
-	d, ok, err := q.o.Shared(ctx, q.name+":"+caller, q.most, q.per)
+	d, ok, err := q.o.Shared(ctx, q.name+":"+of.key, q.most*of.factor, q.per)
 	if err != nil {
 		q.o.Logger.DebugContext(ctx, "limit was not counted over all nodes", "limit", q.name, "error", err)
 		return 0, true

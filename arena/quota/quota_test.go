@@ -48,7 +48,11 @@ func TestQuota_Take(t *testing.T) {
 	take(s.Address, 0) // counts on this node only
 	take(s.Address, 60)
 	take(s.Password, 0) // no limit
-	if want := []string{"signup:2001:db8:1:2::/64", "signup:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64"}; !slices.Equal(asked, want) {
+	want := []string{
+		"signup:2001:db8:1:2::/64", "signup:2001:db8:1::/48", "signup:2001:db8:1:2::/64", "signup:2001:db8:1::/48",
+		"login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64",
+	}
+	if !slices.Equal(asked, want) {
 		t.Errorf("asked the other nodes for %q, want %q", asked, want)
 	}
 }

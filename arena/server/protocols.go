@@ -156,14 +156,14 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Addresses: services.quotas.Polls, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
 	p = s.protocols[arena.ProtocolEnvelope]
 	p.handler, p.stop = s.relay, s.relay.Close
 	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
-		Driver: o.signed, Agents: s.store, Events: streams, Awake: s.awake,
+		Driver: o.signed, Agents: s.store, Events: streams, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
 	}); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	mrand "math/rand/v2"
 	"time"
 
@@ -40,6 +41,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	if s.opts.NoLimits {
 		counted.Limits = quota.Limits{}
 	}
+	counted.Limits.StreamsPerAddress = cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress)
 	if s.bus != nil {
 		counted.Shared = s.bus.Take
 	}

@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -122,7 +121,7 @@ func notAllowed(method string) error { return refusal{http.StatusMethodNotAllowe
 // call is who asks, and where.
 type call struct {
 	request      *http.Request
-	address      string              // of the client, or its network
+	address      string              // of the client
 	agentID      string              // of the secret base; "" the public one
 	conversation *arena.Conversation // nil: none
 }
@@ -330,22 +329,11 @@ func send(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(data) // a client that left is no failure of ours
 }
 
-// addressOf returns whom a limit counts: an IPv4 address, or the /64 of IPv6,
-// which is what one subscriber has.
+// addressOf returns the address of the client.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		host = r.RemoteAddr
+		return r.RemoteAddr
 	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return network.String()
-		}
-	}
-	return addr.String()
+	return host
 }

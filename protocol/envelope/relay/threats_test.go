@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -230,7 +231,7 @@ func (w *world) direct(ctx context.Context, from, parameters string) answer {
 func TestThreatL4_many_polls(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	w := newWorld(t, func(o *relay.Options) { o.PollsPerAddress, o.Polls = n, n+1 })
+	w := newWorld(t, func(o *relay.Options) { o.Addresses, o.Polls = quota.NewSlots(n, "too many"), n+1 })
 	var polls sync.WaitGroup
 	got := make([]answer, n+1)
 	park := func(i int, from string) {
