@@ -1,11 +1,14 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
@@ -110,11 +113,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	token := r.Header.Get("Authorization") != ""
 	switch {
 	case err != nil:
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 	case socket && (q.topics == 0 || q.topics == 1 && q.key.kind == topicMatch && token):
 		h.serveAgent(w, r, q.key.id)
 	case q.oneTopic() != nil:
-		h.refuse(w, r, q.oneTopic())
+		h.Refuse(w, r, q.oneTopic())
 	case socket:
 		h.serveSocket(w, r, q)
 	case events:
@@ -148,8 +151,8 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// refuse answers an error before anything was written.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// Refuse answers an error before anything was written.
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
 	switch {
 	case errors.As(err, &e):
@@ -175,7 +178,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case arena.CodeUnsupported:
 		status = http.StatusUnsupportedMediaType
 	case arena.CodeRateLimited:
-		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Retry-After", strconv.Itoa(cmp.Or(int(math.Ceil(e.RetryAfter.Seconds())), 5)))
 		status = http.StatusTooManyRequests
 	case arena.CodeUnavailable:
 		w.Header().Set("Retry-After", "5")

@@ -50,18 +50,18 @@ func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	s := &spectator{client: newClient(kindSSE, h.hub.timing.remark, release), form: formSSE}
 	if err := h.hub.admit(&s.client); err != nil {
 		release()
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	defer h.hub.dismiss(&s.client)
 	if err := h.subscribe(r.Context(), s, q); err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	defer h.hub.unsubscribe(s)

@@ -85,6 +85,20 @@ func (l *limiter) take(of []share, now time.Time) (seconds int, ok bool) {
 	return 0, true
 }
 
+// charge uses n tokens of each bucket of a caller, also those that it has not
+// got yet.
+func (l *limiter) charge(of []share, n int, now time.Time) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range of {
+		b := l.bucket(s)
+		b.ReserveN(now, min(n, b.Burst()))
+	}
+}
+
 func (l *limiter) longest(of []share, now time.Time) (seconds int) {
 	for _, s := range of {
 		b := l.bucket(s)

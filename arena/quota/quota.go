@@ -28,6 +28,11 @@ type Limits struct {
 	PollsPerAddress   int // of the relay, waiting at once
 	SocketsPerAddress int // of AgentProtocol, open at once
 	RefusedPerMinute  int // messages of AgentProtocol from unknown senders, of one address
+
+	// Of one address, to the protocols and the stream together, and to the pages.
+	RequestsPerMinute int
+	PagesPerMinute    int
+	BytesPerMinute    int // in both directions, to each of the two
 }
 
 // DefaultLimits returns those of docs/rules.md.
@@ -36,6 +41,7 @@ func DefaultLimits() Limits {
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
 		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
+		RequestsPerMinute: 6000, PagesPerMinute: 600, BytesPerMinute: 256 << 20,
 	}
 }
 
@@ -69,6 +75,9 @@ type Set struct {
 	Challenged *Quota // by opponent, over all nodes
 	Refused    *Quota // messages of AgentProtocol from unknown senders, by address
 
+	Protocols *Traffic // of the protocols and the stream
+	Pages     *Traffic
+
 	Streams *Slots // open streams, by address
 	Polls   *Slots // waiting polls of the relay, by address
 	Sockets *Slots // open sockets of AgentProtocol, by address
@@ -98,6 +107,9 @@ func New(o Options) (*Set, error) {
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
 		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
 		Refused:    local(l.RefusedPerMinute, time.Minute, "too many refused messages from this address").byAddress(),
+
+		Protocols: newTraffic(l.RequestsPerMinute, l.BytesPerMinute, o.Now),
+		Pages:     newTraffic(l.PagesPerMinute, l.BytesPerMinute, o.Now),
 
 		Streams: NewSlots(l.StreamsPerAddress, "your network has as many streams open as it may"),
 		Polls:   NewSlots(l.PollsPerAddress, "your network has as many polls waiting as it may"),
@@ -162,6 +174,36 @@ func (q *Quota) takeShared(ctx context.Context, of share) (wait int, ok bool) {
 		return 0, true
 	}
 	return int(math.Ceil(d.Seconds())), ok
+}
+
+// Traffic is how many requests and bytes one part of the arena exchanges with
+// each address on this node. It is safe for concurrent use.
+type Traffic struct {
+	requests, bytes *limiter
+	now             func() time.Time
+}
+
+func newTraffic(requests, bytes int, now func() time.Time) *Traffic {
+	return &Traffic{requests: newLimiter(requests, time.Minute), bytes: newLimiter(bytes, time.Minute), now: now}
+}
+
+// Take uses one request of the address. It fails with the code rate_limited when
+// there is none, or when all bytes of the address are used.
+func (t *Traffic) Take(address string) error {
+	of := addressShares(address)
+	if wait := t.bytes.wait(of, t.now()); wait > 0 {
+		return Exceeded(wait, "too many bytes from and to this address")
+	}
+	if wait, ok := t.requests.take(of, t.now()); !ok {
+		return Exceeded(wait, "too many requests from this address")
+	}
+	return nil
+}
+
+// Charge counts bytes from or to the address, however many it has left: what
+// was let in is served to its end.
+func (t *Traffic) Charge(address string, bytes int) {
+	t.bytes.charge(addressShares(address), bytes, t.now())
 }
 
 // Exceeded returns the error for a caller over its quota.

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
@@ -54,5 +55,44 @@ func TestQuota_Take(t *testing.T) {
 	}
 	if !slices.Equal(asked, want) {
 		t.Errorf("asked the other nodes for %q, want %q", asked, want)
+	}
+}
+
+// An address that has used its bytes is served again when they have come back;
+// a request that was let in is charged in full. Threat V6.
+func TestTraffic(t *testing.T) {
+	t.Parallel()
+	now := start
+	traffic := newTraffic(3, 6000, func() time.Time { return now })
+	take := func(address string, want int) {
+		t.Helper()
+		err := traffic.Take(address)
+		var e *arena.Error
+		if want == 0 && err != nil || want > 0 && (!errors.As(err, &e) || e.Code != arena.CodeRateLimited || e.RetryAfter != time.Duration(want)*time.Second) {
+			t.Errorf("%s: %+v, want to wait %d s", address, err, want)
+		}
+	}
+	for range 3 {
+		take("192.0.2.1", 0)
+	}
+	take("192.0.2.1", 20)
+	take("192.0.2.2", 0)
+	traffic.Charge("192.0.2.2", 6000)
+	traffic.Charge("192.0.2.2", 1000)
+	take("192.0.2.2", 11) // 1001 bytes, 100 a second
+	now = now.Add(11 * time.Second)
+	take("192.0.2.2", 0)
+	for i := range 8 { // a site
+		traffic.Charge(fmt.Sprintf("2001:db8:1:%x::1", i), 6000)
+	}
+	take("2001:db8:1:ffff::1", 1)
+	traffic.Charge("192.0.2.3", 1<<40) // more than a bucket holds
+	take("192.0.2.3", 1)
+	off := newTraffic(0, 0, func() time.Time { return now })
+	for range 1000 {
+		off.Charge("192.0.2.1", 1<<30)
+		if err := off.Take("192.0.2.1"); err != nil {
+			t.Fatal("a limit of zero is none")
+		}
 	}
 }

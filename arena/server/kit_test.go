@@ -11,10 +11,10 @@ import (
 const testAdmin = "admin-token-of-the-tests"
 
 // newTestServer returns a server on a new SQLite database that is closed with
-// the test. Its Run is not called.
-func newTestServer(t *testing.T) *Server {
+// the test. Its Run is not called. environ holds settings, KEY=VALUE.
+func newTestServer(t *testing.T, environ ...string) *Server {
 	t.Helper()
-	cfg, err := Load(Sources{Flags: map[string]string{
+	cfg, err := Load(Sources{Environ: environ, Flags: map[string]string{
 		"ARENA_ADDR": "127.0.0.1:0", "ARENA_METRICS_ADDR": "", "ARENA_ADMIN_TOKEN": testAdmin,
 		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"), "ARENA_ALLOW_CIDRS": "127.0.0.0/8",
 	}})

@@ -38,6 +38,8 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		return nil, err
 	}
 	counted := quota.Options{Limits: quota.DefaultLimits(), Now: time.Now, Logger: s.log}
+	counted.Limits.RequestsPerMinute, counted.Limits.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
+	counted.Limits.BytesPerMinute = s.cfg.MiBPerAddress << 20
 	if s.opts.NoLimits {
 		counted.Limits = quota.Limits{}
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -205,6 +207,15 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, m, refused)
 }
 
+// Refuse answers a request that is over its limits with an error message. It is
+// the arena that refuses: nothing of the request is read.
+func (s *Server) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	if e, ok := errors.AsType[*arena.Error](err); ok && e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	s.refuse(w, message{}, tooMany())
+}
+
 // refuse answers with an error message.
 func (s *Server) refuse(w http.ResponseWriter, m message, r *refusal) {
 	data, err := s.errorMessage(m, r)
@@ -213,7 +224,7 @@ func (s *Server) refuse(w http.ResponseWriter, m message, r *refusal) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	if r.status == http.StatusTooManyRequests {
+	if r.status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeMessage(w, r.status, data)

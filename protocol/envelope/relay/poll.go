@@ -124,7 +124,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.refuse(w, r, err)
+	s.Refuse(w, r, err)
 }
 
 // wait returns the first page that is not empty, or an empty one when the time

@@ -19,12 +19,12 @@ const wrapper = 64
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	stored, err := s.take(r, body)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	reply(w, http.StatusOK, struct {
@@ -135,7 +135,7 @@ func eventOf(payload []byte) ([]byte, error) {
 func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	var signed struct {
@@ -143,7 +143,7 @@ func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := strictjson.UnmarshalOpen(body, &signed); err == nil && signed.Sig != nil {
 		if _, err := s.take(r, body); err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 			return
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 	const most = 200
 	keys, err := s.o.Store.RelayManifests(r.Context(), most)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	intent := r.URL.Query().Get("intent")

@@ -98,7 +98,7 @@ func NewServer(o Options) (*Server, error) {
 		s.mux.HandleFunc("POST /seed", s.seed)
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
+		s.Refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
 	})
 	return s, nil
 }

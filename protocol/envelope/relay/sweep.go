@@ -52,7 +52,7 @@ func (s *Server) seed(w http.ResponseWriter, r *http.Request) {
 	for range 3 {
 		n, err := s.seedThread(r.Context())
 		if err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 			return
 		}
 		count += n
