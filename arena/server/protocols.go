@@ -156,7 +156,7 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Addresses: services.quotas.Polls, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}

@@ -138,6 +138,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseCount(v, &c.MiBPerAddress, 1<<20) },
 		},
 		{
+			Key: "ARENA_RELAY_MIB_PER_OWNER", Default: "64",
+			Doc:   "Mebibytes of envelopes that the relay keeps for the agents of one owner, 1 to 1048576. The oldest beyond half of it are deleted after 15 minutes; what does not fit is refused.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.RelayMiBPerOwner, 1<<20) },
+		},
+		{
 			Key:   "ARENA_AGENTPROTOCOL_DIR",
 			Doc:   "Directory in which agents of AgentProtocol and the arena exchange messages as files, for leagues on one machine. Empty: none.",
 			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },

@@ -77,14 +77,14 @@ func (s *Server) take(r *http.Request, body []byte) (arena.Envelope, error) {
 		return arena.Envelope{}, arena.Errorf(arena.CodeInvalid, "ts is %s or more away from the relay's clock, which is at %s",
 			envelope.Window, s.o.Now().UTC().Format(arena.TimeFormat))
 	}
-	_, err = s.o.Store.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
+	agent, err := s.o.Store.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
 	switch {
 	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Envelope{}, fmt.Errorf("sender: %w", err)
 	case err != nil && !s.o.Dev:
 		return arena.Envelope{}, arena.Errorf(arena.CodeForbidden, "the sender is not the key of a registered agent")
 	}
-	stored, fresh, err := s.o.Log.Add(r.Context(), e)
+	stored, fresh, err := s.o.Log.Add(r.Context(), e, agent.OwnerID, s.o.OwnerBytes)
 	if err != nil || !fresh || e.Type != envelope.TypeStatus {
 		return stored, err
 	}

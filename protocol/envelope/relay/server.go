@@ -60,6 +60,12 @@ type Options struct {
 	Keep       time.Duration // how long envelopes are kept, default 24 h, at least 15 min
 	KeepPerKey int           // newest envelopes of one key that are kept, default 5,000
 	KeepAll    int           // newest envelopes that are kept, default 200,000
+	// OwnerBytes bounds the bodies that are kept for one owner, default 64 MiB. The
+	// sweep deletes the oldest beyond half of it, so that an owner who goes on
+	// posting is seldom refused: the text lets a relay drop what has expired, and
+	// messages expire after minutes. Envelopes by which replays are known stay, so
+	// what is left over is refused.
+	OwnerBytes int
 }
 
 // Server is the relay. It answers under any prefix that ends in /relay. It is
@@ -85,6 +91,7 @@ func NewServer(o Options) (*Server, error) {
 	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)
 	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
 	o.KeepAll = cmp.Or(o.KeepAll, 200_000)
+	o.OwnerBytes = cmp.Or(o.OwnerBytes, 64<<20)
 	s := &Server{o: o, mux: http.NewServeMux(), polled: map[string]time.Time{}, places: map[reader]place{}}
 	s.open, s.close = context.WithCancel(context.Background())
 	for pattern, handle := range map[string]http.HandlerFunc{
