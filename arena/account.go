@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +120,29 @@ func (c Caller) Owns(ownerID string) bool {
 type Credentials struct {
 	Secret  string // a bearer token; a secret of another kind is ""
 	Given   bool   // the request has credentials, perhaps bad ones
-	Address string // IP address, or another key of the network it comes from
+	Address string // IP address
+}
+
+// SiteFactor is how many times the allowance of one network a whole site has:
+// enough for a campus, too little to make a /48 worth renting.
+const SiteFactor = 8
+
+// AddressKeys returns the keys under which limits count an IP address. network
+// is the address itself for IPv4, and for IPv6 its /64, all of which one host
+// may use. site is the /48 of an IPv6 address, "" for IPv4: one customer may use
+// all of it, so limits count it too, with SiteFactor times the allowance. Any
+// other text is its own network.
+func AddressKeys(ip string) (network, site string) {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil {
+		return ip, ""
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return addr.String(), ""
+	}
+	prefix := func(bits int) string { return netip.PrefixFrom(addr, bits).Masked().String() }
+	return prefix(64), prefix(48)
 }
 
 // SignUp is a new owner as they sign up.

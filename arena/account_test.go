@@ -49,3 +49,21 @@ func TestCaller_Require(t *testing.T) {
 		}
 	}
 }
+
+// Threat V5.
+func TestAddressKeys(t *testing.T) {
+	t.Parallel()
+	for ip, want := range map[string][2]string{
+		"192.0.2.7":           {"192.0.2.7", ""},
+		"::ffff:192.0.2.7":    {"192.0.2.7", ""},
+		"2001:db8:1:2:3::4":   {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"2001:db8:1:2:ffff::": {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"fe80::1%eth0":        {"fe80::/64", "fe80::/48"},
+		"unknown":             {"unknown", ""},
+		"":                    {"", ""},
+	} {
+		if network, site := arena.AddressKeys(ip); network != want[0] || site != want[1] {
+			t.Errorf("AddressKeys(%q) = %q, %q, want %q", ip, network, site, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ type Envelope struct {
 	Seq        int64  // order in which it became visible; 0: it is sealed
 	ID         string // unique for its sender
 	Sender     string // did:key
+	OwnerID    string // of the sender; "": the arena, or a key that is not registered
 	Recipient  string // did:key, "" everyone
 	Type       string // "REQUEST", "OFFER" …
 	Thread     string
@@ -35,6 +36,8 @@ type EnvelopeRules struct {
 	// PerMinute and BytesPerMinute bound what one sender may add; 0: no bound.
 	PerMinute      int
 	BytesPerMinute int
+	// OwnerBytes bounds the bodies that are kept for one owner; 0: no bound.
+	OwnerBytes int
 	// Rising refuses a time that is not after all that the sender gave this
 	// recipient.
 	Rising bool
@@ -57,6 +60,7 @@ type EnvelopeKeep struct {
 	Young     time.Time // what came after is kept whatever its number: replays are known by it
 	PerSender int       // newest of one sender
 	All       int       // newest of all
+	PerOwner  int       // bytes of the newest of one owner; 0: no bound
 }
 
 // RelayKey is what the relay knows about a key.

@@ -34,7 +34,8 @@ func (a Agent) KeyChallenge(arenaURL string) string {
 type Conversation struct {
 	Key       [32]byte // SHA-256 of its id
 	AgentID   string   // under whose secret base it was opened; "" the public one
-	Address   string   // of the client that opened it, or AgentID: whose conversations are counted together
+	Address   string   // network of the client that opened it (AddressKeys), or AgentID: whose conversations are counted together
+	Site      string   // of that client (AddressKeys)
 	Document  string   // hash of its Protocol Document, "" none
 	State     string   // what it remembers, JSON; "" nothing
 	CreatedAt time.Time

@@ -95,7 +95,8 @@ type Vote struct {
 	MatchID string
 	Round   int
 	Voter   [32]byte // hash of the browser's signed name
-	Address [32]byte // hash of its address
+	Address [32]byte // hash of its network (AddressKeys)
+	Site    [32]byte // hash of its site; zero: it has none
 	Choice  string   // agent id of the better answer; "": a tie
 	Other   string   // agent id of the answer that it was compared with; both, "a b" in the order of the ids, for a tie
 	At      time.Time

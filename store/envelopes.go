@@ -22,6 +22,7 @@ type envelopeRow struct {
 	arena.Envelope
 
 	shownAt int64 // when it became visible; 0: it is sealed
+	size    int   // of Body
 }
 
 var envelopeTable = db.NewTable("envelopes", "e",
@@ -42,6 +43,8 @@ var envelopeTable = db.NewTable("envelopes", "e",
 	db.Text("match_id", func(e *envelopeRow) *string { return &e.MatchID }),
 	db.Int("round", func(e *envelopeRow) *int { return &e.Round }),
 	db.Text("agent_id", func(e *envelopeRow) *string { return &e.AgentID }),
+	db.Text("owner_id", func(e *envelopeRow) *string { return &e.OwnerID }),
+	db.Int("size", func(e *envelopeRow) *int { return &e.size }),
 )
 
 var (
@@ -106,6 +109,15 @@ func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.En
 			return arena.Errorf(arena.CodeRateLimited, "one key may post %d envelopes and %d bytes in a minute", r.PerMinute, r.BytesPerMinute)
 		}
 	}
+	if r.OwnerBytes > 0 && e.OwnerID != "" {
+		kept, err := db.One(ctx, tx, db.ScanInt, `SELECT coalesce(sum(size), 0) FROM envelopes WHERE owner_id = $1`, e.OwnerID)
+		if err != nil {
+			return err
+		}
+		if kept+int64(len(e.Body)) > int64(r.OwnerBytes) {
+			return arena.Errorf(arena.CodeRateLimited, "the relay keeps at most %d bytes of one owner's agents, and %d are kept; older envelopes are deleted after 15 minutes", r.OwnerBytes, kept)
+		}
+	}
 	if e.Thread == "" && e.RequestID != "" {
 		// Of the requests with this id, the newest that has to do with the sender.
 		thread, err := db.One(ctx, tx, db.ScanText, `SELECT thread FROM envelopes WHERE type = 'REQUEST' AND request_id = $1
@@ -148,7 +160,7 @@ func insertEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope) error {
 			return err
 		}
 	}
-	_, err := insertEnvelopes.Exec(ctx, tx, envelopeRow{Envelope: *e, shownAt: shown})
+	_, err := insertEnvelopes.Exec(ctx, tx, envelopeRow{Envelope: *e, shownAt: shown, size: len(e.Body)})
 	return err
 }
 
@@ -285,6 +297,12 @@ func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64
 				`DELETE FROM envelopes WHERE no IN (SELECT no FROM (SELECT no, received_at,
 				row_number() OVER (PARTITION BY sender ORDER BY no DESC) AS place FROM envelopes) p WHERE place > $1 AND received_at < $2)`,
 				[]any{k.PerSender, db.Millis(k.Young)},
+			},
+			{
+				`DELETE FROM envelopes WHERE no IN (SELECT no FROM (SELECT no, received_at,
+				sum(size) OVER (PARTITION BY owner_id ORDER BY no DESC) AS bytes FROM envelopes WHERE owner_id <> '') p
+				WHERE $1 > 0 AND bytes > $1 AND received_at < $2)`,
+				[]any{k.PerOwner, db.Millis(k.Young)},
 			},
 		} {
 			n, err := db.Exec(ctx, tx, part.query, part.args...)

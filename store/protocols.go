@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -141,6 +142,7 @@ var conversationTable = db.NewTable("conversations", "c",
 	db.Digest("key", func(c *arena.Conversation) *[32]byte { return &c.Key }),
 	db.Text("agent_id", func(c *arena.Conversation) *string { return &c.AgentID }),
 	db.Text("address", func(c *arena.Conversation) *string { return &c.Address }),
+	db.Text("site", func(c *arena.Conversation) *string { return &c.Site }),
 	db.Text("document", func(c *arena.Conversation) *string { return &c.Document }),
 	db.Text("state", func(c *arena.Conversation) *string { return &c.State }),
 	db.Time("created_at", func(c *arena.Conversation) *time.Time { return &c.CreatedAt }),
@@ -150,24 +152,35 @@ var conversationTable = db.NewTable("conversations", "c",
 var insertConversations = db.NewInsert(conversationTable, "")
 
 // OpenConversation stores a conversation. rate_limited: its address has
-// perAddress open ones.
+// perAddress open ones, or its site arena.SiteFactor times as many.
 func (s *Store) OpenConversation(ctx context.Context, c arena.Conversation, perAddress int) error {
-	err := s.write(ctx, "conversations "+c.Address, func(ctx context.Context, tx *db.Tx) error {
-		open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE address = $1 AND expires_at > $2`, c.Address, db.Millis(c.CreatedAt))
-		if err != nil {
+	err := s.write(ctx, "conversations "+cmp.Or(c.Site, c.Address), func(ctx context.Context, tx *db.Tx) error {
+		if err := fewConversations(ctx, tx, "address", c.Address, c.CreatedAt, perAddress); err != nil {
 			return err
 		}
-		if open >= int64(perAddress) {
-			return arena.Errorf(arena.CodeRateLimited, "this address has %d open conversations", perAddress)
+		if c.Site != "" {
+			if err := fewConversations(ctx, tx, "site", c.Site, c.CreatedAt, perAddress*arena.SiteFactor); err != nil {
+				return err
+			}
 		}
 		if _, err := insertConversations.Exec(ctx, tx, c); err != nil {
 			return err
 		}
-		_, err = db.Exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
+		_, err := db.Exec(ctx, tx, `DELETE FROM conversations WHERE key IN (SELECT x.key FROM conversations x
 			WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT 16)`, db.Millis(c.CreatedAt.Add(-conversationKept)))
 		return err
 	})
 	return s.wrap(err, "open a conversation")
+}
+
+// fewConversations returns rate_limited when most conversations of a column's
+// value are open.
+func fewConversations(ctx context.Context, tx *db.Tx, column, value string, now time.Time, most int) error {
+	open, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM conversations WHERE `+column+` = $1 AND expires_at > $2`, value, db.Millis(now))
+	if err == nil && open >= int64(most) {
+		err = arena.Errorf(arena.CodeRateLimited, "this %s has %d open conversations", column, most)
+	}
+	return err
 }
 
 func oneConversation(ctx context.Context, q db.Querier, key [32]byte, lock string) (arena.Conversation, error) {

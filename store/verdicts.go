@@ -78,6 +78,7 @@ var voteTable = db.NewTable("votes", "v",
 	db.Int("round", func(v *arena.Vote) *int { return &v.Round }),
 	db.Digest("voter", func(v *arena.Vote) *[32]byte { return &v.Voter }),
 	db.Digest("address", func(v *arena.Vote) *[32]byte { return &v.Address }),
+	db.Digest("site", func(v *arena.Vote) *[32]byte { return &v.Site }),
 	db.Text("choice", func(v *arena.Vote) *string { return &v.Choice }),
 	db.Text("other", func(v *arena.Vote) *string { return &v.Other }),
 	db.Time("at", func(v *arena.Vote) *time.Time { return &v.At }),
@@ -87,7 +88,8 @@ var saveVotes = db.NewUpsert(voteTable, []string{"match_id", "round", "voter"})
 
 // SaveVote counts a spectator's vote in an open round; the last one of a
 // voter counts. conflict: the round is not open. rate_limited: perAddress
-// other voters have voted from its address.
+// other voters have voted from its address, or arena.SiteFactor times as many
+// from its site.
 func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) error {
 	err := s.write(ctx, v.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.One(ctx, tx, db.ScanInt, `SELECT m.round FROM matches m WHERE m.id = $1 AND m.round = $2 AND m.round_open = 1`,
@@ -98,18 +100,29 @@ func (s *Store) SaveVote(ctx context.Context, v arena.Vote, perAddress int) erro
 		if err != nil {
 			return err
 		}
-		others, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND address = $3
-			AND voter <> $4`, v.MatchID, v.Round, v.Address[:], v.Voter[:])
-		if err != nil {
+		if err := fewVotes(ctx, tx, v, "address", v.Address, perAddress); err != nil {
 			return err
 		}
-		if int(others) >= perAddress {
-			return arena.Errorf(arena.CodeRateLimited, "%d browsers have voted from your address, the limit is %d", others, perAddress)
+		if v.Site != ([32]byte{}) {
+			if err := fewVotes(ctx, tx, v, "site", v.Site, perAddress*arena.SiteFactor); err != nil {
+				return err
+			}
 		}
 		_, err = saveVotes.Exec(ctx, tx, v)
 		return err
 	})
 	return s.wrap(err, "save a vote on match %s", v.MatchID)
+}
+
+// fewVotes returns rate_limited when most others than its voter have voted on
+// the round of v under a column's value.
+func fewVotes(ctx context.Context, tx *db.Tx, v arena.Vote, column string, value [32]byte, most int) error {
+	others, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM votes WHERE match_id = $1 AND round = $2 AND `+column+` = $3
+		AND voter <> $4`, v.MatchID, v.Round, value[:], v.Voter[:])
+	if err == nil && others >= int64(most) {
+		err = arena.Errorf(arena.CodeRateLimited, "%d browsers have voted from your %s, the limit is %d", others, column, most)
+	}
+	return err
 }
 
 // Votes returns the votes on a round.

@@ -41,9 +41,9 @@ type agentSocket struct {
 // serveAgent answers an agent's WebSocket request. match is the one named in
 // the address, or "".
 func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match string) {
-	release, err := h.addresses.acquire(h.parts.ClientIP(r))
+	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	a := &agentSocket{
@@ -53,14 +53,14 @@ func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match strin
 	a.expires.Store(h.hub.now().Add(h.hub.timing.auth).UnixMilli())
 	if err := h.hub.admit(&a.client); err != nil {
 		release()
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	var claims arena.TaskClaims
 	if r.Header.Get("Authorization") != "" {
 		if claims, err = a.authenticate(r, match); err != nil {
 			h.hub.dismiss(&a.client)
-			h.refuse(w, r, err)
+			h.Refuse(w, r, err)
 			return
 		}
 	}

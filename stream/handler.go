@@ -1,11 +1,14 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
@@ -33,6 +36,13 @@ type Log interface {
 	AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error)
 }
 
+// Slots bound what the clients of an address have open at once.
+type Slots interface {
+	// Acquire returns CodeRateLimited when all are taken. release may be called
+	// more than once.
+	Acquire(address string) (release func(), err error)
+}
+
 // Parts are what a Handler is made of. The functions and stores are needed;
 // a limit of 0 means its default.
 type Parts struct {
@@ -44,30 +54,29 @@ type Parts struct {
 	// ClientIP provides the address of the peer behind trusted proxies.
 	ClientIP func(r *http.Request) string
 
-	SpectatorsPerAddress int     // open at once; default 64
-	EventRate            float64 // events per second of one seat in a match; default 20
-	EventBurst           int     // default 40
-	EventMax             int     // events of one seat in a match; default 2,000
+	// Addresses bounds the spectators, and the sockets that still wait for their
+	// auth message, of each network address (threat V2).
+	Addresses Slots
+
+	EventRate  float64 // events per second of one seat in a match; default 20
+	EventBurst int     // default 40
+	EventMax   int     // events of one seat in a match; default 2,000
 }
 
 // Handler serves /v1/stream: GET for spectators and agents, POST for agents.
 type Handler struct {
-	hub       *Hub
-	parts     Parts
-	log       *slog.Logger
-	addresses *addresses
+	hub   *Hub
+	parts Parts
+	log   *slog.Logger
 }
 
 // NewHandler makes the handler of a hub's streams.
 func NewHandler(hub *Hub, p Parts) (*Handler, error) {
-	if hub == nil || p.Matches == nil || p.Leagues == nil || p.Log == nil || p.Authenticate == nil || p.ClientIP == nil {
-		return nil, errors.New("stream: the handler needs a hub, matches, leagues, a log, Authenticate and ClientIP")
+	if hub == nil || p.Matches == nil || p.Leagues == nil || p.Log == nil || p.Authenticate == nil || p.ClientIP == nil || p.Addresses == nil {
+		return nil, errors.New("stream: the handler needs a hub, matches, leagues, a log, Authenticate, ClientIP and Addresses")
 	}
-	if p.SpectatorsPerAddress < 0 || p.EventRate < 0 || p.EventBurst < 0 || p.EventMax < 0 {
+	if p.EventRate < 0 || p.EventBurst < 0 || p.EventMax < 0 {
 		return nil, errors.New("stream: a limit is below 0")
-	}
-	if p.SpectatorsPerAddress == 0 {
-		p.SpectatorsPerAddress = 64
 	}
 	if p.EventRate == 0 {
 		p.EventRate = 20
@@ -78,7 +87,7 @@ func NewHandler(hub *Hub, p Parts) (*Handler, error) {
 	if p.EventMax == 0 {
 		p.EventMax = 2000
 	}
-	h := &Handler{hub: hub, parts: p, log: hub.log, addresses: newAddresses(p.SpectatorsPerAddress)}
+	h := &Handler{hub: hub, parts: p, log: hub.log}
 	hub.seats.quota = quota{rate: p.EventRate, burst: p.EventBurst, events: p.EventMax, bytes: maxSeatBytes}
 	return h, nil
 }
@@ -104,11 +113,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	token := r.Header.Get("Authorization") != ""
 	switch {
 	case err != nil:
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 	case socket && (q.topics == 0 || q.topics == 1 && q.key.kind == topicMatch && token):
 		h.serveAgent(w, r, q.key.id)
 	case q.oneTopic() != nil:
-		h.refuse(w, r, q.oneTopic())
+		h.Refuse(w, r, q.oneTopic())
 	case socket:
 		h.serveSocket(w, r, q)
 	case events:
@@ -142,8 +151,8 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// refuse answers an error before anything was written.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// Refuse answers an error before anything was written.
+func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
 	switch {
 	case errors.As(err, &e):
@@ -169,7 +178,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case arena.CodeUnsupported:
 		status = http.StatusUnsupportedMediaType
 	case arena.CodeRateLimited:
-		w.Header().Set("Retry-After", "5")
+		w.Header().Set("Retry-After", strconv.Itoa(cmp.Or(int(math.Ceil(e.RetryAfter.Seconds())), 5)))
 		status = http.StatusTooManyRequests
 	case arena.CodeUnavailable:
 		w.Header().Set("Retry-After", "5")

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/arena/visibility/mode"
 )
@@ -198,6 +199,18 @@ type settings struct {
 	bounds  *bounds
 }
 
+// free reports whether n slots of an address are free.
+func free(slots *arenaquota.Slots, n int, address string) bool {
+	for range n {
+		release, err := slots.Acquire(address)
+		if err != nil {
+			return false
+		}
+		defer release()
+	}
+	return true
+}
+
 // visible returns the reader of a log that the stream is given.
 func visible(t testing.TB, log visibility.Store) *visibility.Reader {
 	t.Helper()
@@ -217,8 +230,8 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 		options: Options{Source: reader, Now: time.Now, Logger: slog.New(slog.DiscardHandler)},
 		parts: Parts{
 			Matches: reader, Leagues: b.log, Log: b.log, Authenticate: b.authenticate,
-			ClientIP:             func(r *http.Request) string { return r.Header.Get("X-Test-Address") },
-			SpectatorsPerAddress: 1000,
+			ClientIP:  func(r *http.Request) string { return r.Header.Get("X-Test-Address") },
+			Addresses: arenaquota.NewSlots(1000, "too many"),
 		},
 		timing: &tm, bounds: &bd,
 	}

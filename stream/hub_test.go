@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 )
 
@@ -295,7 +296,8 @@ func TestHub_Viewers(t *testing.T) {
 // State is made on demand and freed when nobody is left.
 func TestHub_Idle(t *testing.T) {
 	t.Parallel()
-	b := start(t)
+	slots := arenaquota.NewSlots(2, "too many")
+	b := start(t, func(s *settings) { s.parts.Addresses = slots })
 	b.log.match("m_1", arena.VisibilityLive)
 	b.publish(5)
 	if got := b.hub.Stats(); got.Topics != 0 || b.log.reads != 0 {
@@ -312,7 +314,7 @@ func TestHub_Idle(t *testing.T) {
 	_ = s.resp.Body.Close()
 	eventually(t, "everything to be freed", func() bool {
 		got := b.hub.Stats()
-		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && len(b.handler.addresses.open) == 0
+		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && free(slots, 2, "")
 	})
 	if got := b.hub.Stats().Closes; got[1000] != 1 || got[closeLost] != 1 {
 		t.Errorf("closes %v, want one 1000 and one lost", got)

@@ -172,7 +172,7 @@ type lineError struct {
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	reply, err := h.acceptPost(w, r)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -25,36 +25,6 @@ const (
 	connectBurst = 20
 )
 
-// addresses counts the spectators, and the sockets that still wait for their
-// auth message, of each network address (threat V2).
-type addresses struct {
-	limit int
-	mu    sync.Mutex
-	open  map[string]int
-}
-
-func newAddresses(limit int) *addresses {
-	return &addresses{limit: limit, open: map[string]int{}}
-}
-
-// acquire returns a slot of the address, or CodeRateLimited. release gives it
-// back; calling it again does nothing.
-func (a *addresses) acquire(address string) (release func(), err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.open[address] >= a.limit {
-		return nil, arena.Errorf(arena.CodeRateLimited, "your address has %d streams open already", a.limit)
-	}
-	a.open[address]++
-	return sync.OnceFunc(func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.open[address]--; a.open[address] == 0 {
-			delete(a.open, address)
-		}
-	}), nil
-}
-
 // quota is what one seat may send in one match.
 type quota struct {
 	rate   float64 // events per second

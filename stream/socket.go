@@ -32,20 +32,20 @@ type socket struct {
 // the handshake: its goroutine and buffers are not kept for the life of the
 // socket.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
-	release, err := h.addresses.acquire(h.parts.ClientIP(r))
+	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	s := h.hub.newSocket(q.batch, release)
 	if err := h.hub.admit(&s.client); err != nil {
 		release()
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	if err := h.subscribe(r.Context(), s, q); err != nil {
 		h.hub.dismiss(&s.client)
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	ws, conn, err := h.hub.upgrade(w, r, spectatorMessage, func() { s.waiting.Store(false) })

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	arenaquota "github.com/agora-arena/arena/arena/quota"
 )
 
 // Threat V4.
@@ -212,7 +213,7 @@ func TestSpectator_SSE(t *testing.T) {
 // Threat V2.
 func TestSpectator_Caps(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.parts.SpectatorsPerAddress, s.options.MaxClients = 2, 5 })
+	b := start(t, func(s *settings) { s.parts.Addresses, s.options.MaxClients = arenaquota.NewSlots(2, "too many"), 5 })
 	from := func(a string) http.Header { return http.Header{"X-Test-Address": {a}} }
 	for _, a := range []string{"a", "a", "b", "b"} {
 		b.dial(t, "?lobby=1", from(a))
@@ -238,7 +239,8 @@ func TestSpectator_Caps(t *testing.T) {
 // back. Threat V2.
 func TestSpectator_Caps_together(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.parts.SpectatorsPerAddress, s.timing.auth = 2, time.Hour })
+	slots := arenaquota.NewSlots(2, "too many")
+	b := start(t, func(s *settings) { s.parts.Addresses, s.timing.auth = slots, time.Hour })
 	header := http.Header{"X-Test-Address": {"a"}}
 	var open []func() error
 	enter := func(kind string) (refused *http.Response) {
@@ -276,11 +278,7 @@ func TestSpectator_Caps_together(t *testing.T) {
 			_ = leave()
 		}
 		open = nil
-		eventually(t, "an empty house", func() bool {
-			b.handler.addresses.mu.Lock()
-			defer b.handler.addresses.mu.Unlock()
-			return len(b.handler.addresses.open) == 0
-		})
+		eventually(t, "an empty house", func() bool { return free(slots, 2, "a") })
 	}
 }
 

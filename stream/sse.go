@@ -48,20 +48,20 @@ func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 // stream has no close codes: it ends, and an EventSource comes back with the
 // last id. 204 means that nothing will follow.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
-	release, err := h.addresses.acquire(h.parts.ClientIP(r))
+	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	s := &spectator{client: newClient(kindSSE, h.hub.timing.remark, release), form: formSSE}
 	if err := h.hub.admit(&s.client); err != nil {
 		release()
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	defer h.hub.dismiss(&s.client)
 	if err := h.subscribe(r.Context(), s, q); err != nil {
-		h.refuse(w, r, err)
+		h.Refuse(w, r, err)
 		return
 	}
 	defer h.hub.unsubscribe(s)

@@ -48,17 +48,16 @@ type Services struct {
 
 // Handlers serve the paths that other packages own.
 type Handlers struct {
-	// Stream serves GET and POST /v1/stream. It checks task tokens and has
-	// limits of its own. Its RemoteAddr is the client's, also behind a trusted
-	// proxy.
-	Stream http.Handler
+	// Stream serves GET and POST /v1/stream. It checks task tokens and limits
+	// seats. Its RemoteAddr is the client's, also behind a trusted proxy.
+	Stream Inbound
 	// JWKS serves GET /.well-known/jwks.json.
 	JWKS http.Handler
 	// UI serves GET of every path outside the API.
 	UI http.Handler
 	// Protocols are the inbound handlers by protocol. They authenticate and
 	// limit as Stream does.
-	Protocols map[string]http.Handler
+	Protocols map[string]Inbound
 }
 
 // MatchOptions are the parts of the match reads.
@@ -188,6 +187,7 @@ type API struct {
 	resources
 	accounts    Accounts // identifies callers
 	handlers    Handlers
+	quotas      *quota.Set
 	engine      *gin.Engine
 	huma        huma.API
 	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
@@ -253,7 +253,7 @@ func New(o Options) (*API, error) {
 	// every route to standard output; setting it again changes nothing.
 	gin.SetMode(gin.ReleaseMode)
 	a := &API{
-		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, engine: gin.New(), now: o.Now, log: o.Logger,
+		resources: newResources(o), accounts: o.Services.Accounts, handlers: o.Handlers, quotas: o.Quotas, engine: gin.New(), now: o.Now, log: o.Logger,
 	}
 	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
@@ -287,23 +287,22 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // error, and every other path the page.
 func (a *API) noRoute(c *gin.Context) {
 	if isAgora(c.Request.URL.Path) {
-		withClientAddress(c, speaks(arena.ProtocolAgora)(a))
+		a.forward(c, speaks(arena.ProtocolAgora)(a))
 		return
 	}
 	if isAPI(c.Request.URL.Path) {
 		a.fail(c, arena.Errorf(arena.CodeNotFound, "there is nothing at this path"))
 		return
 	}
-	c.Status(http.StatusOK) // Gin has set 404 for a handler that sets nothing
 	setPageHeaders(c)
-	a.handlers.UI.ServeHTTP(c.Writer, c.Request)
+	a.forward(c, a.handlers.UI)
 }
 
 // noMethod runs when the path is known and the method is not; Gin has set the
 // Allow header.
 func (a *API) noMethod(c *gin.Context) {
 	if isAgora(c.Request.URL.Path) {
-		withClientAddress(c, speaks(arena.ProtocolAgora)(a))
+		a.forward(c, speaks(arena.ProtocolAgora)(a))
 		return
 	}
 	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))

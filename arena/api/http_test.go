@@ -282,7 +282,7 @@ func TestAPI_bodyThatDoesNotCome(t *testing.T) {
 func TestAPI_realSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Handlers.Stream = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		o.Handlers.Stream = inbound{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			conn, rw, err := http.NewResponseController(w).Hijack()
 			if err != nil {
 				t.Error(err)
@@ -291,7 +291,7 @@ func TestAPI_realSocket(t *testing.T) {
 			_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n")
 			_ = rw.Flush()
 			_ = conn.Close()
-		})
+		})}
 	})
 	srv := httptest.NewServer(w.api)
 	defer srv.Close()

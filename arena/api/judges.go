@@ -185,7 +185,7 @@ type voteInput struct {
 
 // Resolve notes who votes, as far as a browser and an address tell.
 func (in *voteInput) Resolve(ctx huma.Context) []error {
-	in.address = quota.AddressKey(clientIP(ctx))
+	in.address = clientIP(ctx)
 	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {
 		in.cookie = c.Value
 	}
@@ -235,11 +235,15 @@ func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, e
 	}
 	// Hashed with the match, so that nobody can be followed through the votes.
 	cast.Voter = sha256.Sum256([]byte(name + " " + v.Match.ID))
-	cast.Address = sha256.Sum256([]byte(in.address + " " + v.Match.ID))
+	network, site := arena.AddressKeys(in.address)
+	cast.Address = sha256.Sum256([]byte(network + " " + v.Match.ID))
+	if site != "" {
+		cast.Site = sha256.Sum256([]byte(site + " " + v.Match.ID))
+	}
 	if err := h.rows.SaveVote(ctx, cast, votersPerAddress); err != nil {
 		if arena.CodeOf(err) == arena.CodeRateLimited {
 			left := int(math.Ceil(v.Until.Sub(cast.At).Seconds()))
-			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address", votersPerAddress))
+			return nil, quota.Exceeded(left, fmt.Sprintf("%d browsers have voted on this round from your address, or %d from its site", votersPerAddress, votersPerAddress*arena.SiteFactor))
 		}
 		return nil, err
 	}

@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/quota"
 )
 
@@ -136,5 +141,79 @@ func TestAPI_limits(t *testing.T) {
 		w.agent(w.bob, "another")
 		w.do("DELETE", "/v1/agents/"+id, w.alice, nil).is(204)
 		w.agent(w.alice, "next")
+	})
+}
+
+// What one address, or one site, asks of the pages, the protocols and the stream
+// is counted, and refused in the form of each. Threat V6.
+func TestAPI_traffic(t *testing.T) {
+	t.Parallel()
+	limited := func(t *testing.T) *world {
+		t.Helper()
+		return newWorld(t, func(o *parts) {
+			o.Limits = quota.Limits{PagesPerMinute: 600, RequestsPerMinute: 60, BytesPerMinute: 1 << 20}
+			o.Site.TrustedProxies = []string{"192.0.2.1"} // where httptest comes from
+		})
+	}
+	// ask returns how many of n requests for the path are answered with each status.
+	ask := func(w *world, n int, path string, from func(i int) string) map[int]int {
+		got := map[int]int{}
+		for i := range n {
+			got[w.do("GET", path, "", nil, "X-Forwarded-For", from(i)).status]++
+		}
+		return got
+	}
+	one := func(int) string { return "203.0.113.9" }
+	site := func(i int) string { return fmt.Sprintf("2001:db8:1:%x::1", i) }
+	t.Run("pages", func(t *testing.T) {
+		t.Parallel()
+		w := limited(t)
+		if got, want := ask(w, 10_000, "/leagues", one), (map[int]int{200: 600, 429: 9400}); !maps.Equal(got, want) {
+			t.Errorf("one address: %v, want %v", got, want)
+		}
+		if got, want := ask(w, 10_000, "/", site), (map[int]int{200: 600 * arena.SiteFactor, 429: 10_000 - 600*arena.SiteFactor}); !maps.Equal(got, want) {
+			t.Errorf("a /48: %v, want %v", got, want)
+		}
+		r := w.do("GET", "/skill.md", "", nil, "X-Forwarded-For", one(0)).is(429)
+		if r.header.Get("Retry-After") != "1" || r.str("code") != "rate_limited" || r.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%v %s", r.header, r.body)
+		}
+		w.do("GET", "/v1/leagues", "", nil, "X-Forwarded-For", one(0)).is(200)
+		w.do("GET", "/v1/stream", "", nil, "X-Forwarded-For", one(0)).is(200)
+		w.do("GET", "/", "", nil, "X-Forwarded-For", "203.0.113.10").is(200)
+		w.do("GET", "/healthz", "", nil, "X-Forwarded-For", one(0)).is(200)
+	})
+	for _, path := range []string{"/v1/stream", "/relay/events", "/agora/wellknown", "/agora/nothing", "/agentprotocol"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			w := limited(t)
+			if got, want := ask(w, 100, path, one), (map[int]int{200: 60, 429: 40}); !maps.Equal(got, want) {
+				t.Errorf("one address: %v, want %v", got, want)
+			}
+			if got, want := ask(w, 1000, path, site), (map[int]int{200: 60 * arena.SiteFactor, 429: 1000 - 60*arena.SiteFactor}); !maps.Equal(got, want) {
+				t.Errorf("a /48: %v, want %v", got, want)
+			}
+			if r := w.do("GET", path, "", nil, "X-Forwarded-For", one(0)).is(429); r.str("detail") != "inbound: too many requests from this address; try again in 1 s" {
+				t.Errorf("not in the form of the handler: %s", r.body)
+			}
+			w.do("GET", "/", "", nil, "X-Forwarded-For", one(0)).is(200)
+		})
+	}
+	t.Run("bytes", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, func(o *parts) {
+			o.Limits = quota.Limits{BytesPerMinute: 60_000}
+			o.Handlers.UI = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 30_000)) })
+		})
+		w.do("POST", "/agentprotocol", "", strings.Repeat(" ", 60_000)).is(200)
+		w.do("POST", "/agentprotocol", "", strings.Repeat(" ", 60_000)).is(429)
+		w.do("GET", "/", "", nil).is(200)
+		w.do("GET", "/", "", nil).is(200)
+		if r := w.do("GET", "/", "", nil).is(429); r.header.Get("Retry-After") != "1" {
+			t.Errorf("Retry-After %q, want 1", r.header.Get("Retry-After"))
+		}
+		w.now.Add(60_000)
+		w.do("GET", "/", "", nil).is(200)
+		w.do("POST", "/agentprotocol", "", "x").is(200)
 	})
 }

@@ -256,17 +256,78 @@ func wantJSON(contentType string) error {
 	return nil
 }
 
-// withClientAddress hands a request to a handler of another room with the
-// client's own address, which behind a trusted proxy is not the connection's.
-func withClientAddress(c *gin.Context, h http.Handler) {
-	r := c.Request
-	if ip := c.ClientIP(); ip != "" && ip != c.RemoteIP() {
+// Inbound is a handler of agents and spectators that answers refusals in the
+// form of its protocol.
+type Inbound interface {
+	http.Handler
+	// Refuse answers a request that is over its limits. err is an *arena.Error.
+	Refuse(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// forward passes a request to the handler of another package with the client's
+// own address, which behind a trusted proxy is not the connection's. It counts
+// requests and bytes of the address (threat V6).
+func (a *API) forward(c *gin.Context, h http.Handler) {
+	r, address := c.Request, c.ClientIP()
+	if address != "" && address != c.RemoteIP() {
 		r = r.Clone(r.Context())
-		r.RemoteAddr = net.JoinHostPort(ip, "0")
+		r.RemoteAddr = net.JoinHostPort(address, "0")
 	}
-	c.Status(http.StatusOK)
+	traffic := a.quotas.Pages
+	in, inbound := h.(Inbound)
+	if inbound {
+		traffic = a.quotas.Protocols
+	}
+	err := traffic.Take(address)
+	switch {
+	case err != nil && inbound:
+		in.Refuse(c.Writer, r, err)
+		return
+	case err != nil:
+		a.fail(c, err)
+		return
+	}
+	charge := func(n int) { traffic.Charge(address, n) }
+	if r.Body != nil && r.Body != http.NoBody {
+		r = r.WithContext(r.Context()) // a copy: the body is not the caller's any more
+		r.Body = countedBody{r.Body, charge}
+	}
+	c.Status(http.StatusOK) // Gin has set 404 for a handler that sets nothing
+	c.Writer = countedWriter{c.Writer, charge}
 	h.ServeHTTP(c.Writer, r)
 }
+
+// countedBody charges what is read of a body.
+type countedBody struct {
+	io.ReadCloser
+
+	charge func(n int)
+}
+
+func (b countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.charge(n)
+	return n, err //nolint:wrapcheck // a reader returns the error of the one below
+}
+
+// countedWriter charges what is written of an answer. The frames of a WebSocket
+// do not pass here; their events have limits of their own.
+type countedWriter struct {
+	gin.ResponseWriter
+
+	charge func(n int)
+}
+
+// Unwrap is for http.ResponseController.
+func (w countedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w countedWriter) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.charge(n)
+	return n, err //nolint:wrapcheck // a writer returns the error of the one below
+}
+
+func (w countedWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // clientIP is the caller's address as limits and other rooms are to see it.
 func clientIP(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }

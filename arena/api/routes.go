@@ -261,7 +261,7 @@ func serve(handler func(*API) http.Handler) func(*API, route) {
 	return func(a *API, r route) {
 		h := handler(a)
 		path := strings.NewReplacer("{", ":", "}", "").Replace(r.path)
-		a.engine.Handle(r.method, path, func(c *gin.Context) { withClientAddress(c, h) })
+		a.engine.Handle(r.method, path, func(c *gin.Context) { a.forward(c, h) })
 		op := r.operation()
 		op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
 		a.huma.OpenAPI().AddOperation(&op)

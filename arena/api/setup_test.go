@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,12 +60,22 @@ func (p *publisher) types() []arena.EventType {
 	return types
 }
 
-// says is a part of another room that names itself.
+// says is a handler of another package that names itself.
 func says(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, name+" "+r.Method+" "+r.RemoteAddr)
 	})
+}
+
+// inbound is a handler of a protocol whose refusals name it.
+type inbound struct{ http.Handler }
+
+func (inbound) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	w.Header().Set("Content-Type", problemType)
+	w.WriteHeader(http.StatusTooManyRequests)
+	_ = json.NewEncoder(w).Encode(newProblem(http.StatusTooManyRequests, arena.CodeOf(err), "inbound: "+err.Error()))
 }
 
 // parts are the options of the API and the settings of its services.
@@ -140,8 +151,8 @@ func testOptions(t testing.TB) parts {
 	}
 	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
-			Stream: says("stream"), JWKS: says("jwks"), UI: says("page"),
-			Protocols: map[string]http.Handler{arena.ProtocolAgora: says("agora"), arena.ProtocolEnvelope: says("relay"), arena.ProtocolAgentProtocol: says("message")},
+			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
+			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}},
 		},
 		Matches: MatchOptions{
 			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord,

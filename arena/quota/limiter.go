@@ -2,15 +2,20 @@ package quota
 
 import (
 	"math"
-	"net/netip"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // limiterKeys is how many callers one generation of a limiter remembers.
 const limiterKeys = 20_000
+
+// slotWait is when to try again for a slot, in seconds: nobody knows when one
+// becomes free.
+const slotWait = 5
 
 // limiter keeps one token bucket per caller. It holds at most two generations
 // of limiterKeys callers: when the young one is full, the old one is dropped.
@@ -34,54 +39,128 @@ func newLimiter(n int, per time.Duration) *limiter {
 	return &limiter{rate: rate.Every(per / time.Duration(n)), burst: n, young: map[string]*rate.Limiter{}}
 }
 
-// take uses one of the caller's tokens. When there is none it returns the
-// whole seconds to wait.
-func (l *limiter) take(key string, now time.Time) (wait int, ok bool) {
+// share is one of the buckets that count a caller: its own, or that of the site
+// that it belongs to.
+type share struct {
+	key    string
+	factor int // how many times the allowance of one caller
+}
+
+// shares returns the buckets of a caller.
+func shares(caller string) []share { return []share{{caller, 1}} }
+
+// addressShares returns the buckets of an IP address (arena.AddressKeys).
+func addressShares(ip string) []share {
+	network, site := arena.AddressKeys(ip)
+	if site == "" {
+		return shares(network)
+	}
+	return []share{{network, 1}, {site, arena.SiteFactor}}
+}
+
+// wait returns the whole seconds until each bucket of a caller has a token.
+func (l *limiter) wait(of []share, now time.Time) (seconds int) {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.longest(of, now)
+}
+
+// take uses one token of each bucket of a caller. When one has none, take uses
+// none and returns the whole seconds to wait.
+func (l *limiter) take(of []share, now time.Time) (seconds int, ok bool) {
 	if l == nil {
 		return 0, true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	bucket := l.bucket(key)
-	r := bucket.ReserveN(now, 1)
-	d := r.DelayFrom(now)
-	if d <= 0 {
-		return 0, true
+	if seconds = l.longest(of, now); seconds > 0 {
+		return seconds, false
 	}
-	r.CancelAt(now)
-	return int(math.Ceil(d.Seconds())), false
+	for _, s := range of {
+		l.bucket(s).AllowN(now, 1)
+	}
+	return 0, true
 }
 
-func (l *limiter) bucket(key string) *rate.Limiter {
-	if b, ok := l.young[key]; ok {
+// charge uses n tokens of each bucket of a caller, also those that it has not
+// got yet.
+func (l *limiter) charge(of []share, n int, now time.Time) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range of {
+		b := l.bucket(s)
+		b.ReserveN(now, min(n, b.Burst()))
+	}
+}
+
+func (l *limiter) longest(of []share, now time.Time) (seconds int) {
+	for _, s := range of {
+		b := l.bucket(s)
+		if missing := 1 - b.TokensAt(now); missing > 0 {
+			seconds = max(seconds, int(math.Ceil(missing/float64(b.Limit()))))
+		}
+	}
+	return seconds
+}
+
+func (l *limiter) bucket(of share) *rate.Limiter {
+	if b, ok := l.young[of.key]; ok {
 		return b
 	}
-	b, ok := l.old[key]
+	b, ok := l.old[of.key]
 	if !ok {
-		b = rate.NewLimiter(l.rate, l.burst)
+		b = rate.NewLimiter(l.rate*rate.Limit(of.factor), l.burst*of.factor)
 	}
 	if len(l.young) >= limiterKeys {
 		l.old, l.young = l.young, make(map[string]*rate.Limiter, limiterKeys)
 	}
-	l.young[key] = b
+	l.young[of.key] = b
 	return b
 }
 
-// AddressKey returns the caller behind an IP address: the address itself for
-// IPv4, the /64 for IPv6, all of which one host may use. Any other text is its
-// own key.
-func AddressKey(ip string) string {
-	addr, err := netip.ParseAddr(ip)
-	if err != nil {
-		return ip
+// Slots bound how many things of one kind the clients of an address have open
+// at once. They are safe for concurrent use.
+type Slots struct {
+	most    int
+	refusal string
+
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// NewSlots allows an address most of what the refusal names, any number for
+// most <= 0.
+func NewSlots(most int, refusal string) *Slots {
+	return &Slots{most: most, refusal: refusal, open: map[string]int{}}
+}
+
+// Acquire returns a slot of the address, or an error with the code rate_limited.
+// release returns it; calling it again does nothing.
+func (s *Slots) Acquire(address string) (release func(), err error) {
+	of := addressShares(address)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, share := range of {
+		if s.most > 0 && s.open[share.key] >= s.most*share.factor {
+			return nil, Exceeded(slotWait, s.refusal)
+		}
 	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr.String()
+	for _, share := range of {
+		s.open[share.key]++
 	}
-	prefix, err := addr.Prefix(64)
-	if err != nil {
-		return ip
-	}
-	return prefix.String()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, share := range of {
+			if s.open[share.key]--; s.open[share.key] == 0 {
+				delete(s.open, share.key)
+			}
+		}
+	}), nil
 }

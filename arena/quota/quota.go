@@ -25,6 +25,16 @@ type Limits struct {
 	AgentsPerOwner    int // agents of one owner that are not retired (threat S7: each is checked for as long as it exists)
 	ChallengesPerDay  int // of one owner
 	ChallengedPerDay  int // of one opponent, by all owners
+
+	StreamsPerAddress int // open at once
+	PollsPerAddress   int // of the relay, waiting at once
+	SocketsPerAddress int // of AgentProtocol, open at once
+	RefusedPerMinute  int // messages of AgentProtocol from unknown senders, of one address
+
+	// Of one address, to the protocols and the stream together, and to the pages.
+	RequestsPerMinute int
+	PagesPerMinute    int
+	BytesPerMinute    int // in both directions, to each of the two
 }
 
 // DefaultLimits returns those of docs/rules.md.
@@ -32,6 +42,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 60, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
+		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
+		RequestsPerMinute: 6000, PagesPerMinute: 600, BytesPerMinute: 256 << 20,
 	}
 }
 
@@ -64,6 +76,14 @@ type Set struct {
 	Password   *Quota // league passwords, by owner, over all nodes
 	Challenge  *Quota // by owner, over all nodes
 	Challenged *Quota // by opponent, over all nodes
+	Refused    *Quota // messages of AgentProtocol from unknown senders, by address
+
+	Protocols *Traffic // of the protocols and the stream
+	Pages     *Traffic
+
+	Streams *Slots // open streams, by address
+	Polls   *Slots // waiting polls of the relay, by address
+	Sockets *Slots // open sockets of AgentProtocol, by address
 
 	kinds map[string]*Quota // all of them, by their name in metrics
 }
@@ -75,10 +95,10 @@ func New(o Options) (*Set, error) {
 	}
 	l := o.Limits
 	local := func(most int, per time.Duration, refusal string) *Quota {
-		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal}
+		return &Quota{o: o, local: newLimiter(most, per), refusal: refusal, shares: shares}
 	}
 	shared := func(name string, most int, per time.Duration, refusal string) *Quota {
-		return &Quota{o: o, local: newLimiter(most, per), name: name, most: most, per: per, refusal: refusal}
+		return &Quota{o: o, local: newLimiter(most, per), name: name, most: most, per: per, refusal: refusal, shares: shares}
 	}
 	const requests = "too many requests from this address"
 	s := &Set{
@@ -92,19 +112,27 @@ func New(o Options) (*Set, error) {
 		Password:   shared("password", l.PasswordsPerHour, time.Hour, "too many passwords of this owner"),
 		Challenge:  shared("challenge", l.ChallengesPerDay, day, "too many challenges of this owner's agents"),
 		Challenged: shared("challenged", l.ChallengedPerDay, day, "this agent was challenged too often"),
+		Refused:    local(l.RefusedPerMinute, time.Minute, "too many refused messages from this address").byAddress(),
+
+		Protocols: newTraffic(l.RequestsPerMinute, l.BytesPerMinute, o.Now),
+		Pages:     newTraffic(l.PagesPerMinute, l.BytesPerMinute, o.Now),
+
+		Streams: NewSlots(l.StreamsPerAddress, "your network has as many streams open as it may"),
+		Polls:   NewSlots(l.PollsPerAddress, "your network has as many polls waiting as it may"),
+		Sockets: NewSlots(l.SocketsPerAddress, "your network has as many sockets open as it may"),
 	}
 	// The quota Address has counted a bad token on this node already.
 	s.Guess = shared("login", l.AddressPerMinute, time.Minute, requests).byAddress()
 	s.Guess.local = nil
 	s.kinds = map[string]*Quota{
-		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check,
-		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged,
+		"address": s.Address, "token": s.Token, "guess": s.Guess, "signup": s.SignUp, "check": s.Check, "check_host": s.CheckHost,
+		"rehearsal": s.Rehearsal, "password": s.Password, "challenge": s.Challenge, "challenged": s.Challenged, "unknown_sender": s.Refused,
 	}
 	return s, nil
 }
 
-// Refused returns how often each quota refused a caller on this node, by kind.
-func (s *Set) Refused() map[string]int64 {
+// Refusals returns how often each quota refused a caller on this node, by kind.
+func (s *Set) Refusals() map[string]int64 {
 	counts := make(map[string]int64, len(s.kinds))
 	for kind, q := range s.kinds {
 		counts[kind] = q.refused.Load()
@@ -121,12 +149,12 @@ type Quota struct {
 	most    int
 	per     time.Duration
 	refusal string
-	key     func(string) string
+	shares  func(caller string) []share
 	refused atomic.Int64
 }
 
 func (q *Quota) byAddress() *Quota {
-	q.key = AddressKey
+	q.shares = addressShares
 	return q
 }
 
@@ -134,12 +162,12 @@ func (q *Quota) byAddress() *Quota {
 // code rate_limited and the time to wait. The nodes count together after this
 // one has let the caller through; when they cannot, this node's count holds.
 func (q *Quota) Take(ctx context.Context, caller string) error {
-	if q.key != nil {
-		caller = q.key(caller)
-	}
-	wait, ok := q.local.take(caller, q.o.Now())
-	if ok {
-		wait, ok = q.takeShared(ctx, caller)
+	of := q.shares(caller)
+	wait, ok := q.local.take(of, q.o.Now())
+	for _, s := range of {
+		if ok {
+			wait, ok = q.takeShared(ctx, s)
+		}
 	}
 	if !ok {
 		q.refused.Add(1)
@@ -148,16 +176,55 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 	return nil
 }
 
-func (q *Quota) takeShared(ctx context.Context, caller string) (wait int, ok bool) {
+// Check returns the error that Take would return on this node, and uses no
+// token.
+func (q *Quota) Check(caller string) error {
+	if wait := q.local.wait(q.shares(caller), q.o.Now()); wait > 0 {
+		return Exceeded(wait, q.refusal)
+	}
+	return nil
+}
+
+func (q *Quota) takeShared(ctx context.Context, of share) (wait int, ok bool) {
 	if q.name == "" || q.o.Shared == nil || q.most <= 0 {
 		return 0, true
 	}
-	d, ok, err := q.o.Shared(ctx, q.name+":"+caller, q.most, q.per)
+	d, ok, err := q.o.Shared(ctx, q.name+":"+of.key, q.most*of.factor, q.per)
 	if err != nil {
 		q.o.Logger.DebugContext(ctx, "limit was not counted over all nodes", "limit", q.name, "error", err)
 		return 0, true
 	}
 	return int(math.Ceil(d.Seconds())), ok
+}
+
+// Traffic is how many requests and bytes one part of the arena exchanges with
+// each address on this node. It is safe for concurrent use.
+type Traffic struct {
+	requests, bytes *limiter
+	now             func() time.Time
+}
+
+func newTraffic(requests, bytes int, now func() time.Time) *Traffic {
+	return &Traffic{requests: newLimiter(requests, time.Minute), bytes: newLimiter(bytes, time.Minute), now: now}
+}
+
+// Take uses one request of the address. It fails with the code rate_limited when
+// there is none, or when all bytes of the address are used.
+func (t *Traffic) Take(address string) error {
+	of := addressShares(address)
+	if wait := t.bytes.wait(of, t.now()); wait > 0 {
+		return Exceeded(wait, "too many bytes from and to this address")
+	}
+	if wait, ok := t.requests.take(of, t.now()); !ok {
+		return Exceeded(wait, "too many requests from this address")
+	}
+	return nil
+}
+
+// Charge counts bytes from or to the address, however many it has left: what
+// was let in is served to its end.
+func (t *Traffic) Charge(address string, bytes int) {
+	t.bytes.charge(addressShares(address), bytes, t.now())
 }
 
 // Exceeded returns the error for a caller over its quota.

@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -49,14 +50,63 @@ func TestQuota_Take(t *testing.T) {
 	take(s.Address, 0) // counts on this node only
 	take(s.Address, 60)
 	take(s.Password, 0) // no limit
-	if want := []string{"signup:2001:db8:1:2::/64", "signup:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64"}; !slices.Equal(asked, want) {
+	want := []string{
+		"signup:2001:db8:1:2::/64", "signup:2001:db8:1::/48", "signup:2001:db8:1:2::/64", "signup:2001:db8:1::/48",
+		"login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64", "login:2001:db8:1:2::/64",
+	}
+	if !slices.Equal(asked, want) {
 		t.Errorf("asked the other nodes for %q, want %q", asked, want)
 	}
-	refused := s.Refused()
+	refused := s.Refusals()
 	if refused["signup"] != 1 || refused["guess"] != 3 || refused["address"] != 1 || refused["password"] != 0 {
 		t.Errorf("counted the refusals %v", refused)
 	}
-	if quotas := reflect.TypeFor[Set]().NumField() - 2; len(refused) != quotas { // beside Limits and kinds
+	quotas := 0
+	for f := range reflect.TypeFor[Set]().Fields() {
+		if f.Type == reflect.TypeFor[*Quota]() {
+			quotas++
+		}
+	}
+	if len(refused) != quotas {
 		t.Errorf("%d of %d quotas count their refusals", len(refused), quotas)
+	}
+}
+
+// An address that has used its bytes is served again when they have come back;
+// a request that was let in is charged in full. Threat V6.
+func TestTraffic(t *testing.T) {
+	t.Parallel()
+	now := start
+	traffic := newTraffic(3, 6000, func() time.Time { return now })
+	take := func(address string, want int) {
+		t.Helper()
+		err := traffic.Take(address)
+		var e *arena.Error
+		if want == 0 && err != nil || want > 0 && (!errors.As(err, &e) || e.Code != arena.CodeRateLimited || e.RetryAfter != time.Duration(want)*time.Second) {
+			t.Errorf("%s: %+v, want to wait %d s", address, err, want)
+		}
+	}
+	for range 3 {
+		take("192.0.2.1", 0)
+	}
+	take("192.0.2.1", 20)
+	take("192.0.2.2", 0)
+	traffic.Charge("192.0.2.2", 6000)
+	traffic.Charge("192.0.2.2", 1000)
+	take("192.0.2.2", 11) // 1001 bytes, 100 a second
+	now = now.Add(11 * time.Second)
+	take("192.0.2.2", 0)
+	for i := range 8 { // a site
+		traffic.Charge(fmt.Sprintf("2001:db8:1:%x::1", i), 6000)
+	}
+	take("2001:db8:1:ffff::1", 1)
+	traffic.Charge("192.0.2.3", 1<<40) // more than a bucket holds
+	take("192.0.2.3", 1)
+	off := newTraffic(0, 0, func() time.Time { return now })
+	for range 1000 {
+		off.Charge("192.0.2.1", 1<<30)
+		if err := off.Take("192.0.2.1"); err != nil {
+			t.Fatal("a limit of zero is none")
+		}
 	}
 }

@@ -55,6 +55,10 @@ type Config struct {
 	EventBurst           int
 	EventMax             int // per seat and match
 	SpectatorsPerAddress int
+	RequestsPerAddress   int // a minute, to the protocols and the stream
+	PagesPerAddress      int // a minute
+	MiBPerAddress        int // a minute
+	RelayMiBPerOwner     int
 	AgentProtocolDir     string // "": no file exchange
 	ShutdownGrace        time.Duration
 	ArchiveAfter         time.Duration // 0: never

@@ -84,3 +84,30 @@ func TestProtocolRoutes_matrix(t *testing.T) {
 		t.Errorf("the relay holds envelope %d (%v)", last, err)
 	}
 }
+
+// Each protocol refuses an address over its limit in its own form. Threat V6.
+func TestProtocolRoutes_limits(t *testing.T) {
+	t.Parallel()
+	for path, says := range map[string]string{
+		"/v1/stream":      `"code":"rate_limited"`,
+		"/relay/health":   `"error":"RATE_LIMITED"`,
+		"/agora/nothing":  `"status":"failure"`,
+		"/agentprotocol":  `"code":"RATE_LIMITED"`,
+		"/llms.txt":       `"code":"rate_limited"`,
+		"/a/page.of.ours": `"code":"rate_limited"`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			node := newTestServer(t, "ARENA_REQUESTS_PER_ADDRESS=3", "ARENA_PAGES_PER_ADDRESS=3")
+			for range 3 {
+				if got := request(t, node, "GET", path, "", ""); got.Code == 429 {
+					t.Fatalf("refused within the limit: %s", got.Body)
+				}
+			}
+			got := request(t, node, "GET", path, "", "")
+			if got.Code != 429 || got.Header().Get("Retry-After") != "20" || !strings.Contains(got.Body.String(), says) {
+				t.Errorf("status %d, Retry-After %q: %s", got.Code, got.Header().Get("Retry-After"), got.Body)
+			}
+		})
+	}
+}

@@ -3,10 +3,10 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/health"
@@ -30,9 +30,9 @@ type driver interface {
 type protocolParts struct {
 	driver  driver
 	rules   registry.Protocol
-	handler http.Handler // inbound requests of agents; nil: they send none
-	stop    func()       // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
-	wait    func()       // for what still runs once nothing comes in; may be nil
+	handler api.Inbound // inbound requests of agents; nil: they send none
+	stop    func()      // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
+	wait    func()      // for what still runs once nothing comes in; may be nil
 }
 
 // protocols are the parts by the name of the protocol.
@@ -65,8 +65,8 @@ func (p protocols) rules() map[string]registry.Protocol {
 	return rules
 }
 
-func (p protocols) handlers() map[string]http.Handler {
-	handlers := make(map[string]http.Handler, len(p))
+func (p protocols) handlers() map[string]api.Inbound {
+	handlers := make(map[string]api.Inbound, len(p))
 	for name, l := range p {
 		if l.handler != nil {
 			handlers[name] = l.handler
@@ -156,14 +156,14 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
 	p = s.protocols[arena.ProtocolEnvelope]
 	p.handler, p.stop = s.relay, s.relay.Close
 	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
-		Driver: o.signed, Agents: s.store, Events: streams, Awake: s.awake,
+		Driver: o.signed, Agents: s.store, Events: streams, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
 	}); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/script"
 	"github.com/agora-arena/arena/arena/token"
@@ -149,7 +150,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	streams, err := s.newStreams()
+	streams, err := s.newStreams(services.quotas.Streams)
 	if err != nil {
 		return nil, err
 	}
@@ -218,11 +219,10 @@ func (s *Server) connect(ctx context.Context) (err error) {
 }
 
 // newStreams makes the handler of the streams of spectators and agents.
-func (s *Server) newStreams() (*stream.Handler, error) {
+func (s *Server) newStreams(streams *quota.Slots) (*stream.Handler, error) {
 	return stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.visible, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost,
-		SpectatorsPerAddress: cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress),
-		EventRate:            float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
+		Matches: s.visible, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost, Addresses: streams,
+		EventRate: float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
 	})
 }
 

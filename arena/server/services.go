@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	mrand "math/rand/v2"
 	"time"
 
@@ -37,9 +38,12 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		return nil, err
 	}
 	counted := quota.Options{Limits: quota.DefaultLimits(), Now: time.Now, Logger: s.log}
+	counted.Limits.RequestsPerMinute, counted.Limits.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
+	counted.Limits.BytesPerMinute = s.cfg.MiBPerAddress << 20
 	if s.opts.NoLimits {
 		counted.Limits = quota.Limits{}
 	}
+	counted.Limits.StreamsPerAddress = cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress)
 	if s.bus != nil {
 		counted.Shared = s.bus.Take
 	}
@@ -47,7 +51,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	if v.quotas, err = quota.New(counted); err != nil {
 		return nil, err
 	}
-	s.metrics.watchQuotas(v.quotas.Refused)
+	s.metrics.watchQuotas(v.quotas.Refusals)
 	issuer, err := s.newOutside()
 	if err != nil {
 		return nil, err

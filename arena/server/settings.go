@@ -128,6 +128,26 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseCount(v, &c.SpectatorsPerAddress, 1_000_000) },
 		},
 		{
+			Key: "ARENA_REQUESTS_PER_ADDRESS", Default: "6000",
+			Doc:   "Requests that one client address may send in a minute to /agora, /relay, /agentprotocol and /v1/stream together, 1 to 10000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.RequestsPerAddress, 10_000_000) },
+		},
+		{
+			Key: "ARENA_PAGES_PER_ADDRESS", Default: "600",
+			Doc:   "Pages and files of pages that one client address may request in a minute, 1 to 10000000.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.PagesPerAddress, 10_000_000) },
+		},
+		{
+			Key: "ARENA_MIB_PER_ADDRESS", Default: "256",
+			Doc:   "Mebibytes that one client address may exchange in a minute with those paths, and as many with the pages, 1 to 1048576. Frames of WebSockets are not counted.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.MiBPerAddress, 1<<20) },
+		},
+		{
+			Key: "ARENA_RELAY_MIB_PER_OWNER", Default: "64",
+			Doc:   "Mebibytes of envelopes that the relay keeps for the agents of one owner, 1 to 1048576. The oldest beyond half of it are deleted after 15 minutes; what does not fit is refused.",
+			parse: func(c *Config, v string) error { return parseCount(v, &c.RelayMiBPerOwner, 1<<20) },
+		},
+		{
 			Key:   "ARENA_AGENTPROTOCOL_DIR",
 			Doc:   "Directory in which agents of AgentProtocol and the arena exchange messages as files, for leagues on one machine. Empty: none.",
 			parse: func(c *Config, v string) error { c.AgentProtocolDir = v; return nil },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 )
 
 // with changes a draft before it is signed.
@@ -340,32 +341,33 @@ func TestServer_bounds(t *testing.T) {
 		t.Errorf("another agent: status %d", status)
 	}
 	// What a known agent does wrong is counted for it, not for its address.
-	for range refusedBurst {
-		f.post(n.web.URL, f.message("notify", map[string]any{}))
-		now = now.Add(time.Second)
-	}
-	if status, _ := f.post(n.web.URL, f.hello()); status != 200 {
-		t.Errorf("a known agent after %d mistakes: status %d", refusedBurst, status)
+	before := n.limited.n["127.0.0.1"]
+	f.post(n.web.URL, f.message("notify", map[string]any{}))
+	if after := n.limited.n["127.0.0.1"]; after != before {
+		t.Errorf("a mistake of a known agent counts for its address: %d, then %d", before, after)
 	}
 	// An address whose messages are refused again and again; not read any more.
-	for range refusedBurst {
-		f.post(n.web.URL, []byte("{}"))
+	n.limited.most = before + 3
+	for range 3 {
+		if status, _ := f.post(n.web.URL, []byte("{}")); status != 400 {
+			t.Errorf("within the limit: status %d", status)
+		}
 	}
 	if status, _ := f.post(n.web.URL, f.hello()); status != 429 {
-		t.Errorf("after %d refusals: status %d", refusedBurst, status)
+		t.Errorf("after too many refusals: status %d", status)
 	}
 }
 
-// Buckets of strangers do not fill the memory.
+// Buckets of agents do not fill the memory.
 func TestLimits_bounded(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	l := limits{now: func() time.Time { return now }}
 	for i := range maxBuckets + 10 {
-		l.addRefusal(strings.Repeat("x", i%7) + time.Duration(i).String())
+		l.allow(strings.Repeat("x", i%7)+time.Duration(i).String(), false)
 	}
-	if len(l.refused) > maxBuckets {
-		t.Errorf("%d buckets", len(l.refused))
+	if len(l.agents) > maxBuckets {
+		t.Errorf("%d buckets", len(l.agents))
 	}
 }
 
@@ -385,8 +387,13 @@ func TestNew_RefusesMissingParts(t *testing.T) {
 			t.Errorf("New accepts a driver without its %s", name)
 		}
 	}
+	slots := quota.NewSlots(1, "too many")
 	for name, o := range map[string]ServerOptions{
-		"driver": {Agents: h.store, Events: n.events}, "agents": {Driver: n.driver, Events: n.events}, "events": {Driver: n.driver, Agents: h.store},
+		"driver":  {Agents: h.store, Events: n.events, Refusals: n.limited, Sockets: slots},
+		"agents":  {Driver: n.driver, Events: n.events, Refusals: n.limited, Sockets: slots},
+		"events":  {Driver: n.driver, Agents: h.store, Refusals: n.limited, Sockets: slots},
+		"refused": {Driver: n.driver, Agents: h.store, Events: n.events, Sockets: slots},
+		"sockets": {Driver: n.driver, Agents: h.store, Events: n.events, Refusals: n.limited},
 	} {
 		if _, err := NewServer(o); err == nil {
 			t.Errorf("NewServer accepts a server without its %s", name)

@@ -9,23 +9,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The limits of what comes in. An agent may send its answers and a full
-// stream of events (20 a second); an address may send this many messages that
-// are refused.
+// The limits of one agent: its answers and a full stream of events (20 a
+// second).
 const (
-	agentRate, agentBurst     = 40, 80
-	refusedRate, refusedBurst = 2, 40
-	maxBuckets                = 16384
-	maxSocketsPerAddress      = 64
+	agentRate, agentBurst = 40, 80
+	maxBuckets            = 16384
 )
 
-// limits counts by agent and by address. The zero value with a clock is ready.
+// limits counts by agent. The zero value with a clock is ready.
 type limits struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	agents  map[string]*rate.Limiter
-	refused map[string]*rate.Limiter
+	mu     sync.Mutex
+	agents map[string]*rate.Limiter
 }
 
 // allow reports whether an agent may send one more message. Answers count for themselves: a flood
@@ -37,21 +33,6 @@ func (l *limits) allow(agentID string, answer bool) bool {
 		agentID += " answers"
 	}
 	return bucket(&l.agents, agentID, agentRate, agentBurst, l.now()).AllowN(l.now(), 1)
-}
-
-// addRefusal counts a refused message of an address, patient says whether another
-// one may come.
-func (l *limits) addRefusal(address string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	bucket(&l.refused, address, refusedRate, refusedBurst, l.now()).AllowN(l.now(), 1)
-}
-
-func (l *limits) allowAddress(address string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b, known := l.refused[address]
-	return !known || b.TokensAt(l.now()) >= 1
 }
 
 // bucket returns the bucket of a key. When there are too many, those that are

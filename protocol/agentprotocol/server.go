@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,11 +35,26 @@ type Events interface {
 // *arena.Error is sent to the agent, any other error is only logged.
 type Action func(ctx context.Context, a arena.Agent, params json.RawMessage) (result any, err error)
 
+// Refusals count the messages of an address that are refused before their
+// sender is known.
+type Refusals interface {
+	// Check returns rate_limited when Take would.
+	Check(address string) error
+	Take(ctx context.Context, address string) error
+}
+
+// Slots bound what the clients of an address have open at once.
+type Slots interface {
+	Acquire(address string) (release func(), err error)
+}
+
 // ServerOptions are the parts of a Server. Awake is optional.
 type ServerOptions struct {
-	Driver *Driver // of the same node: the server hands it the answers of agents
-	Agents Agents
-	Events Events
+	Driver   *Driver // of the same node: the server hands it the answers of agents
+	Agents   Agents
+	Events   Events
+	Refusals Refusals
+	Sockets  Slots // of an address
 	// Awake is called when an unhealthy agent has connected. It may take as long
 	// as it needs, until the context ends.
 	Awake func(ctx context.Context, agentID string)
@@ -49,24 +66,25 @@ type Server struct {
 	*core
 	agents      Agents
 	events      Events
+	refusals    Refusals
+	slots       Slots                                     // for sockets
 	onConnected func(ctx context.Context, agentID string) // may be nil
 	limits      limits
 
 	mu      sync.Mutex
 	sockets map[string]*socket // by agent: the newest on this node
-	open    map[string]int     // sockets by address
 	closed  bool
 	wg      sync.WaitGroup // sockets
 }
 
 // NewServer returns a Server.
 func NewServer(o ServerOptions) (*Server, error) {
-	if o.Driver == nil || o.Agents == nil || o.Events == nil {
-		return nil, errors.New("agentprotocol: the server needs a driver, agents and events")
+	if o.Driver == nil || o.Agents == nil || o.Events == nil || o.Refusals == nil || o.Sockets == nil {
+		return nil, errors.New("agentprotocol: the server needs a driver, agents, events and limits")
 	}
 	return &Server{
-		core: o.Driver.core, agents: o.Agents, events: o.Events, onConnected: o.Awake, limits: limits{now: o.Driver.o.Now},
-		sockets: map[string]*socket{}, open: map[string]int{},
+		core: o.Driver.core, agents: o.Agents, events: o.Events, refusals: o.Refusals, slots: o.Sockets, onConnected: o.Awake,
+		limits: limits{now: o.Driver.o.Now}, sockets: map[string]*socket{},
 	}, nil
 }
 
@@ -148,7 +166,7 @@ const readTime = 10 * time.Second
 // there is none, else an error message.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
-	if !s.limits.allowAddress(address) {
+	if s.refusals.Check(address) != nil {
 		s.refuse(w, message{}, tooMany())
 		return
 	}
@@ -184,9 +202,18 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if !from.known { // what a known agent sends is its own account alone
-		s.limits.addRefusal(address)
+		_ = s.refusals.Take(r.Context(), address) // the next one is refused unread
 	}
 	s.refuse(w, m, refused)
+}
+
+// Refuse answers a request that is over its limits with an error message. It is
+// the arena that refuses: nothing of the request is read.
+func (s *Server) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
+	if e, ok := errors.AsType[*arena.Error](err); ok && e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	s.refuse(w, message{}, tooMany())
 }
 
 // refuse answers with an error message.
@@ -197,7 +224,7 @@ func (s *Server) refuse(w http.ResponseWriter, m message, r *refusal) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	if r.status == http.StatusTooManyRequests {
+	if r.status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeMessage(w, r.status, data)

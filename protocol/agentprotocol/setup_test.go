@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -73,6 +74,32 @@ type node struct {
 	driver    *Driver
 	events    *journal
 	connected chan string // ids of unhealthy agents that connected
+	limited   *refusals
+}
+
+const maxSockets = 8 // of one address
+
+// refusals let most messages of an address be refused.
+type refusals struct {
+	mu   sync.Mutex
+	most int
+	n    map[string]int
+}
+
+func (r *refusals) Check(address string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n[address] >= r.most {
+		return arena.Errorf(arena.CodeRateLimited, "too many")
+	}
+	return nil
+}
+
+func (r *refusals) Take(_ context.Context, address string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n[address]++
+	return nil
 }
 
 type journal struct {
@@ -119,7 +146,7 @@ func (h *house) node(change ...func(*Options)) *node {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	n := &node{events: &journal{}, connected: make(chan string, 99)}
+	n := &node{events: &journal{}, connected: make(chan string, 99), limited: &refusals{most: 10_000, n: map[string]int{}}}
 	o := Options{
 		Key: h.key, Client: newClient(h.t), Peers: h.store, Mail: box,
 		Actions: map[string]Action{"arena:agent": func(_ context.Context, a arena.Agent, _ json.RawMessage) (any, error) {
@@ -134,7 +161,7 @@ func (h *house) node(change ...func(*Options)) *node {
 		h.t.Fatal(err)
 	}
 	if n.Server, err = NewServer(ServerOptions{
-		Driver: n.driver, Agents: h.store, Events: n.events, Awake: func(_ context.Context, id string) { n.connected <- id },
+		Driver: n.driver, Agents: h.store, Events: n.events, Refusals: n.limited, Sockets: quota.NewSlots(maxSockets, "too many"), Awake: func(_ context.Context, id string) { n.connected <- id },
 	}); err != nil {
 		h.t.Fatal(err)
 	}

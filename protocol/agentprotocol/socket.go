@@ -67,11 +67,12 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 // answered by the arena's, then one message per text frame both ways.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	address := addressOf(r)
-	if !s.limits.allowAddress(address) || !s.openFrom(address) {
+	leave, ok := s.openFrom(address)
+	if !ok {
 		s.refuse(w, message{}, tooMany())
 		return
 	}
-	defer s.closeFrom(address)
+	defer leave()
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		s.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
@@ -93,7 +94,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		_ = ws.CloseNow()
 	}()
 	if answer, ok := s.greet(ctx, k); !ok {
-		s.limits.addRefusal(address)
+		_ = s.refusals.Take(ctx, address) // the next one is refused unread
 	} else if s.enter(ctx, k) {
 		// Who reads the arena's hello can be reached from then on.
 		if s.write(ctx, k, answer) == nil {
@@ -106,26 +107,27 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	<-closed
 }
 
-// openFrom counts a socket of an address; false: it has too many, or the
-// server is closed.
-func (s *Server) openFrom(address string) bool {
+// openFrom counts a socket of an address; false: it has too many, its messages
+// were refused too often, or the server is closed.
+func (s *Server) openFrom(address string) (leave func(), ok bool) {
+	if s.refusals.Check(address) != nil {
+		return nil, false
+	}
+	release, err := s.slots.Acquire(address)
+	if err != nil {
+		return nil, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.open[address] >= maxSocketsPerAddress {
-		return false
+	if s.closed {
+		release()
+		return nil, false
 	}
-	s.open[address]++
 	s.wg.Add(1)
-	return true
-}
-
-func (s *Server) closeFrom(address string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open[address]--; s.open[address] == 0 {
-		delete(s.open, address)
-	}
-	s.wg.Done()
+	return func() {
+		release()
+		s.wg.Done()
+	}, true
 }
 
 // greet reads the first frame, which must be the hello of a known agent, and

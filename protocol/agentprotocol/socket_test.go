@@ -130,7 +130,7 @@ func TestSocket_bounds(t *testing.T) {
 	}
 	n = h.node()
 	var open []*link
-	for range maxSocketsPerAddress {
+	for range maxSockets {
 		open = append(open, f.open(n.web.URL))
 	}
 	_, resp, err := websocket.Dial(t.Context(), strings.Replace(n.web.URL, "http", "ws", 1)+"/agentprotocol/ws", nil)

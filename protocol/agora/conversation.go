@@ -18,10 +18,10 @@ func (s *Server) open(c *call, hash string) (id string, err error) {
 	id = rand.Text()
 	now := s.o.Now().Truncate(time.Second) // its end is told in whole seconds
 	opened := arena.Conversation{
-		Key: sha256.Sum256([]byte(id)), AgentID: c.agentID, Address: c.address, Document: hash, CreatedAt: now, ExpiresAt: now.Add(life),
+		Key: sha256.Sum256([]byte(id)), AgentID: c.agentID, Address: c.agentID, Document: hash, CreatedAt: now, ExpiresAt: now.Add(life),
 	}
-	if c.agentID != "" {
-		opened.Address = c.agentID // wherever it is
+	if c.agentID == "" {
+		opened.Address, opened.Site = arena.AddressKeys(c.address)
 	}
 	err = s.o.Store.OpenConversation(c.request.Context(), opened, s.o.PerAddress)
 	if arena.CodeOf(err) == arena.CodeRateLimited {

@@ -1,6 +1,7 @@
 package agora
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -8,10 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,13 +118,13 @@ func (r refusal) Error() string { return r.text }
 func malformed(err error) error      { return refusal{http.StatusBadRequest, err.Error()} }
 func failure(text string) error      { return refusal{http.StatusOK, text} }
 func notHere(what string) error      { return refusal{http.StatusNotFound, "Unknown " + what} }
-func tooMany(text string) error      { return refusal{http.StatusTooManyRequests, text} }
+func tooMany(text string) refusal    { return refusal{http.StatusTooManyRequests, text} }
 func notAllowed(method string) error { return refusal{http.StatusMethodNotAllowed, "Use " + method} }
 
 // call is who asks, and where.
 type call struct {
 	request      *http.Request
-	address      string              // of the client, or its network
+	address      string              // of the client
 	agentID      string              // of the secret base; "" the public one
 	conversation *arena.Conversation // nil: none
 }
@@ -136,8 +138,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
+	s.Refuse(w, r, err)
+}
+
+// Refuse answers an error in the form of the standard (section 10).
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var no refusal
-	if !errors.As(err, &no) {
+	wait := time.Minute
+	if e, ok := errors.AsType[*arena.Error](err); ok && e.Code == arena.CodeRateLimited {
+		no, wait = tooMany("Too many requests"), cmp.Or(e.RetryAfter, wait)
+	} else if !errors.As(err, &no) {
 		if r.Context().Err() != nil {
 			return // nobody listens any more
 		}
@@ -151,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", strings.TrimPrefix(no.text, "Use "))
 	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", "60")
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	send(w, no.status, reply{Status: statusFailure, Error: no.text})
 }
@@ -330,22 +340,11 @@ func send(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(data) // a client that left is no failure of ours
 }
 
-// addressOf returns whom a limit counts: an IPv4 address, or the /64 of IPv6,
-// which is what one subscriber has.
+// addressOf returns the address of the client.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		host = r.RemoteAddr
+		return r.RemoteAddr
 	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return network.String()
-		}
-	}
-	return addr.String()
+	return host
 }

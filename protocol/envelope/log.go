@@ -64,13 +64,14 @@ func (l *Log) Self() *Identity { return l.self }
 // Add puts an envelope whose signature was checked at its place in its thread,
 // and wakes who waits for it. fresh is false when the same one was there. What
 // others say in a thread in which the arena puts a task is sealed until the
-// round has closed.
-func (l *Log) Add(ctx context.Context, e *Envelope) (stored arena.Envelope, fresh bool, err error) {
-	return l.add(ctx, e, arena.Envelope{})
+// round has closed. The bodies kept for ownerID have at most ownerBytes; of ""
+// they are not counted.
+func (l *Log) Add(ctx context.Context, e *Envelope, ownerID string, ownerBytes int) (stored arena.Envelope, fresh bool, err error) {
+	return l.add(ctx, e, arena.Envelope{OwnerID: ownerID}, ownerBytes)
 }
 
 // add is Add with the match, round and agent of a REQUEST of the arena's own.
-func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope) (stored arena.Envelope, fresh bool, err error) {
+func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope, ownerBytes int) (stored arena.Envelope, fresh bool, err error) {
 	facts, err := e.Facts()
 	if err != nil {
 		return of, false, err
@@ -79,13 +80,13 @@ func (l *Log) add(ctx context.Context, e *Envelope, of arena.Envelope) (stored a
 	s := arena.Envelope{
 		ID: e.ID, Sender: e.Sender.ID, Recipient: e.To(), Type: string(e.Type), Thread: e.ThreadID(), RequestID: facts.RequestID,
 		At: e.TS, ReceivedAt: now, ExpiresAt: now.Add(e.TTL()), Digest: e.Digest, Body: e.Body,
-		MatchID: of.MatchID, Round: of.Round, AgentID: of.AgentID,
+		MatchID: of.MatchID, Round: of.Round, AgentID: of.AgentID, OwnerID: of.OwnerID,
 	}
 	if s.Thread == "" && e.Type == TypeRequest {
 		s.Thread = "request:" + s.Sender + ":" + s.RequestID
 	}
 	ours := s.Sender == l.self.DID()
-	rules := arena.EnvelopeRules{PerMinute: PerMinute, BytesPerMinute: BytesPerMinute, Admit: l.admit(e, facts)}
+	rules := arena.EnvelopeRules{PerMinute: PerMinute, BytesPerMinute: BytesPerMinute, OwnerBytes: ownerBytes, Admit: l.admit(e, facts)}
 	if ours {
 		rules.PerMinute, rules.BytesPerMinute, rules.Rising = 0, 0, true
 	}
@@ -168,7 +169,7 @@ func (l *Log) say(ctx context.Context, d Draft, of arena.Envelope) (*Envelope, a
 			return nil, arena.Envelope{}, fmt.Errorf("sign %s: %w", d.Type, err)
 		}
 		var stored arena.Envelope
-		if stored, _, err = l.add(ctx, e, of); err == nil {
+		if stored, _, err = l.add(ctx, e, of, 0); err == nil {
 			return e, stored, nil
 		}
 		if arena.CodeOf(err) != arena.CodeNameTaken {

@@ -248,6 +248,32 @@ func envelopeSweep(f *fixture) {
 	}
 }
 
+// envelopesOfOwner: threat L5.
+func envelopesOfOwner(f *fixture) {
+	ctx := f.t.Context()
+	post := func(sender, owner, id string, n int, size int) error {
+		e := envelope(id, n, func(e *arena.Envelope) {
+			e.Sender, e.OwnerID, e.Body = "did:key:"+sender, owner, bytes.Repeat([]byte{' '}, size)
+		})
+		_, _, err := f.AddEnvelope(ctx, e, arena.EnvelopeRules{Admit: admitAll, OwnerBytes: 100})
+		return err
+	}
+	f.ok(post("ann", "ow_a", "a", 1, 40))
+	f.ok(post("bob", "ow_a", "b", 2, 40)) // another agent of the same owner
+	f.fails(arena.CodeRateLimited, post("ann", "ow_a", "c", 3, 21))
+	f.ok(post("ann", "ow_a", "d", 4, 20))
+	f.fails(arena.CodeRateLimited, post("bob", "ow_a", "e", 5, 1))
+	f.ok(post("cid", "ow_b", "f", 6, 100)) // another owner
+	f.ok(post("arena", "", "g", 7, 1000))  // nobody's
+	keep := arena.EnvelopeKeep{Since: start, Young: start.Add(2 * time.Second), PerSender: 100, All: 100, PerOwner: 50}
+	f.equal(int64(1), must(f.SweepEnvelopes(ctx, keep))(f)) // the rest is young
+	f.equal([]string{"b", "d", "f", "g"}, f.seen(arena.EnvelopeQuery{}))
+	f.ok(post("ann", "ow_a", "h", 8, 40))
+	keep.Young = start.Add(time.Hour)
+	f.equal(int64(3), must(f.SweepEnvelopes(ctx, keep))(f))
+	f.equal([]string{"g", "h"}, f.seen(arena.EnvelopeQuery{}))
+}
+
 func relayKeys(f *fixture) {
 	ctx := f.t.Context()
 	f.equal(arena.RelayKey{Key: "did:key:bob"}, must(f.RelayKey(ctx, "did:key:bob"))(f))

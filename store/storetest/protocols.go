@@ -161,6 +161,19 @@ func conversations(f *fixture) {
 	must(open(3, "ag_a", "ag_a", start))(f)
 	must(open(4, "", "192.0.2.2", start))(f)
 
+	// A site has more than a network, and not without end. Threat V5.
+	for i := range byte(2*arena.SiteFactor + 1) {
+		c := arena.Conversation{
+			Key: [32]byte{100, i, 255}, Address: fmt.Sprintf("2001:db8:0:%x::/64", i), Site: "2001:db8::/48", State: `{}`, CreatedAt: start, ExpiresAt: start.Add(time.Minute),
+		}
+		if err := f.OpenConversation(ctx, c, 2); i < 2*arena.SiteFactor {
+			f.ok(err)
+			f.equal(c, must(f.Conversation(ctx, c.Key))(f))
+		} else {
+			f.fails(arena.CodeRateLimited, err)
+		}
+	}
+
 	peer := f.peer()
 	var wg sync.WaitGroup
 	for _, s := range []interface {

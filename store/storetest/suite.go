@@ -49,6 +49,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Envelopes/sealed":                     envelopesSealed,
 		"Envelopes/commit_order":               envelopeOrder,
 		"Envelopes/sweep":                      envelopeSweep,
+		"Envelopes/owner":                      envelopesOfOwner,
 		"RelayKeys":                            relayKeys,
 		"OwnKeys/nodes_agree":                  ownKeys,
 		"AuditLog":                             auditLog,

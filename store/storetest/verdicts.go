@@ -72,6 +72,15 @@ func votes(f *fixture) {
 	third.At = start.Add(2 * time.Second)
 	f.ok(f.SaveVote(ctx, third, 2))
 	f.equal([]arena.Vote{vote, other, third}, must(f.Votes(ctx, "m_1", 1))(f))
+	// A site has more than a network, and not without end. Threat V5.
+	for i := range byte(2 * arena.SiteFactor) {
+		of := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{4, i}, Address: [32]byte{7, i}, Site: [32]byte{6}, Choice: ids[0], Other: ids[1], At: start}
+		f.ok(f.SaveVote(ctx, of, 2))
+	}
+	more := arena.Vote{MatchID: "m_1", Round: 1, Voter: [32]byte{5}, Address: [32]byte{5}, Site: [32]byte{6}, Choice: ids[0], Other: ids[1], At: start}
+	f.fails(arena.CodeRateLimited, f.SaveVote(ctx, more, 2))
+	more.Site = [32]byte{5}
+	f.ok(f.SaveVote(ctx, more, 2))
 
 	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
 	f.fails(arena.CodeConflict, f.SaveVote(ctx, vote, 2))

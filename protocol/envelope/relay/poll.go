@@ -124,7 +124,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.refuse(w, r, err)
+	s.Refuse(w, r, err)
 }
 
 // wait returns the first page that is not empty, or an empty one when the time
@@ -207,20 +207,22 @@ func (s *Server) notePlace(r reader, p place) {
 // park counts a poll that waits. rate_limited: too many of one address, or in
 // all.
 func (s *Server) park(from string) (leave func(), err error) {
+	release, err := s.o.Addresses.Acquire(from)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // an *arena.Error for the client
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.parked[from] >= s.o.PollsPerAddress || s.total >= s.o.Polls {
-		return nil, arena.Errorf(arena.CodeRateLimited, "at most %d polls of one address may wait at once, and %d in all", s.o.PollsPerAddress, s.o.Polls)
+	if s.parked >= s.o.Polls {
+		release()
+		return nil, arena.Errorf(arena.CodeRateLimited, "at most %d polls may wait at once", s.o.Polls)
 	}
-	s.parked[from]++
-	s.total++
+	s.parked++
 	return func() {
+		release()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.total--
-		if s.parked[from]--; s.parked[from] == 0 {
-			delete(s.parked, from)
-		}
+		s.parked--
 	}, nil
 }
 
@@ -228,7 +230,7 @@ func (s *Server) park(from string) (leave func(), err error) {
 func (s *Server) Parked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.total
+	return s.parked
 }
 
 // notePoll notes that a registered key was asked for. It is what health goes

@@ -19,12 +19,12 @@ const wrapper = 64
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	stored, err := s.take(r, body)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	reply(w, http.StatusOK, struct {
@@ -77,14 +77,14 @@ func (s *Server) take(r *http.Request, body []byte) (arena.Envelope, error) {
 		return arena.Envelope{}, arena.Errorf(arena.CodeInvalid, "ts is %s or more away from the relay's clock, which is at %s",
 			envelope.Window, s.o.Now().UTC().Format(arena.TimeFormat))
 	}
-	_, err = s.o.Store.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
+	agent, err := s.o.Store.AgentByKey(r.Context(), arena.ProtocolEnvelope, e.Sender.ID)
 	switch {
 	case err != nil && arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Envelope{}, fmt.Errorf("sender: %w", err)
 	case err != nil && !s.o.Dev:
 		return arena.Envelope{}, arena.Errorf(arena.CodeForbidden, "the sender is not the key of a registered agent")
 	}
-	stored, fresh, err := s.o.Log.Add(r.Context(), e)
+	stored, fresh, err := s.o.Log.Add(r.Context(), e, agent.OwnerID, s.o.OwnerBytes)
 	if err != nil || !fresh || e.Type != envelope.TypeStatus {
 		return stored, err
 	}
@@ -135,7 +135,7 @@ func eventOf(payload []byte) ([]byte, error) {
 func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	var signed struct {
@@ -143,7 +143,7 @@ func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := strictjson.UnmarshalOpen(body, &signed); err == nil && signed.Sig != nil {
 		if _, err := s.take(r, body); err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 			return
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 	const most = 200
 	keys, err := s.o.Store.RelayManifests(r.Context(), most)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	intent := r.URL.Query().Get("intent")

@@ -1,9 +1,12 @@
 package relay
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -41,13 +44,15 @@ func statusOf(code arena.Code) (status int, word string) {
 	}
 }
 
-// refuse writes a failure. What is our own fault is logged and not shown.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// Refuse writes a failure. What is our own fault is logged and not shown.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	code := arena.CodeOf(err)
 	status, word := statusOf(code)
 	message := "something went wrong on our side"
+	wait := 10 // seconds
 	if e, ok := errors.AsType[*arena.Error](err); ok && status < http.StatusInternalServerError {
 		message = e.Message
+		wait = cmp.Or(int(math.Ceil(e.RetryAfter.Seconds())), wait)
 		for _, f := range e.Fields {
 			message += "; " + f.Field + ": " + f.Message
 		}
@@ -55,8 +60,10 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		s.o.Logger.Error("relay failed", "path", r.URL.Path, "error", err)
 	}
 	if status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "10")
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
 	reply(w, status, refusal{Error: word, Message: message})
 }
 

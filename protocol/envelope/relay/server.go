@@ -37,6 +37,11 @@ type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, event []byte) error
 }
 
+// Slots bound what the clients of an address have open at once.
+type Slots interface {
+	Acquire(address string) (release func(), err error)
+}
+
 // Options are the parts of a Server. Those without a default are needed.
 type Options struct {
 	Log      *envelope.Log
@@ -50,11 +55,17 @@ type Options struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	PollsPerAddress int           // parked at once, default 1,000
-	Polls           int           // parked at once in all, default 20,000
-	Keep            time.Duration // how long envelopes are kept, default 24 h, at least 15 min
-	KeepPerKey      int           // newest envelopes of one key that are kept, default 5,000
-	KeepAll         int           // newest envelopes that are kept, default 200,000
+	Addresses  Slots         // polls of an address that are parked at once
+	Polls      int           // parked at once in all, default 20,000
+	Keep       time.Duration // how long envelopes are kept, default 24 h, at least 15 min
+	KeepPerKey int           // newest envelopes of one key that are kept, default 5,000
+	KeepAll    int           // newest envelopes that are kept, default 200,000
+	// OwnerBytes bounds the bodies that are kept for one owner, default 64 MiB. The
+	// sweep deletes the oldest beyond half of it, so that an owner who goes on
+	// posting is seldom refused: the text lets a relay drop what has expired, and
+	// messages expire after minutes. Envelopes by which replays are known stay, so
+	// what is left over is refused.
+	OwnerBytes int
 }
 
 // Server is the relay. It answers under any prefix that ends in /relay. It is
@@ -66,23 +77,22 @@ type Server struct {
 	close context.CancelFunc
 
 	mu     sync.Mutex
-	parked map[string]int // polls by address
-	total  int
+	parked int                  // polls
 	polled map[string]time.Time // when a key's poll was last noted
 	places map[reader]place     // where plain times have led readers
 }
 
 // NewServer makes a Server.
 func NewServer(o Options) (*Server, error) {
-	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("relay: log, bell, store, events, clock and logger are needed")
+	if o.Log == nil || o.Notifier == nil || o.Store == nil || o.Events == nil || o.Addresses == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("relay: log, bell, store, events, slots, clock and logger are needed")
 	}
-	o.PollsPerAddress = cmp.Or(o.PollsPerAddress, 1000)
 	o.Polls = cmp.Or(o.Polls, 20_000)
 	o.Keep = max(cmp.Or(o.Keep, 24*time.Hour), remembered)
 	o.KeepPerKey = cmp.Or(o.KeepPerKey, 5000)
 	o.KeepAll = cmp.Or(o.KeepAll, 200_000)
-	s := &Server{o: o, mux: http.NewServeMux(), parked: map[string]int{}, polled: map[string]time.Time{}, places: map[reader]place{}}
+	o.OwnerBytes = cmp.Or(o.OwnerBytes, 64<<20)
+	s := &Server{o: o, mux: http.NewServeMux(), polled: map[string]time.Time{}, places: map[reader]place{}}
 	s.open, s.close = context.WithCancel(context.Background())
 	for pattern, handle := range map[string]http.HandlerFunc{
 		"POST /events": s.post, "GET /events": s.poll, "GET /health": s.health, "GET /v1/discover": s.discover,
@@ -95,7 +105,7 @@ func NewServer(o Options) (*Server, error) {
 		s.mux.HandleFunc("POST /seed", s.seed)
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
+		s.Refuse(w, r, arena.Errorf(arena.CodeNotFound, "the relay has no %s %.100s", r.Method, r.URL.Path))
 	})
 	return s, nil
 }

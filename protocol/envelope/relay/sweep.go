@@ -37,7 +37,7 @@ func (s *Server) Sweep(ctx context.Context) error {
 	}
 	now := s.o.Now()
 	_, err := s.o.Store.SweepEnvelopes(ctx, arena.EnvelopeKeep{
-		Since: now.Add(-s.o.Keep), Young: now.Add(-remembered), PerSender: s.o.KeepPerKey, All: s.o.KeepAll,
+		Since: now.Add(-s.o.Keep), Young: now.Add(-remembered), PerSender: s.o.KeepPerKey, All: s.o.KeepAll, PerOwner: s.o.OwnerBytes / 2,
 	})
 	if err != nil {
 		return fmt.Errorf("relay sweep: %w", err)
@@ -52,7 +52,7 @@ func (s *Server) seed(w http.ResponseWriter, r *http.Request) {
 	for range 3 {
 		n, err := s.seedThread(r.Context())
 		if err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 			return
 		}
 		count += n
@@ -92,7 +92,7 @@ func (s *Server) seedThread(ctx context.Context) (int, error) {
 		if err != nil {
 			return i, fmt.Errorf("sign a demo envelope: %w", err)
 		}
-		if _, _, err := s.o.Log.Add(ctx, e); err != nil {
+		if _, _, err := s.o.Log.Add(ctx, e, "", 0); err != nil {
 			return i, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -230,7 +231,7 @@ func (w *world) direct(ctx context.Context, from, parameters string) answer {
 func TestThreatL4_many_polls(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	w := newWorld(t, func(o *relay.Options) { o.PollsPerAddress, o.Polls = n, n+1 })
+	w := newWorld(t, func(o *relay.Options) { o.Addresses, o.Polls = quota.NewSlots(n, "too many"), n+1 })
 	var polls sync.WaitGroup
 	got := make([]answer, n+1)
 	park := func(i int, from string) {
@@ -309,7 +310,7 @@ func gap(t *testing.T, bell untimed) (w *world, add func(sender, id, to string, 
 		if err != nil {
 			return err
 		}
-		_, _, err = log.Add(context.WithoutCancel(t.Context()), e)
+		_, _, err = log.Add(context.WithoutCancel(t.Context()), e, "", 0)
 		return err
 	}
 }
@@ -400,4 +401,29 @@ func TestServer_equal_times(t *testing.T) {
 	w.serve(mailbox.NewNotifier(nil))
 	same(t, w.get("recipient", bob, "since", first.Events[0].TS).ids(), "b", "c")
 	same(t, w.get("recipient", bob, "since", first.Events[0].TS).ids())
+}
+
+// Threat L5: what is kept of one owner has a bound, others are not touched, and
+// the sweep makes room.
+func TestThreatL5_owner_storage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *relay.Options) { o.OwnerBytes = 4000 })
+	posted, refused := 0, ""
+	for i := range 100 {
+		a := w.post(w.request("ann", fmt.Sprint("r", i), ""))
+		if a.Status == http.StatusTooManyRequests {
+			refused = string(a.body)
+			break
+		}
+		posted++
+	}
+	if posted == 0 || posted == 100 || !strings.Contains(refused, "at most 4000 bytes of one owner") {
+		t.Fatalf("%d envelopes were kept, then %q", posted, refused)
+	}
+	w.mustPost(w.request("eve", "other", ""))
+	w.ahead.Store(int64(20 * time.Minute)) // they are no longer young
+	if err := w.relay.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.mustPost(w.request("ann", "later", ""))
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
@@ -107,7 +108,7 @@ func (w *world) serve(bell *mailbox.Notifier, change ...func(*relay.Options)) {
 	if w.log, err = envelope.NewLog(w.store, bell, w.self, w.now); err != nil {
 		w.t.Fatal(err)
 	}
-	o := relay.Options{Log: w.log, Notifier: bell, Store: w.store, Events: w.events, Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
+	o := relay.Options{Log: w.log, Notifier: bell, Store: w.store, Events: w.events, Addresses: quota.NewSlots(0, ""), Now: w.now, Logger: slog.New(slog.NewTextHandler(w.t.Output(), nil))}
 	for _, c := range change {
 		c(&o)
 	}
