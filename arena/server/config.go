@@ -189,6 +189,15 @@ func (c Config) Value(key string) (text, from string) {
 	return v.text, v.from
 }
 
+// LocalURL returns a URL that reaches the server of these settings from this
+// machine, whatever its public URL is.
+func (c Config) LocalURL() (string, error) {
+	if _, port, _ := net.SplitHostPort(c.Addr); port == "0" {
+		return "", errors.New("ARENA_ADDR: the server is on a port that only it knows; name a fixed one")
+	}
+	return localURL(c.Addr).String(), nil
+}
+
 // Listening puts the port that the listener was given into a public URL that
 // was made from ARENA_ADDR. Before that the port of such a URL may be 0.
 func (c *Config) Listening(addr net.Addr) {
