@@ -42,10 +42,11 @@ type Config struct {
 	Signup      string
 	JWTAlg      string
 
-	AllowCIDRs      []netip.Prefix
-	AllowCIDRsForce bool
-	ExtraCAFile     string // "": only the system's authorities
-	TrustedProxies  []netip.Prefix
+	AllowCIDRs         []netip.Prefix
+	AllowCIDRsForce    bool
+	AllowHTTPEndpoints bool   // on public addresses
+	ExtraCAFile        string // "": only the system's authorities
+	TrustedProxies     []netip.Prefix
 
 	HealthInterval       time.Duration
 	HealthWorkers        int
