@@ -12,7 +12,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci
 COPY web/ ./
 RUN npm run build
 
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 COPY sdk/go/go.mod sdk/go/
@@ -44,7 +44,8 @@ USER 65532:65532
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# No HEALTHCHECK: there is no program here that could ask; let the platform
-# GET /healthz (the process lives) and /readyz (it can serve).
+# Whether it should get requests (/readyz). Whoever sets ARENA_ADDR by a flag of
+# serve sets the variable too.
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --start-interval=1s --retries=3 CMD ["/arena", "healthcheck"]
 ENTRYPOINT ["/arena"]
 CMD ["serve"]

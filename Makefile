@@ -153,7 +153,7 @@ lint: ## Linters (all of go vet's among them), formatters and tidy go.mod files;
 	for module in $(MODULES); do (cd $$module && $(GOLANGCI) run && go mod tidy -diff) || exit; done
 
 .PHONY: vuln
-vuln: ## Known vulnerabilities in what is linked in, if the database can be reached
+vuln: ## Fails on known vulnerabilities in what is linked in; says so if the database cannot be reached
 	$(PLAIN) scripts/vuln.sh $(MODULES)
 
 .PHONY: fmt

@@ -1,6 +1,6 @@
 module github.com/agora-arena/arena
 
-go 1.26.0
+go 1.26.8
 
 require (
 	code.dny.dev/ssrf v0.3.0

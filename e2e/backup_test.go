@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -27,10 +25,9 @@ func TestE2E_Backup(t *testing.T) {
 		t.Parallel()
 		dir, restored := t.TempDir(), t.TempDir()
 		backup(t, "sqlite:"+filepath.Join(dir, "arena.db"), "sqlite:"+filepath.Join(restored, "arena.db"), func() {
-			db, err := sql.Open("sqlite", filepath.Join(dir, "arena.db"))
-			must(t, err)
-			_, err = db.ExecContext(t.Context(), "VACUUM INTO ?", filepath.Join(restored, "arena.db"))
-			must(t, errors.Join(err, db.Close()))
+			if code, out := runBeside(t, dir, nil, "backup", filepath.Join(restored, "arena.db")); code != exitOK {
+				t.Fatalf("exit code %d, %s", code, out)
+			}
 		})
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {

@@ -52,9 +52,10 @@ func (g *Guard) CheckEndpoint(ctx context.Context, field, raw string) (string, e
 // spelling (threats S1, S2, S5, S7), and the key that endpoints on the same
 // server share (threat G1). A name is resolved, for at most 2 s, and refused when
 // any of its addresses is blocked; one that does not resolve is accepted, since
-// the endpoint's first check reports that. The error is an *arena.Error about
-// field with the code endpoint_invalid, endpoint_blocked or endpoint_own, or the
-// context's own.
+// the endpoint's first check reports that. Plain http is for addresses that the
+// operator opened, unless the Guard allows it (threat O8). The error is an
+// *arena.Error about field with the code endpoint_invalid, endpoint_blocked or
+// endpoint_own, or the context's own.
 func (g *Guard) Endpoint(ctx context.Context, field, raw string) (canonical, key string, err error) {
 	u, h, port, refused := parseEndpoint(raw)
 	if refused != nil {
@@ -77,15 +78,22 @@ func (g *Guard) Endpoint(ctx context.Context, field, raw string) (canonical, key
 			return "", "", (&refusal{arena.CodeEndpointBlocked, rule}).at(field)
 		}
 	}
+	if u.Scheme == "http" && !g.http && (len(addrs) == 0 || slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !g.local(a) })) {
+		return "", "", invalid("an endpoint on the internet begins with https://, so that nobody on the way reads or changes tasks and answers").at(field)
+	}
 	return u.String(), g.keyOf(u, addrs, port), nil
 }
+
+// local reports whether an address is on this machine or one that only the
+// operator opened.
+func (g *Guard) local(a netip.Addr) bool { return a.IsLoopback() || g.opened(a) }
 
 // keyOf returns what endpoints on the same server have in common: host and
 // port. Loopback addresses and those that only the operator opened are shared by
 // agents that have nothing to do with each other, so that the key of an endpoint
 // there is the whole URL.
 func (g *Guard) keyOf(u *url.URL, addrs []netip.Addr, port int) string {
-	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return a.IsLoopback() || g.opened(a) }) {
+	if slices.ContainsFunc(addrs, g.local) {
 		return u.String()
 	}
 	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port))

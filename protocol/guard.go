@@ -22,6 +22,8 @@ type GuardOptions struct {
 	// developer's machine, with every port. It never opens the address of a cloud
 	// metadata service.
 	Allow []netip.Prefix
+	// AllowHTTP accepts endpoints on public addresses that begin with http://.
+	AllowHTTP bool
 	// Ports that may be dialled on public addresses; default 80, 443, 8080, 8443.
 	Ports []int
 	// OwnHosts are the arena's own addresses, as "host" for every port or
@@ -37,6 +39,7 @@ type GuardOptions struct {
 // use.
 type Guard struct {
 	allow    []netip.Prefix
+	http     bool
 	ports    []int
 	own      []ownHost
 	resolver *net.Resolver
@@ -52,6 +55,7 @@ type ownHost struct {
 // meant.
 func NewGuard(o GuardOptions) (*Guard, error) {
 	g := &Guard{
+		http:     o.AllowHTTP,
 		ports:    slices.Clone(o.Ports),
 		resolver: o.Resolver,
 		public:   ssrf.New(ssrf.WithAnyPort()),

@@ -103,6 +103,49 @@ func TestGuard_allow(t *testing.T) {
 	}
 }
 
+// Threat O8: plain http is for addresses that the operator opened.
+func TestGuard_CheckEndpoint_http(t *testing.T) {
+	t.Parallel()
+	names := map[string][]string{"public.example.": {"8.8.8.8"}, "lab.example.": {"10.1.2.3"}, "both.example.": {"10.1.2.3", "8.8.8.8"}}
+	for _, c := range []struct {
+		o      GuardOptions
+		in     string
+		refuse bool
+	}{
+		{GuardOptions{}, "http://public.example/", true},
+		{GuardOptions{}, "http://8.8.8.8:8080/", true},
+		{GuardOptions{}, "HTTP://[2606:4700::1111]/", true},
+		{GuardOptions{}, "http://unknown.example/", true}, // it may be anywhere
+		{GuardOptions{}, "https://public.example/", false},
+		{GuardOptions{AllowHTTP: true}, "http://public.example/", false},
+		{GuardOptions{AllowHTTP: true}, "http://unknown.example/", false},
+		{GuardOptions{Allow: prefixes("127.0.0.0/8", "10.0.0.0/8")}, "http://127.0.0.1:9001/", false},
+		{GuardOptions{Allow: prefixes("127.0.0.0/8", "10.0.0.0/8")}, "http://lab.example/", false},
+		{GuardOptions{Allow: prefixes("127.0.0.0/8", "10.0.0.0/8")}, "http://public.example/", true},
+		{GuardOptions{Allow: prefixes("127.0.0.0/8", "10.0.0.0/8")}, "http://both.example/", true},
+	} {
+		c.o.Resolver = fakeResolver(t, names)
+		_, err := newGuard(t, c.o).CheckEndpoint(t.Context(), "endpoint", c.in)
+		switch {
+		case !c.refuse && err != nil:
+			t.Errorf("%+v: %s: %v", c.o, c.in, err)
+		case c.refuse && (arena.CodeOf(err) != arena.CodeEndpointInvalid || !strings.Contains(fieldText(err), "begins with https://")):
+			t.Errorf("%+v: %s: %v, want endpoint_invalid", c.o, c.in, err)
+		}
+	}
+}
+
+// fieldText returns the messages about the fields of an error.
+func fieldText(err error) string {
+	var b strings.Builder
+	if e, ok := errors.AsType[*arena.Error](err); ok {
+		for _, f := range e.Fields {
+			b.WriteString(f.Message)
+		}
+	}
+	return b.String()
+}
+
 // Threats S1, S2, S5.
 func TestGuard_CheckEndpoint_refuses(t *testing.T) {
 	t.Parallel()
@@ -143,7 +186,7 @@ func TestGuard_CheckEndpoint_refuses(t *testing.T) {
 // Threat S2: one host has one spelling.
 func TestGuard_CheckEndpoint_canonical(t *testing.T) {
 	t.Parallel()
-	g := newGuard(t, GuardOptions{Resolver: fakeResolver(t, nil)})
+	g := newGuard(t, GuardOptions{AllowHTTP: true, Resolver: fakeResolver(t, nil)})
 	for in, want := range map[string]string{
 		"https://agent.example":                     "https://agent.example/",
 		"HTTPS://Agent.EXAMPLE./Agora":              "https://agent.example/Agora",
@@ -243,7 +286,7 @@ func FuzzCheckEndpoint(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	g := newGuard(f, GuardOptions{Resolver: fakeResolver(f, nil)})
+	g := newGuard(f, GuardOptions{AllowHTTP: true, Resolver: fakeResolver(f, nil)})
 	f.Fuzz(func(t *testing.T, raw string) {
 		got, err := g.CheckEndpoint(t.Context(), "endpoint", raw)
 		if err != nil {
@@ -269,7 +312,7 @@ func FuzzCheckEndpoint(f *testing.F) {
 // that strangers share.
 func TestGuard_EndpointKey(t *testing.T) {
 	t.Parallel()
-	g := newGuard(t, GuardOptions{Allow: prefixes("10.1.0.0/16")})
+	g := newGuard(t, GuardOptions{Allow: prefixes("10.1.0.0/16"), AllowHTTP: true})
 	key := func(endpoint string) (string, error) { // of blocked ones too
 		u, h, port, refused := parseEndpoint(endpoint)
 		if refused != nil {

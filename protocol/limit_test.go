@@ -218,7 +218,7 @@ func TestClient_Do_rebinding(t *testing.T) {
 	})
 	call := func(name string, allow ...netip.Prefix) Exchange {
 		inside.Store(false)
-		g := newGuard(t, GuardOptions{Allow: allow, Ports: []int{port}, Resolver: resolver})
+		g := newGuard(t, GuardOptions{Allow: allow, AllowHTTP: true, Ports: []int{port}, Resolver: resolver})
 		url := "http://" + name + ":" + strconv.Itoa(port) + "/agora"
 		if _, err := g.CheckEndpoint(t.Context(), "endpoint", url); err != nil && name != "mixed.example" {
 			t.Fatalf("check: %v", err)

@@ -35,7 +35,7 @@ func codeEntries() []entry {
 		{"too_large", "A body, pack or event is over its limit.", "64 KiB for JSON, 16 MiB for a pack, 16 KiB for an event, 1 MiB for a post of events."},
 		{"unsupported", "The content type or format is not one that is read here.", "`application/json` for the API, `application/x-ndjson` for posted events; the formats of packs are in the API document."},
 		{"rate_limited", "Too many requests, checks, rehearsals, sign-ups or events.", "Wait for as many seconds as `Retry-After` says. [The rules](rules.md#limits) list the limits."},
-		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`http://` or `https://`, a host, no user name, no fragment, at most 2048 bytes."},
+		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`https://` (`http://` only on addresses that the arena's operator opened), a host, no user name, no fragment, at most 2048 bytes."},
 		{"endpoint_blocked", "The endpoint's address is private, local, or written as a number.", "Use a public address. On one's own machine, the arena's operator allows ranges with `ARENA_ALLOW_CIDRS`."},
 		{"endpoint_own", "The endpoint is the arena itself.", "Register the address of your agent."},
 		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, or plays as much as it can. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},

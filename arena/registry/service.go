@@ -296,6 +296,9 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 	if err := checkTexts(orElse(in.Version, ""), orElse(in.Description, "")); err != nil {
 		return arena.Agent{}, err
 	}
+	if in.Endpoint != nil && *in.Endpoint == g.Endpoint {
+		in.Endpoint = nil // registered under the rules of its time
+	}
 	endpoint, key := orElse(in.Endpoint, g.Endpoint), g.EndpointKey
 	if in.Endpoint != nil {
 		if err := plaintext.CheckLength("endpoint", endpoint, 0, maxEndpoint); err != nil {

@@ -242,6 +242,21 @@ func TestService_Register_count(t *testing.T) {
 	s.ok(err)
 }
 
+// Threat O8: an agent that was registered under older rules keeps its endpoint,
+// also when its owner sends it again with a change.
+func TestService_Update_oldEndpoint(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	g := s.agent("blocked")
+	text := func(v string) *string { return &v }
+	after, err := s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Version: text("2"), Endpoint: text(g.Endpoint)})
+	if s.ok(err); after.Version != "2" || after.Endpoint != g.Endpoint || after.StatusAt(start) != g.StatusAt(start) {
+		t.Errorf("%+v", after)
+	}
+	_, err = s.Update(t.Context(), alice(), g.ID, arena.AgentUpdate{Endpoint: text(g.Endpoint + "/new")})
+	s.fails(err, arena.CodeEndpointBlocked)
+}
+
 func TestService_Update(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

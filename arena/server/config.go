@@ -42,10 +42,11 @@ type Config struct {
 	Signup      string
 	JWTAlg      string
 
-	AllowCIDRs      []netip.Prefix
-	AllowCIDRsForce bool
-	ExtraCAFile     string // "": only the system's authorities
-	TrustedProxies  []netip.Prefix
+	AllowCIDRs         []netip.Prefix
+	AllowCIDRsForce    bool
+	AllowHTTPEndpoints bool   // on public addresses
+	ExtraCAFile        string // "": only the system's authorities
+	TrustedProxies     []netip.Prefix
 
 	HealthInterval       time.Duration
 	HealthWorkers        int
@@ -192,6 +193,15 @@ func (c Config) Value(key string) (text, from string) {
 		return c.PublicURL.String(), "ARENA_ADDR"
 	}
 	return v.text, v.from
+}
+
+// LocalURL returns a URL that reaches the server of these settings from this
+// machine, whatever its public URL is.
+func (c Config) LocalURL() (string, error) {
+	if _, port, _ := net.SplitHostPort(c.Addr); port == "0" {
+		return "", errors.New("ARENA_ADDR: the server is on a port that only it knows; name a fixed one")
+	}
+	return localURL(c.Addr).String(), nil
 }
 
 // Listening puts the port that the listener was given into a public URL that

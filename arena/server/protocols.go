@@ -95,7 +95,9 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.guard, err = protocol.NewGuard(protocol.GuardOptions{Allow: s.cfg.AllowCIDRs, OwnHosts: s.ownHosts()}); err != nil {
+	if o.guard, err = protocol.NewGuard(protocol.GuardOptions{
+		Allow: s.cfg.AllowCIDRs, AllowHTTP: s.cfg.AllowHTTPEndpoints, OwnHosts: s.ownHosts(),
+	}); err != nil {
 		return nil, err
 	}
 	if s.client, err = protocol.NewClient(o.guard, protocol.ClientOptions{
@@ -115,7 +117,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}
 	agoraDriver, err := agora.New(agora.Options{
 		Client: s.client, Box: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
-		PlainHTTP: len(s.cfg.AllowCIDRs) > 0, // an arena that plays on a private network
+		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
 	})
 	if err != nil {
 		return nil, err

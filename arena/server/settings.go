@@ -76,6 +76,11 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowCIDRsForce) },
 		},
 		{
+			Key: "ARENA_ALLOW_HTTP_ENDPOINTS", Default: "0",
+			Doc:   "1: accept agents' endpoints on public addresses that begin with http://. Everyone on the way can then read and change tasks and answers. Addresses in ARENA_ALLOW_CIDRS need no https in any case, and agents that are registered already keep their endpoints.",
+			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowHTTPEndpoints) },
+		},
+		{
 			Key:   "ARENA_EXTRA_CA_FILE",
 			Doc:   "PEM file of certificate authorities that are trusted for agents' endpoints beside the system's, for development.",
 			parse: func(c *Config, v string) error { return parseOptional(v, &c.ExtraCAFile, parseCAFile) },

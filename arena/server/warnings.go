@@ -31,6 +31,9 @@ func (c Config) Warnings() []Warning {
 	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !isLoopback(c.PublicURL.Hostname()) {
 		warn("ARENA_ALLOW_CIDRS", "everyone who may register an agent can reach these ranges of your network through the arena")
 	}
+	if c.AllowHTTPEndpoints {
+		warn("ARENA_ALLOW_HTTP_ENDPOINTS", "everyone on the way to an agent with an http:// endpoint can read and change its tasks and answers")
+	}
 	if host, _, err := net.SplitHostPort(c.MetricsAddr); err == nil {
 		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 			warn("ARENA_METRICS_ADDR", "%s listens on every network of this machine, and profiles have no access control; bind it to a private address, or let a firewall keep others out", c.MetricsAddr)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Threat O5: unsafe settings are named, each with its key, and safe ones are not.
+// Threats O5 and O8: unsafe settings are named, each with its key, and safe ones are not.
 func TestConfig_Warnings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -25,6 +25,7 @@ func TestConfig_Warnings(t *testing.T) {
 		{[]string{"ARENA_PUBLIC_URL=http://arena.internal"}, ""},
 		{[]string{"ARENA_PUBLIC_URL=https://arena.example", "ARENA_ALLOW_CIDRS=10.0.0.0/8", "ARENA_ALLOW_CIDRS_FORCE=1"}, "ARENA_ALLOW_CIDRS"},
 		{[]string{"ARENA_ALLOW_CIDRS=127.0.0.0/8"}, ""},
+		{[]string{"ARENA_ALLOW_HTTP_ENDPOINTS=1"}, "ARENA_ALLOW_HTTP_ENDPOINTS"},
 		{[]string{"ARENA_METRICS_ADDR=:9090"}, "ARENA_METRICS_ADDR"},
 		{[]string{"ARENA_METRICS_ADDR=0.0.0.0:9090"}, "ARENA_METRICS_ADDR"},
 		{[]string{"ARENA_METRICS_ADDR=[::]:9090"}, "ARENA_METRICS_ADDR"},

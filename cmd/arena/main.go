@@ -41,6 +41,8 @@ type commands struct {
 	MCP     MCPCmd     `cmd:"" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 	Bench   BenchCmd   `cmd:"" help:"Measure this machine and print the figures beside a bare baseline."`
 	Migrate MigrateCmd `cmd:"" help:"Bring the database to the schema of this version."`
+	Backup  BackupCmd  `cmd:"" help:"Copy an SQLite database into a private file, while servers run."`
+	Health  HealthCmd  `cmd:"" name:"healthcheck" help:"Ask the server of these settings whether it is ready; exit with 1 when it is not."`
 	Config  ConfigCmd  `cmd:"" help:"Print or check the effective settings, secrets hidden."`
 	Keys    KeysCmd    `cmd:"" help:"List or rotate the keys that sign task tokens."`
 	Play    PlayCmd    `cmd:"" help:"Play a whole match between endpoints on this machine, without a server."`

@@ -20,7 +20,7 @@ func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
-		"migrate", "config", "keys", "keys list", "keys rotate", "version",
+		"migrate", "backup", "healthcheck", "config", "keys", "keys list", "keys rotate", "version",
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()

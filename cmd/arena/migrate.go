@@ -85,3 +85,37 @@ func (c *MigrateUpCmd) Run(app *App) (err error) {
 	_, err = fmt.Fprintf(app.Stdout, "schema %d: migrated from %d\n", wanted, before)
 	return err
 }
+
+// BackupCmd is `arena backup`.
+type BackupCmd struct {
+	FileFlag
+	Target string `arg:"" name:"file" type:"path" help:"New file that gets the copy; it must not exist."`
+}
+
+// Help describes the copy and the way back.
+func (c *BackupCmd) Help() string {
+	return `Copies an SQLite database into a new file that only its owner can read, while
+servers run. To restore it, stop the server, put the copy in the place of the
+database, remove the files ending in -wal and -shm, and start. For PostgreSQL
+use pg_dump. Settings: ARENA_DATABASE_URL, from the file or the environment.
+
+    arena backup arena-$(date +%F).db`
+}
+
+// Run copies.
+func (c *BackupCmd) Run(app *App) (err error) {
+	cfg, err := c.Load(app)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(app, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.Backup(app.Ctx, c.Target); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(app.Stdout, "copied the database to %s\n", c.Target)
+	return err
+}

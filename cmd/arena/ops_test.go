@@ -2,8 +2,14 @@ package main
 
 import (
 	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,4 +123,66 @@ func TestRun_KeysNeedTheSchema(t *testing.T) {
 	o.withoutSchema()
 	o.refused("arena migrate --status", "keys", "rotate")
 	o.refused("this binary wants", "migrate", "--status")
+}
+
+// Threat O7: a copy holds the signing keys, so only its owner may read it.
+func TestRun_Backup(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	target := filepath.Join(t.TempDir(), "copy.db")
+	o.refused("there is no database", "backup", target)
+	o.ok("migrate")
+	o.ok("keys", "rotate")
+	if out := o.ok("backup", target); !strings.Contains(out, target) {
+		t.Errorf("printed %q", out)
+	}
+	info, err := os.Stat(target)
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy has mode %v", info.Mode())
+	}
+	o.refused("file exists", "backup", target)
+	before := o.ok("keys", "list")
+	o.environ[0] = "ARENA_DATABASE_URL=sqlite:" + target
+	if after := o.ok("keys", "list"); after != before {
+		t.Errorf("the copy has the keys\n%s\nwant\n%s", after, before)
+	}
+}
+
+func TestRun_Healthcheck(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.WriteHeader(int(status.Load()))
+		_, _ = w.Write([]byte("{}"))
+	}))
+	t.Cleanup(s.Close)
+	addr := s.Listener.Addr().String()
+	_, port, err := net.SplitHostPort(addr)
+	must(t, err)
+	for _, addr := range []string{addr, ":" + port, "0.0.0.0:" + port} {
+		for code, want := range map[int32]int{200: exitOK, 503: exitFailure, 404: exitFailure} {
+			status.Store(code)
+			if got, out, errs := call(t, []string{"ARENA_ADDR=" + addr}, "healthcheck"); got != want {
+				t.Errorf("ARENA_ADDR=%s answers %d: exit code %d, %s%s", addr, code, got, out, errs)
+			}
+		}
+	}
+	s.Close()
+	for addr, want := range map[string]string{addr: "connection refused", ":0": "a port that only it knows", "x": "ARENA_ADDR"} {
+		if code, _, errs := call(t, []string{"ARENA_ADDR=" + addr}, "healthcheck"); code != exitFailure || !strings.Contains(errs, want) {
+			t.Errorf("ARENA_ADDR=%s: exit code %d, %q", addr, code, errs)
+		}
+	}
+	// The image and the example of a deployment ask in this way.
+	for _, file := range []string{"Dockerfile", "compose.yaml"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", file))
+		must(t, err)
+		if !regexp.MustCompile(`(?m)^ *(HEALTHCHECK|test:) .*/arena"?, "?healthcheck`).Match(text) {
+			t.Errorf("%s does not use arena healthcheck", file)
+		}
+	}
 }

@@ -1,6 +1,6 @@
 module github.com/agora-arena/arena/cmd/chaos
 
-go 1.26.0
+go 1.26.8
 
 require (
 	github.com/Shopify/toxiproxy/v2 v2.5.0

@@ -2,6 +2,8 @@ module github.com/agora-arena/agora-go
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/MicahParks/jwkset v0.11.3
 	github.com/coder/websocket v1.8.15
