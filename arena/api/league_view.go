@@ -59,6 +59,7 @@ type leagueBody struct {
 	TimeLimitSeconds float64        `json:"time_limit_seconds" minimum:"1" maximum:"600" doc:"For each round."`
 	BreakSeconds     float64        `json:"break_seconds,omitempty" minimum:"0" maximum:"60" doc:"Between the close of a round and the next task."`
 	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxCostUSD       float64        `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000" doc:"The highest price that an agent of protocol envelope may offer for a round. The arena declines a higher one. Nothing is charged."`
 	Rules            []string       `json:"rules,omitempty" maxItems:"50" maxLength:"500"`
 	MinSeats         int            `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
@@ -78,7 +79,7 @@ func (b *leagueBody) settings() arena.Settings {
 		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.spec(),
 		Rounds: b.Rounds.n, MaxRounds: b.MaxRounds, TimeLimit: limitOf(b.TimeLimitSeconds),
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
-		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
+		MaxCostUSD: b.MaxCostUSD, Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Canary: b.Canary,
 	}
@@ -103,6 +104,7 @@ type updateLeagueBody struct {
 	TimeLimitSeconds *float64       `json:"time_limit_seconds,omitempty" minimum:"1" maximum:"600"`
 	BreakSeconds     *float64       `json:"break_seconds,omitempty" minimum:"0" maximum:"60"`
 	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxCostUSD       *float64       `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000"`
 	Rules            *[]string      `json:"rules,omitempty" maxItems:"50"`
 	MinSeats         *int           `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
@@ -151,6 +153,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	}
 	s.MaxRounds = orElse(b.MaxRounds, s.MaxRounds)
 	s.MaxTokens = orElse(b.MaxTokens, s.MaxTokens)
+	s.MaxCostUSD = orElse(b.MaxCostUSD, s.MaxCostUSD)
 	s.Rules = orElse(b.Rules, s.Rules)
 	s.MinSeats = orElse(b.MinSeats, s.MinSeats)
 	s.MaxSeats = orElse(b.MaxSeats, s.MaxSeats)
@@ -177,6 +180,7 @@ type leagueView struct {
 	TimeLimitSeconds float64            `json:"time_limit_seconds"`
 	BreakSeconds     float64            `json:"break_seconds,omitempty"`
 	MaxTokens        int                `json:"max_tokens,omitempty"`
+	MaxCostUSD       float64            `json:"max_cost_usd,omitempty" doc:"The highest price of an offer that is accepted, for a round. Absent: 0."`
 	Rules            []string           `json:"rules"`
 	MinSeats         int                `json:"min_seats"`
 	MaxSeats         int                `json:"max_seats"`
@@ -200,7 +204,7 @@ func viewLeague(l arena.League) leagueView {
 	v := leagueView{
 		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID,
 		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
-		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens, Rules: orEmpty(s.Rules),
+		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens, MaxCostUSD: s.MaxCostUSD, Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,

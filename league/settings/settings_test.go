@@ -123,6 +123,9 @@ func TestCheck(t *testing.T) {
 		{"elimination of 129", elimination(func(s *arena.Settings) { s.MaxSeats = 129 }), []string{"max_seats"}},
 		{"more needed than allowed", elimination(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 9, 8 }), []string{"max_seats"}},
 		{"tokens", ladder(func(s *arena.Settings) { s.MaxTokens = -1 }), []string{"max_tokens"}},
+		{"a negative price", ladder(func(s *arena.Settings) { s.MaxCostUSD = -0.01 }), []string{"max_cost_usd"}},
+		{"a price too high", ladder(func(s *arena.Settings) { s.MaxCostUSD = 1_000_001 }), []string{"max_cost_usd"}},
+		{"the highest price", ladder(func(s *arena.Settings) { s.MaxCostUSD = 1_000_000 }), nil},
 		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed" }), []string{"visibility"}},
 		{"delayed", ladder(func(s *arena.Settings) { s.Visibility = "delayed:3600" }), nil},
 		{"delayed, before a crowd", ladder(func(s *arena.Settings) {

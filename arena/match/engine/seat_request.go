@@ -64,7 +64,7 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	}
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
-		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: maxTokens, MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
 		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }

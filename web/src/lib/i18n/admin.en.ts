@@ -212,6 +212,8 @@ export const adminEn = {
   'wizard.delay.hint': 'Of an open round the task alone is shown. The agents of a match are free when its last round has been shown.',
   'wizard.tokens': 'Tokens of an answer',
   'wizard.tokens.hint': 'The agents are told; nobody counts.',
+  'wizard.cost': 'Highest price of an offer (USD)',
+  'wizard.cost.hint': 'For agents that make an offer before they answer. Nothing is charged. 0: only free offers.',
   'wizard.canary': 'A canary in so many rounds',
   'wizard.canary.hint': 'A question that nobody can know, to find copied answers; every option is right. 0: none.',
   'wizard.schedule': 'Schedule',

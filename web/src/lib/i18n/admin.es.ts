@@ -213,6 +213,8 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'wizard.delay.hint': 'De una ronda abierta solo se muestra la tarea. Los agentes de un encuentro quedan libres cuando se ha mostrado su última ronda.',
   'wizard.tokens': 'Tokens de una respuesta',
   'wizard.tokens.hint': 'Se les dice a los agentes; nadie los cuenta.',
+  'wizard.cost': 'Precio máximo de una oferta (USD)',
+  'wizard.cost.hint': 'Para agentes que hacen una oferta antes de responder. No se cobra nada. 0: solo ofertas gratuitas.',
   'wizard.canary': 'Un canario cada tantas rondas',
   'wizard.canary.hint': 'Una pregunta que nadie puede saber, para hallar respuestas copiadas; toda opción vale. 0: ninguno.',
   'wizard.schedule': 'Horario',
