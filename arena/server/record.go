@@ -17,3 +17,12 @@ func (s *Server) record(ctx context.Context, rows record.Rows) (_ record.Signed,
 	}
 	return record.Sign(r, s.keys.SignRecord)
 }
+
+// recordOf returns the signed record of a match whose log is short enough.
+func (s *Server) recordOf(ctx context.Context, matchID string, maxEvents int64) (record.Signed, error) {
+	rows, err := s.visible.RecordRows(ctx, matchID, maxEvents)
+	if err != nil {
+		return record.Signed{}, err
+	}
+	return s.record(ctx, rows)
+}
