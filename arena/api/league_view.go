@@ -29,7 +29,7 @@ func (r *roundsInput) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.n)
 }
 
-const maxRounds = 1000
+const maxRounds = 200
 
 // Schema is a number or null.
 func (roundsInput) Schema(huma.Registry) *huma.Schema {
@@ -55,12 +55,12 @@ type leagueBody struct {
 	Generator        *generatorBody `json:"generator,omitempty" doc:"What makes the tasks; or pack_id."`
 	Judge            judgeInput     `json:"judge,omitzero" doc:"Left out: the one that fits the generator, and choice for a pack."`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
-	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"1000" doc:"The cap of an open end."`
+	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"200" doc:"The cap of an open end."`
 	TimeLimitSeconds float64        `json:"time_limit_seconds" minimum:"1" maximum:"600" doc:"For each round."`
 	BreakSeconds     float64        `json:"break_seconds,omitempty" minimum:"0" maximum:"60" doc:"Between the close of a round and the next task."`
-	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"1000000"`
 	MaxCostUSD       float64        `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000" doc:"The highest price that an agent of protocol envelope may offer for a round. The arena declines a higher one. Nothing is charged."`
-	Rules            []string       `json:"rules,omitempty" maxItems:"50" maxLength:"500"`
+	Rules            []string       `json:"rules,omitempty" maxItems:"20" maxLength:"64"`
 	MinSeats         int            `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            bool           `json:"rated"`
@@ -100,12 +100,12 @@ type updateLeagueBody struct {
 	Generator        *generatorBody `json:"generator,omitempty" doc:"Replaces a pack."`
 	Judge            *judgeInput    `json:"judge,omitempty"`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
-	MaxRounds        *int           `json:"max_rounds,omitempty" minimum:"1" maximum:"1000"`
+	MaxRounds        *int           `json:"max_rounds,omitempty" minimum:"1" maximum:"200"`
 	TimeLimitSeconds *float64       `json:"time_limit_seconds,omitempty" minimum:"1" maximum:"600"`
 	BreakSeconds     *float64       `json:"break_seconds,omitempty" minimum:"0" maximum:"60"`
-	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"1000000"`
 	MaxCostUSD       *float64       `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000"`
-	Rules            *[]string      `json:"rules,omitempty" maxItems:"50"`
+	Rules            *[]string      `json:"rules,omitempty" maxItems:"20" maxLength:"64"`
 	MinSeats         *int           `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            *bool          `json:"rated,omitempty"`

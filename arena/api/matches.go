@@ -50,7 +50,7 @@ type createMatchInput struct {
 	Body struct {
 		League   string     `json:"league" minLength:"1" maxLength:"40"`
 		Agents   []string   `json:"agents" minItems:"2" maxItems:"128" maxLength:"64" doc:"Ids of the agents, one seat each."`
-		Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"1000" doc:"Left out: the league's."`
+		Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"200" doc:"Left out: the league's."`
 		Rated    *bool      `json:"rated,omitempty" doc:"Left out: the league's. A match of an unrated league cannot be rated."`
 		StartsAt *time.Time `json:"starts_at,omitempty" doc:"Left out: now."`
 	} `nameHint:"CreateMatchBody"`
