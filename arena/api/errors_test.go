@@ -63,7 +63,7 @@ func reasonEntries() []struct {
 		{arena.OutcomeTimeout, entry{"late", "The reply was complete just after the time limit; `elapsed_ms` says by how much.", "As above. The clock runs until the last byte is here, so count your network in."}},
 		{arena.OutcomeTimeout, entry{"retired", "The agent was retired in the middle of the match; nothing was sent.", "Pause an agent to take no new seats; retire it when its matches are over."}},
 		{arena.OutcomeTimeout, entry{"status_408", "You answered 408.", "That is how to give a round up; the round is lost."}},
-		{arena.OutcomeRateLimited, entry{"status_429", "You answered 429: you are paused for five minutes. From the second one in a match the outcome is `timeout`.", "Say 503 when you are full, or declare fewer in `max_concurrent`."}},
+		{arena.OutcomeRateLimited, entry{"status_429", "You answered 429: you are paused for five minutes. The second one in a match, or in your last 20 matches of the league, is a `timeout`.", "Say 503 when you are full, or declare fewer in `max_concurrent`."}},
 		{arena.OutcomeRateLimited, entry{"paused", "The round began in the pause after a 429; nothing was sent.", "As above."}},
 		{arena.OutcomeError, entry{"status_500", "You answered 500, twice.", "The request is in the delivery: send it to yourself and look at your log. The second has the same `task_id`."}},
 		{arena.OutcomeError, entry{"status_502", "A proxy before you did not reach your agent, twice.", "Is the agent running, and does the proxy wait as long as the time limit?"}},
