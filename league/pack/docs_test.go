@@ -39,7 +39,7 @@ func TestDocs(t *testing.T) {
 	for _, row := range []string{
 		fmt.Sprintf("| file | %d MiB, %s entries |", limits.File>>20, thousands(limits.Entries)),
 		fmt.Sprintf("| description | %d KiB |", limits.Description>>10),
-		fmt.Sprintf("| option, accepted answer | %d bytes; %d options, %d answers |", limits.Option, limits.Options, limits.Answers),
+		fmt.Sprintf("| option, accepted answer | %d bytes; 2 to %d options, %d answers |", limits.Option, limits.Options, limits.Answers),
 		fmt.Sprintf("| topic, difficulty, input_format, output_format | %d bytes |", limits.Word),
 		fmt.Sprintf("| cases of a programming task | %d, %d KiB each |", limits.Cases, limits.Case>>10),
 		fmt.Sprintf("| max_tokens | 1 to %s; 0 or left out: the league's |", thousands(pack.MaxTokens)),
