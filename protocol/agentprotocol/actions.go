@@ -115,12 +115,10 @@ func readParams(params json.RawMessage, into any, names ...string) error {
 	return nil
 }
 
-// bounded checks the length of parameters, given as name and value in turn.
-func bounded(params ...string) error {
-	for i := 0; i < len(params); i += 2 {
-		if len(params[i+1]) > maxText {
-			return arena.Errorf(arena.CodeMalformed, "params.%s has more than %d bytes", params[i], maxText)
-		}
+// bounded checks the length of a parameter.
+func bounded(name, value string) error {
+	if len(value) > maxText {
+		return arena.Errorf(arena.CodeMalformed, "params.%s has more than %d bytes", name, maxText)
 	}
 	return nil
 }
@@ -153,7 +151,7 @@ func (l lookups) directory(ctx context.Context, _ arena.Agent, params json.RawMe
 	if err := readParams(params, &in, "query", "league", "cursor", "limit"); err != nil {
 		return nil, err
 	}
-	if err := bounded("query", in.Query, "league", in.League); err != nil {
+	if err := cmp.Or(bounded("query", in.Query), bounded("league", in.League)); err != nil {
 		return nil, err
 	}
 	limit := directoryPage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,9 +87,7 @@ func records(_ context.Context, id string, _ int64) (record.Signed, error) {
 }
 
 func looksUp(o *Options) {
-	for name, action := range Lookups(newTables(), records, "https://arena.example") {
-		o.Actions[name] = action
-	}
+	maps.Copy(o.Actions, Lookups(newTables(), records, "https://arena.example"))
 }
 
 // What the hello lists is served: by its name, and by that of a variant.

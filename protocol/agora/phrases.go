@@ -53,7 +53,7 @@ type phrases struct {
 func (p *phrases) compile() {
 	for _, pattern := range p.Patterns {
 		var words [][]string
-		for _, word := range strings.Fields(pattern) {
+		for word := range strings.FieldsSeq(pattern) {
 			words = append(words, strings.Split(word, "|"))
 		}
 		p.compiled = append(p.compiled, words)

@@ -62,7 +62,7 @@ func (tr *Transcript) Check(t testing.TB, page string, write bool) {
 			return strings.ReplaceAll(r.with, "#", fmt.Sprint(n+1))
 		})
 	}
-	data, err := os.ReadFile(page)
+	data, err := os.ReadFile(page) //nolint:gosec // a page that the test names
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func (tr *Transcript) Check(t testing.TB, page string, write bool) {
 	case !ok || !ended:
 		t.Fatalf("%s has no place for a transcript", page)
 	case write:
-		if err := os.WriteFile(page, []byte(before+begin+text+end+after), 0o600); err != nil {
+		if err := os.WriteFile(page, []byte(before+begin+text+end+after), 0o600); err != nil { //nolint:gosec // the same page
 			t.Fatal(err)
 		}
 	case there != text:

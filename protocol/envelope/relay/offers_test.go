@@ -26,14 +26,26 @@ func TestDriver_offers_declined(t *testing.T) {
 		says   []string
 		detail string // of the ERROR, beside request_id
 	}{
-		{"price", `"price":{"amount":0.0051,"currency":"USD"}`, "offer_price", envelope.ErrInsufficientBudget,
-			[]string{"0.0051 USD", "max_cost_usd is 0.005"}, `"min_required":0.0051,"provided":0.005`},
-		{"currency", `"price":{"amount":0.001,"currency":"EUR"}`, "offer_price", envelope.ErrInsufficientBudget,
-			[]string{`"EUR"`, "max_cost_usd is in USD"}, `"provided":0.005`},
-		{"eta", `"eta_seconds":60.5`, "offer_late", envelope.ErrTimeout,
-			[]string{"eta_seconds is 60.5", "the time limit is 60 seconds"}, `"eta_seconds":60.5,"max_latency_ms":60000`},
-		{"expired", `"valid_until":"2026-01-01T00:00:00Z"`, "offer_expired", envelope.ErrTimeout,
-			[]string{"valid until 2026-01-01T00:00:00Z"}, `"valid_until":"2026-01-01T00:00:00Z"`},
+		{
+			"price", `"price":{"amount":0.0051,"currency":"USD"}`, "offer_price", envelope.ErrInsufficientBudget,
+			[]string{"0.0051 USD", "max_cost_usd is 0.005"},
+			`"min_required":0.0051,"provided":0.005`,
+		},
+		{
+			"currency", `"price":{"amount":0.001,"currency":"EUR"}`, "offer_price", envelope.ErrInsufficientBudget,
+			[]string{`"EUR"`, "max_cost_usd is in USD"},
+			`"provided":0.005`,
+		},
+		{
+			"eta", `"eta_seconds":60.5`, "offer_late", envelope.ErrTimeout,
+			[]string{"eta_seconds is 60.5", "the time limit is 60 seconds"},
+			`"eta_seconds":60.5,"max_latency_ms":60000`,
+		},
+		{
+			"expired", `"valid_until":"2026-01-01T00:00:00Z"`, "offer_expired", envelope.ErrTimeout,
+			[]string{"valid until 2026-01-01T00:00:00Z"},
+			`"valid_until":"2026-01-01T00:00:00Z"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +78,7 @@ func TestDriver_offers_declined(t *testing.T) {
 			if string(e.Payload["code"]) != strconv.Quote(string(c.code)) || !strings.Contains(details, `"request_id":"req_`) {
 				t.Errorf("%s %s", e.Payload["code"], details)
 			}
-			for _, member := range strings.Split(c.detail, `,"`) {
+			for member := range strings.SplitSeq(c.detail, `,"`) {
 				if !strings.Contains(details, strings.TrimPrefix(member, `"`)) {
 					t.Errorf("details %s, want %s", details, member)
 				}
@@ -94,8 +106,10 @@ func TestDriver_offers_accepted(t *testing.T) {
 			`"eta_seconds":60,"price_usd":0.005`,
 		},
 		{
-			"free", 0, envelope.Offer{Price: &envelope.Price{Currency: "EUR"}},
-			arena.AnswerBody{Answer: "x", Offer: &arena.Offer{}, Metrics: metrics, Artifacts: artifacts}, `"price_usd":0`,
+			"free", 0,
+			envelope.Offer{Price: &envelope.Price{Currency: "EUR"}},
+			arena.AnswerBody{Answer: "x", Offer: &arena.Offer{}, Metrics: metrics, Artifacts: artifacts},
+			`"price_usd":0`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

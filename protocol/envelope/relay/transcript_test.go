@@ -27,7 +27,7 @@ func TestTranscript(t *testing.T) {
 	tr.Replace(`[A-Za-z0-9_-]{86}`, "<86 characters>")
 	tr.Replace(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z(~\d+)?`, "2026-02-02T15:30:00.000Z")
 
-	thread, request := "", ""
+	thread := ""
 	post := func(say string, typ envelope.Type, payload any) {
 		d := envelope.Draft{Type: typ, Payload: payload}
 		if thread != "" {
@@ -66,7 +66,8 @@ func TestTranscript(t *testing.T) {
 	replies := make(chan arena.Reply, 1)
 	go func() { replies <- send(t.Context()) }()
 	e := poll("It polls. The REQUEST of a round arrives; its `params` are the task.", envelope.TypeRequest)
-	thread, request = e.Thread.ID, requestID(e)
+	thread = e.Thread.ID
+	request := requestID(e)
 	eta := 2.0
 	post("The agent makes an offer.", envelope.TypeOffer, envelope.Offer{
 		RequestID: request, Plan: "Look it up, then check it", Price: &envelope.Price{Amount: 0.005, Currency: "USD"}, ETASeconds: &eta,
