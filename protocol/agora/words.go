@@ -30,16 +30,19 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 	if err != nil {
 		return "", wordsOf(err)
 	}
+	meant, book := understand(s.books, said)
 	about, ok := named(leagues, said)
 	if ok {
-		err = s.remember(ctx, c, func(m *memory) { m.League = about.League })
+		if meant == intentHelp {
+			meant, book = s.asked(c, book)
+		}
+		err = s.remember(ctx, c, func(m *memory) { m.League, m.Asked, m.Language = about.League, "", "" })
 	} else {
 		about, ok = s.recall(c, leagues)
 	}
 	if err != nil {
 		return "", err
 	}
-	meant, book := understand(s.books, said)
 	v := speaker{Server: s, phraseBook: book, leagues: leagues}
 	answer := ""
 	switch meant {
@@ -51,7 +54,7 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 		answer, err = v.saidRating(ctx, c, said, about)
 	case intentLeader, intentStandings:
 		if !ok {
-			return v.whichLeague(), nil
+			return v.whichLeague(), s.remember(ctx, c, func(m *memory) { m.Asked, m.Language = meant, book.Language })
 		}
 		answer, err = v.saidTable(ctx, c, about, meant == intentLeader)
 	case intentNext:
@@ -66,6 +69,21 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 		answer = s.help(leagues)
 	}
 	return answer, wordsOf(err)
+}
+
+// asked returns the intent of an earlier question of the conversation that lacked
+// the league, and the book of its language.
+func (s *Server) asked(c *call, book *phraseBook) (intent, *phraseBook) {
+	if c.conversation == nil {
+		return intentHelp, book
+	}
+	m := readMemory(*c.conversation)
+	for _, b := range s.books {
+		if b.Language == m.Language {
+			book = b
+		}
+	}
+	return m.Asked, book
 }
 
 // help returns the help in all languages.

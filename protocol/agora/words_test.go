@@ -95,3 +95,25 @@ func TestServer_words_languages(t *testing.T) {
 		}
 	}
 }
+
+// A league that completes an earlier question of the conversation is its answer.
+func TestServer_words_completed(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	for _, c := range []struct{ question, which, league, want string }{
+		{"¿Quién va primero?", "¿De qué liga?", "trivia", "Ann lidera General Trivia"},
+		{"show the standings", "Of which league?", "General Trivia!", "Standings of General Trivia"},
+	} {
+		first := f.post("/agora", `{"protocolHash":null,"body":"`+c.question+`","multiround":true}`)
+		if !first.says(c.which) {
+			t.Fatalf("%s: %s", c.question, first.Raw)
+		}
+		at := "/agora/conversations/" + first.ID
+		if a := f.post(at, `{"status":"success","body":"`+c.league+`"}`); !a.says(c.want) {
+			t.Errorf("%s: %s", c.league, a.Raw)
+		}
+		if a := f.post(at, `{"status":"success","body":"`+c.league+`"}`); !a.says("Ask for the standings") {
+			t.Errorf("%s once more: %s", c.league, a.Raw)
+		}
+	}
+}
