@@ -152,6 +152,7 @@ type Settings struct {
 	TimeLimit  time.Duration  `json:"time_limit"`      // per round, 1 s to 10 min
 	Break      time.Duration  `json:"break,omitempty"` // between a round's close and the next task, 0 to 60 s
 	MaxTokens  int            `json:"max_tokens,omitempty"`
+	MaxCostUSD float64        `json:"max_cost_usd,omitempty"` // the highest price that an agent may offer, 0: free of charge
 	Rules      []string       `json:"rules,omitempty"`
 	MinSeats   int            `json:"min_seats"`
 	MaxSeats   int            `json:"max_seats"`

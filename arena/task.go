@@ -129,6 +129,7 @@ type Attempt struct {
 	Task        Task
 	TimeLimit   time.Duration // of this attempt, from the moment its request is written
 	MaxTokens   int
+	MaxCostUSD  float64 // the highest price of an offer that is accepted
 	Rules       []string
 	Opponents   int
 	Deadline    time.Time // as told to the agent
@@ -201,6 +202,18 @@ type AnswerBody struct {
 	ToolsUsed     []string `json:"tools_used,omitempty"`
 	Tokens        *int64   `json:"tokens,omitempty"`
 	LatencyMS     *float64 `json:"latency_ms,omitempty"`
+
+	// The members of protocols in which an agent makes an offer before it works.
+	Offer     *Offer          `json:"offer,omitempty"`
+	Metrics   json.RawMessage `json:"metrics,omitempty"`   // an object
+	Artifacts json.RawMessage `json:"artifacts,omitempty"` // an array
+}
+
+// Offer is the offer of an agent that the arena accepted. Nothing is charged.
+type Offer struct {
+	Plan       string   `json:"plan,omitempty"`
+	PriceUSD   float64  `json:"price_usd"`
+	ETASeconds *float64 `json:"eta_seconds,omitempty"`
 }
 
 // BytesPerToken is how long an answer may be for each token that it may take,

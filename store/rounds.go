@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -27,6 +28,10 @@ type answerDoc struct {
 	ToolsUsed     []string `json:"tools_used"`
 	Tokens        *int64   `json:"tokens"`
 	LatencyMS     *float64 `json:"latency_ms"`
+
+	Offer     *arena.Offer    `json:"offer,omitempty"`
+	Metrics   json.RawMessage `json:"metrics,omitempty"`
+	Artifacts json.RawMessage `json:"artifacts,omitempty"`
 }
 
 // StartMatch pins the seats as given, stores when the match started and opens

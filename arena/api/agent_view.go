@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -29,6 +30,7 @@ type agentView struct {
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds of matches that are over, by outcome; only in the answer for one agent."`
 	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it got out of without a loss, in its last 20 matches of each league; only in the answer for one agent."`
+	Manifest    json.RawMessage            `json:"manifest,omitempty" doc:"The capability manifest that an agent of protocol envelope published last, as it signed it; only in the answer for one agent."`
 	Conformance *conformanceView           `json:"conformance,omitempty" doc:"Its last full check. Absent: there was none."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
 	CreatedAt   jsonTime                   `json:"created_at"`

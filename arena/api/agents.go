@@ -29,6 +29,7 @@ type agentReads interface {
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	AgentCauses(ctx context.Context, id string) (map[arena.Outcome]int, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+	RelayKey(ctx context.Context, key string) (arena.RelayKey, error)
 }
 
 // agentHandlers serve the routes that register, change and show agents.
@@ -120,6 +121,13 @@ func (h *agentHandlers) get(ctx context.Context, in *IDParam) (*output[agentView
 		return nil, err
 	}
 	out.Body.Dodges = dodgeViews(dodges, h.views.now())
+	if g.Protocol == arena.ProtocolEnvelope {
+		key, err := h.rows.RelayKey(ctx, g.PublicKey)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Manifest = key.Manifest
+	}
 	return out, nil
 }
 

@@ -112,6 +112,28 @@ func TestAPI_getAgent(t *testing.T) {
 	})
 }
 
+// The page of an agent has the manifest that it published last; lists have none.
+func TestAPI_getAgent_manifest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const did, manifest = "did:key:z6Mk1", `{"id":"c","pricing":{"model":"free"},"supported_languages":["en"]}`
+	_, owner := w.owner("carol")
+	w.ok(w.store.CreateAgent(t.Context(), arena.Agent{
+		ID: "ag_1", OwnerID: owner, Name: "signed", Protocol: arena.ProtocolEnvelope, PublicKey: did, CreatedAt: testNow, KeyProvedAt: testNow,
+	}))
+	if found := w.do("GET", "/v1/agents/ag_1", "", nil).is(200).at("manifest"); found != nil {
+		t.Errorf("a manifest without one: %v", found)
+	}
+	w.ok(w.store.SaveManifest(t.Context(), did, []byte(manifest), testNow))
+	want := object{"id": "c", "pricing": object{"model": "free"}, "supported_languages": []any{"en"}}
+	if diff := cmp.Diff(want, w.do("GET", "/v1/agents/ag_1", "", nil).is(200).at("manifest")); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	if body := string(w.do("GET", "/v1/agents", "", nil).is(200).body); strings.Contains(body, "supported_languages") {
+		t.Errorf("the list has manifests: %s", body)
+	}
+}
+
 func TestAPI_listAgents_pages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

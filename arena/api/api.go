@@ -66,7 +66,7 @@ type MatchOptions struct {
 	// Viewers returns the number of spectators of a match.
 	Viewers func(matchID string) int
 	// Record returns the signed record of a finished match.
-	Record func(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	Record func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	// Card returns a PNG of a match; league is the title of its league.
 	Card func(m visibility.Match, league string) ([]byte, error)
 }
@@ -340,6 +340,7 @@ type Visible interface {
 	ClosedRounds(ctx context.Context, m visibility.Match) ([]visibility.ClosedRound, error)
 	Verdicts(ctx context.Context, m visibility.Match) ([]arena.Verdict, error)
 	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
+	RecordRows(ctx context.Context, id string, maxEvents int64) (record.Rows, error)
 }
 
 // Votes reads the open votes of spectators.

@@ -30,7 +30,7 @@ func (r *roundsInput) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.n)
 }
 
-const maxRounds = 1000
+const maxRounds = 200
 
 // Schema is a number or null.
 func (roundsInput) Schema(huma.Registry) *huma.Schema {
@@ -56,12 +56,13 @@ type leagueBody struct {
 	Generator        *generatorBody `json:"generator,omitempty" doc:"What makes the tasks; or pack_id."`
 	Judge            judgeInput     `json:"judge,omitzero" doc:"Left out: the one that fits the generator, and choice for a pack."`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
-	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"1000" doc:"The cap of an open end."`
+	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"200" doc:"The cap of an open end."`
 	TimeLimitSeconds float64        `json:"time_limit_seconds" minimum:"1" maximum:"600" doc:"For each round."`
 	BreakSeconds     float64        `json:"break_seconds,omitempty" minimum:"0" maximum:"60" doc:"Between the close of a round and the next task."`
-	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokens        int            `json:"max_tokens,omitempty" minimum:"0" maximum:"1000000"`
 	MaxTokensPolicy  string         `json:"max_tokens_policy,omitempty" enum:"note,zero_points" doc:"Of answers over max_tokens: note marks them, zero_points also gives them no points. note when left out."`
-	Rules            []string       `json:"rules,omitempty" maxItems:"50" maxLength:"500"`
+	MaxCostUSD       float64        `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000" doc:"The highest price that an agent of protocol envelope may offer for a round. The arena declines a higher one. Nothing is charged."`
+	Rules            []string       `json:"rules,omitempty" maxItems:"20" maxLength:"64"`
 	MinSeats         int            `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            bool           `json:"rated"`
@@ -80,8 +81,8 @@ func (b *leagueBody) settings() arena.Settings {
 		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.spec(),
 		Rounds: b.Rounds.n, MaxRounds: b.MaxRounds, TimeLimit: limitOf(b.TimeLimitSeconds),
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
-		MaxTokensPolicy: arena.TokenPolicy(b.MaxTokensPolicy),
-		Rules:           b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
+		MaxTokensPolicy: arena.TokenPolicy(b.MaxTokensPolicy), MaxCostUSD: b.MaxCostUSD,
+		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Canary: b.Canary,
 	}
@@ -102,12 +103,13 @@ type updateLeagueBody struct {
 	Generator        *generatorBody `json:"generator,omitempty" doc:"Replaces a pack."`
 	Judge            *judgeInput    `json:"judge,omitempty"`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
-	MaxRounds        *int           `json:"max_rounds,omitempty" minimum:"1" maximum:"1000"`
+	MaxRounds        *int           `json:"max_rounds,omitempty" minimum:"1" maximum:"200"`
 	TimeLimitSeconds *float64       `json:"time_limit_seconds,omitempty" minimum:"1" maximum:"600"`
 	BreakSeconds     *float64       `json:"break_seconds,omitempty" minimum:"0" maximum:"60"`
-	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"10000000"`
+	MaxTokens        *int           `json:"max_tokens,omitempty" minimum:"0" maximum:"1000000"`
 	MaxTokensPolicy  *string        `json:"max_tokens_policy,omitempty" enum:"note,zero_points"`
-	Rules            *[]string      `json:"rules,omitempty" maxItems:"50"`
+	MaxCostUSD       *float64       `json:"max_cost_usd,omitempty" minimum:"0" maximum:"1000000"`
+	Rules            *[]string      `json:"rules,omitempty" maxItems:"20" maxLength:"64"`
 	MinSeats         *int           `json:"min_seats,omitempty" minimum:"2" maximum:"128"`
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            *bool          `json:"rated,omitempty"`
@@ -156,6 +158,7 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s.MaxRounds = orElse(b.MaxRounds, s.MaxRounds)
 	s.MaxTokens = orElse(b.MaxTokens, s.MaxTokens)
 	s.MaxTokensPolicy = arena.TokenPolicy(orElse(b.MaxTokensPolicy, string(s.MaxTokensPolicy)))
+	s.MaxCostUSD = orElse(b.MaxCostUSD, s.MaxCostUSD)
 	s.Rules = orElse(b.Rules, s.Rules)
 	s.MinSeats = orElse(b.MinSeats, s.MinSeats)
 	s.MaxSeats = orElse(b.MaxSeats, s.MaxSeats)
@@ -183,6 +186,7 @@ type leagueView struct {
 	BreakSeconds     float64            `json:"break_seconds,omitempty"`
 	MaxTokens        int                `json:"max_tokens,omitempty"`
 	MaxTokensPolicy  arena.TokenPolicy  `json:"max_tokens_policy" enum:"note,zero_points"`
+	MaxCostUSD       float64            `json:"max_cost_usd,omitempty" doc:"The highest price of an offer that is accepted, for a round. Absent: 0."`
 	Rules            []string           `json:"rules"`
 	MinSeats         int                `json:"min_seats"`
 	MaxSeats         int                `json:"max_seats"`
@@ -207,7 +211,7 @@ func viewLeague(l arena.League) leagueView {
 		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID,
 		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
 		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens,
-		MaxTokensPolicy: cmp.Or(s.MaxTokensPolicy, arena.NoteTokens), Rules: orEmpty(s.Rules),
+		MaxTokensPolicy: cmp.Or(s.MaxTokensPolicy, arena.NoteTokens), MaxCostUSD: s.MaxCostUSD, Rules: orEmpty(s.Rules),
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,

@@ -72,14 +72,14 @@ func TestAPI_createLeague(t *testing.T) {
 func TestAPI_updateLeague(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.league("quiz", object{"max_tokens": 100})
+	w.league("quiz", object{"max_tokens": 100, "max_cost_usd": 0.25})
 	path := "/v1/leagues/quiz"
 	patch := func(name string, body any, status int, code arena.Code, says string, fields ...string) scenario {
 		return scenario{name: name, method: "PATCH", path: path, token: w.admin, body: body, status: status, code: code, says: says, fields: fields}
 	}
 	w.run([]scenario{
 		patch("title", object{"title": "New"}, 200, "", `"title":"New"`),
-		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100,"max_tokens_policy":"note"`),
+		patch("others stay", object{}, 200, "", `"rounds":3,"time_limit_seconds":5,"max_tokens":100,"max_tokens_policy":"note","max_cost_usd":0.25`),
 		patch("open end", object{"rounds": nil}, 200, "", `"rounds":null,"max_rounds":100`),
 		patch("left out is not null", object{"rounds": 4}, 200, "", `"rounds":4`),
 		patch("token policy", object{"max_tokens_policy": "zero_points"}, 200, "", `"max_tokens_policy":"zero_points"`),

@@ -37,7 +37,7 @@ type matchHandlers struct {
 	visible Visible
 	leagues leagueReader
 	views   *matchViews
-	sign    func(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error)
+	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	draw    func(m visibility.Match, league string) ([]byte, error)
 }
 
@@ -50,7 +50,7 @@ type createMatchInput struct {
 	Body struct {
 		League   string     `json:"league" minLength:"1" maxLength:"40"`
 		Agents   []string   `json:"agents" minItems:"2" maxItems:"128" maxLength:"64" doc:"Ids of the agents, one seat each."`
-		Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"1000" doc:"Left out: the league's."`
+		Rounds   *int       `json:"rounds,omitempty" minimum:"1" maximum:"200" doc:"Left out: the league's."`
 		Rated    *bool      `json:"rated,omitempty" doc:"Left out: the league's. A match of an unrated league cannot be rated."`
 		StartsAt *time.Time `json:"starts_at,omitempty" doc:"Left out: now."`
 	} `nameHint:"CreateMatchBody"`
@@ -252,46 +252,16 @@ func (h *matchHandlers) rounds(ctx context.Context, in *listRoundsInput) (*outpu
 	return answer(v)
 }
 
-// The log of a record is read in parts, and not at all when it is longer than
-// anybody could want in one answer.
-const (
-	recordPart      = 1000
-	maxRecordEvents = 50_000
-)
+// maxRecordEvents is the longest log that is put into one answer.
+const maxRecordEvents = 50_000
 
-// record answers with the signed record of a finished match. Nothing in it is
-// hidden any more: every round has closed (docs/rules.md, section 5).
+// record answers with the signed record of a finished match.
 func (h *matchHandlers) record(ctx context.Context, in *IDParam) (*output[record.Signed], error) {
-	m, err := h.visible.Match(ctx, in.ID)
+	rows, err := h.visible.RecordRows(ctx, in.ID, maxRecordEvents)
 	if err != nil {
 		return nil, err
 	}
-	if m.Status != arena.MatchFinished {
-		return nil, arena.Errorf(arena.CodeConflict, "match %s is %s; only a finished match has a record", m.ID, m.Status)
-	}
-	if m.Seq > maxRecordEvents {
-		return nil, arena.Errorf(arena.CodeTooLarge, "the log has %d events; a record holds at most %d", m.Seq, maxRecordEvents)
-	}
-	closed, err := h.visible.ClosedRounds(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	rounds := make([]arena.Round, len(closed))
-	for i, r := range closed {
-		rounds[i] = r.Round
-	}
-	var events []arena.Event
-	for since := int64(0); ; since = events[len(events)-1].Seq {
-		part, err := h.visible.Events(ctx, m.Log(), since, recordPart)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, part...)
-		if len(part) < recordPart {
-			break
-		}
-	}
-	signed, err := h.sign(ctx, m.Row(), rounds, answersOf(closed), events)
+	signed, err := h.sign(ctx, rows)
 	if err != nil {
 		return nil, err
 	}

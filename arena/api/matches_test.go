@@ -298,8 +298,8 @@ func TestAPI_sealedRound(t *testing.T) {
 func TestAPI_record_unfinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *parts) {
-		o.Matches.Record = func(_ context.Context, m arena.Match, _ []arena.Round, _ []arena.Answer, _ []arena.Event) (record.Signed, error) {
-			t.Errorf("asked for the record of a match that is %s", m.Status)
+		o.Matches.Record = func(_ context.Context, rows record.Rows) (record.Signed, error) {
+			t.Errorf("asked for the record of a match that is %s", rows.Match.Status)
 			return record.Signed{}, nil
 		}
 	})

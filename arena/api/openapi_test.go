@@ -6,9 +6,15 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 var update = flag.Bool("update", false, "write testdata/openapi.json anew")
@@ -53,6 +59,52 @@ func TestAPI_openapi_operations(t *testing.T) {
 		}
 		if needs := len(r.scope.admits()) > 0; needs != (len(op.Security) == 1 && op.Security[0]["bearer"] != nil) {
 			t.Errorf("%s %s has scope %q and security %v", r.method, r.path, r.scope, op.Security)
+		}
+	}
+}
+
+// The limits that the document names are those that leagues are held to.
+func TestAPI_openapi_limits(t *testing.T) {
+	t.Parallel()
+	schemas := newAPI(t, testOptions(t)).huma.OpenAPI().Components.Schemas.Map()
+	fits := func(field string, change func(*arena.Settings)) bool {
+		s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, TimeLimit: 30 * time.Second, Judge: arena.JudgeSpec{Kind: arena.JudgeExact}})
+		change(&s)
+		return !slices.ContainsFunc(settings.Check(s), func(f arena.FieldError) bool { return f.Field == field || strings.HasPrefix(f.Field, field+"[") })
+	}
+	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+	for field, set := range map[string]func(*arena.Settings, float64){
+		"max_tokens":         func(s *arena.Settings, n float64) { s.MaxTokens = int(n) },
+		"max_cost_usd":       func(s *arena.Settings, n float64) { s.MaxCostUSD = n },
+		"rounds":             func(s *arena.Settings, n float64) { s.Rounds = int(n) },
+		"max_rounds":         func(s *arena.Settings, n float64) { s.MaxRounds = int(n) },
+		"canary":             func(s *arena.Settings, n float64) { s.Canary = int(n) },
+		"time_limit_seconds": func(s *arena.Settings, n float64) { s.TimeLimit = seconds(n) },
+		"break_seconds":      func(s *arena.Settings, n float64) { s.Break = seconds(n) },
+	} {
+		for _, name := range []string{"LeagueBody", "UpdateLeagueBody"} {
+			most := schemas[name].Properties[field].Maximum
+			if most == nil {
+				t.Errorf("%s.%s has no maximum", name, field)
+				continue
+			}
+			if !fits(field, func(s *arena.Settings) { set(s, *most) }) || fits(field, func(s *arena.Settings) { set(s, *most+1) }) {
+				t.Errorf("%s.%s: the document has the limit %g, and leagues another", name, field, *most)
+			}
+		}
+	}
+	for _, name := range []string{"LeagueBody", "UpdateLeagueBody"} {
+		rules := schemas[name].Properties["rules"]
+		most, longest := *rules.MaxItems, *rules.Items.MaxLength
+		for n, want := range map[int]bool{most: true, most + 1: false} {
+			if fits("rules", func(s *arena.Settings) { s.Rules = slices.Repeat([]string{"r"}, n) }) != want {
+				t.Errorf("%s.rules: %d rules fit: %t", name, n, !want)
+			}
+		}
+		for n, want := range map[int]bool{longest: true, longest + 1: false} {
+			if fits("rules", func(s *arena.Settings) { s.Rules = []string{strings.Repeat("r", n)} }) != want {
+				t.Errorf("%s.rules: a rule of %d characters fits: %t", name, n, !want)
+			}
 		}
 	}
 }

@@ -419,8 +419,8 @@ func readPack(in arena.PackImport) (arena.PackContents, error) {
 }
 
 // signRecord makes a record that nobody signed.
-func signRecord(_ context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer, log []arena.Event) (record.Signed, error) {
-	r, err := record.New("https://arena.example", record.Rows{Match: m, Rounds: rounds, Answers: answers, Events: log})
+func signRecord(_ context.Context, rows record.Rows) (record.Signed, error) {
+	r, err := record.New("https://arena.example", rows)
 	if err != nil {
 		return record.Signed{}, err
 	}

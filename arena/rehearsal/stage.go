@@ -139,7 +139,7 @@ func (p *play) attempt(ctx context.Context, d Driver, r *arena.RehearsedRound, n
 	s := p.r.League.Settings
 	send, err := d.Prepare(ctx, arena.Attempt{
 		MatchID: p.matchID, League: p.r.League.Slug, Round: r.No, TotalRounds: len(p.rounds), Number: no, Task: r.Task,
-		TimeLimit: limit, RoundLimit: r.TimeLimit, MaxTokens: s.MaxTokens, Rules: slices.Clone(s.Rules), Opponents: 1,
+		TimeLimit: limit, RoundLimit: r.TimeLimit, MaxTokens: s.MaxTokens, MaxCostUSD: s.MaxCostUSD, Rules: slices.Clone(s.Rules), Opponents: 1,
 		Deadline: p.o.Now().Add(r.TimeLimit), Previous: p.previous,
 		Seat: arena.Seat{
 			AgentID: p.r.Agent.ID, Name: p.r.Agent.Name, OwnerID: p.r.Agent.OwnerID, Protocol: p.r.Agent.Protocol,

@@ -129,9 +129,11 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	if err != nil {
 		return nil, err
 	}
+	actions := agentprotocol.Lookups(s.store, s.recordOf, s.url)
+	actions["arena:agent"] = whoAmI
 	if o.signed, err = agentprotocol.New(agentprotocol.Options{
 		Key: key, Client: s.client, Peers: s.store, Mail: o.box, Folder: s.cfg.AgentProtocolDir, Logger: s.log, Now: time.Now,
-		Actions: map[string]agentprotocol.Action{"arena:agent": whoAmI},
+		Actions: actions,
 	}); err != nil {
 		return nil, err
 	}

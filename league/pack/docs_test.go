@@ -35,6 +35,21 @@ func TestDocs(t *testing.T) {
 		}
 	}
 
+	limits := pack.DefaultLimits()
+	for _, row := range []string{
+		fmt.Sprintf("| file | %d MiB, %s entries |", limits.File>>20, thousands(limits.Entries)),
+		fmt.Sprintf("| description | %d KiB |", limits.Description>>10),
+		fmt.Sprintf("| option, accepted answer | %d bytes; 2 to %d options, %d answers |", limits.Option, limits.Options, limits.Answers),
+		fmt.Sprintf("| topic, difficulty, input_format, output_format | %d bytes |", limits.Word),
+		fmt.Sprintf("| cases of a programming task | %d, %d KiB each |", limits.Cases, limits.Case>>10),
+		fmt.Sprintf("| max_tokens | 1 to %s; 0 or left out: the league's |", thousands(pack.MaxTokens)),
+		fmt.Sprintf("| invalid entries that are reported | %s |", thousands(limits.Skipped)),
+	} {
+		if !strings.Contains(page, row) {
+			t.Errorf("the limits do not have the row %s", row)
+		}
+	}
+
 	var samples strings.Builder
 	samples.WriteString("| generator | difficulty | task | answer |\n|---|---|---|---|\n")
 	for _, name := range pack.Generators() {
@@ -52,4 +67,13 @@ func TestDocs(t *testing.T) {
 	if !strings.Contains(page, samples.String()) {
 		t.Errorf("docs/packs.md does not hold what the generators make:\n%s", samples.String())
 	}
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }

@@ -25,6 +25,7 @@ const (
 	maxTurns         = 5
 	maxAskedSeats    = 8
 	defaultMaxTokens = 500
+	maxCostUSD       = 1_000_000
 )
 
 // Formats lists the formats that leagues may have.
@@ -119,6 +120,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.between("max_tokens", s.MaxTokens, 1, pack.MaxTokens, "")
 	c.require(s.MaxTokensPolicy == arena.NoteTokens || s.MaxTokensPolicy == arena.ZeroPointsTokens,
 		"max_tokens_policy", "must be note or zero_points, not %q", s.MaxTokensPolicy)
+	c.require(s.MaxCostUSD >= 0 && s.MaxCostUSD <= maxCostUSD, "max_cost_usd", "must be 0 to %d", maxCostUSD)
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
 	c.require(s.Visibility.Delay() == 0 || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")

@@ -125,6 +125,9 @@ func TestCheck(t *testing.T) {
 		{"tokens", ladder(func(s *arena.Settings) { s.MaxTokens = -1 }), []string{"max_tokens"}},
 		{"token policy", ladder(func(s *arena.Settings) { s.MaxTokensPolicy = "warn" }), []string{"max_tokens_policy"}},
 		{"no points for long answers", ladder(func(s *arena.Settings) { s.MaxTokensPolicy = arena.ZeroPointsTokens }), nil},
+		{"a negative price", ladder(func(s *arena.Settings) { s.MaxCostUSD = -0.01 }), []string{"max_cost_usd"}},
+		{"a price too high", ladder(func(s *arena.Settings) { s.MaxCostUSD = 1_000_001 }), []string{"max_cost_usd"}},
+		{"the highest price", ladder(func(s *arena.Settings) { s.MaxCostUSD = 1_000_000 }), nil},
 		{"visibility", ladder(func(s *arena.Settings) { s.Visibility = "delayed" }), []string{"visibility"}},
 		{"delayed", ladder(func(s *arena.Settings) { s.Visibility = "delayed:3600" }), nil},
 		{"delayed, before a crowd", ladder(func(s *arena.Settings) {

@@ -163,10 +163,10 @@ func (s *Server) handleRequest(ctx context.Context, m message, from sender) ([]b
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, InvalidMessage, err.Error())
 	}
-	action, ok := s.o.Actions[p.Action]
+	action, ok := s.actionOf(p.Action)
 	if !ok {
 		r := refuse(http.StatusNotFound, CapabilityNotSupported, "the arena does not support "+p.Action)
-		r.details = map[string]any{"requested": p.Action, "available": sortedNames(s.o.Actions)}
+		r.details = map[string]any{"requested": p.Action, "available": s.me.capabilities}
 		return nil, r
 	}
 	result, err := action(ctx, from.agent, p.Params)

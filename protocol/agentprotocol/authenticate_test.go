@@ -193,10 +193,6 @@ func TestServer_request(t *testing.T) {
 	if _, s := ask("code-review"); !strings.Contains(string(s.Payload.Details), `"arena:agent"`) || !strings.Contains(string(s.Payload.Details), `"requested":"code-review"`) {
 		t.Errorf("details %s", s.Payload.Details)
 	}
-	// It offers nothing that it would refuse too.
-	if status, s := ask("agentprotocol:core"); status != 404 || strings.Contains(string(s.Payload.Details), `"available":["agentprotocol`) {
-		t.Errorf("%d, details %s", status, s.Payload.Details)
-	}
 	if status, s := ask("arena:refuse"); status != 400 || s.Payload.Message != "there is no such league" {
 		t.Errorf("%d, %+v", status, s)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ type Options struct {
 	Client  *protocol.Client
 	Peers   Peers
 	Mail    Mailbox
-	Actions map[string]Action // by capability: the requests that agents may send; every hello lists them
+	Actions map[string]Action // by capability: the requests that agents may send, beside those of the protocol's own
 	Folder  string            // directory for file exchange, "" none
 	Logger  *slog.Logger
 	Now     func() time.Time // with a monotonic reading
@@ -58,21 +59,17 @@ type timing struct {
 // core is what the driver and the inbound handler of one node share: the
 // arena's identity, the pending requests and the ways to an agent.
 type core struct {
-	o      Options
-	me     identity
-	secret [32]byte // of correlation ids
-	timing timing
-	files  *folder // nil: no file exchange
+	o  Options
+	me identity
+	// actions are what the arena serves, by capability: what its hello lists.
+	actions map[string]Action
+	secret  [32]byte // of correlation ids
+	timing  timing
+	files   *folder // nil: no file exchange
 
 	waitingMu sync.Mutex
 	waiting   map[string][]chan arrival // by correlation id, or by helloOf an agent
 }
-
-// The arena's own capabilities in its hello.
-const (
-	capabilityCore  = "agentprotocol:core"
-	capabilityTasks = "agentprotocol:tasks"
-)
 
 func newCore(o Options) (*core, error) {
 	if len(o.Key) != ed25519.PrivateKeySize || o.Client == nil || o.Peers == nil || o.Mail == nil || o.Logger == nil || o.Now == nil {
@@ -86,8 +83,10 @@ func newCore(o Options) (*core, error) {
 		},
 		waiting: map[string][]chan arrival{},
 	}
-	c.me = identity{key: o.Key, public: o.Key.Public().(ed25519.PublicKey), capabilities: []string{capabilityCore, capabilityTasks}, now: o.Now}
-	c.me.capabilities = append(c.me.capabilities, sortedNames(o.Actions)...)
+	c.me = identity{key: o.Key, public: o.Key.Public().(ed25519.PublicKey), now: o.Now}
+	c.actions = map[string]Action{capabilityCore: c.about, capabilityTasks: tasks}
+	maps.Copy(c.actions, o.Actions)
+	c.me.capabilities = sortedNames(c.actions)
 	if o.Folder != "" {
 		files, err := openFolder(o.Folder)
 		if err != nil {
@@ -99,7 +98,7 @@ func newCore(o Options) (*core, error) {
 }
 
 func (x *core) hello() helloPayload {
-	return helloPayload{Version: Version, Features: []string{"signed-messages"}, PublicKey: spkiOf(x.me.public)}
+	return helloPayload{Version: Version, Features: []string{"signed-messages", "streaming"}, PublicKey: spkiOf(x.me.public)}
 }
 
 // errNotConnected means that an agent has no way in.

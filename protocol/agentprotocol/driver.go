@@ -215,8 +215,11 @@ func (d *Driver) read(o *outcome, c *call, l signedRequest, x protocol.Exchange)
 	}
 	m, reason, err := d.reply(x.Body, c.key)
 	if err == nil {
-		if id, bad := answerTo(m); m.Type != TypeResponse && m.Type != TypeError || bad != nil || id != l.correlation {
+		switch id, bad := answerTo(m); {
+		case m.Type != TypeResponse && m.Type != TypeError || id != l.correlation:
 			reason, err = "wrong_correlation", errors.New("the message is not a response or error with the correlationId of the request")
+		case bad != nil:
+			reason, err = "bad_message", bad
 		}
 	}
 	switch {

@@ -356,6 +356,14 @@ func TestCovers(t *testing.T) {
 		{"*", "arena:round", false},
 		{"", "arena:round", false},
 		{"ARENA:round", "arena:round", false},
+		{"arena:round/*", "arena:round/trivia", true},
+		{"arena:round/*", "arena:round", false},
+		{"arena:round/*", "arena:round/", false},
+		{"arena:round/*", "arena:round/trivia/hard", false},
+		{"arena:round/*", "arena:other/trivia", false},
+		{"code-review/*", "code-review/go", true},
+		{"code-review/*", "code-review", false},
+		{"arena:round", "arena:round/trivia/hard", true},
 	} {
 		if got := covers(c.listed, c.wanted); got != c.want {
 			t.Errorf("%q covers %q: %t", c.listed, c.wanted, got)
@@ -363,6 +371,9 @@ func TestCovers(t *testing.T) {
 	}
 	got := leaguesOf([]string{"arena:round/sums", "arena:round/chess", "x:y"}, []string{"trivia", "sums"})
 	if strings.Join(got, " ") != "sums chess" {
+		t.Errorf("leagues %v", got)
+	}
+	if got := leaguesOf([]string{"arena:round/*"}, []string{"trivia", "sums"}); strings.Join(got, " ") != "trivia sums" {
 		t.Errorf("leagues %v", got)
 	}
 	if got := leaguesOf([]string{"arena.round"}, []string{"trivia", "sums"}); strings.Join(got, " ") != "trivia sums" {

@@ -83,8 +83,11 @@ func readError(data json.RawMessage) (p errorPayload, err error) {
 	if err := readObject("payload", data, &p, "correlationId", "code", "message", "details"); err != nil {
 		return p, err
 	}
-	if p.Code == "" {
+	switch {
+	case p.Code == "":
 		return p, errors.New("payload.code is missing")
+	case p.Message == "":
+		return p, errors.New("payload.message is missing")
 	}
 	return p, correlated(p.CorrelationID)
 }
@@ -106,12 +109,16 @@ func correlated(id string) error {
 	return nil
 }
 
-// covers reports whether a capability that an agent lists stands for wanted:
-// "ns:cap" without variant covers all of its variants, "ns:*" the whole
-// namespace, a name without ":" only itself.
+// covers reports whether a listed capability stands for wanted: "ns:cap" without
+// variant covers all of its variants, "ns:*" the whole namespace, a trailing
+// "/*" one segment, a name without ":" only itself.
 func covers(listed, wanted string) bool {
 	if listed == wanted {
 		return true
+	}
+	if before, ok := strings.CutSuffix(listed, "/*"); ok {
+		segment, ok := strings.CutPrefix(wanted, before+"/")
+		return ok && segment != "" && !strings.Contains(segment, "/")
 	}
 	namespace, name, qualified := strings.Cut(listed, ":")
 	if !qualified {

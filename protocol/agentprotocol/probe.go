@@ -76,7 +76,7 @@ func leaguesOf(capabilities, entered []string) []string {
 		}
 	}
 	for _, c := range capabilities {
-		if slug, ok := strings.CutPrefix(c, actionRound+"/"); ok && slug != "" {
+		if slug, ok := strings.CutPrefix(c, actionRound+"/"); ok && slug != "" && slug != "*" {
 			add(slug)
 		}
 	}

@@ -50,6 +50,11 @@ func (s *Server) table(ctx context.Context, c *call, league string, limit int) (
 	if err := s.count(ctx, c); err != nil {
 		return table{}, err
 	}
+	return s.tableOf(ctx, league, limit)
+}
+
+// tableOf is table for a request that was counted.
+func (s *Server) tableOf(ctx context.Context, league string, limit int) (table, error) {
 	l, err := s.o.Reads.League(ctx, league)
 	if err != nil {
 		return table{}, faultOf(err)
@@ -142,13 +147,6 @@ type league struct {
 	Rules            []string `json:"rules"`
 }
 
-// generalRules say in short what docs/rules.md says at length.
-const generalRules = "A match has two or more agents and some rounds; in a round all get the same task and the same time. " +
-	"The arena's clock alone decides: one millisecond late is late. An answer gets 0 to 1 points from the judge of its league; the points of a match decide its places. " +
-	"No answer in time loses the round. An agent that says it is rate limited is paused for five minutes; one that is unavailable leaves the match, and its rating stays. " +
-	"After a failure the task comes once more, within the same time. Rated matches move an Elo rating that begins at 1500; below 30 matches it is provisional. " +
-	"What an agent shows during a sealed round is revealed when the round closes."
-
 func (s *Server) rules(ctx context.Context, c *call, body []byte) (any, error) {
 	var in struct {
 		League string `json:"league"`
@@ -175,7 +173,7 @@ func (s *Server) rules(ctx context.Context, c *call, body []byte) (any, error) {
 	return struct {
 		Rules   string   `json:"rules"`
 		Leagues []league `json:"leagues"`
-	}{generalRules, leagues}, nil
+	}{s.books[0].say("rules"), leagues}, nil
 }
 
 func (s *Server) leagues(ctx context.Context, c *call) ([]league, error) {

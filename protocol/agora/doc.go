@@ -14,7 +14,8 @@
 // the services that the API uses too, so that rules, quotas and sealed rounds
 // are the same.
 //
-// It owns the wire shapes, the Protocol Documents (documents/*.txt) and which
+// It owns the wire shapes, the Protocol Documents (documents/*.txt), the phrase
+// books for plain words (phrases/*.json), and which
 // outcome each reply has. It leaves connections to protocol, tasks and answers
 // to protocol/task, waiting to protocol/mailbox, conversations and secret bases
 // to store, and accounts, agents, leagues and matches to the services that it is

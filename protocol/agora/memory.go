@@ -10,6 +10,8 @@ import (
 // memory is what a conversation remembers.
 type memory struct {
 	League   string  `json:"league,omitempty"`
+	Asked    intent  `json:"asked,omitempty"`    // in words, of a league that was not named yet
+	Language string  `json:"language,omitempty"` // of Asked
 	Answered []int64 `json:"answered,omitempty"` // tasks, the newest last
 }
 

@@ -67,6 +67,7 @@ const MaxBody = 64 << 10
 type Server struct {
 	o     ServerOptions
 	docs  documents
+	books []*phraseBook      // of plain words
 	known map[string]subject // by hash
 	polls *polls
 }
@@ -87,10 +88,14 @@ func NewServer(o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agora server: %w", err)
 	}
+	books, err := readPhrases()
+	if err != nil {
+		return nil, fmt.Errorf("agora server: %w", err)
+	}
 	if o.PerAddress == 0 {
 		o.PerAddress = 32
 	}
-	s := &Server{o: o, docs: docs, known: map[string]subject{}, polls: newPolls()}
+	s := &Server{o: o, docs: docs, books: books, known: map[string]subject{}, polls: newPolls()}
 	for _, known := range []subject{
 		{docs.standings, s.standings},
 		{docs.matches, s.matches},

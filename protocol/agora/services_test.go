@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -123,6 +124,12 @@ func (s *services) Match(_ context.Context, id string) (visibility.Match, error)
 
 func (s *services) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]visibility.Match, string, error) {
 	m, err := s.Match(ctx, "m_1")
+	if f.League != "sums" && slices.Contains(f.Statuses, arena.MatchScheduled) && slices.Contains(f.Statuses, arena.MatchReady) {
+		at := time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
+		later := arena.Match{ID: "m_3", League: "trivia", Status: arena.MatchScheduled, StartsAt: at.Add(time.Hour)}
+		first := arena.Match{ID: "m_2", League: "trivia", Status: arena.MatchScheduled, StartsAt: at, Seats: []arena.Seat{{AgentID: "ag_a", Name: "Ann"}, {AgentID: "ag_b", Name: "Bob"}}}
+		return []visibility.Match{visibilitytest.Match(later), visibilitytest.Match(first)}, "", nil
+	}
 	if p.Limit < 1 || f.League == "sums" || len(f.Statuses) == 1 && f.Statuses[0] != arena.MatchRunning {
 		return nil, "", err
 	}

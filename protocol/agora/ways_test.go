@@ -134,8 +134,8 @@ func TestDriver_every_way_refused(t *testing.T) {
 	}
 }
 
-// A practice task that the limit of its address holds back is no refusal (threat
-// N3).
+// A practice task that the limit of its address holds back is no refusal.
+// Threat N3.
 func TestDriver_ways_host_busy(t *testing.T) {
 	t.Parallel()
 	health := doc(t, "health").Hash()

@@ -2,59 +2,12 @@ package agora
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 )
-
-// topic is what plain words ask for.
-type topic int
-
-const (
-	topicHelp topic = iota
-	topicRegister
-	topicStandings
-	topicMatches
-	topicRules
-	topicLeagues
-)
-
-// signs are the words by which a topic is known; a sign is the beginning of a
-// word. The first topic that has one in the text is meant.
-func signs() []struct {
-	topic topic
-	signs []string
-} {
-	return []struct {
-		topic topic
-		signs []string
-	}{
-		{topicRegister, []string{"regist", "join", "enrol", "signup", "compete"}},
-		{topicStandings, []string{"standing", "leaderboard", "table", "rank", "rating", "elo", "best", "leading", "winning"}},
-		{topicMatches, []string{"match", "game", "playing", "live", "result", "score"}},
-		{topicRules, []string{"rule", "how", "point", "judge", "time", "limit"}},
-		{topicLeagues, []string{"league", "competition", "tournament"}},
-	}
-}
-
-// tokens are the words of a text in lower case.
-func tokens(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-'
-	})
-}
-
-func topicOf(said []string) topic {
-	for _, s := range signs() {
-		for _, sign := range s.signs {
-			if slices.ContainsFunc(said, func(word string) bool { return strings.HasPrefix(word, sign) }) {
-				return s.topic
-			}
-		}
-	}
-	return topicHelp
-}
 
 // named returns the league that a text names by slug or title.
 func named(leagues []league, said []string) (league, bool) {
@@ -69,42 +22,78 @@ func named(leagues []league, said []string) (league, bool) {
 	return league{}, false
 }
 
-// words answers plain words by plain words. It knows a few topics and the
-// names of the leagues; a conversation remembers the league it was about.
+// words answers plain words by plain words, in their language. A conversation
+// remembers the league it was about.
 func (s *Server) words(ctx context.Context, c *call, text string) (string, error) {
 	said := tokens(text)
 	leagues, err := s.leagues(ctx, c)
 	if err != nil {
 		return "", wordsOf(err)
 	}
+	meant, book := understand(s.books, said)
 	about, ok := named(leagues, said)
 	if ok {
-		err = s.remember(ctx, c, func(m *memory) { m.League = about.League })
+		if meant == intentHelp {
+			meant, book = s.asked(c, book)
+		}
+		err = s.remember(ctx, c, func(m *memory) { m.League, m.Asked, m.Language = about.League, "", "" })
 	} else {
 		about, ok = s.recall(c, leagues)
 	}
 	if err != nil {
 		return "", err
 	}
+	v := speaker{Server: s, phraseBook: book, leagues: leagues}
 	answer := ""
-	switch topicOf(said) {
-	case topicRegister:
-		answer = s.howToRegister()
-	case topicStandings:
+	switch meant {
+	case intentAbout:
+		answer = v.say("about", "leagues", v.list())
+	case intentRegister:
+		answer = v.howToRegister()
+	case intentMine:
+		answer, err = v.saidRating(ctx, c, said, about)
+	case intentLeader, intentStandings:
 		if !ok {
-			return whichLeague(leagues), nil
+			return v.whichLeague(), s.remember(ctx, c, func(m *memory) { m.Asked, m.Language = meant, book.Language })
 		}
-		answer, err = s.saidTable(ctx, c, about)
-	case topicMatches:
-		answer, err = s.saidMatches(ctx, c, about.League)
-	case topicRules:
-		answer = generalRules + "\n" + saidLeagues(leagues, about)
-	case topicLeagues:
-		answer = saidLeagues(leagues, about)
-	case topicHelp:
+		answer, err = v.saidTable(ctx, c, about, meant == intentLeader)
+	case intentNext:
+		answer, err = v.saidNext(ctx, c, about.League)
+	case intentMatches:
+		answer, err = v.saidMatches(ctx, c, about.League)
+	case intentRules:
+		answer = v.say("rules") + "\n" + v.saidLeagues(about)
+	case intentLeagues:
+		answer = v.saidLeagues(about)
+	case intentHelp:
 		answer = s.help(leagues)
 	}
 	return answer, wordsOf(err)
+}
+
+// asked returns the intent of an earlier question of the conversation that lacked
+// the league, and the book of its language.
+func (s *Server) asked(c *call, book *phraseBook) (intent, *phraseBook) {
+	if c.conversation == nil {
+		return intentHelp, book
+	}
+	m := readMemory(*c.conversation)
+	for _, b := range s.books {
+		if b.Language == m.Language {
+			book = b
+		}
+	}
+	return m.Asked, book
+}
+
+// help returns the help in all languages.
+func (s *Server) help(leagues []league) string {
+	var texts []string
+	for _, b := range s.books {
+		v := speaker{Server: s, phraseBook: b, leagues: leagues}
+		texts = append(texts, v.say("help", "leagues", v.list(), "url", s.o.PublicURL+Root+"/wellknown"))
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // wordsOf makes a fault, which belongs to a document, a failure of Agora's own.
@@ -131,89 +120,187 @@ func (s *Server) recall(c *call, leagues []league) (league, bool) {
 	return league{}, false
 }
 
-func whichLeague(leagues []league) string {
-	if len(leagues) == 0 {
-		return "There are no leagues yet."
-	}
-	names := make([]string, len(leagues))
-	for i, l := range leagues {
-		names[i] = l.League
-	}
-	return "Of which league? There are: " + strings.Join(names, ", ") + "."
+// speaker answers in one language.
+type speaker struct {
+	*Server
+	*phraseBook
+
+	leagues []league
 }
 
-func (s *Server) saidTable(ctx context.Context, c *call, l league) (string, error) {
-	t, err := s.table(ctx, c, l.League, 10)
+func (v speaker) slugs() string {
+	names := make([]string, len(v.leagues))
+	for i, l := range v.leagues {
+		names[i] = l.League
+	}
+	return strings.Join(names, ", ")
+}
+
+// list is a sentence with the names of all leagues.
+func (v speaker) list() string {
+	if len(v.leagues) == 0 {
+		return v.say("no_leagues")
+	}
+	return v.say("leagues", "leagues", v.slugs())
+}
+
+func (v speaker) whichLeague() string {
+	if len(v.leagues) == 0 {
+		return v.say("no_leagues")
+	}
+	return v.say("which_league", "leagues", v.slugs())
+}
+
+func (v speaker) howToRegister() string {
+	return v.say("register", "registration", v.docs.registration.Name, "registration_hash", v.docs.registration.Hash(),
+		"agent", v.docs.agent.Name, "agent_hash", v.docs.agent.Hash(), "leagues", v.list())
+}
+
+// mark is a rating, with "?" while it is provisional.
+func (l standing) mark() string {
+	if l.Provisional {
+		return l.Rating.String() + "?"
+	}
+	return l.Rating.String()
+}
+
+// saidTable returns the top of a league, with a sentence about the first if that was
+// asked for.
+func (v speaker) saidTable(ctx context.Context, c *call, l league, leader bool) (string, error) {
+	t, err := v.table(ctx, c, l.League, 10)
 	switch {
 	case err != nil:
 		return "", err
 	case t.Frozen:
-		return fmt.Sprintf("The table of %s is hidden for the time being.", l.Title), nil
+		return v.say("hidden", "title", l.Title), nil
 	case len(t.Standings) == 0:
-		return fmt.Sprintf("Nobody has entered %s yet.", l.Title), nil
+		return v.say("empty", "title", l.Title), nil
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Standings of %s:\n", l.Title)
+	var lines []string
+	if first := t.Standings[0]; leader {
+		lines = append(lines, v.say("leader", "name", first.Name, "title", l.Title, "rating", first.mark()))
+	}
+	lines = append(lines, v.say("standings", "title", l.Title))
 	for i, line := range t.Standings {
-		mark := ""
-		if line.Provisional {
-			mark = "?"
-		}
-		fmt.Fprintf(&b, "%d. %s, %s%s after %d rated matches\n", i+1, line.Name, line.Rating, mark, line.RatedMatches)
+		lines = append(lines, v.say("standing", "n", strconv.Itoa(i+1), "name", line.Name, "rating", line.mark(), "matches", strconv.Itoa(line.RatedMatches)))
 	}
-	return b.String(), nil
+	return strings.Join(lines, "\n") + "\n", nil
 }
 
-func (s *Server) saidMatches(ctx context.Context, c *call, slug string) (string, error) {
-	list, err := s.matchList(ctx, c, slug, "", 10)
+// maxTables is how many tables are searched for an agent's ratings.
+const maxTables = 20
+
+// saidRating returns the ratings of the agent whose secret base is used, or of one
+// that the text names, in a league or in all.
+func (v speaker) saidRating(ctx context.Context, c *call, said []string, about league) (string, error) {
+	leagues := v.leagues
+	if about.League != "" {
+		leagues = []league{about}
+	}
+	text := " " + strings.Join(said, " ") + " "
+	var lines []string
+	for _, l := range leagues[:min(len(leagues), maxTables)] {
+		t, err := v.tableOf(ctx, l.League, maxStandings)
+		if err != nil {
+			return "", err
+		}
+		for _, line := range t.Standings {
+			name := strings.Join(tokens(line.Name), " ")
+			if line.AgentID != c.agentID && (c.agentID != "" || name == "" || !strings.Contains(text, " "+name+" ")) {
+				continue
+			}
+			rank := v.say("unranked")
+			if line.Rank > 0 {
+				rank = v.say("rank", "n", strconv.Itoa(line.Rank))
+			}
+			lines = append(lines, v.say("rating", "name", line.Name, "title", l.Title, "rating", line.mark(), "matches", strconv.Itoa(line.RatedMatches), "rank", rank))
+		}
+	}
+	switch {
+	case len(lines) > 0:
+		return strings.Join(lines[:min(len(lines), maxTables)], "\n"), nil
+	case c.agentID != "":
+		return v.say("unrated"), nil
+	}
+	return v.say("whose"), nil
+}
+
+// maxStandings is how many lines of a table are searched.
+const maxStandings = 10_000
+
+// saidNext returns the match that starts next, of the agent whose secret base is
+// used, in a league or in all.
+func (v speaker) saidNext(ctx context.Context, c *call, slug string) (string, error) {
+	if err := v.count(ctx, c); err != nil {
+		return "", err
+	}
+	found, _, err := v.o.Visible.Matches(ctx, arena.MatchFilter{
+		League: slug, AgentID: c.agentID, Statuses: []arena.MatchStatus{arena.MatchScheduled, arena.MatchReady},
+	}, arena.Page{Limit: 100})
+	if err != nil {
+		return "", faultOf(err)
+	}
+	if len(found) == 0 {
+		return v.say("no_next"), nil
+	}
+	first := found[0]
+	for _, m := range found[1:] {
+		if m.StartsAt.Before(first.StartsAt) {
+			first = m
+		}
+	}
+	return v.say("next", "league", first.League, "time", first.StartsAt.UTC().Format("2006-01-02 15:04"), "seats", v.sides(first)), nil
+}
+
+func (v speaker) sides(m visibility.Match) string {
+	names := make([]string, len(m.Seats))
+	for i, s := range m.Seats {
+		names[i] = s.Name
+	}
+	return strings.Join(names, v.say("against"))
+}
+
+func (v speaker) saidMatches(ctx context.Context, c *call, slug string) (string, error) {
+	list, err := v.matchList(ctx, c, slug, "", 10)
 	if err != nil {
 		return "", err
 	}
 	if len(list.Matches) == 0 {
-		return "There are no matches yet.", nil
+		return v.say("no_matches"), nil
 	}
-	var b strings.Builder
-	b.WriteString("The latest matches:\n")
+	lines := []string{v.say("matches")}
 	for _, m := range list.Matches {
 		seats := make([]string, len(m.Seats))
 		for i, seat := range m.Seats {
-			seats[i] = fmt.Sprintf("%s (%s)", seat.Name, seat.Points)
+			seats[i] = seat.Name + " (" + seat.Points.String() + ")"
 		}
-		fmt.Fprintf(&b, "%s in %s, %s, round %d: %s\n", m.MatchID, m.League, m.Status, m.Round, strings.Join(seats, " against "))
+		lines = append(lines, v.say("match", "id", m.MatchID, "league", m.League, "status", v.name(m.Status), "round", strconv.Itoa(m.Round),
+			"seats", strings.Join(seats, v.say("against"))))
 	}
-	return b.String(), nil
+	return strings.Join(lines, "\n") + "\n", nil
 }
 
 // saidLeagues lists the league that was named, or all.
-func saidLeagues(leagues []league, about league) string {
+func (v speaker) saidLeagues(about league) string {
+	leagues := v.leagues
 	if about.League != "" {
 		leagues = []league{about}
 	}
 	if len(leagues) == 0 {
-		return "There are no leagues yet."
+		return v.say("no_leagues")
 	}
 	var b strings.Builder
 	for _, l := range leagues {
-		rounds := "an open end"
+		rounds := v.say("open_end")
 		if l.Rounds != nil {
-			rounds = fmt.Sprintf("%d rounds", *l.Rounds)
+			rounds = v.say("rounds", "n", strconv.Itoa(*l.Rounds))
 		}
-		fmt.Fprintf(&b, "%s (%s): %s, %s, %s of %g seconds, judged by %s.", l.Title, l.League, l.Status, l.Format, rounds, l.TimeLimitSeconds, l.Judge)
+		b.WriteString(v.say("league", "title", l.Title, "league", l.League, "status", v.name(l.Status), "format", v.name(l.Format), "rounds", rounds,
+			"seconds", strconv.FormatFloat(l.TimeLimitSeconds, 'g', -1, 64), "judge", l.Judge))
 		for _, rule := range l.Rules {
 			b.WriteString(" " + rule + ".")
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-func (s *Server) howToRegister() string {
-	return fmt.Sprintf("Send {\"name\": \"…\", \"leagues\": [\"…\"], \"endpoint\": \"https://…\"} under the Protocol Document %q (%s). "+
-		"Without an endpoint your agent fetches its tasks under the document %q (%s).",
-		s.docs.registration.Name, s.docs.registration.Hash(), s.docs.agent.Name, s.docs.agent.Hash())
-}
-
-func (s *Server) help(leagues []league) string {
-	return "This is Agora Arena, where agents compete. Ask for the standings of a league, for matches, for the rules, for the leagues, or how to register. " +
-		whichLeague(leagues) + " The Protocol Documents that are understood are at " + s.o.PublicURL + Root + "/wellknown."
 }

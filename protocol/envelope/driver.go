@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -63,7 +64,7 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	x := &exchange{d: d, a: a, request: Request{
 		RequestID: "req_" + rand.Text(), Intent: IntentOf(a.League),
 		Title: fmt.Sprintf("Round %d of match %s", a.Round, a.MatchID), Params: params,
-		Constraints: &Constraints{MaxLatencyMS: &limit, Deadline: a.Deadline.UTC().Format(arena.TimeFormat)},
+		Constraints: &Constraints{MaxCostUSD: &a.MaxCostUSD, MaxLatencyMS: &limit, Deadline: a.Deadline.UTC().Format(arena.TimeFormat)},
 	}, thread: "thread_" + rand.Text()}
 	return x.run, nil
 }
@@ -75,12 +76,12 @@ type exchange struct {
 	request Request
 	thread  string
 
-	sent     []byte
-	away     error // of the last look into the store
-	sentAt   time.Time
-	after    int64 // number of the last envelope heard
-	offered  bool  // any OFFER came
-	accepted bool
+	sent    []byte
+	away    error // of the last look into the store
+	sentAt  time.Time
+	after   int64        // number of the last envelope heard
+	offered bool         // any OFFER came
+	offer   *arena.Offer // the one that was accepted
 }
 
 // run plays the thread. It returns at the latest when the time limit is over,
@@ -156,11 +157,16 @@ func (x *exchange) handle(ctx context.Context, s arena.Envelope) (v protocol.Ver
 	switch e.Type {
 	case TypeOffer:
 		x.offered = true
-		if !x.accepted && (facts.Until.IsZero() || x.d.now().Before(facts.Until)) {
-			x.accept(ctx)
+		if x.offer != nil {
+			return v, nil, false // a thread has one ACCEPT
 		}
+		v, done = x.decide(ctx, e.Payload, facts)
+		return v, nil, done
 	case TypeResult:
 		v, answer = judgeResult(e.Payload, x.a.Task.OutputFormat)
+		if answer != nil {
+			answer.Offer = x.offer
+		}
 		return v, answer, true
 	case TypeError:
 		return judgeError(e.Payload), nil, true
@@ -169,17 +175,59 @@ func (x *exchange) handle(ctx context.Context, s arena.Envelope) (v protocol.Ver
 	return v, nil, false
 }
 
-// accept takes up the agent's offer, at no price.
-func (x *exchange) accept(ctx context.Context) {
+// decide accepts an offer, or declines it, which ends the attempt.
+func (x *exchange) decide(ctx context.Context, payload []byte, facts Facts) (v protocol.Verdict, done bool) {
+	var o Offer
+	if err := read(payload, &o); err != nil {
+		return v, false // the relay has let it in: it cannot be
+	}
+	offer := arena.Offer{Plan: o.Plan, ETASeconds: o.ETASeconds}
+	if o.Price != nil {
+		offer.PriceUSD = o.Price.Amount
+	}
+	if v, failure := x.decline(o, facts); failure != nil {
+		x.fail(ctx, *failure)
+		return v, true
+	}
+	x.accept(ctx, offer)
+	return v, false
+}
+
+// decline returns why an offer cannot be accepted; failure is nil if it can.
+func (x *exchange) decline(o Offer, facts Facts) (v protocol.Verdict, failure *Failure) {
+	declined := func(reason string, code ErrorCode, details map[string]any, format string, args ...any) (protocol.Verdict, *Failure) {
+		detail := fmt.Sprintf("the OFFER was declined: "+format, args...)
+		return protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: reason, Detail: protocol.Sentence(detail)},
+			&Failure{Code: code, Message: detail, Details: x.details(details)}
+	}
+	most := x.a.MaxCostUSD
+	switch p := o.Price; {
+	case p != nil && p.Amount > 0 && !strings.EqualFold(p.Currency, "USD"):
+		return declined("offer_price", ErrInsufficientBudget, map[string]any{"provided": most},
+			"price.currency is %q, and max_cost_usd is in USD", p.Currency)
+	case p != nil && p.Amount > most:
+		return declined("offer_price", ErrInsufficientBudget, map[string]any{"min_required": p.Amount, "provided": most},
+			"its price is %g USD, and max_cost_usd is %g", p.Amount, most)
+	case o.ETASeconds != nil && *o.ETASeconds > x.a.TimeLimit.Seconds():
+		return declined("offer_late", ErrTimeout, map[string]any{"eta_seconds": *o.ETASeconds, "max_latency_ms": x.a.TimeLimit.Milliseconds()},
+			"eta_seconds is %g, and the time limit is %g seconds", *o.ETASeconds, x.a.TimeLimit.Seconds())
+	case !facts.Until.IsZero() && !x.d.now().Before(facts.Until):
+		return declined("offer_expired", ErrTimeout, map[string]any{"valid_until": o.ValidUntil}, "it was valid until %s", o.ValidUntil)
+	}
+	return v, nil
+}
+
+// accept takes up the agent's offer on its terms.
+func (x *exchange) accept(ctx context.Context, offer arena.Offer) {
 	_, _, err := x.d.log.say(ctx, x.draft(TypeAccept, Accept{
 		RequestID: x.request.RequestID, AcceptedAt: x.d.now().UTC().Format(arena.TimeFormat),
-		Terms: &Terms{Deadline: x.a.Deadline.UTC().Format(arena.TimeFormat)},
+		Terms: &Terms{PriceUSD: offer.PriceUSD, ETASeconds: offer.ETASeconds, Deadline: x.request.Constraints.Deadline},
 	}), arena.Envelope{})
 	if err != nil {
 		x.d.logger.Warn("offer could not be accepted", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
 		return
 	}
-	x.accepted = true
+	x.offer = &offer
 }
 
 // timeout ends the thread and says why nothing came.
@@ -194,8 +242,8 @@ func (x *exchange) timeout(ctx context.Context) arena.Reply {
 		if err == nil && x.d.now().Sub(seen(key)) > present {
 			v = protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: "not_polling", Detail: "the agent has not asked the relay for a minute"}
 		}
-	} else if !x.accepted {
-		v.Detail = "no OFFER that was still valid came within the time limit"
+	} else if x.offer == nil {
+		v.Detail = "the OFFER could not be accepted within the time limit"
 	}
 	return x.reply(v, nil, nil, x.d.now().Sub(x.sentAt))
 }
@@ -222,10 +270,19 @@ func (x *exchange) failed(ctx context.Context, err error) arena.Reply {
 func (x *exchange) fail(ctx context.Context, f Failure) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	f.Details, _ = json.Marshal(map[string]string{"request_id": x.request.RequestID}) // texts always encode
+	if f.Details == nil {
+		f.Details = x.details(map[string]any{})
+	}
 	if _, _, err := x.d.log.say(ctx, x.draft(TypeError, f), arena.Envelope{}); err != nil && arena.CodeOf(err) != arena.CodeConflict {
 		x.d.logger.Warn("thread could not be ended", "match_id", x.a.MatchID, "agent_id", x.a.Seat.AgentID, "error", err)
 	}
+}
+
+// details returns the details of an ERROR, which has no request_id of its own.
+func (x *exchange) details(more map[string]any) json.RawMessage {
+	more["request_id"] = x.request.RequestID
+	text, _ := json.Marshal(more) // texts and finite numbers always encode
+	return text
 }
 
 func (x *exchange) reply(v protocol.Verdict, answer *arena.AnswerBody, head []byte, elapsed time.Duration) arena.Reply {

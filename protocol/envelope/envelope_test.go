@@ -307,6 +307,41 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// What the payload of a message says is within its bounds, or it is refused as
+// malformed.
+func FuzzFacts(f *testing.F) {
+	for typ, payloads := range map[envelope.Type][]string{
+		envelope.TypeRequest: {`{"request_id":"r","intent":"a.b","constraints":{"max_cost_usd":0,"deadline":"2026-02-02T15:30:00Z"}}`},
+		envelope.TypeOffer:   {`{"request_id":"r","plan":"p","price":{"amount":0.005,"currency":"USD"},"eta_seconds":2,"valid_until":"2026-02-02T15:30:00Z"}`, `{"price":{"amount":-1e-9}}`, `{"eta_seconds":86401}`},
+		envelope.TypeAccept:  {`{"request_id":"r","terms":{"price_usd":0,"eta_seconds":1,"deadline":"2026-02-02T15:30:00Z"}}`},
+		envelope.TypeResult:  {`{"request_id":"r","status":"success","output":{},"artifacts":[],"metrics":{}}`, `{"status":"partial","metrics":null,"artifacts":null}`, `{"status":"failed","metrics":[]}`},
+		envelope.TypeError:   {`{"code":"TIMEOUT","message":"m","details":{"request_id":"r"}}`},
+	} {
+		for _, payload := range payloads {
+			f.Add(string(typ), []byte(payload))
+		}
+	}
+	f.Fuzz(func(t *testing.T, typ string, payload []byte) {
+		e := &envelope.Envelope{Type: envelope.Type(typ), Payload: payload}
+		facts, err := e.Facts()
+		if err != nil {
+			if code := arena.CodeOf(err); code != arena.CodeMalformed {
+				t.Fatalf("%s: %v", code, err)
+			}
+			return
+		}
+		var o envelope.Offer
+		if e.Type == envelope.TypeOffer && json.Unmarshal(payload, &o) == nil &&
+			(len(o.Plan) > 4096 || o.Price != nil && o.Price.Amount < 0 || o.ETASeconds != nil && (*o.ETASeconds < 0 || *o.ETASeconds > 86_400)) {
+			t.Fatalf("%+v", o)
+		}
+		var r envelope.Result
+		if e.Type == envelope.TypeResult && json.Unmarshal(payload, &r) == nil && (facts.Status == "" || len(r.Metrics) > 4096 || len(r.Artifacts) > 16384) {
+			t.Fatalf("%+v", r)
+		}
+	})
+}
+
 func FuzzManifest(f *testing.F) {
 	did := identityOf("ann").DID()
 	f.Add([]byte(`{"id":"cap","name":"n","intents":[{"id":"arena.trivia"}],"auth":{"methods":["ed25519"],"public_key":"` + did[8:] + `"}}`))

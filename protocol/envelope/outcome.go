@@ -27,6 +27,12 @@ func judgeResult(payload []byte, outputFormat string) (protocol.Verdict, *arena.
 	answer, err := task.DecodeAnswer(r.Output, outputFormat)
 	switch {
 	case err == nil:
+		if !isNull(r.Metrics) {
+			answer.Metrics = r.Metrics
+		}
+		if !isNull(r.Artifacts) {
+			answer.Artifacts = r.Artifacts
+		}
 		return protocol.Verdict{Outcome: arena.OutcomeAnswered}, answer
 	case errors.Is(err, task.ErrNoAnswer):
 		return invalid("empty_answer", err), nil

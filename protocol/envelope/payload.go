@@ -25,6 +25,14 @@ type Constraints struct {
 	Deadline     string   `json:"deadline,omitempty"`
 }
 
+// The limits of what an agent says about its work.
+const (
+	maxPlan      = 4 << 10  // bytes
+	maxSeconds   = 86_400   // of eta_seconds
+	maxMetrics   = 4 << 10  // bytes of JSON
+	maxArtifacts = 16 << 10 // bytes of JSON
+)
+
 // Offer is the payload of an OFFER. Plan and price are shown, never charged.
 type Offer struct {
 	RequestID  string   `json:"request_id"`
@@ -47,10 +55,12 @@ type Accept struct {
 	Terms      *Terms `json:"terms,omitempty"`
 }
 
-// Terms are what was agreed on. Deadline is RFC 3339.
+// Terms are what was agreed on: those of the OFFER, and the deadline of the
+// REQUEST. Deadline is RFC 3339.
 type Terms struct {
-	PriceUSD float64 `json:"price_usd"`
-	Deadline string  `json:"deadline,omitempty"`
+	PriceUSD   float64  `json:"price_usd"`
+	ETASeconds *float64 `json:"eta_seconds,omitempty"`
+	Deadline   string   `json:"deadline,omitempty"`
 }
 
 // Result is the payload of a RESULT.
@@ -125,10 +135,7 @@ func (e *Envelope) Facts() (Facts, error) {
 	case TypeRequest:
 		err = f.request(e.Payload)
 	case TypeOffer:
-		var o Offer
-		if err = read(e.Payload, &o, "request_id", "plan", "price", "eta_seconds", "valid_until"); err == nil {
-			f.Until, err = optionalTime("payload.valid_until", o.ValidUntil)
-		}
+		err = f.offer(e.Payload)
 	case TypeAccept:
 		var a Accept
 		if err = read(e.Payload, &a, "request_id", "accepted_at", "terms"); err == nil && a.Terms != nil {
@@ -164,10 +171,36 @@ func (f *Facts) request(payload []byte) error {
 	return err
 }
 
+func (f *Facts) offer(payload []byte) error {
+	var o Offer
+	if err := read(payload, &o, "request_id", "plan", "price", "eta_seconds", "valid_until"); err != nil {
+		return err
+	}
+	switch {
+	case len(o.Plan) > maxPlan:
+		return malformed("payload.plan: may have at most %d bytes", maxPlan)
+	case o.Price != nil && o.Price.Amount < 0:
+		return malformed("payload.price.amount: must be 0 or more")
+	case o.Price != nil && len(o.Price.Currency) > MaxID:
+		return malformed("payload.price.currency: may have at most %d characters", MaxID)
+	case o.ETASeconds != nil && (*o.ETASeconds < 0 || *o.ETASeconds > maxSeconds):
+		return malformed("payload.eta_seconds: must be 0 to %d", maxSeconds)
+	}
+	var err error
+	f.Until, err = optionalTime("payload.valid_until", o.ValidUntil)
+	return err
+}
+
 func (f *Facts) result(payload []byte) error {
 	var r Result
 	if err := read(payload, &r, "request_id", "status", "output", "artifacts", "metrics"); err != nil {
 		return err
+	}
+	switch {
+	case len(r.Metrics) > maxMetrics || !isNull(r.Metrics) && r.Metrics[0] != '{':
+		return malformed("payload.metrics: must be an object of at most %d bytes", maxMetrics)
+	case len(r.Artifacts) > maxArtifacts || !isNull(r.Artifacts) && r.Artifacts[0] != '[':
+		return malformed("payload.artifacts: must be an array of at most %d bytes", maxArtifacts)
 	}
 	switch r.Status {
 	case ResultSuccess, ResultPartial, ResultFailed, ResultCancelled:
@@ -194,6 +227,9 @@ func (f *Facts) failure(payload []byte) error {
 	}
 	return nil
 }
+
+// isNull reports whether a member is missing or null.
+func isNull(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
 
 func read(payload []byte, v any, names ...string) error {
 	if err := strictjson.UnmarshalOpen(payload, v, names...); err != nil {

@@ -123,6 +123,8 @@ func fullAnswer(agent string) arena.Answer {
 		Body: &arena.AnswerBody{
 			Answer: "four \u2028<b>\x00", Confidence: new(math.Nextafter(0.1, 1)), Reasoning: "2+2", SubagentsUsed: []string{},
 			ToolsUsed: []string{"calc"}, Tokens: new(int64(1 << 60)), LatencyMS: new(1e-300),
+			Offer:   &arena.Offer{Plan: "count \u2028<b>\x00", PriceUSD: math.Nextafter(0.1, 1), ETASeconds: new(0.5)},
+			Metrics: json.RawMessage(`{"cost_actual":0.1}`), Artifacts: json.RawMessage(`[{"a":"\u003cb\u003e"}]`),
 		},
 	}
 }

@@ -60,7 +60,7 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	t, _ := sr.round.Prompt(sr.seat.No) // a seat that does not act has no request
 	return driver.Prepare(ctx, arena.Attempt{
 		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
-		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
 		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }

@@ -302,28 +302,6 @@ func TestDriver_late(t *testing.T) {
 	w.refused(http.StatusConflict, "CONFLICT", <-late)
 }
 
-// An offer that is over is not taken; a later one is.
-func TestDriver_offers(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.play(func(p *player, e event) {
-		switch e.Type {
-		case envelope.TypeRequest:
-			p.say(e, envelope.TypeOffer, envelope.Offer{RequestID: requestID(e), ValidUntil: time.Now().Add(-time.Second).UTC().Format(arena.TimeFormat)})
-			p.say(e, envelope.TypeResult, envelope.Result{RequestID: requestID(e), Status: envelope.ResultSuccess})
-			w.refused(http.StatusConflict, "CONFLICT", p.last) // it was not accepted
-			p.say(e, envelope.TypeOffer, envelope.Offer{
-				RequestID: requestID(e), Price: &envelope.Price{Amount: 0.005, Currency: "USD"}, ValidUntil: time.Now().Add(time.Hour).UTC().Format(arena.TimeFormat),
-			})
-		case envelope.TypeAccept:
-			p.say(e, envelope.TypeResult, envelope.Result{RequestID: requestID(e), Status: envelope.ResultSuccess, Output: json.RawMessage(`{"answer":"x"}`)})
-		}
-	})
-	if r := w.send(attempt(enough)); r.Outcome != arena.OutcomeAnswered {
-		t.Errorf("%+v", r)
-	}
-}
-
 // The end of the caller's context is never the agent's fault.
 func TestDriver_cancelled(t *testing.T) {
 	t.Parallel()

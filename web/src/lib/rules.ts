@@ -18,6 +18,7 @@ export function rulesOf(l: League): string[] {
     shownOf(l.visibility),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
     tokensOf(l),
+    l.max_cost_usd ? t('rules.cost', { n: l.max_cost_usd }) : '',
     l.canary ? t('rules.canary', { n: l.canary }) : '',
     l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: l.schedule }) : '',
     ...entryOf(l),

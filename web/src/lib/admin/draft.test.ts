@@ -80,10 +80,10 @@ describe('a draft', () => {
     expect(judgesOf(draft())).not.toContain('panel');
   });
   it('sends what belongs to its judge and nothing of another', () => {
-    const all = { source: 'pack' as const, packId: 'pk_1', tolerance: 0.5, partial: true, judges: ['ag_1'], criteria: 'wit', canary: 9 };
+    const all = { source: 'pack' as const, packId: 'pk_1', tolerance: 0.5, partial: true, judges: ['ag_1'], criteria: 'wit', canary: 9, maxCost: 0.25 };
     expect(bodyOf(draft({ ...all, judge: 'number' })).judge).toEqual({ kind: 'number', tolerance: 0.5 });
     expect(bodyOf(draft({ ...all, judge: 'set' })).judge).toEqual({ kind: 'set', partial: true });
-    expect(bodyOf(draft({ ...all, judge: 'exact' }))).toMatchObject({ judge: { kind: 'exact' }, canary: 9 });
+    expect(bodyOf(draft({ ...all, judge: 'exact' }))).toMatchObject({ judge: { kind: 'exact' }, canary: 9, max_cost_usd: 0.25 });
     expect(bodyOf(draft({ ...all, judge: 'model' }))).toMatchObject({ judge: { kind: 'model', criteria: 'wit' } });
     expect(bodyOf(draft({ ...all, judge: 'model' })).canary).toBeUndefined();
   });

@@ -50,6 +50,8 @@ export interface Draft {
   maxTokens: number;
   /** Answers over maxTokens get no points. */
   zeroOverTokens: boolean;
+  /** The highest price of an offer, in USD. */
+  maxCost: number;
   canary: number;
   rules: string;
   schedule: string;
@@ -85,7 +87,7 @@ export const emptyDraft = (): Draft => ({
   source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', debate: false, turns: 2,
   judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
   rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, visibility: 'sealed', delay: 30,
-  maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, canary: 0, rules: '',
+  maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
   schedule: '', starts: 'season', minutes: 0, forfeit: 120, allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
 
@@ -135,7 +137,7 @@ export const STEPS = {
   tasks: [
     'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
   ],
-  play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'canary', 'rules'],
+  play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
   when: [
     'schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds', 'entry', 'entry.allow', 'entry.password',
     'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches',
@@ -193,6 +195,7 @@ function common(d: Draft) {
     ...(d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
     ...(d.maxTokens === DEFAULT_TOKENS ? {} : { max_tokens: d.maxTokens }),
     ...(d.zeroOverTokens ? { max_tokens_policy: 'zero_points' as const } : {}),
+    ...(d.maxCost === 0 ? {} : { max_cost_usd: d.maxCost }),
     ...(mayCanary(d) && d.canary ? { canary: d.canary } : {}),
     ...(d.schedule ? { schedule: d.schedule } : {}),
     ...(Object.keys(options).length ? { format_options: options } : {}),

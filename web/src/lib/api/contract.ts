@@ -80,6 +80,10 @@ export interface AnswerBody {
   tools_used?: string[];
   tokens?: number;
   latency_ms?: number;
+  /** Of agents that make an offer before they work. */
+  offer?: { plan?: string; price_usd: number; eta_seconds?: number };
+  metrics?: Record<string, unknown>;
+  artifacts?: unknown[];
 }
 
 export interface RatingChange {

@@ -213,6 +213,8 @@ export const adminEn = {
   'wizard.tokens': 'Tokens of an answer',
   'wizard.tokens.hint': 'Longer answers are marked: by the tokens that the agent declares, or at more than 8 bytes per token.',
   'wizard.tokens.zero': 'Longer answers get no points',
+  'wizard.cost': 'Highest price of an offer (USD)',
+  'wizard.cost.hint': 'For agents that make an offer before they answer. Nothing is charged. 0: only free offers.',
   'wizard.canary': 'A canary in so many rounds',
   'wizard.canary.hint': 'A question that nobody can know, to find copied answers; every option is right. 0: none.',
   'wizard.schedule': 'Schedule',

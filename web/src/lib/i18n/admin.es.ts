@@ -214,6 +214,8 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'wizard.tokens': 'Tokens de una respuesta',
   'wizard.tokens.hint': 'Las respuestas más largas se marcan: por los tokens que declara el agente o a más de 8 bytes por token.',
   'wizard.tokens.zero': 'Las respuestas más largas no puntúan',
+  'wizard.cost': 'Precio máximo de una oferta (USD)',
+  'wizard.cost.hint': 'Para agentes que hacen una oferta antes de responder. No se cobra nada. 0: solo ofertas gratuitas.',
   'wizard.canary': 'Un canario cada tantas rondas',
   'wizard.canary.hint': 'Una pregunta que nadie puede saber, para hallar respuestas copiadas; toda opción vale. 0: ninguno.',
   'wizard.schedule': 'Horario',
