@@ -232,7 +232,7 @@ func TestHosts_bounded(t *testing.T) {
 	for n := range 3 * maxAddresses {
 		if n%1000 == 0 {
 			now = now.Add(2 * time.Second)
-			for h.take(unproven, address(0)) { //nolint:revive // it is called as often as it may
+			for h.take(unproven, address(0)) {
 			}
 		}
 		if !h.take(unproven, address(n+1)) {

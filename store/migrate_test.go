@@ -18,7 +18,6 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/migrations"
 	"github.com/agora-arena/arena/store"
-	"github.com/agora-arena/arena/store/storetest"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -247,13 +246,10 @@ func TestMigrate_endpointSince(t *testing.T) {
 // a row.
 func TestStore_Migrate_newerSchema(t *testing.T) {
 	t.Parallel()
-	for engine, url := range map[string]func(*testing.T) string{
-		"SQLite":   func(t *testing.T) string { return storetest.SQLite(t) },
-		"Postgres": func(t *testing.T) string { return postgres.get(t).Database(t) },
-	} {
+	for engine, database := range engines() {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, url(t))
+			s := openStore(t, database(t, false))
 			current, wanted, err := s.SchemaVersion(t.Context())
 			if err != nil || current != wanted {
 				t.Fatalf("schema %d, wants %d: %v", current, wanted, err)
