@@ -13,6 +13,7 @@ type Owner struct {
 	CreatedAt time.Time
 
 	SuspendedAt time.Time // by an admin; zero: it is not suspended
+	Network     string    // public network it signed up from, see AddressKeys; "" unknown
 }
 
 // OwnerSummary is an owner as admins list it.

@@ -1,6 +1,9 @@
 package arena
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // UnratedReason is why a match between agents of a rated league is not rated.
 type UnratedReason string
@@ -11,19 +14,56 @@ const (
 	UnratedSameOwner      UnratedReason = "same_owner"
 	UnratedSharedEndpoint UnratedReason = "shared_endpoint" // agents of both owners have the same host and port
 	UnratedSharedKey      UnratedReason = "shared_key"      // agents of both owners have the same key
+	UnratedSharedDomain   UnratedReason = "shared_domain"   // their endpoints are under the same registrable domain
+	UnratedSharedNetwork  UnratedReason = "shared_network"  // both signed up from the same public network
 	UnratedPairLimit      UnratedReason = "pair_limit"      // they have met too often today
 	UnratedChallenge      UnratedReason = "challenge"
 	UnratedRequest        UnratedReason = "request" // an admin asked for an unrated match
 )
 
-// OwnerLink is something that agents of one or more owners have: where they
-// are, or their key.
+// OwnerLinkKinds returns all kinds of links: those that always make owners one
+// group for rated play, and those that do so only where the operator says so.
+// Many honest owners have the others in common: a host of agents, a campus.
+func OwnerLinkKinds() (always, optional []UnratedReason) {
+	return []UnratedReason{UnratedSharedEndpoint, UnratedSharedKey}, []UnratedReason{UnratedSharedDomain, UnratedSharedNetwork}
+}
+
+// OwnerLink is something that one or more owners have: where their agents are,
+// their agents' key, or where they signed up.
 type OwnerLink struct {
 	OwnerID string
-	Kind    UnratedReason // UnratedSharedEndpoint or UnratedSharedKey
+	Kind    UnratedReason // one of OwnerLinkKinds
 	Value   string
-	First   string // id of the agent that had it first
+	First   string // id of the agent, or of the owner, that had it first
 	FirstOf string // that agent's owner
+}
+
+// SharedLink is what several owners have in common.
+type SharedLink struct {
+	Kind     UnratedReason
+	Value    string
+	OwnerIDs []string // two or more, ascending
+}
+
+// SharedLinks returns what two or more owners of links have in common, by kind
+// and value.
+func SharedLinks(links []OwnerLink) []SharedLink {
+	owners := map[OwnerLink][]string{}
+	for _, l := range links {
+		key := OwnerLink{Kind: l.Kind, Value: l.Value}
+		owners[key] = append(owners[key], l.OwnerID)
+	}
+	var shared []SharedLink
+	for key, ids := range owners {
+		slices.Sort(ids)
+		if ids = slices.Compact(ids); len(ids) > 1 {
+			shared = append(shared, SharedLink{key.Kind, key.Value, ids})
+		}
+	}
+	slices.SortFunc(shared, func(a, b SharedLink) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
+	})
+	return shared
 }
 
 // OwnerGroups are owners that are one group for rated play, because they share a

@@ -35,7 +35,7 @@ type SchedulerStore interface {
 	Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error)
 	LiveMatches(ctx context.Context, league string) ([]arena.Match, error)
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
-	OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error)
+	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
@@ -56,7 +56,8 @@ type Matches interface {
 type Options struct {
 	Store   SchedulerStore
 	Matches Matches
-	Wake    func() // has due matches claimed
+	GroupBy []arena.UnratedReason // links that make owners one group for rated play
+	Wake    func()                // has due matches claimed
 	Now     func() time.Time
 	Rand    rand.Source // seeds of seasons: agents must not be able to predict it
 	Logger  *slog.Logger
@@ -374,7 +375,7 @@ func (t *tick) candidates(
 		owners = append(owners, rested[id].OwnerID)
 	}
 	slices.Sort(owners)
-	links, err := t.Store.OwnerLinks(ctx, slices.Compact(owners))
+	links, err := t.Store.OwnerLinks(ctx, slices.Compact(owners), t.GroupBy)
 	if err != nil {
 		return nil, fmt.Errorf("read the groups of owners: %w", err)
 	}

@@ -255,8 +255,10 @@ func (w *world) tick(t *testing.T, s *league.Scheduler) []string {
 // matches is the service for matches over an engine and a publisher of a test.
 func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now func() time.Time) *match.Service {
 	t.Helper()
+	always, _ := arena.OwnerLinkKinds()
 	m, err := match.New(match.Options{
-		Store: s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
+		GroupBy: always,
+		Store:   s, Engine: e, Rescorer: struct{ match.Rescorer }{}, Publisher: p, Wake: func() {}, CheckSettings: settings.Check,
 		Challenges: &entries{}, Challenged: &entries{}, Now: now, Rand: rand.NewPCG(3, 4), Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {
@@ -265,7 +267,7 @@ func matches(t *testing.T, s match.Store, e match.Engine, p match.Publisher, now
 	return m
 }
 
-func (w *world) OwnerLinks(_ context.Context, ownerIDs []string) ([]arena.OwnerLink, error) {
+func (w *world) OwnerLinks(_ context.Context, ownerIDs []string, _ []arena.UnratedReason) ([]arena.OwnerLink, error) {
 	return slices.DeleteFunc(slices.Clone(w.links), func(l arena.OwnerLink) bool { return !slices.Contains(ownerIDs, l.OwnerID) }), nil
 }
 
@@ -275,8 +277,8 @@ type ownerLinks struct {
 	w *world
 }
 
-func (o ownerLinks) OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error) {
-	return o.w.OwnerLinks(ctx, ownerIDs)
+func (o ownerLinks) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error) {
+	return o.w.OwnerLinks(ctx, ownerIDs, kinds)
 }
 
 func (w *world) options(t *testing.T) league.Options {

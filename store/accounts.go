@@ -19,6 +19,7 @@ var ownerTable = db.NewTable("owners", "o",
 	db.Text("email", func(o *arena.Owner) *string { return &o.Email }),
 	db.Time("created_at", func(o *arena.Owner) *time.Time { return &o.CreatedAt }),
 	db.Time("suspended_at", func(o *arena.Owner) *time.Time { return &o.SuspendedAt }),
+	db.Text("network", func(o *arena.Owner) *string { return &o.Network }),
 )
 
 // ownerSummaryTable is ownerTable with the sizes that admins see.

@@ -5,9 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
@@ -50,6 +53,7 @@ var agentTable = db.NewTable("agents", "a",
 	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
 	db.Time("endpoint_since", func(a *arena.Agent) *time.Time { return &a.EndpointSince }),
 	db.Text("endpoint_key", func(a *arena.Agent) *string { return &a.EndpointKey }),
+	db.Written("endpoint_domain", db.TypeText, func(a *arena.Agent) any { return domainOf(a.EndpointKey) }),
 	db.Time("key_proved_at", func(a *arena.Agent) *time.Time { return &a.KeyProvedAt }),
 	db.Computed(`(SELECT string_agg(e.league, ',' ORDER BY e.entered_at, e.league) FROM entries e
 		WHERE e.agent_id = a.id AND e.withdrawn_at = 0)`, func(a *arena.Agent) any { return slugsInto{&a.Leagues} }),
@@ -62,7 +66,7 @@ const agentOwner = ` JOIN owners o ON o.id = a.owner_id`
 var (
 	insertAgents = db.NewInsert(agentTable, "ON CONFLICT (owner_id, name_key) WHERE retired_at = 0 DO NOTHING")
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
-		"name", "name_key", "endpoint", "endpoint_key", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
+		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at",
 	})
@@ -271,25 +275,35 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
-// OwnerLinks returns the servers and the keys of the agents of owners,
-// retired agents included, each with the agent that had it first.
-func (s *Store) OwnerLinks(ctx context.Context, ownerIDs []string) (links []arena.OwnerLink, err error) {
+// ownerLinkSource says where each kind of arena.OwnerLink is kept: the table,
+// its column with the owner, and the column with the value, "" none.
+func ownerLinkSource(kind arena.UnratedReason) (table, owner, column string) {
+	switch kind {
+	case arena.UnratedSharedKey:
+		return "agents", "owner_id", "public_key"
+	case arena.UnratedSharedDomain:
+		return "agents", "owner_id", "endpoint_domain"
+	case arena.UnratedSharedNetwork:
+		return "owners", "id", "network"
+	default:
+		return "agents", "owner_id", "endpoint_key"
+	}
+}
+
+// OwnerLinks returns the links of the given kinds that owners have, those of
+// retired agents included, each with the agent or owner that had it first.
+func (s *Store) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) (links []arena.OwnerLink, err error) {
 	for part := range slices.Chunk(ownerIDs, db.MaxIDs) {
-		for _, kind := range []struct {
-			kind            arena.UnratedReason
-			column, present string
-		}{
-			{arena.UnratedSharedEndpoint, "endpoint_key", "endpoint_key <> ''"},
-			{arena.UnratedSharedKey, "public_key", "public_key <> ''"},
-		} {
+		for _, kind := range kinds {
+			table, owner, column := ownerLinkSource(kind)
 			var c db.Clauses
-			db.In(&c, "g.owner_id", part)
-			c.And("g." + kind.present)
+			db.In(&c, "g."+owner, part)
+			c.And("g." + column + " <> ''")
 			found, err := db.All(ctx, s.reader, func(r db.Row) (l arena.OwnerLink, err error) {
-				l.Kind = kind.kind
+				l.Kind = kind
 				return l, r.Scan(&l.OwnerID, &l.Value, &l.First, &l.FirstOf)
-			}, `SELECT DISTINCT g.owner_id, g.`+kind.column+`, f.id, f.owner_id FROM agents g JOIN agents f ON f.id = (
-				SELECT min(x.id) FROM agents x WHERE x.`+kind.column+` = g.`+kind.column+` AND x.`+kind.present+`)`+c.Where(), c.Args...)
+			}, fmt.Sprintf(`SELECT DISTINCT g.%[2]s, g.%[3]s, f.id, f.%[2]s FROM %[1]s g JOIN %[1]s f ON f.id = (
+				SELECT min(x.id) FROM %[1]s x WHERE x.%[3]s = g.%[3]s AND x.%[3]s <> '')`, table, owner, column)+c.Where(), c.Args...)
 			if err != nil {
 				return nil, s.wrap(err, "read links of %d owners", len(ownerIDs))
 			}
@@ -297,6 +311,20 @@ func (s *Store) OwnerLinks(ctx context.Context, ownerIDs []string) (links []aren
 		}
 	}
 	return links, nil
+}
+
+// domainOf returns the registrable domain (public-suffix list) of an endpoint
+// key that is a host and port, "" when it has none.
+func domainOf(endpointKey string) string {
+	host, _, err := net.SplitHostPort(endpointKey)
+	if err != nil || net.ParseIP(host) != nil {
+		return ""
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return "" // a public suffix itself: its users have nothing to do with each other
+	}
+	return domain
 }
 
 // Rests returns those among the agents that are paused at a time or retired.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/mail"
+	"net/netip"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -132,6 +133,9 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	}
 	now := s.now()
 	o = arena.Owner{ID: arena.NewID(arena.OwnerPrefix, now), Name: in.Name, Email: in.Email, CreatedAt: now}
+	if !invited {
+		o.Network = publicNetwork(in.Address)
+	}
 	secret, token := s.newToken(o.ID, "first", now)
 	var audit []arena.AuditEntry
 	if invited {
@@ -145,6 +149,17 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 		return o, "", err
 	}
 	return o, secret, nil
+}
+
+// publicNetwork returns the network of an IP address, "" when many may share
+// it: a private address is that of a proxy or a lab.
+func publicNetwork(ip string) string {
+	addr, err := netip.ParseAddr(ip)
+	if err != nil || !addr.IsGlobalUnicast() || addr.IsPrivate() {
+		return ""
+	}
+	network, _ := arena.AddressKeys(ip)
+	return network
 }
 
 func checkName(name string) error {

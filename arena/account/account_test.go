@@ -135,7 +135,7 @@ func TestService_SignUp(t *testing.T) {
 		t.Errorf("the token is of %+v", kim)
 	}
 	stored, err := f.Owner(t.Context(), kim)
-	if f.ok(err); stored.Name != "Kim" || stored.Email != "kim@example.org" {
+	if f.ok(err); stored.Name != "Kim" || stored.Email != "kim@example.org" || stored.Network != "192.0.2.7" {
 		t.Errorf("stored %+v", stored)
 	}
 	for name, in := range map[string]arena.SignUp{
@@ -143,6 +143,14 @@ func TestService_SignUp(t *testing.T) {
 	} {
 		if _, _, err := f.SignUp(t.Context(), arena.Caller{}, in); arena.CodeOf(err) != arena.CodeInvalid {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for address, want := range map[string]string{ // threat G7
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "::ffff:192.0.2.7": "192.0.2.7", "127.0.0.1": "", "::1": "", "10.1.2.3": "", "fd00::1": "", "": "",
+	} {
+		o, _, err := f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "Kim", Address: address})
+		if f.ok(err); o.Network != want {
+			t.Errorf("%q signs up from the network %q, want %q", address, o.Network, want)
 		}
 	}
 	f.signUp.exceeded = true

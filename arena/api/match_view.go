@@ -25,7 +25,7 @@ type matchView struct {
 	StartsAt         jsonTime            `json:"starts_at"`
 	StartedAt        *jsonTime           `json:"started_at" nullable:"true" doc:"null: not yet."`
 	FinishedAt       *jsonTime           `json:"finished_at" nullable:"true" doc:"null: not yet."`
-	UnratedReason    arena.UnratedReason `json:"unrated_reason,omitempty" enum:"same_owner,shared_endpoint,shared_key,pair_limit,challenge,request" doc:"Why a match of a rated league is not rated."`
+	UnratedReason    arena.UnratedReason `json:"unrated_reason,omitempty" enum:"same_owner,shared_endpoint,shared_key,shared_domain,shared_network,pair_limit,challenge,request" doc:"Why a match of a rated league is not rated."`
 	VoidReason       string              `json:"void_reason,omitempty"`
 	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
 	Viewers          int                 `json:"viewers"`

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -92,6 +94,7 @@ func (h *matchHandlers) rebuildRatings(ctx context.Context, in *rebuildInput) (*
 type evidenceReads interface {
 	leagueReader
 	Evidence(ctx context.Context, league string, limit int) (arena.Evidence, error)
+	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
 }
 
 // analysisHandlers serve the routes that check a league's results.
@@ -116,6 +119,13 @@ type anomaliesView struct {
 	Duels   int           `json:"duels" doc:"Rated ones."`
 	Pairs   int           `json:"pairs" doc:"Of agents of different owners that were compared."`
 	Items   []anomalyView `json:"items" doc:"The least likely first. They accuse nobody: two owners who run the same model agree in their mistakes too."`
+	Shared  []sharedView  `json:"shared" doc:"What owners of these matches have in common. Hosts of many agents and campuses are in it too."`
+}
+
+type sharedView struct {
+	Kind     arena.UnratedReason `json:"kind" enum:"shared_endpoint,shared_key,shared_domain,shared_network"`
+	Value    string              `json:"value,omitempty" doc:"The host and port, or the domain."`
+	OwnerIDs []string            `json:"owner_ids"`
 }
 
 type anomalyView struct {
@@ -160,5 +170,30 @@ func (h *analysisHandlers) listAnomalies(ctx context.Context, in *listAnomaliesI
 		}
 		v.Items = append(v.Items, item)
 	}
+	v.Shared, err = h.shared(ctx, evidence)
+	if err != nil {
+		return nil, err
+	}
 	return answer(v)
+}
+
+// shared returns what the owners of evidence have in common.
+func (h *analysisHandlers) shared(ctx context.Context, e arena.Evidence) ([]sharedView, error) {
+	owners := map[string]bool{}
+	for _, a := range e.Answers {
+		owners[a.OwnerID] = true
+	}
+	links, err := h.rows.OwnerLinks(ctx, slices.Sorted(maps.Keys(owners)), slices.Concat(arena.OwnerLinkKinds()))
+	if err != nil {
+		return nil, err
+	}
+	found := []sharedView{}
+	for _, s := range arena.SharedLinks(links) {
+		v := sharedView{Kind: s.Kind, OwnerIDs: s.OwnerIDs}
+		if s.Kind == arena.UnratedSharedEndpoint || s.Kind == arena.UnratedSharedDomain {
+			v.Value = s.Value // a network is personal data, and a key says nothing
+		}
+		found = append(found, v)
+	}
+	return found, nil
 }

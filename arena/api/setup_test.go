@@ -233,8 +233,10 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
+	always, _ := arena.OwnerLinkKinds()
 	if o.Services.Matches, err = match.New(match.Options{
-		Store: o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
+		GroupBy: always,
+		Store:   o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
 	}); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type Store interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
-	OwnerLinks(ctx context.Context, ownerIDs []string) ([]arena.OwnerLink, error)
+	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
@@ -50,8 +50,9 @@ type Options struct {
 	Wake      func() // has due matches claimed
 	// CheckSettings lists what is wrong with the settings of a match.
 	CheckSettings func(arena.Settings) []arena.FieldError
-	Challenges    Quota // by owner
-	Challenged    Quota // by opponent
+	GroupBy       []arena.UnratedReason // links that make owners one group for rated play
+	Challenges    Quota                 // by owner
+	Challenged    Quota                 // by opponent
 	Now           func() time.Time
 	// Rand makes the seeds and salts of matches. Agents must not be able to predict
 	// it, and it must be safe for concurrent use.
@@ -66,7 +67,7 @@ type Service struct{ o Options }
 func New(o Options) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Engine": o.Engine == nil, "Rescorer": o.Rescorer == nil, "Publisher": o.Publisher == nil, "Wake": o.Wake == nil,
-		"CheckSettings": o.CheckSettings == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
+		"CheckSettings": o.CheckSettings == nil, "GroupBy": o.GroupBy == nil, "Challenges": o.Challenges == nil, "Challenged": o.Challenged == nil, "Now": o.Now == nil, "Rand": o.Rand == nil, "Logger": o.Logger == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("match: option %s is missing", name)
@@ -120,7 +121,7 @@ func (s *Service) groupOwners(ctx context.Context, m *arena.Match) error {
 	for _, seat := range m.Seats {
 		owners = append(owners, seat.OwnerID)
 	}
-	links, err := s.o.Store.OwnerLinks(ctx, owners)
+	links, err := s.o.Store.OwnerLinks(ctx, owners, s.o.GroupBy)
 	if err != nil {
 		return err
 	}

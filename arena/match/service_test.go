@@ -30,7 +30,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 	}
 }
 
-// Threat G1: owners that share a server or a key are not rated against each
+// Threats G1 and G7: owners that share a server or a key are not rated against each
 // other, and the match says why.
 func TestService_Schedule_ownerGroups(t *testing.T) {
 	t.Parallel()
@@ -66,6 +66,20 @@ func TestService_Schedule_ownerGroups(t *testing.T) {
 		kept := f.stored(m.ID)
 		if kept.UnratedReason != tt.want || kept.Settings.Rated != (tt.want == "") {
 			t.Errorf("%s: rated %v, reason %q, want %q", tt.name, kept.Settings.Rated, kept.UnratedReason, tt.want)
+		}
+	}
+	// A domain in common counts where the operator says so.
+	near := f.agent("near", "alice", at("a.farm.example:443"))
+	far := f.agent("far", "cid", at("b.farm.example:443"))
+	domains := f.options()
+	domains.GroupBy = append(domains.GroupBy, arena.UnratedSharedDomain)
+	strict, err := match.New(domains)
+	f.ok(err)
+	for service, want := range map[*match.Service]arena.UnratedReason{s: "", strict: arena.UnratedSharedDomain} {
+		m, err := service.Schedule(t.Context(), arena.MatchPlan{League: "quiz", Settings: settings, Agents: []arena.Agent{near, far}})
+		f.ok(err)
+		if kept := f.stored(m.ID); kept.UnratedReason != want {
+			t.Errorf("one domain: %q, want %q", kept.UnratedReason, want)
 		}
 	}
 	// More than two: the match is rated, pairs of one group are not.

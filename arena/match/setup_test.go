@@ -102,8 +102,10 @@ func (f *fixture) published() []string {
 }
 
 func (f *fixture) options() match.Options {
+	always, _ := arena.OwnerLinkKinds()
 	return match.Options{
-		Store: f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
+		GroupBy: always,
+		Store:   f.store, Engine: f, Rescorer: f.rescorer, Publisher: f, Wake: func() { f.wakes++ }, CheckSettings: checkSettings,
 		Challenges: &f.challenges, Challenged: &f.challenged, Now: f.clock, Rand: rand.NewPCG(1, 2), Logger: f.log(),
 	}
 }

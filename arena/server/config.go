@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // The values of ARENA_SIGNUP.
@@ -44,8 +46,9 @@ type Config struct {
 
 	AllowCIDRs         []netip.Prefix
 	AllowCIDRsForce    bool
-	AllowHTTPEndpoints bool   // on public addresses
-	ExtraCAFile        string // "": only the system's authorities
+	AllowHTTPEndpoints bool                  // on public addresses
+	GroupOwnersBy      []arena.UnratedReason // links that make owners one group for rated play
+	ExtraCAFile        string                // "": only the system's authorities
 	TrustedProxies     []netip.Prefix
 
 	HealthInterval       time.Duration

@@ -6,11 +6,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // writeFile makes a file in the test's own directory.
@@ -44,6 +47,7 @@ func TestLoad_Defaults(t *testing.T) {
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64,
 		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo,
+		GroupOwnersBy:  []arena.UnratedReason{arena.UnratedSharedEndpoint, arena.UnratedSharedKey},
 		OIDCAdminClaim: "roles", OIDCAdminValue: "arena-admin",
 	}
 	if diff := cmp.Diff(want, c, cmp.AllowUnexported(Config{}), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
@@ -201,6 +205,19 @@ func TestLoad_Problems(t *testing.T) {
 				t.Errorf("one bad setting, several problems: %q", err)
 			}
 		})
+	}
+}
+
+func TestLoad_GroupOwnersBy(t *testing.T) {
+	t.Parallel()
+	c := load(t, "ARENA_GROUP_OWNERS_BY=network, domain,network")
+	want := []arena.UnratedReason{arena.UnratedSharedEndpoint, arena.UnratedSharedKey, arena.UnratedSharedNetwork, arena.UnratedSharedDomain}
+	if !slices.Equal(c.GroupOwnersBy, want) {
+		t.Errorf("got %q, want %q", c.GroupOwnersBy, want)
+	}
+	_, err := Load(Sources{Environ: []string{"ARENA_GROUP_OWNERS_BY=domain,endpoint"}})
+	if err == nil || err.Error() != `ARENA_GROUP_OWNERS_BY: "endpoint" is none of domain, network` {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/bus"
 )
 
@@ -308,4 +309,24 @@ func parseTrustedProxies(v string, to *[]netip.Prefix) error {
 	}
 	*to = list
 	return nil
+}
+
+// parseOwnerLinks reads the optional kinds of links that make owners one group,
+// and adds those that always do.
+func parseOwnerLinks(v string) ([]arena.UnratedReason, error) {
+	kinds, optional := arena.OwnerLinkKinds()
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		kind := arena.UnratedReason("shared_" + item)
+		if !slices.Contains(optional, kind) {
+			return nil, fmt.Errorf("%q is none of domain, network", item)
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
 }

@@ -75,7 +75,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		return nil, err
 	}
 	if v.matches, err = match.New(match.Options{
-		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings,
+		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
 		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: secretSource{}, Logger: s.log,
 	}); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		return nil, err
 	}
 	s.scheduler, err = league.NewScheduler(league.Options{
-		Store: s.store, Matches: v.matches, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
+		Store: s.store, Matches: v.matches, GroupBy: s.cfg.GroupOwnersBy, Wake: s.wake, Now: time.Now, Rand: secretSource{}, Logger: s.log, Due: due,
 		LadderPause: s.opts.LadderPause, EliminationPause: s.opts.EliminationPause,
 	})
 	return v, err

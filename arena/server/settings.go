@@ -81,6 +81,15 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseSwitch(v, &c.AllowHTTPEndpoints) },
 		},
 		{
+			Key: "ARENA_GROUP_OWNERS_BY",
+			Doc: "What else makes owners one group for rated play, beside endpoints and keys: domain (registrable domain of their endpoints), network (public network they signed up from), separated by commas. Empty: nothing; the report on anomalies shows both in any case.",
+			parse: func(c *Config, v string) error {
+				kinds, err := parseOwnerLinks(v)
+				c.GroupOwnersBy = kinds
+				return err
+			},
+		},
+		{
 			Key:   "ARENA_EXTRA_CA_FILE",
 			Doc:   "PEM file of certificate authorities that are trusted for agents' endpoints beside the system's, for development.",
 			parse: func(c *Config, v string) error { return parseOptional(v, &c.ExtraCAFile, parseCAFile) },

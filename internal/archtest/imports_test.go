@@ -76,7 +76,7 @@ func rooms() []room {
 		},
 		{
 			dir: "store", ours: []string{"arena", "migrations", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
-			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress"},
+			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress", "golang.org/x/net/publicsuffix"},
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
 		{

@@ -114,7 +114,7 @@ func packs(f *fixture) {
 	f.equal(full, must(f.Task(ctx, "pk_2", 0))(f))
 }
 
-// Threats G1 and G2: links of owners are found by server and key, and opponents
+// Threats G1, G2 and G7: links of owners are found by server and key, and opponents
 // count for a rank by group.
 func ownerGroups(f *fixture) {
 	ctx := f.t.Context()
@@ -127,7 +127,8 @@ func ownerGroups(f *fixture) {
 	b := f.agent("b", at("one:443", "k"), func(g *arena.Agent) { g.RetiredAt = start })
 	c := f.agent("c", at("two:443", "k"))
 	const endpoint, key = arena.UnratedSharedEndpoint, arena.UnratedSharedKey
-	links := must(f.OwnerLinks(ctx, []string{c.OwnerID, b.OwnerID, star.OwnerID, "ow_none"}))(f)
+	always, optional := arena.OwnerLinkKinds()
+	links := must(f.OwnerLinks(ctx, []string{c.OwnerID, b.OwnerID, star.OwnerID, "ow_none"}, always))(f)
 	slices.SortFunc(links, func(x, y arena.OwnerLink) int { return strings.Compare(x.OwnerID+x.Value, y.OwnerID+y.Value) })
 	f.equal([]arena.OwnerLink{
 		{OwnerID: b.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
@@ -135,7 +136,25 @@ func ownerGroups(f *fixture) {
 		{OwnerID: c.OwnerID, Kind: key, Value: "k", First: b.ID, FirstOf: b.OwnerID},
 		{OwnerID: c.OwnerID, Kind: endpoint, Value: "two:443", First: c.ID, FirstOf: c.OwnerID},
 	}, links)
-	f.equal(0, len(must(f.OwnerLinks(ctx, nil))(f)))
+	f.equal(0, len(must(f.OwnerLinks(ctx, nil, always))(f)))
+
+	x := f.agent("x", at("x.agents.example.co.uk:443", ""))
+	y := f.agent("y", at("y.example.co.uk:8443", ""))
+	for _, none := range []string{"192.0.2.1:443", "[2001:db8::1]:443", "co.uk:443", "http://127.0.0.1:80/agora"} {
+		f.agent("none "+none, at(none, ""))
+	}
+	f.ok(f.CreateOwner(ctx, arena.Owner{ID: "ow_n1", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n1", "ow_n1")))
+	f.ok(f.CreateOwner(ctx, arena.Owner{ID: "ow_n2", Name: "N", Network: "192.0.2.7", CreatedAt: start}, token("to_n2", "ow_n2")))
+	owners, _, err := f.Owners(ctx, arena.OwnerFilter{}, arena.Page{Limit: 100})
+	f.ok(err)
+	var all []string
+	for _, o := range owners {
+		all = append(all, o.ID)
+	}
+	f.equal([]arena.SharedLink{
+		{Kind: arena.UnratedSharedDomain, Value: "example.co.uk", OwnerIDs: []string{x.OwnerID, y.OwnerID}},
+		{Kind: arena.UnratedSharedNetwork, Value: "192.0.2.7", OwnerIDs: []string{"ow_n1", "ow_n2"}},
+	}, arena.SharedLinks(must(f.OwnerLinks(ctx, all, optional))(f)))
 
 	// Four opponents of one group are four opponents and one group.
 	others := f.agents("o0", "o1", "o2", "o3", "p0", "p1", "p2", "p3")

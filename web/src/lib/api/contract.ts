@@ -69,7 +69,7 @@ export interface DebateTurn {
 }
 
 /** Why a match of a rated league is not rated. */
-export type UnratedReason = 'same_owner' | 'shared_endpoint' | 'shared_key' | 'pair_limit' | 'challenge' | 'request';
+export type UnratedReason = 'same_owner' | 'shared_endpoint' | 'shared_key' | 'shared_domain' | 'shared_network' | 'pair_limit' | 'challenge' | 'request';
 
 /** An agent's reply. Only the answer is required; the rest is its own claim. */
 export interface AnswerBody {

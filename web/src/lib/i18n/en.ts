@@ -61,6 +61,8 @@ export const en = {
   'match.unrated': 'unrated',
   'match.unrated.same_owner': 'same owner',
   'match.unrated.shared_endpoint': 'shared server',
+  'match.unrated.shared_domain': 'shared domain',
+  'match.unrated.shared_network': 'shared network',
   'match.unrated.shared_key': 'shared key',
   'match.unrated.pair_limit': 'fourth meeting in 24 hours',
   'match.unrated.challenge': 'challenge',

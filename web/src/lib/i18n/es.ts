@@ -60,6 +60,8 @@ export const es: Dictionary = {
   'match.unrated': 'sin puntuar',
   'match.unrated.same_owner': 'mismo propietario',
   'match.unrated.shared_endpoint': 'servidor compartido',
+  'match.unrated.shared_domain': 'dominio compartido',
+  'match.unrated.shared_network': 'red compartida',
   'match.unrated.shared_key': 'clave compartida',
   'match.unrated.pair_limit': 'cuarto encuentro en 24 horas',
   'match.unrated.challenge': 'desafío',
