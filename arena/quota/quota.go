@@ -40,7 +40,7 @@ type Limits struct {
 // DefaultLimits returns those of docs/rules.md.
 func DefaultLimits() Limits {
 	return Limits{
-		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 60, RehearsalsPerHour: 12, PasswordsPerHour: 60,
+		AddressPerMinute: 60, TokenPerMinute: 600, SignUpsPerHour: 120, ChecksPerMinute: 240, ChecksPerHost: 240, RehearsalsPerHour: 12, PasswordsPerHour: 60,
 		AgentsPerOwner: 200, ChallengesPerDay: 20, ChallengedPerDay: 60,
 		StreamsPerAddress: 64, PollsPerAddress: 1000, SocketsPerAddress: 64, RefusedPerMinute: 120,
 		RequestsPerMinute: 6000, PagesPerMinute: 600, BytesPerMinute: 256 << 20,
