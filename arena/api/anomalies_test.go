@@ -52,8 +52,10 @@ func TestAnalysis_shared(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []sharedView{
-		{arena.UnratedSharedDomain, "farm.example", owners}, {arena.UnratedSharedEndpoint, "farm.example", owners},
-		{arena.UnratedSharedKey, "", owners}, {arena.UnratedSharedNetwork, "", owners},
+		{arena.UnratedSharedDomain, "farm.example", owners},
+		{arena.UnratedSharedEndpoint, "farm.example", owners},
+		{arena.UnratedSharedKey, "", owners},
+		{arena.UnratedSharedNetwork, "", owners},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
