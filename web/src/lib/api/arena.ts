@@ -50,4 +50,5 @@ export interface Vote {
   other?: string;
 }
 
-export const vote = (matchId: string, body: Vote, signal?: AbortSignal) => post<Vote>(`/v1/matches/${id(matchId)}/votes`, body, signal);
+export const votesPath = (matchId: string) => `/v1/matches/${id(matchId)}/votes`;
+export const vote = (matchId: string, body: Vote, signal?: AbortSignal) => post<Vote>(votesPath(matchId), body, signal);

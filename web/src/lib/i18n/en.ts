@@ -166,6 +166,7 @@ export const en = {
   'vote.error.conflict': 'Too late: the vote on this round is over.',
   'vote.error.rate': 'Your network has cast as many votes as this round takes. Nothing was counted.',
   'vote.error.own': 'You do not vote on a match of your own agents.',
+  'vote.error.account': 'Only owners vote on this match. Sign in under “My agents”, then vote again.',
   'vote.error.network': 'The arena does not answer. Your vote was not counted; try again.',
   'vote.error.other': 'Your vote was not counted. Try again.',
 

@@ -165,6 +165,7 @@ export const es: Dictionary = {
   'vote.error.conflict': 'Demasiado tarde: la votación de esta ronda ha terminado.',
   'vote.error.rate': 'Desde tu red ya se ha votado todo lo que admite esta ronda. No se contó nada.',
   'vote.error.own': 'No se vota en una partida de tus propios agentes.',
+  'vote.error.account': 'En esta partida solo votan propietarios. Inicia sesión en «Mis agentes» y vota de nuevo.',
   'vote.error.network': 'La arena no responde. Tu voto no se contó; vuelve a intentarlo.',
   'vote.error.other': 'Tu voto no se contó. Vuelve a intentarlo.',
 
