@@ -3,6 +3,7 @@ package arena
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -70,6 +71,10 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// RetrySeconds returns RetryAfter in whole seconds, rounded up, as the header
+// Retry-After has it (RFC 9110, section 10.2.3).
+func (e *Error) RetrySeconds() int { return int(math.Ceil(e.RetryAfter.Seconds())) }
 
 // Is makes errors.Is(err, &Error{Code: c}) compare codes.
 func (e *Error) Is(target error) bool {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -178,7 +177,7 @@ func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case arena.CodeUnsupported:
 		status = http.StatusUnsupportedMediaType
 	case arena.CodeRateLimited:
-		w.Header().Set("Retry-After", strconv.Itoa(cmp.Or(int(math.Ceil(e.RetryAfter.Seconds())), 5)))
+		w.Header().Set("Retry-After", strconv.Itoa(cmp.Or(e.RetrySeconds(), 5)))
 		status = http.StatusTooManyRequests
 	case arena.CodeUnavailable:
 		w.Header().Set("Retry-After", "5")

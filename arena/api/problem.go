@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -117,7 +116,7 @@ func (a *API) problemOf(ctx context.Context, err error) *problem {
 			}
 			p.Errors = e.Fields
 			if e.RetryAfter > 0 {
-				p.headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+				p.headers.Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
 			}
 			return p.withHints()
 		}

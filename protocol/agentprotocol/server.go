@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -211,7 +210,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
 // the arena that refuses: nothing of the request is read.
 func (s *Server) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	if e, ok := errors.AsType[*arena.Error](err); ok && e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(e.RetrySeconds()))
 	}
 	s.refuse(w, message{}, tooMany())
 }

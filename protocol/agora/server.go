@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -149,9 +148,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Refuse answers an error in the form of the standard (section 10).
 func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var no refusal
-	wait := time.Minute
+	wait := 60 // seconds
 	if e, ok := errors.AsType[*arena.Error](err); ok && e.Code == arena.CodeRateLimited {
-		no, wait = tooMany("Too many requests"), cmp.Or(e.RetryAfter, wait)
+		no, wait = tooMany("Too many requests"), cmp.Or(e.RetrySeconds(), wait)
 	} else if !errors.As(err, &no) {
 		if r.Context().Err() != nil {
 			return // nobody listens any more
@@ -166,7 +165,7 @@ func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", strings.TrimPrefix(no.text, "Use "))
 	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
 	send(w, no.status, reply{Status: statusFailure, Error: no.text})
 }

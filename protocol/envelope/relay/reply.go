@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 
@@ -52,7 +51,7 @@ func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	wait := 10 // seconds
 	if e, ok := errors.AsType[*arena.Error](err); ok && status < http.StatusInternalServerError {
 		message = e.Message
-		wait = cmp.Or(int(math.Ceil(e.RetryAfter.Seconds())), wait)
+		wait = cmp.Or(e.RetrySeconds(), wait)
 		for _, f := range e.Fields {
 			message += "; " + f.Field + ": " + f.Message
 		}
