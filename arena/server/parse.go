@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -44,17 +45,25 @@ func parseAddr(v string, to *string) error {
 	return nil
 }
 
+// items yields the items of a list that are separated by commas, without the
+// empty ones.
+func items(v string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for item := range strings.SplitSeq(v, ",") {
+			if item = strings.TrimSpace(item); item != "" && !yield(item) {
+				return
+			}
+		}
+	}
+}
+
 // maxTargets is how many addresses the network canary may call.
 const maxTargets = 8
 
 // parseTargets reads addresses with a host and a port, separated by commas.
 func parseTargets(v string, to *[]string) error {
 	var list []string
-	for item := range strings.SplitSeq(v, ",") {
-		item = strings.TrimSpace(item)
-		if item == "" {
-			continue
-		}
+	for item := range items(v) {
 		var addr string
 		if err := parseAddr(item, &addr); err != nil {
 			return err
@@ -255,11 +264,7 @@ func parseCAFile(v string, to *string) error {
 // of that address.
 func parseCIDRs(v string) ([]netip.Prefix, error) {
 	var list []netip.Prefix
-	for item := range strings.SplitSeq(v, ",") {
-		item = strings.TrimSpace(item)
-		if item == "" {
-			continue
-		}
+	for item := range items(v) {
 		p, err := netip.ParsePrefix(item)
 		if addr, addrErr := netip.ParseAddr(item); addrErr == nil && addr.Zone() == "" {
 			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
@@ -315,11 +320,7 @@ func parseTrustedProxies(v string, to *[]netip.Prefix) error {
 // and adds those that always do.
 func parseOwnerLinks(v string) ([]arena.UnratedReason, error) {
 	kinds, optional := arena.OwnerLinkKinds()
-	for item := range strings.SplitSeq(v, ",") {
-		item = strings.TrimSpace(item)
-		if item == "" {
-			continue
-		}
+	for item := range items(v) {
 		kind := arena.UnratedReason("shared_" + item)
 		if !slices.Contains(optional, kind) {
 			return nil, fmt.Errorf("%q is none of domain, network", item)
