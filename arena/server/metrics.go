@@ -195,11 +195,7 @@ func (c busCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect reads the bus.
 func (c busCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.stats()
-	up := 0.0
-	if s.Up {
-		up = 1
-	}
-	gauge(ch, descBusUp, up)
+	gauge(ch, descBusUp, truth(s.Up))
 	counter(ch, descBusPublished, float64(s.Published))
 	counter(ch, descBusLost, float64(s.Lost))
 	counter(ch, descBusReceived, float64(s.Received))
@@ -220,11 +216,7 @@ func (c networkCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect reads the canary.
 func (c networkCollector) Collect(ch chan<- prometheus.Metric) {
 	s := c.stats()
-	cut := 0.0
-	if s.CutOff {
-		cut = 1
-	}
-	gauge(ch, descCutOff, cut)
+	gauge(ch, descCutOff, truth(s.CutOff))
 	counter(ch, descNetworkChecks, float64(s.Passed), "ok")
 	counter(ch, descNetworkChecks, float64(s.Failed), "failed")
 }
@@ -298,6 +290,14 @@ func (c countsCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(ch, descEvents, float64(n.Events))
 	gauge(ch, descSettled, float64(n.Settlements))
+}
+
+// truth returns the value of a gauge that shows whether something is so.
+func truth(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
