@@ -22,6 +22,21 @@ func openStore(app *App, cfg server.Config, create bool) (*store.Store, error) {
 	return store.Open(app.Ctx, cfg.DatabaseURL, store.Options{Logger: app.Logger(cfg), Now: time.Now})
 }
 
+// withStore hands over the database of the settings, which must exist, and closes
+// it.
+func withStore(app *App, file FileFlag, do func(server.Config, *store.Store) error) (err error) {
+	cfg, err := file.Load(app)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(app, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(cfg, s)
+}
+
 // databaseExists reports whether opening the database would not make its file.
 func databaseExists(databaseURL string) bool {
 	file, ok := strings.CutPrefix(databaseURL, "sqlite:")
@@ -103,19 +118,12 @@ use pg_dump. Settings: ARENA_DATABASE_URL, from the file or the environment.
 }
 
 // Run copies.
-func (c *BackupCmd) Run(app *App) (err error) {
-	cfg, err := c.Load(app)
-	if err != nil {
+func (c *BackupCmd) Run(app *App) error {
+	return withStore(app, c.FileFlag, func(_ server.Config, s *store.Store) error {
+		if err := s.Backup(app.Ctx, c.Target); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(app.Stdout, "copied the database to %s\n", c.Target)
 		return err
-	}
-	s, err := openStore(app, cfg, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Backup(app.Ctx, c.Target); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(app.Stdout, "copied the database to %s\n", c.Target)
-	return err
+	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -235,23 +234,16 @@ func (c *KeysRotateCmd) Run(app *App) error {
 
 // withKeys opens a database whose schema is this binary's and hands it over
 // with the options of its keys.
-func withKeys(app *App, file FileFlag, do func(context.Context, *store.Store, token.Options) error) (err error) {
-	cfg, err := file.Load(app)
-	if err != nil {
-		return err
-	}
-	s, err := openStore(app, cfg, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if current, wanted, err := s.SchemaVersion(app.Ctx); err != nil {
-		return err
-	} else if current != wanted {
-		return fmt.Errorf("the database has schema %d and this binary wants %d: see arena migrate --status", current, wanted)
-	}
-	return do(app.Ctx, s, token.Options{
-		Store: s, Issuer: cfg.PublicURL.String(), Alg: cfg.JWTAlg, Now: time.Now, Logger: app.Logger(cfg),
+func withKeys(app *App, file FileFlag, do func(context.Context, *store.Store, token.Options) error) error {
+	return withStore(app, file, func(cfg server.Config, s *store.Store) error {
+		if current, wanted, err := s.SchemaVersion(app.Ctx); err != nil {
+			return err
+		} else if current != wanted {
+			return fmt.Errorf("the database has schema %d and this binary wants %d: see arena migrate --status", current, wanted)
+		}
+		return do(app.Ctx, s, token.Options{
+			Store: s, Issuer: cfg.PublicURL.String(), Alg: cfg.JWTAlg, Now: time.Now, Logger: app.Logger(cfg),
+		})
 	})
 }
 
