@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The limits of requests to an address where perhaps nobody runs an agent,
-// whatever names and owners lead there (threat N3). An address is an IP address
+// The limits of requests to an address that may not have an agent, over all
+// names and owners (threat N3). An address is an IP address
 // with a port, as it was resolved for the connection.
 const (
 	addressBurst = 120
@@ -49,6 +49,11 @@ type hosts struct {
 type bucket struct {
 	left float64
 	at   time.Time
+}
+
+// filled returns the bucket at a later time.
+func (b bucket) filled(now time.Time) bucket {
+	return bucket{left: min(addressBurst, b.left+now.Sub(b.at).Seconds()/addressEvery.Seconds()), at: now}
 }
 
 func newHosts(now func() time.Time, opened func(netip.Addr) bool) *hosts {
@@ -94,16 +99,14 @@ func (h *hosts) filled(to netip.AddrPort) bucket {
 		}
 		return bucket{left: addressBurst, at: now}
 	}
-	b.left = min(addressBurst, b.left+now.Sub(b.at).Seconds()/addressEvery.Seconds())
-	b.at = now
-	return b
+	return b.filled(now)
 }
 
 // forget drops the addresses whose buckets are full again, and others until one
 // more fits. The lock is held.
 func (h *hosts) forget(now time.Time) {
 	for to, b := range h.addresses {
-		if b.left+now.Sub(b.at).Seconds()/addressEvery.Seconds() >= addressBurst {
+		if b.filled(now).left >= addressBurst {
 			delete(h.addresses, to)
 		}
 	}
@@ -147,7 +150,7 @@ func (h *hosts) note(c *Call) {
 	case len(h.suspect) < maxSuspects && !h.opened(to.Addr()):
 		h.suspect[c.to] = true
 	}
-	if agent && c.standing != proven { // it bothers nobody there
+	if agent && c.standing != proven { // the request was welcome
 		b := h.filled(to)
 		b.left = min(addressBurst, b.left+1)
 		h.addresses[to] = b
