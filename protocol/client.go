@@ -143,8 +143,8 @@ type Request struct {
 	// reply. It must be positive. With WholeCall it covers connecting too.
 	Limit     time.Duration
 	WholeCall bool
-	// Unproven: the endpoint did not pass its last health check, so that perhaps
-	// nobody runs an agent there. Such requests are limited by address.
+	// Unproven: the endpoint did not pass its last health check, so it may not be
+	// an agent's. Such requests are limited by address.
 	Unproven bool
 }
 

@@ -13,8 +13,8 @@ import (
 // limiterKeys is how many callers one generation of a limiter remembers.
 const limiterKeys = 20_000
 
-// slotWait is when to try again for a slot, in seconds: nobody knows when one
-// becomes free.
+// slotWait is when to try again for a slot, in seconds: a guess, since slots
+// become free at any time.
 const slotWait = 5
 
 // limiter keeps one token bucket per caller. It holds at most two generations

@@ -78,7 +78,7 @@ type Options struct {
 	FullCheck      func(ctx context.Context, g arena.Agent) (arena.Conformance, error)
 	Entries        Entries
 	Checks         Quota  // endpoint checks, by token: each makes the arena call an untrusted endpoint
-	HostChecks     Quota  // the same by server, whoever asks
+	HostChecks     Quota  // the same by server, over all owners
 	AgentsPerOwner int    // that are not retired; 0: no limit
 	PublicURL      string // of the arena
 	Now            func() time.Time
