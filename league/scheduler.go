@@ -93,8 +93,8 @@ func NewScheduler(o Options) (*Scheduler, error) {
 // an agent may be given two matches, which the runner plays one after the
 // other. An error of one league does not keep the others from being looked at.
 //
-// Leagues whose seasons have ordered a match come first: they need these very
-// agents. A ladder takes what is left.
+// Leagues whose seasons need these very agents come first. Arenas and ladders
+// pair whoever is left, in a random order, so that none of them starves.
 func (s *Scheduler) Tick(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

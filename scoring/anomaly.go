@@ -12,12 +12,13 @@ import (
 
 // The thresholds of the report on anomalies.
 const (
-	// AnomalyChance is the largest chance of an anomaly that is reported. It is
-	// that of any pair of the league, so that honest leagues are seldom in it.
+	// AnomalyChance is the largest chance at which an anomaly is reported. It is
+	// corrected for the number of pairs in the league, so that honest leagues
+	// rarely have a report.
 	AnomalyChance = 0.001
 
 	minAgreements = 8   // wrong answers that agree
-	minOthers     = 3   // who had the task wrong too
+	minOthers     = 3   // other agents with a wrong answer to the task
 	minOneSided   = 8   // duels of two owners
 	oneSidedShare = 0.9 // of them won by one
 	minArranged   = 10  // duels with a winner
@@ -26,10 +27,11 @@ const (
 	maxRefits     = 50  // fits without the duels of one pair
 )
 
-// Anomalies looks for what chance hardly does. Each kind is a test of all
-// pairs of agents of different owners; the chance of each is multiplied by
-// their number (Bonferroni). For counts it is Hoeffding's bound: k or more of
-// n events of mean probability p happen with a chance of at most
+// Anomalies returns statistical anomalies that are unlikely to be chance. Each
+// kind is a test of all pairs of agents of different owners, and the chance of
+// each result is multiplied by the number of pairs (Bonferroni). The chance of
+// counts is Hoeffding's bound: k or more of n events of mean probability p
+// happen with a chance of at most
 // exp(-n (x ln(x/p) + (1-x) ln((1-x)/(1-p)))), x = k/n.
 func Anomalies(e arena.Evidence) (arena.AnomalyReport, error) {
 	r := arena.AnomalyReport{Matches: e.Matches, Answers: len(e.Answers), Duels: len(e.Duels)}
@@ -60,8 +62,8 @@ func atLeast(k, n int, sum float64) float64 {
 	return math.Exp(-float64(n) * d)
 }
 
-// said is what an answer says, for comparing: of a task with options the
-// option it names, if any (own).
+// said returns an answer in the form in which answers are compared. For a task
+// with options that is the option that it names, if any (own).
 func said(options []string, answer string) (says string, own bool) {
 	texts := make([]text, len(options))
 	for i, o := range options {
@@ -77,15 +79,15 @@ func said(options []string, answer string) (says string, own bool) {
 	return given.key(), false
 }
 
-// key is one form for all spellings that say the same, but for articles.
+// key returns the same text for all equivalent spellings, except for articles.
 func (t text) key() string { return cmp.Or(t.loose, t.close) }
 
-// isCanary reports whether the answer is one to a canary.
+// isCanary reports whether the answer is to a canary.
 func isCanary(a arena.GivenAnswer) bool { return strings.HasPrefix(a.Source, arena.CanarySource) }
 
-// foreignMarks finds answers to canaries that were options in another match
-// and none in their own. The options of a canary are drawn anew for each match
-// out of more than 10^9, so that one is enough.
+// foreignMarks returns answers to canaries that were options in another match
+// but not in their own. The options of a canary are drawn for each match out of
+// more than 10^9, so that one such answer is enough.
 func foreignMarks(answers []arena.GivenAnswer) []arena.Anomaly {
 	marks := map[string]map[string]bool{} // what the options say, and the matches that have them
 	for _, a := range answers {

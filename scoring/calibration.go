@@ -6,11 +6,11 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// calibrationBins is how many bins a reliability diagram has.
+// calibrationBins is the number of bins of a reliability diagram.
 const calibrationBins = 10
 
-// Calibrate compares claims with what came of them. Confidences that are not
-// in 0..1 and negative tokens are passed over, as if nothing was declared.
+// Calibrate compares claims with the results of their answers. It ignores
+// confidences outside of 0..1 and negative token counts.
 func Calibrate(claims []arena.Claim) arena.Calibration {
 	c := arena.Calibration{Bins: make([]arena.CalibrationBin, calibrationBins)}
 	var confidence, right [calibrationBins]float64
@@ -49,7 +49,7 @@ func Calibrate(claims []arena.Claim) arena.Calibration {
 	return c
 }
 
-// mean divides; nil when there is nothing to divide by.
+// mean returns sum/n, or nil if n is 0.
 func mean(sum float64, n int) *float64 {
 	if n == 0 {
 		return nil

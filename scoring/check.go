@@ -53,15 +53,15 @@ func kindOf(spec arena.JudgeSpec) (judgeKind, bool) {
 	return kinds[i], true
 }
 
-// Version is what is stored with a verdict of the judge, "" for a kind that
-// CheckJudge refuses.
+// Version returns the version that is stored with verdicts of the judge, or ""
+// for a kind that CheckJudge rejects.
 func Version(spec arena.JudgeSpec) string {
 	k, _ := kindOf(spec)
 	return k.version
 }
 
-// CheckJudge returns what is wrong with a judge's settings; nil when they can be
-// used. A member that belongs to other kinds is wrong.
+// CheckJudge returns the errors of a judge's settings, or nil if they are valid.
+// A member that belongs to other kinds of judges is an error.
 func CheckJudge(spec arena.JudgeSpec) []arena.FieldError {
 	k, ok := kindOf(spec)
 	if !ok {
@@ -134,8 +134,9 @@ func criteriaProblem(criteria string) string {
 func Accepts(spec arena.JudgeSpec, task arena.Task) bool { return CheckTask(spec, task) == nil }
 
 // CheckTask returns why no answer to the task could be right, or why the judge
-// cannot use it; nil when it can. The fields are "answer", "answers[1]",
-// "options", "cases[0].args". Judges that are asked take every task.
+// cannot use it, or nil if it can. The fields are "answer", "answers[1]",
+// "options", "cases[0].args". External judges that compare answers accept every
+// task.
 func CheckTask(spec arena.JudgeSpec, task arena.Task) []arena.FieldError {
 	switch spec.Kind {
 	case arena.JudgeRegex:
@@ -224,5 +225,5 @@ func checkCases(cases []arena.Case) []arena.FieldError {
 	return wrong
 }
 
-// Distinct reports whether the choice judge can tell two options apart.
+// Distinct reports whether the choice judge distinguishes two options.
 func Distinct(a, b string) bool { return newText(a).close != newText(b).close }

@@ -7,12 +7,12 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// What a task of the judge code may have.
+// The limits of a task of the judge code.
 const (
 	MaxCases = 50
 	MaxCase  = 8 << 10 // bytes of arguments and result
 
-	fullCases = 10 // all cases together may take what so many may
+	fullCases = 10 // the budget of all cases together is that of this many
 )
 
 // CodeScript returns the script that runs an answer against the cases of its
@@ -47,8 +47,8 @@ func CodePoints(cases []arena.Case, results []arena.CallResult, spec arena.Judge
 	return arena.OnePoint * arena.Points(right) / arena.Points(len(cases))
 }
 
-// sourceOf extracts the program of an answer: what stands in its one fenced
-// block, whatever is said around it, or all of it.
+// sourceOf returns the program of an answer: the content of its only fenced
+// block, or the whole answer.
 func sourceOf(answer string) string {
 	const fence = "```"
 	parts := strings.Split(answer, fence)

@@ -14,7 +14,7 @@ type wrongAnswer struct {
 	says string
 }
 
-// agreement is what two agents have in common, a < b.
+// agreement counts the wrong answers that two agents have in common, a < b.
 type agreement struct {
 	both     int     // tasks that both had wrong
 	same     int     // of them with one answer
@@ -24,19 +24,18 @@ type agreement struct {
 	places   []arena.AnomalyPlace
 }
 
-// copies finds agents of different owners whose wrong answers agree far more
-// often than those of others do. Right answers say nothing: they are right for
-// a reason.
+// copies returns agents of different owners whose wrong answers agree far more
+// often than those of others. Right answers are no evidence of copying.
 //
-// Of a task that both had wrong, the chance that they agree is taken to be
-// p = (c+1)/(n+w): n is how many agents of other owners had it wrong too, c how
-// many of them gave the answer in question, w how many wrong options there are
-// (3 without options). If the two disagree, p is the mean for their two answers.
-// So a mistake that everybody makes counts for little; a task that fewer than 3
-// others had wrong does not count.
+// For a task that both agents had wrong, the chance that they agree is estimated
+// as p = (c+1)/(n+w): n is the number of agents of other owners that had it wrong
+// too, c is the number of those with the answer in question, and w is the number
+// of wrong options (3 without options). If the two disagree, p is the mean for
+// their two answers. A common mistake therefore counts for little, and a task
+// that fewer than 3 other agents had wrong does not count.
 //
-// Tasks of a pack are compared across matches, so that an answer that was taken
-// from the log of an earlier match is found as well.
+// Tasks of a pack are compared across matches, which also detects answers copied
+// from the log of an earlier match.
 func copies(answers []arena.GivenAnswer) (found []arena.Anomaly, pairs int) {
 	pairsOf := map[[2]string]*agreement{}
 	agents := map[string]string{} // their owners
@@ -81,8 +80,8 @@ func copies(answers []arena.GivenAnswer) (found []arena.Anomaly, pairs int) {
 	return found, pairs
 }
 
-// wrongByTask gives, for each task, the first wrong answer of each agent, in
-// the order of their ids.
+// wrongByTask returns, for each task, the first wrong answer of each agent, in
+// the order of agent ids.
 func wrongByTask(answers []arena.GivenAnswer) [][]wrongAnswer {
 	type who struct{ task, agent string }
 	seen := map[who]bool{}
@@ -116,7 +115,7 @@ func wrongByTask(answers []arena.GivenAnswer) [][]wrongAnswer {
 	return lists
 }
 
-// add counts a task that a and b had wrong, among all who had.
+// add counts a task that a and b had wrong; all are the wrong answers to it.
 func (g *agreement) add(a, b wrongAnswer, all []wrongAnswer) {
 	others, likeA, likeB := 0, 0, 0
 	for _, o := range all {

@@ -1,13 +1,13 @@
 // Package scoring turns answers into points, points into places and places
 // into rating changes (docs/rules.md, section 6 and 7).
 //
-// It owns the pure judges, what their settings and tasks may be, the order of seats, who drops out of an
-// elimination match, when a match is over and the rating system
-// "agora-elo-1". It leaves asking judges to arena/judge, the playing of rounds
-// to arena/match/engine and the writing of ratings to store.
+// It owns the pure judges with the limits of their settings and tasks, the order
+// of seats, the rules for eliminating seats and ending matches, and the rating
+// system "agora-elo-1". Package arena/judge queries external judges,
+// arena/match/engine runs rounds, and store writes ratings.
 //
-// It also owns what stands beside the ratings and moves none of them: refits,
-// Glicko-2 and calibration.
+// It also owns the statistics that do not affect ratings: refits, Glicko-2,
+// calibration and anomalies.
 //
 // Everything here is a pure function: no clock, no randomness, no storage, and
 // the same bits on every architecture, but for refits and Glicko-2, which may

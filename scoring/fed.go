@@ -14,7 +14,7 @@ const (
 	maxGivers      = 8  // of one receiver
 	minGiven       = 3  // duels of a giver against the receiver
 	minReceived    = 12 // duels of all givers against the receiver
-	maxFedRefits   = 20 // receivers that are looked at closely
+	maxFedRefits   = 20 // receivers that are examined closely
 	minGivenGroups = 2  // fewer are one_sided
 )
 
@@ -28,14 +28,14 @@ type giver struct {
 // receiver is an owner with several givers.
 type receiver struct {
 	owner     string
-	opponents int // owners that it has met often enough to be givers
+	opponents int // owners with enough duels to be givers
 	givers    []giver
 	guess     float64 // chance by a fit of all duels; smaller is odder
 }
 
-// fed finds receivers: owners whose agents win nearly all duels against a few
-// others, each of whom may have too few duels to be one_sided. For each receiver
-// the givers are those with most duels. The expectation comes from a fit of all
+// fed returns receivers: owners whose agents win nearly all duels against a few
+// others, each of which may have too few duels to be one_sided. The givers of a
+// receiver are those with the most duels. The expectation comes from a fit of all
 // duels but these (see Fit), from the upper end of the interval of the difference of
 // two agents. The chance is multiplied by the number of
 // receivers, of sizes, and of sets of so many opponents (threat G6). What remains
@@ -171,7 +171,7 @@ func (r *receiver) sides(d arena.RatedResult) (own, other arena.RatedSeat) {
 	return d.Seats[1], d.Seats[0]
 }
 
-// anomaly compares the wins with what all other duels let expect.
+// anomaly compares the wins with the expectation from all other duels.
 func (r *receiver) anomaly(duels []arena.RatedResult, tests float64) ([]arena.Anomaly, error) {
 	without := map[int]bool{}
 	for _, g := range r.givers {

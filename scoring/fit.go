@@ -9,33 +9,34 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// MaxFitAgents is the most agents that Fit takes: time grows with the cube of
-// their number and memory with the square, 3 * 8 bytes for each pair of ids.
+// MaxFitAgents is the largest number of agents that Fit accepts: time grows with
+// the cube of the number and memory with the square, 3 * 8 bytes for each pair.
 const MaxFitAgents = 2000
 
 // Fit returns the strengths of all agents of results at once, with their
-// uncertainty, by agent id (docs/rules.md, section 7). Agents beyond MaxFitAgents
-// are an error.
+// uncertainty, by agent id (docs/rules.md, section 7). More than MaxFitAgents
+// agents are an error.
 //
 // It is the Bradley-Terry model: i beats j with probability
 // 1/(1+10^((R_j-R_i)/400)). A match of N is a game of weight 1/(N-1) for each
-// pair, by places, a draw half a win for both; agents of one owner do not
-// meet. Each agent has one virtual draw against a fixed 1500, so that one who
-// never lost stays finite. Newton's method finds the maximum of the
-// likelihood; the mean of all is then set to 1500.
+// pair, by places, where a draw is half a win for both. Agents of one owner do
+// not play each other. Each agent has one virtual draw against a fixed 1500, so
+// that an agent without losses has a finite strength. Newton's method finds the
+// maximum of the likelihood; the mean of all strengths is then set to 1500.
 //
 //   - Low and High are a 95 % interval of the distance from that mean. It is
 //     clustered by match: V = C H^-1 (sum over matches of g g') H^-1 C with the
-//     gradients g of whole matches, so that the games of one match are not taken
-//     for independent ones. C takes the mean away. The virtual draw adds 1/4, as
-//     if its result could have been any: without it, agents with few results, all
-//     the same, would look certain.
-//   - RankLow is 1 + the number of agents whose Low is above the agent's High:
-//     all of them are surely better. RankHigh is the number of agents, itself
-//     among them, whose High reaches its Low.
-//   - Islands are groups of agents with no chain of matches between them; 1 is
-//     the largest, equal ones are in order of their first id. Between islands only
-//     the virtual draws tell who is better, which the intervals show.
+//     gradients g of whole matches, so that the games of one match do not count
+//     as independent. C subtracts the mean. The virtual draw adds 1/4, as if its
+//     result were random: without it, agents with few results, all the same,
+//     would seem certain.
+//   - RankLow is 1 + the number of agents whose Low is above the agent's High.
+//     RankHigh is the number of agents, including itself, whose High reaches the
+//     agent's Low.
+//   - Component numbers the connected components of the graph of matches. 1 is
+//     the largest; components of the same size are in order of their first id.
+//     Only the virtual draws compare agents of different components, which the
+//     intervals show.
 //
 // Glicko and GlickoRD are those of Glicko.
 func Fit(results []arena.RatedResult) ([]arena.FitLine, error) {
@@ -46,7 +47,7 @@ func Fit(results []arena.RatedResult) ([]arena.FitLine, error) {
 	return f.Lines()
 }
 
-// Refit is a Fit whose results come in parts. It keeps 16 bytes of each seat.
+// Refit is a Fit whose results are added one by one. It keeps 16 bytes per seat.
 type Refit struct {
 	index  map[string]int32 // of agents
 	agents []string
@@ -61,10 +62,10 @@ type fitSeat struct {
 	place        int32
 }
 
-// NewRefit begins a refit.
+// NewRefit returns an empty refit.
 func NewRefit() *Refit { return &Refit{index: map[string]int32{}, owners: map[string]int32{}} }
 
-// Add adds a result. They come in the order of their settlements.
+// Add adds a result. Results must be added in the order of their settlements.
 func (f *Refit) Add(r arena.RatedResult) {
 	f.glicko.at(r.At)
 	begin := len(f.seats)
@@ -126,16 +127,16 @@ func (f *Refit) results(visit func([]fitSeat)) {
 }
 
 const (
-	// eloPerNat turns the natural scale of the model, on which i beats j with
-	// probability 1/(1+e^(theta_j-theta_i)), into Elo.
+	// eloPerNat converts the natural scale of the model, on which i beats j with
+	// probability 1/(1+e^(theta_j-theta_i)), to Elo.
 	eloPerNat = 400 / math.Ln10
 	// quantile975 of the normal distribution: the half width of a 95 %
 	// interval in standard deviations.
 	quantile975 = 1.959963984540054
 )
 
-// Lines returns the fit of what was added. The results of the last rating period
-// of Glicko-2 count as complete: nothing can be added afterwards.
+// Lines returns the fit of the added results. It ends the last rating period of
+// Glicko-2, so nothing can be added afterwards.
 func (f *Refit) Lines() ([]arena.FitLine, error) {
 	n := len(f.agents)
 	if n > MaxFitAgents {
@@ -169,9 +170,9 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	return lines, nil
 }
 
-// sort numbers the agents in the order of their ids, so that the order of the
-// results decides nothing. It gives the number that each had before, by the
-// new one.
+// sort numbers the agents in the order of their ids, so that the fit does not
+// depend on the order of the results. It returns the previous number of each
+// agent by its new one.
 func (f *Refit) sort() []int32 {
 	order := make([]int32, len(f.agents))
 	for i := range order {

@@ -17,8 +17,8 @@ type GlickoRating struct {
 // 0.06, tau 0.5. A rating period is a UTC day; results stand in the order of
 // their settlements. Deviations are those of the last day with results.
 //
-// As in "agora-elo-1" a match of N is N-1 games of 1/(N-1) weight for each,
-// by places, and agents of one owner do not meet.
+// As in "agora-elo-1", a match of N is N-1 games of weight 1/(N-1) for each, by
+// places, and agents of one owner do not play each other.
 func Glicko(results []arena.RatedResult) map[string]GlickoRating {
 	f := NewRefit()
 	for _, r := range results {
@@ -43,7 +43,7 @@ const (
 	glickoTolerance  = 1e-6
 )
 
-// glicko is a league on its way through the rating periods.
+// glicko is the state of a league during a rating period.
 type glicko struct {
 	period  int64 // of the games, days since 1970
 	players []glickoPlayer
@@ -64,8 +64,8 @@ type glickoGame struct {
 	score, weight float64 // score is a's
 }
 
-// at begins the period of a time. Clocks of nodes may differ: a result never
-// goes back to a period that has ended.
+// at begins the period of a time, unless a later one has begun: the clocks of
+// nodes may differ.
 func (l *glicko) at(t time.Time) {
 	if period := t.Unix() / int64(glickoPeriod/time.Second); period > l.period {
 		l.end()
@@ -78,7 +78,7 @@ func (l *glicko) join() {
 	l.players = append(l.players, glickoPlayer{phi: glickoDeviation, sigma: glickoVolatility, period: l.period})
 }
 
-// play notes a game between two players.
+// play adds a game between two players.
 func (l *glicko) play(g glickoGame) {
 	l.games = append(l.games, g)
 	for _, i := range [...]int32{g.a, g.b} {
@@ -108,7 +108,7 @@ func (l *glicko) end() {
 	l.games, l.met = l.games[:0], l.met[:0]
 }
 
-// grow lets the deviation grow over the periods without games before this one.
+// grow increases the deviation for the periods without games before this one.
 func (p *glickoPlayer) grow(period int64) {
 	if idle := period - p.period; idle > 0 {
 		p.phi = min(glickoDeviation, math.Sqrt(p.phi*p.phi+float64(idle)*p.sigma*p.sigma))
@@ -165,8 +165,8 @@ func volatility(sigma, phi, v, delta float64) float64 {
 	return math.Exp(low / 2)
 }
 
-// finish ends the last period and gives all ratings, in the order in which
-// the players joined.
+// finish ends the last period and returns all ratings, in the order in which the
+// players joined.
 func (l *glicko) finish() []GlickoRating {
 	l.end()
 	ratings := make([]GlickoRating, len(l.players))

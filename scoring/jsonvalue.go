@@ -9,8 +9,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// maxDigits is how many digits, and what exponent, a number may have to be
-// compared with a tolerance. Others must be equal.
+// maxDigits is the largest number of digits, and the largest exponent, of a
+// number that is compared with a tolerance. Other numbers must be equal.
 const maxDigits = 400
 
 // anyJSON reports whether the answer is equal to an accepted value.
@@ -25,8 +25,8 @@ func anyJSON(accepted []string, answer string, tolerance float64) bool {
 	})
 }
 
-// parseJSON reads one strict JSON value, numbers as they are written. Names
-// that stand twice in an object make it no value.
+// parseJSON reads one strict JSON value and keeps numbers as written. It rejects
+// objects with duplicate names.
 func parseJSON(s string) (any, bool) {
 	var raw json.RawMessage
 	if err := strictjson.Unmarshal([]byte(s), &raw); err != nil {
@@ -99,7 +99,7 @@ func newScientific(s string) scientific {
 	if len(e) <= maxDigits {
 		n.exponent.SetString(strings.TrimPrefix(e, "+"), 10) // fails on "", and leaves 0 then
 	} else {
-		n.exponent.SetInt64(int64(len(e))) // nobody means this; it bounds what it costs
+		n.exponent.SetInt64(int64(len(e))) // only to bound the cost: no real number has such an exponent
 	}
 	significant := strings.TrimRight(digits, "0")
 	if n.digits = strings.TrimLeft(significant, "0"); n.digits == "" {
@@ -110,7 +110,7 @@ func newScientific(s string) scientific {
 	return n
 }
 
-// small reports whether a fraction of it is cheap to make.
+// small reports whether it is cheap to convert to a fraction.
 func (n scientific) small() bool {
 	limit := big.NewInt(maxDigits)
 	return len(n.digits) <= maxDigits && n.exponent.CmpAbs(limit) <= 0

@@ -5,8 +5,8 @@ import (
 )
 
 // The versions of the judges. A version is stored with a verdict and changes
-// whenever the same answer could be judged differently; that of code also
-// with an interpreter that does anything otherwise.
+// whenever the same answer could be judged differently. That of code also
+// changes with the behavior of the interpreter.
 const (
 	ExactVersion  = "exact-1"
 	ChoiceVersion = "choice-1"
@@ -20,10 +20,11 @@ const (
 	ModelVersion  = "model-1"
 )
 
-// Judge returns the points of one answer, 0 to arena.OnePoint, by the task's
-// accepted answers as the judge compares (docs/rules.md, section 6). Only set gives
-// part of a point, and only when the settings say so. An external judge, or one
-// that CheckJudge refuses, gives 0; see CodePoints for the judge code.
+// Judge returns the points of one answer, 0 to arena.OnePoint, by comparing it
+// with the task's accepted answers (docs/rules.md, section 6). Only the judge set
+// awards part of a point, and only if its settings allow it. Judge returns 0 for
+// an external judge and for one that CheckJudge rejects; see CodePoints for the
+// judge code.
 func Judge(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points {
 	var right bool
 	switch spec.Kind {

@@ -6,9 +6,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// JudgeHealth measures a judge by its verdicts, newest first. length gives the
-// length of an answer in bytes, or false when it is not known. A judge without
-// verdicts has the version that its settings give it.
+// JudgeHealth measures a judge by its verdicts, newest first. length returns the
+// length of an answer in bytes, or false if it is unknown. The version of a judge
+// without verdicts is that of its settings.
 func JudgeHealth(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(matchID string, round int, agentID string) (int, bool)) arena.JudgeHealth {
 	h := arena.JudgeHealth{Versions: []string{}, Verdicts: len(verdicts)}
 	var flips, first, longer, agreed share
@@ -41,9 +41,10 @@ func JudgeHealth(spec arena.JudgeSpec, verdicts []arena.Verdict, length func(mat
 	return h
 }
 
-// byPair returns what the judges of one verdict said of each pair of answers,
-// and counts those that said another thing in the other order: they say tie.
-// A judge that was asked in one order alone says what it said.
+// byPair returns the choices of the judges of one verdict for each pair of
+// answers. A judge whose choice depends on the order of the answers is counted
+// as a flip and its choice becomes a tie. The choice of a judge that saw only
+// one order stands.
 func byPair(ballots []arena.Ballot, flips *share) map[[2]string][]string {
 	type key struct{ judge, a, b string }
 	choices := map[key]string{}
@@ -69,7 +70,7 @@ func byPair(ballots []arena.Ballot, flips *share) map[[2]string][]string {
 	return said
 }
 
-// share counts how many of all are so.
+// share counts the events of a kind among all.
 type share struct{ so, all int }
 
 func (s *share) add(so bool) {
@@ -79,7 +80,7 @@ func (s *share) add(so bool) {
 	}
 }
 
-// rate is nil when nothing was counted.
+// rate returns the share, or nil if nothing was counted.
 func (s *share) rate() *float64 {
 	if s.all == 0 {
 		return nil

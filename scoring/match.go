@@ -11,8 +11,8 @@ import (
 // 1 is best; equal seats share the better place and the next ones follow after
 // the gap. Duels and tables order by points, then by fewer rounds lost by a
 // timeout. Elimination orders by the round of elimination first, survivors
-// before all others. Seats that left share the last place, whatever they had
-// (docs/rules.md, section 6).
+// before all others. Seats that left share the last place, regardless of their
+// points (docs/rules.md, section 6).
 func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
 	placed := slices.Clone(seats)
 	for i := range placed {
@@ -27,7 +27,8 @@ func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
 	return placed
 }
 
-// compareSeats is positive when a stands before b and 0 when they are equal.
+// compareSeats returns a positive number if a ranks before b and 0 if they are
+// equal.
 func compareSeats(format arena.Format, a, b arena.Seat) int {
 	aLeft, bLeft := a.State == arena.SeatLeft, b.State == arena.SeatLeft
 	switch {
@@ -46,8 +47,8 @@ func compareSeats(format arena.Format, a, b arena.Seat) int {
 	return cmp.Or(cmp.Compare(a.Points, b.Points), cmp.Compare(b.LostRounds, a.LostRounds))
 }
 
-// survived returns the round of a seat's elimination; one that is still in the
-// match survived them all.
+// survived returns the round of a seat's elimination, or a number beyond all
+// rounds for a seat that is still in the match.
 func survived(s arena.Seat) int {
 	if s.State != arena.SeatOut {
 		return int(^uint(0) >> 1)
@@ -103,8 +104,8 @@ func skippedTooOften(s arena.Seat, o arena.Outcome) bool {
 
 // Over reports whether a match ends after its closed round: fewer than two
 // seats are active, or the last round of the settings, or the cap of an open
-// end, is reached. A match that nobody has played yet (round 0) with two
-// active seats goes on.
+// end, is reached. A match before its first round (round 0) with two active
+// seats is not over.
 func Over(settings arena.Settings, seats []arena.Seat, round int) bool {
 	last := settings.Rounds
 	if last == 0 {

@@ -2,15 +2,15 @@ package scoring
 
 import "math"
 
-// matrix is a square of numbers, row after row. Its size is a multiple of
-// four, because work is done on four rows at a time: a row of numbers that was
-// loaded serves four sums, which do not wait for each other.
+// matrix is a square matrix in row-major order. Its size is a multiple of four,
+// because the operations process four rows at a time: each loaded row is used
+// for four independent sums.
 type matrix struct {
 	size int
 	v    []float64
 }
 
-// newMatrix makes a matrix of zeros with room for n rows.
+// newMatrix returns a zero matrix with at least n rows.
 func newMatrix(n int) matrix {
 	size := (n + 3) / 4 * 4
 	return matrix{size: size, v: make([]float64, size*size)}
@@ -40,9 +40,9 @@ func dot4(x, a, b, c, d []float64) (sa, sb, sc, sd float64) {
 	return sa, sb, sc, sd
 }
 
-// factor puts the Cholesky factor L of a symmetric matrix, of which the lower
-// half is given, in its place: L L' is the matrix. It reports whether the
-// matrix is positive definite.
+// factor replaces a symmetric matrix, of which the lower half is given, by its
+// Cholesky factor L, with L L' equal to the matrix. It reports whether the matrix
+// is positive definite.
 func (m matrix) factor() bool {
 	for i := 0; i < m.size; i += 4 {
 		a, b, c, d := m.row(i), m.row(i+1), m.row(i+2), m.row(i+3)
@@ -69,7 +69,7 @@ func (m matrix) factor() bool {
 	return true
 }
 
-// solve puts the x of L L' x = y in the place of y.
+// solve replaces y by the solution x of L L' x = y.
 func (m matrix) solve(y []float64) {
 	for i := range y {
 		row := m.row(i)
@@ -84,7 +84,7 @@ func (m matrix) solve(y []float64) {
 	}
 }
 
-// inverse returns the inverse of L L', both halves, and uses up L.
+// inverse returns the inverse of L L', both halves, and overwrites L.
 func (m matrix) inverse() matrix {
 	// Row i of t is column i of the inverse of L.
 	t := newMatrix(m.size)
@@ -115,8 +115,8 @@ func (m matrix) inverse() matrix {
 	return m
 }
 
-// forms returns b' M b for each row b of rows; of the symmetric M the lower half
-// is given.
+// forms returns b' M b for each row b of rows. Only the lower half of the
+// symmetric M is used.
 func (m matrix) forms(rows matrix) []float64 {
 	sums := make([]float64, m.size)
 	for i := 0; i < m.size; i += 4 {

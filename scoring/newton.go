@@ -59,8 +59,8 @@ func (m *model) maximize() error {
 			m.move(step, 1)
 			return nil
 		}
-		// Newton's step may lead too far; half of it, and half of that … does not.
-		// Sums of a million terms are not exact to the last digit.
+		// Newton's step may overshoot, so it is halved until the likelihood does
+		// not fall. Sums of a million terms are not exact to the last digit.
 		enough := reached - 1e-9*math.Abs(reached)
 		before := slices.Clone(m.theta)
 		for part := 1.0; ; part /= 2 {
@@ -91,7 +91,7 @@ func powers(theta []float64) []float64 {
 	return x
 }
 
-// likelihood returns the logarithm of it.
+// likelihood returns the log-likelihood.
 func (m *model) likelihood(theta []float64) float64 {
 	x := powers(theta)
 	sum := 0.0
@@ -133,7 +133,7 @@ func (m *model) derive() (gradient []float64) {
 		}
 		row[a] = diagonal
 	}
-	for i := m.n; i < m.hessian.size; i++ { // agents that only fill up the last block
+	for i := m.n; i < m.hessian.size; i++ { // padding of the last block
 		row := m.hessian.row(i)
 		clear(row)
 		row[i] = 1
@@ -153,8 +153,8 @@ func (m *model) center() {
 }
 
 // variances returns the diagonal of C H^-1 S H^-1 C: squared standard errors
-// when S is the spread of the gradient (see Fit). The Hessian has been
-// factored, and is used up.
+// when S is the spread of the gradient (see Fit). The Hessian must be factored
+// and is overwritten.
 func (m *model) variances(spread matrix) []float64 {
 	inverse := m.hessian.inverse()
 	means := make([]float64, inverse.size)

@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// maxNumberText is how long a number may be, in bytes. With the three digits
-// of an exponent it bounds what an answer costs to read.
+// maxNumberText is the maximum length of a number in bytes. Together with the
+// limit of three digits for an exponent it bounds the cost of reading an answer.
 const maxNumberText = 200
 
-// numberShape is one number and nothing else. Its parts: sign, sign behind a
-// currency sign, whole digits (plain, or in groups of three set off by commas
-// or by spaces), decimals, exponent, denominator.
+// numberShape matches a text that is one number. Its groups are: sign, sign
+// behind a currency sign, whole digits (plain, or in groups of three separated
+// by commas or by spaces), decimals, exponent, denominator.
 //
-// In front may stand a currency sign; behind it a currency sign or word, a
-// percent sign or word, a full stop. Percent and cents change nothing: "50%"
-// is 50. Other words ("5 apples") and a second number are refused.
+// A currency sign may precede the number. A currency sign or word, a percent
+// sign or word, and a full stop may follow it. They do not change the value:
+// "50%" is 50. Other words ("5 apples") and a second number do not match.
 var numberShape = regexp.MustCompile(`^` +
 	`([-+]?) ?(?:(?:us|a|c|mx)?\p{Sc} ?([-+]?))?` +
 	`(\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d*)` +
@@ -44,8 +44,8 @@ func anyNumber(accepted []string, answer string, tolerance float64) bool {
 	})
 }
 
-// exactly returns a tolerance as it was written, the shortest decimal: 0.3, not
-// the binary fraction beside it. What is no number, or below 0, allows nothing.
+// exactly returns a tolerance as the shortest decimal, as it was written: 0.3
+// rather than the nearest binary fraction. NaN and negative tolerances become 0.
 func exactly(tolerance float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(tolerance, 'g', -1, 64))
 	if !ok || r.Sign() < 0 {
@@ -76,7 +76,8 @@ func parseNumber(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(sign + inner + decimal(whole) + decimals + exponent)
 }
 
-// decimal removes what would make big.Rat read a group or another base.
+// decimal removes the separators and leading zeros that big.Rat would read as
+// digit groups or as another base.
 func decimal(digits string) string {
 	digits = strings.TrimLeft(strings.NewReplacer(",", "", " ", "").Replace(digits), "0")
 	if digits == "" {
@@ -85,8 +86,8 @@ func decimal(digits string) string {
 	return digits
 }
 
-// plainRune makes full-width forms, special spaces and the minus sign plain.
-// Full compatibility normalisation would read 10² as 102 and 1½ as 11/2.
+// plainRune converts full-width forms, special spaces and the minus sign to
+// ASCII. Full compatibility normalization would read 10² as 102 and 1½ as 11/2.
 func plainRune(r rune) rune {
 	switch {
 	case r >= '！' && r <= '～':

@@ -21,33 +21,32 @@ const (
 )
 
 // Rate returns the rating changes of a finished match by "agora-elo-1"
-// (docs/rules.md, section 7), in the order of the seats; nil is no contest, and
-// also the result of settings that are not rated.
+// (docs/rules.md, section 7), in the order of the seats. It returns nil for no
+// contest and for settings that are not rated.
 //
-// answers are all answers of the match; ratings are those before it, by agent
-// id, an absent one being that of a newcomer. For every ordered pair of the N
-// rated participants
+// answers are all answers of the match. ratings are those before it, by agent
+// id; an agent without one is a newcomer. For every ordered pair of the N rated
+// participants
 //
 //	t_ij = round_half_away(1000 * K_i * (S_ij - E_ij) / (N-1))
 //
 // in milli-Elo is added to i. Terms are computed once per pair and negated, so
-// that with equal K t_ij = -t_ji and the sum of all ratings stays the same to
-// the last digit, but for the floor.
+// that with equal K, t_ij = -t_ji and the sum of all ratings is exactly
+// preserved, except for the floor.
 //
-// What docs/rules.md leaves open is settled so:
+// The details that docs/rules.md leaves open are:
 //   - A round is played when it counted for at least one seat; a participant
 //     has counted rounds in at least half of those played. For an eliminated
-//     seat only the rounds up to its elimination are asked for: it cannot play
-//     more.
-//   - "Nobody answered" looks at the participants.
+//     seat only the rounds up to its elimination count.
+//   - "Nobody answered" refers to the participants.
 //   - Equal points: the seat with fewer common rounds lost by a timeout is ahead.
 //   - With score_mode "rounds" every common round is a game: S_ij is the mean
 //     of 1, 1/2 and 0 over them. Any other outcome without points beats a timeout.
 //     Elimination always compares places.
 //   - In an elimination the round counts in which a seat dropped because it
 //     skipped it (see Eliminate).
-//   - A participant whose every pair was dropped has met nobody: its rating and
-//     its count of matches stay. It still counts in N.
+//   - A participant whose pairs were all dropped keeps its rating and its count
+//     of matches. It still counts in N.
 func Rate(
 	settings arena.Settings, seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating,
 ) []arena.RatingChange {
@@ -104,7 +103,7 @@ type cell struct {
 
 // newCell returns the cell of an answer. Seats of matches that ended under
 // rules without lost and skipped rounds have none, so that a replay of their
-// settlements gives the same ratings.
+// settlements results in the same ratings.
 func newCell(s arena.Seat, a arena.Answer) cell {
 	return cell{
 		counted:  true,
@@ -195,10 +194,10 @@ func kFactor(r *arena.Rating) int {
 // compare adds the terms of one pair to both.
 func compare(settings arena.Settings, a, b *player, n int) {
 	if g := a.seat.Group(); g != "" && g == b.seat.Group() {
-		return // one owner must not feed itself (threat F4)
+		return // an owner must not gain from its own agents (threat F4)
 	}
 	// The lower-rated one is computed, the other is its negative. Equal ratings
-	// are put in order by id, so that the order of the seats decides nothing.
+	// are ordered by id, so that the order of the seats does not matter.
 	low, high := a, b
 	if low.before.MilliElo > high.before.MilliElo ||
 		low.before.MilliElo == high.before.MilliElo && low.seat.AgentID > high.seat.AgentID {
@@ -220,15 +219,16 @@ func (p *player) add(s, surprise float64, n int) {
 	p.pairs++
 }
 
-// term returns t for one with K whose S-E is surprise, in a match of n.
+// term returns t for a participant with the given K and S-E (surprise) in a
+// match of n.
 func term(k int, surprise float64, n int) arena.MilliElo {
 	// A product and then a quotient: nothing here can be fused.
 	t := float64(float64(1000*k)*surprise) / float64(n-1)
 	return arena.MilliElo(math.Round(t)) // rounds half away from zero
 }
 
-// result returns S of a against b as a fraction; of is 0 when the two have no
-// common round.
+// result returns S of a against b as the fraction won/of. of is 0 if the two
+// have no common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
 	var ahead arena.Points
 	games, common, fewerLost := 0, 0, 0
@@ -258,7 +258,8 @@ func result(settings arena.Settings, a, b *player) (won, of int) {
 	}
 }
 
-// compareLost is positive when only b lost the round, negative when only a did.
+// compareLost returns a positive number if only b lost the round and a negative
+// one if only a did.
 func compareLost(a, b bool) int {
 	switch {
 	case a == b:
@@ -298,11 +299,10 @@ func expectedAhead(gap arena.MilliElo) float64 {
 // pow10 returns 10^(gap/400 Elo), for gap >= 0. It is 1 exactly at 0 and a power
 // of ten exactly at whole multiples of 400.
 //
-// math.Pow is not used: below it lies an assembly routine on some
-// architectures, and its Go text may be fused (x*y+z with one rounding) on
-// others. Here are only sums and products, and each product is converted,
-// which forbids fusing: every machine gives the same bits, and a replay of
-// settlements on another machine gives the same ratings.
+// It does not use math.Pow, which is an assembly routine on some architectures
+// and may be compiled with fused multiply-add on others. pow10 uses only sums
+// and products, and each product is converted, which prevents fusing. The result
+// is therefore the same on every machine, and so is a replay of settlements.
 func pow10(gap arena.MilliElo) float64 {
 	const (
 		unit = 400 * 1000 // milli-Elo per factor of ten

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// What a pattern of the judge regex may be, and what it is held against. The
-// product bounds what one answer costs.
+// The limits of a pattern of the judge regex and of the text that it is matched
+// with. Their product bounds the cost of one answer.
 const (
 	MaxPattern      = 1_000    // bytes
 	MaxPatternSteps = 1_000    // RE2 instructions
 	maxMatched      = 16 << 10 // bytes of an answer
 )
 
-// anyPattern reports whether an accepted pattern matches the whole answer,
-// but for space around it.
+// anyPattern reports whether an accepted pattern matches the whole answer
+// without surrounding space.
 func anyPattern(patterns []string, answer string) bool {
 	answer = strings.TrimSpace(answer)
 	return len(answer) <= maxMatched && slices.ContainsFunc(patterns, func(p string) bool {
@@ -26,9 +26,9 @@ func anyPattern(patterns []string, answer string) bool {
 	})
 }
 
-// compilePattern makes an RE2 pattern that matches whole texts only. The
-// pattern must stand by itself: "a)|(b" does not. The error says why it cannot
-// be used.
+// compilePattern compiles an RE2 pattern to match whole texts only. The pattern
+// must be valid by itself, which "a)|(b" is not. The error describes why a
+// pattern cannot be used.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("a pattern of %d bytes, the limit is %d", len(pattern), MaxPattern)

@@ -2,11 +2,11 @@ package scoring
 
 import "github.com/agora-arena/arena/arena"
 
-// Replay returns the ratings of all agents of results, which stand in the order
-// of their settlements, by "agora-elo-1" from the places alone: S_ij is 1 for
-// the better place. That is what Rate gives, one match after the other, where
-// every round counted for every seat and no new version was declared. Of the
-// records only rating, peak and number of matches are kept.
+// Replay returns the ratings of all agents of results by "agora-elo-1" from the
+// places alone: S_ij is 1 for the better place. results must be in the order of
+// their settlements. Rate returns the same if every round counted for every seat
+// and no new version was declared. The returned ratings have only rating, peak
+// and number of matches.
 func Replay(results []arena.RatedResult) map[string]arena.Rating {
 	index := map[string]int{}
 	var ratings []arena.Rating
@@ -41,14 +41,14 @@ func Replay(results []arena.RatedResult) map[string]arena.Rating {
 	return byID
 }
 
-// replayed is a seat of a match that is replayed.
+// replayed is a seat of a replayed match.
 type replayed struct {
 	*arena.RatedSeat
 	at     int // in the table of ratings
 	before arena.MilliElo
 	k      int
 	sum    arena.MilliElo // of t_ij
-	met    bool           // somebody
+	met    bool           // any opponent
 }
 
 func replay(seats []replayed) {

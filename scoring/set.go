@@ -8,13 +8,13 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// MaxMembers is how many members a set may have; an answer with more is wrong.
+// MaxMembers is the maximum size of a set; an answer with more members is wrong.
 const MaxMembers = 500
 
-// setPoints compares two sets of texts as the judge exact compares texts:
-// neither order nor repeats matter. All or nothing, or in part: the F1 of what
-// was named, 2·right / (2·right + wrong + missing), in thousandths rounded
-// down, so that only the whole set gives arena.OnePoint.
+// setPoints compares two sets of texts like the judge exact compares texts,
+// without regard to order and repetition. The result is all or nothing or, with
+// partial, the F1 score 2·right / (2·right + wrong + missing) in thousandths,
+// rounded down, so that only the complete set gets arena.OnePoint.
 func setPoints(accepted []string, answer string, partial bool) arena.Points {
 	expected, given := expectedMembers(accepted), members(answer)
 	if len(expected) == 0 || len(given) == 0 || len(given) > MaxMembers {
@@ -46,8 +46,8 @@ func setPoints(accepted []string, answer string, partial bool) arena.Points {
 	return arena.OnePoint * arena.Points(2*right) / arena.Points(2*right+len(wrong)+missing)
 }
 
-// expectedMembers reads the accepted answers of a task: one is a list, as an
-// answer is; of several each is a member.
+// expectedMembers reads the accepted answers of a task. A single one is a list,
+// like an answer; if there are several, each is a member.
 func expectedMembers(accepted []string) []text {
 	if len(accepted) == 1 {
 		return distinct(members(accepted[0]))
@@ -60,7 +60,7 @@ func expectedMembers(accepted []string) []text {
 }
 
 // members reads a list: a JSON array of strings, or texts between commas,
-// semicolons and line ends. It stops behind MaxMembers.
+// semicolons and line ends. It stops after MaxMembers.
 func members(s string) []text {
 	var parts []string
 	if err := strictjson.Unmarshal([]byte(strings.TrimSpace(s)), &parts); err != nil || parts == nil {
@@ -75,7 +75,7 @@ func members(s string) []text {
 	return all
 }
 
-// appendText adds a member that says something.
+// appendText adds a member unless it is empty.
 func appendText(all []text, s string) []text {
 	if t := newText(s); t.close != "" {
 		return append(all, t)
@@ -83,7 +83,7 @@ func appendText(all []text, s string) []text {
 	return all
 }
 
-// distinct drops members that say the same as an earlier one.
+// distinct removes members that are equivalent to an earlier one.
 func distinct(all []text) []text {
 	var out []text
 	for _, t := range all {

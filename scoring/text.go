@@ -19,8 +19,8 @@ func anyText(accepted []string, answer string) bool {
 
 // text is an answer in the two forms that are compared.
 type text struct {
-	close string // normalised, case and space folded: tells "C" from "C.", "-" from "+"
-	loose string // and without punctuation; "" when nothing but punctuation was there
+	close string // normalized, case and space folded: distinguishes "C" from "C.", "-" from "+"
+	loose string // and without punctuation; "" if there was only punctuation
 }
 
 func newText(s string) text {
@@ -29,8 +29,8 @@ func newText(s string) text {
 	return text{close: strings.Join(strings.Fields(s), " "), loose: dropPunctuation(s)}
 }
 
-// same reports whether two texts say the same. One leading article of either
-// is passed over: "The A Team" is "A Team", "La La Land" is not "Land".
+// same reports whether two texts are equivalent. It ignores one leading article
+// of either: "The A Team" is "A Team", but "La La Land" is not "Land".
 func (t text) same(other text) bool {
 	switch {
 	case t.close == other.close:
@@ -75,10 +75,10 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// dropPunctuation removes punctuation from a case-folded text. Apostrophes and
-// full stops join what stands on their sides ("U.S.A." is "usa"), other marks
-// separate. What changes the meaning stays: symbols ("C++", "$5"), # % & @, a
-// minus in front of a number, and . : / between digits.
+// dropPunctuation removes punctuation from a case-folded text. It removes
+// apostrophes and full stops ("U.S.A." is "usa") and replaces other marks by
+// spaces. It keeps marks that change the meaning: symbols ("C++", "$5"), # % & @,
+// a minus in front of a number, and . : / between digits.
 func dropPunctuation(s string) string {
 	runes := []rune(s)
 	at := func(i int) rune {
@@ -126,10 +126,10 @@ func dropArticle(s string) string {
 	return s
 }
 
-// chosen reports whether the answer names a right option. The readings, first
-// that fits: the text of one option, an accepted answer, an option's letter
-// alone, a letter with the text of an option (the text wins). An answer that
-// fits two different options names neither.
+// chosen reports whether the answer names a right option. It tries these
+// interpretations in order: the text of one option, an accepted answer, an
+// option's letter alone, a letter with the text of an option (the text wins). An
+// answer that fits two different options names neither.
 func chosen(task arena.Task, answer string) bool {
 	options := make([]text, len(task.Options))
 	for i, o := range task.Options {
@@ -157,8 +157,8 @@ func chosen(task arena.Task, answer string) bool {
 	return found == 1 && right(option)
 }
 
-// find returns the option that a text names and how many different ones fit it.
-// An option equal in its close form beats those equal in the loose form only.
+// find returns the option that a text names and the number of different options
+// that fit it. An equal close form takes precedence over an equal loose form.
 func find(options []text, given text) (option, found int) {
 	option = slices.IndexFunc(options, func(o text) bool { return o.close == given.close && o.close != "" })
 	if option >= 0 {
@@ -173,9 +173,8 @@ func find(options []text, given text) (option, found int) {
 	return option, found
 }
 
-// cutLetter reads "B", "b.", "(B)", "B:", "Option B" and "B) text" as an
-// option's index and the text behind it; the index is -1 when the answer does
-// not begin so.
+// cutLetter splits "B", "b.", "(B)", "B:", "Option B" and "B) text" into an
+// option's index and the text behind it. The index is -1 for any other answer.
 func cutLetter(answer string) (option int, rest string) {
 	s := strings.TrimSpace(norm.NFKC.String(answer))
 	const word = "option "

@@ -16,16 +16,16 @@ type rivalry struct {
 	loss  int
 }
 
-// trades finds duels whose results look agreed upon:
+// trades returns duels whose results look prearranged:
 //
-//   - one_sided: one owner's agents win nine of ten against the other's, at
-//     least 8 duels, though all other results of both say that they should not.
-//     The expectation comes from a fit of all duels but these (see Fit), from the
-//     upper end of the winner's interval and the lower end of the loser's. So a
-//     strong agent that beats everybody is none, nor one that little is known of.
-//   - arranged: wins come in blocks, or in turns, as the order of independent
-//     duels does not. Of at least 10 duels with a winner, 4 to either, the number
-//     of runs is compared with all orders of the same wins (Wald and Wolfowitz,
+//   - one_sided: one owner's agents win nine of ten of at least 8 duels against
+//     the other's, contrary to all other results of both. The expectation comes
+//     from a fit of all duels but these (see Fit), from the upper end of the
+//     winner's interval and the lower end of the loser's. An agent that beats all
+//     opponents, or one with few results, is therefore not reported.
+//   - arranged: wins come in blocks or alternate, unlike the wins of independent
+//     duels. For at least 10 duels with a winner, 4 for either side, the number
+//     of runs is compared with all orders of the same wins (Wald–Wolfowitz test,
 //     two-sided).
 //   - fed: see fed.
 func trades(duels []arena.RatedResult) ([]arena.Anomaly, error) {
@@ -85,7 +85,7 @@ func (r *rivalry) lopsided() bool {
 	return n >= minOneSided && float64(max(r.wins, r.loss)) >= oneSidedShare*float64(n)
 }
 
-// oneSided compares the winner's wins with what all other duels let expect.
+// oneSided compares the winner's wins with the expectation from all other duels.
 func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals int) ([]arena.Anomaly, error) {
 	mine := map[int]bool{}
 	for _, i := range r.duels {
@@ -106,7 +106,7 @@ func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals 
 		best, ok := known[winner.AgentID]
 		worst, too := known[loser.AgentID]
 		if !ok || !too {
-			return nil, nil // their duels are all that is known of one of them
+			return nil, nil // one of them has no other duels
 		}
 		sum += expectedAhead(best.High - worst.Low)
 		a.AgentIDs = []string{winner.AgentID, loser.AgentID} // the newest
@@ -119,7 +119,7 @@ func (r *rivalry) oneSided(duels []arena.RatedResult, firstOwner string, rivals 
 	return []arena.Anomaly{a}, nil
 }
 
-// arranged looks at the order of wins.
+// arranged tests the order of wins.
 func (r *rivalry) arranged(duels []arena.RatedResult, firstOwner string, rivals int) []arena.Anomaly {
 	if len(r.won) < minArranged || min(r.wins, r.loss) < minArrangedBy {
 		return nil
@@ -147,8 +147,8 @@ func (r *rivalry) arranged(duels []arena.RatedResult, firstOwner string, rivals 
 	return []arena.Anomaly{a}
 }
 
-// runChances returns the chances of at most and of at least so many runs among
-// all orders of a and b things, and the mean number.
+// runChances returns the chances of at most and of at least the given number of
+// runs among all orders of a and b items, and the mean number of runs.
 func runChances(a, b, runs int) (low, high, mean float64) {
 	all := logChoose(a+b, a)
 	for r := 2; r <= 2*min(a, b)+1; r++ {
@@ -170,7 +170,8 @@ func runChances(a, b, runs int) (low, high, mean float64) {
 	return low, high, mean
 }
 
-// logChoose is the logarithm of n over k; minus infinity where that is 0.
+// logChoose returns the logarithm of the binomial coefficient n over k, minus
+// infinity where that is 0.
 func logChoose(n, k int) float64 {
 	if k < 0 || k > n {
 		return math.Inf(-1)

@@ -9,20 +9,20 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// defaultArena is how long an arena lasts when its options do not say.
+// defaultArena is the duration of an arena whose options leave it out.
 const defaultArena = 30 * time.Minute
 
-// What an arena gives for a duel; twice that for one on fire.
+// The points of an arena's duel. They double for an agent on a winning streak.
 const (
 	arenaWin  = 2 * arena.OnePoint
 	arenaDraw = arena.OnePoint
 	fire      = 2 // wins in a row, after which everything doubles
 )
 
-// arenaStep pairs whoever is idle, neighbours in the table first. Nobody meets
-// the opponent of its last duel again, not even when there is nobody else. It
-// has no end of its own; pairings that are open when time is up are finished
-// and count.
+// arenaStep pairs the idle agents, neighbors in the table first. An agent never
+// meets the opponent of its last duel again, even if no other agent is idle. An
+// arena has no end of its own. Pairings that are open when its time is up are
+// finished and count.
 func arenaStep(s State) Step {
 	o := newOrders(s, lastRound(s.Pairings)+1)
 	idle := o.arenaOrder()
@@ -40,8 +40,8 @@ func arenaStep(s State) Step {
 	return step
 }
 
-// arenaOrder gives the idle entrants without an open pairing: by score, then
-// the longest wait.
+// arenaOrder returns the idle entrants without an open pairing, ordered by
+// score, then by the longest wait.
 func (o orders) arenaOrder() []string {
 	idle := o.idle()
 	for _, p := range o.s.Pairings {
@@ -64,7 +64,7 @@ func (o orders) arenaOrder() []string {
 	return ids
 }
 
-// lastOpponents gives for each agent whom it was last paired with.
+// lastOpponents returns the most recent opponent of each agent.
 func lastOpponents(pairings []arena.Pairing) map[string]string {
 	last, round := make(map[string]string), make(map[string]int)
 	for _, p := range pairings {
@@ -80,15 +80,15 @@ func lastOpponents(pairings []arena.Pairing) map[string]string {
 	return last
 }
 
-// arenaPairing is one pairing of the idle, given by rank. A partner is an
-// index; who has none is its own partner.
+// arenaPairing is a pairing of the idle agents in order of rank. A partner is
+// an index; an agent without a partner is its own.
 type arenaPairing struct {
 	ids     []string
 	last    map[string]string
 	partner []int
 }
 
-// pairArena pairs as many as can be, neighbours first.
+// pairArena pairs as many agents as possible, neighbors first.
 func pairArena(ids []string, last map[string]string) (pairs [][2]string) {
 	a := arenaPairing{ids: ids, last: last, partner: make([]int, len(ids))}
 	for i := range ids {
@@ -151,8 +151,8 @@ func (a *arenaPairing) makeRoom(u, v int) {
 	}
 }
 
-// arenaScores sums up what each agent has won. After two wins in a row a duel
-// brings twice as much, up to the first that is not won.
+// arenaScores returns the points of each agent. After two wins in a row, duels
+// count double until the first that the agent does not win.
 func arenaScores(pairings []arena.Pairing) map[string]arena.Points {
 	inOrder := slices.SortedFunc(slices.Values(pairings), func(a, b arena.Pairing) int { return cmp.Compare(a.Round, b.Round) })
 	scores, streak := make(map[string]arena.Points), make(map[string]int)
@@ -175,7 +175,7 @@ func arenaScores(pairings []arena.Pairing) map[string]arena.Points {
 	return scores
 }
 
-// arenaTable orders by points, then wins and rating.
+// arenaTable returns the table ordered by points, then wins and rating.
 func arenaTable(s State) []arena.TableRow {
 	entrants := seeded(s.Season.Entrants)
 	rows, scores := tally(entrants, s.Pairings), arenaScores(s.Pairings)

@@ -133,7 +133,7 @@ func mostPairs(ids []string, last map[string]string) int {
 	return most
 }
 
-// TestArena_order: neighbours in the table meet, those with equal scores by
+// TestArena_order: neighbors in the table meet, those with equal scores by
 // the longest wait.
 func TestArena_order(t *testing.T) {
 	t.Parallel()

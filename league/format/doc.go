@@ -1,10 +1,11 @@
-// Package format holds the pure rules of the formats: who meets whom next,
-// and who stands where (docs/rules.md, section 8).
+// Package format implements the pairing and ranking rules of the formats as
+// pure functions (docs/rules.md, section 8).
 //
-// It owns pairings and tables. A season's state goes in, what happens next
-// comes out; nothing is kept between calls, so a season can be stopped at any
-// point and go on anywhere. It leaves to league (the scheduler) when to ask,
-// who is there, and the matches themselves; to scoring what a match is worth.
+// It owns pairings and tables. It computes a season's next step from the
+// season's state and keeps nothing between calls, so a season can stop at any
+// point and resume on any node. The scheduler (package league) decides when to
+// call it, tracks which agents are available and runs the matches. Package
+// scoring rates the results.
 //
-// league imports it, and nobody else.
+// Only league imports it.
 package format

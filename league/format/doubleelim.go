@@ -11,17 +11,19 @@ const (
 	bracketFinal   = "final"
 )
 
-// doubleEliminationStep orders a round when the one before is decided. Who
-// loses two series is out; n entrants play 2n-2 series, or 2n-1 when the first
-// final is the first series that the winner of the winners' bracket loses.
+// doubleEliminationStep orders a round once the previous round is decided. An
+// agent is eliminated when it loses its second series. n entrants play 2n-2
+// series, or 2n-1 if the winner of the winners' bracket loses the first final.
 //
-// Round 1 is the winners' bracket alone. Then come two rounds at a time: the
-// winners' next one together with one among the losers, and one of the losers
-// left against those that have just dropped. The last one or two are the final.
+// Round 1 is played in the winners' bracket only. Then rounds come in pairs:
+// first the next winners' round together with a round among the losers, then a
+// round of the remaining losers against the agents that have just dropped. The
+// last one or two rounds are the final.
 func doubleEliminationStep(s State) Step { return newBracket(s).doubleElimination() }
 
-// doubleEliminationTable ranks by the round in which each went out: its figure
-// is the score. Who goes out in the same round shares a rank.
+// doubleEliminationTable returns the table ranked by the round in which each
+// agent was eliminated. The score is derived from that round; agents eliminated
+// in the same round share a rank.
 func doubleEliminationTable(s State) []arena.TableRow {
 	b := newBracket(s)
 	b.doubleElimination()
@@ -54,7 +56,8 @@ func (b *bracket) doubleElimination() Step {
 	return b.final(round, winners[0], losers[0])
 }
 
-// final is played once more when the winner of the losers' bracket wins it.
+// final orders the final, and a second one if the winner of the losers' bracket
+// wins the first.
 func (b *bracket) final(round int, unbeaten, challenger string) Step {
 	b.begin(round)
 	if winner, _ := b.meet(1, bracketFinal, unbeaten, challenger); winner == challenger {
@@ -67,10 +70,11 @@ func (b *bracket) final(round int, unbeaten, challenger string) Step {
 	return Step{Done: true}
 }
 
-// meetDropped lets those left in the losers' bracket meet those that have just
-// dropped, for the first, second … time. Each time the order is another one,
-// reversed, shifted by half, both, neither, so that nobody meets who has come
-// from the same part of the winners' bracket before there is no other way.
+// meetDropped returns the seats of a round between the agents left in the
+// losers' bracket and those that have just dropped; drop counts such rounds.
+// The order changes with each of them (reversed, shifted by half, both,
+// neither), so that agents from the same part of the winners' bracket meet as
+// late as possible.
 func meetDropped(left, dropped []string, drop int) []string {
 	reversed, shifted := len(dropped)-1, len(dropped)/2
 	order := []int{0, reversed, shifted, reversed ^ shifted}[drop%4]

@@ -9,14 +9,14 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// eliminationStep gathers the next match when none is open. The season has no
+// eliminationStep orders the next match when none is open. The season has no
 // end of its own.
 func eliminationStep(s State) Step {
 	if anyOpen(s.Pairings) {
 		return Step{}
 	}
 	o := newOrders(s, lastRound(s.Pairings)+1)
-	rng := rand.New(rand.NewPCG(s.Season.Seed, uint64(o.round))) //nolint:gosec // lots of a season can be drawn again
+	rng := rand.New(rand.NewPCG(s.Season.Seed, uint64(o.round))) //nolint:gosec // the draw of a season must be reproducible
 	seats, starved := GatherElimination(o.idle(), s.MinSeats, s.MaxSeats, rng)
 	if starved != "" {
 		return Step{Note: starved}
@@ -25,15 +25,15 @@ func eliminationStep(s State) Step {
 }
 
 // GatherElimination chooses the seats of an elimination match among the idle
-// agents: all of them, or, when there are more than most, those that have
-// waited longest, with chance deciding between equals. The order of the seats
-// is random. idle holds the time since when each waits, zero: just now.
-// starved says why there is no match, "" when there is one.
+// agents. It takes all of them or, if there are more than most, those that have
+// waited longest, breaking ties at random. The order of the seats is random.
+// idle maps each agent to the time since which it has been waiting; the zero
+// time means just now. starved is the reason why there is no match, or "".
 func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Rand) (seats []string, starved string) {
 	if len(idle) < least {
 		return nil, Needs(least, len(idle))
 	}
-	seats = slices.Sorted(maps.Keys(idle)) // chance starts from the same order
+	seats = slices.Sorted(maps.Keys(idle)) // the draw starts from a fixed order
 	shuffle := func() {
 		rng.Shuffle(len(seats), func(i, j int) { seats[i], seats[j] = seats[j], seats[i] })
 	}
@@ -44,7 +44,8 @@ func GatherElimination(idle map[string]time.Time, least, most int, rng *rand.Ran
 	return seats, ""
 }
 
-// waitingOrder puts the longest wait first; a zero time is just now.
+// waitingOrder compares two waits, the longest first. A zero time means just
+// now.
 func waitingOrder(a, b time.Time) int {
 	switch {
 	case a.IsZero() && b.IsZero():
@@ -57,8 +58,9 @@ func waitingOrder(a, b time.Time) int {
 	return a.Compare(b)
 }
 
-// eliminationTable sums up, over the matches of the season, the share of the
-// others that each agent beat, then wins, matches and rating.
+// eliminationTable returns the table ordered by the share of opponents that
+// each agent beat, summed over the season's matches, then by wins, matches and
+// rating.
 func eliminationTable(s State) []arena.TableRow {
 	entrants := seeded(s.Season.Entrants)
 	rows := tally(entrants, s.Pairings)

@@ -19,12 +19,12 @@ const (
 	defaultForfeit = 2 * time.Minute
 )
 
-// Next says what a season does next. A ladder knows no pairings: it waits for
-// its end. Once a season's EndsAt has come nothing more is ordered, and it is
-// done when no pairing is open. A format that is none is an error.
+// Next returns the next step of a season. A ladder has no pairings and only
+// waits for its end. After a season's EndsAt nothing more is ordered, and the
+// season is done when no pairing is open. An unknown format is an error.
 //
-// The order of State.Pairings means nothing. Asked again before anything has
-// been decided, it gives nothing that has been ordered already.
+// The order of State.Pairings has no meaning. Next never orders a pairing that
+// is already in the state.
 func Next(s State) (Step, error) {
 	step, ok := steps(s.Season.Format)
 	if !ok {
@@ -63,8 +63,8 @@ func steps(f arena.Format) (step func(State) Step, ok bool) {
 	return nil, false
 }
 
-// Table gives the table of a season as it stands, best first. That of a ladder
-// is nil: it is its ratings.
+// Table returns the current table of a season, best first. It returns nil for a
+// ladder, which is ranked by its ratings.
 func Table(s State) []arena.TableRow {
 	switch s.Season.Format {
 	case arena.FormatRoundRobin:
@@ -86,8 +86,8 @@ func Table(s State) []arena.TableRow {
 	return nil
 }
 
-// Tournament reports whether a format orders duels by name, so that an agent
-// that does not come forfeits.
+// Tournament reports whether a format orders duels between named agents, so
+// that a no-show forfeits.
 func Tournament(f arena.Format) bool {
 	switch f {
 	case arena.FormatRoundRobin, arena.FormatSwiss, arena.FormatKnockout, arena.FormatDoubleElimination,
@@ -98,9 +98,10 @@ func Tournament(f arena.Format) bool {
 	return false
 }
 
-// Defaults fills in what the options of a format leave out: one game decides,
-// an arena lasts 30 minutes, a paired agent is waited for 2 minutes, and a
-// schedule starts seasons, or the matches of an elimination.
+// Defaults returns the options of a format with defaults filled in: a series is
+// one game, an arena lasts 30 minutes, the scheduler waits 2 minutes for a
+// paired agent, and a schedule starts seasons, or the matches of an
+// elimination.
 func Defaults(o arena.FormatOptions, f arena.Format) arena.FormatOptions {
 	if o.BestOf == 0 && bracketed(f) {
 		o.BestOf = 1
@@ -124,8 +125,8 @@ func bracketed(f arena.Format) bool {
 	return f == arena.FormatKnockout || f == arena.FormatDoubleElimination
 }
 
-// Check says which format options, after Defaults, do not fit the format of
-// the settings; nil when all do. Whether the champion exists is for the caller.
+// Check returns an error for each format option, after Defaults, that does not
+// fit the format of the settings. The caller checks whether the champion exists.
 func Check(s arena.Settings) []arena.FieldError {
 	c := checker{format: s.Format}
 	o, f := s.Options, s.Format
@@ -153,7 +154,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	return c.wrong
 }
 
-// checker collects what is wrong with format options.
+// checker collects the errors of format options.
 type checker struct {
 	format arena.Format
 	wrong  []arena.FieldError
@@ -162,12 +163,12 @@ type checker struct {
 func (c *checker) require(ok bool, field, format string, args ...any) {
 	field = "format_options." + field
 	named := slices.ContainsFunc(c.wrong, func(e arena.FieldError) bool { return e.Field == field })
-	if !ok && !named { // one complaint for each is enough
+	if !ok && !named { // one error for each is enough
 		c.wrong = append(c.wrong, arena.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// only refuses an option that is set where it means nothing.
+// only rejects an option that is set but does not apply to the format.
 func (c *checker) only(fits, set bool, field, formats string) {
 	c.require(fits || !set, field, "is only for %s, not for %s", formats, c.format)
 }

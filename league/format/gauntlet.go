@@ -7,9 +7,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// gauntletStep lets the champion meet every other entrant once, all ordered
-// at once: how many are played at a time is a matter of free seats. Who joins
-// before the end is one more challenger.
+// gauntletStep orders one meeting of the champion with every other entrant, all
+// at once: the number of free seats limits how many run at a time. An agent
+// that joins before the end is added as a challenger.
 func gauntletStep(s State) Step {
 	champion, challengers := gauntletSides(s)
 	met := make(map[string][]arena.Pairing) // by challenger
@@ -47,9 +47,9 @@ func gauntletStep(s State) Step {
 	return step
 }
 
-// gauntletSides gives the champion, the one of the options or else the first
-// seed of those that were there at the start, and the challengers in seeded
-// order.
+// gauntletSides returns the champion and the challengers in seeded order. The
+// champion is the one named in the options, or else the first seed of those
+// that were there at the start.
 func gauntletSides(s State) (champion arena.Entrant, challengers []arena.Entrant) {
 	challengers = seeded(s.Season.Entrants)
 	is := func(e arena.Entrant) bool { return e.AgentID == s.Season.Options.Champion }
@@ -64,8 +64,9 @@ func gauntletSides(s State) (champion arena.Entrant, challengers []arena.Entrant
 	return champion, slices.Delete(challengers, i, i+1)
 }
 
-// gauntletTable orders by the share of what could be scored, as the champion
-// has many meetings and everyone else one; then by rating.
+// gauntletTable returns the table ordered by the share of the possible score,
+// because the champion has many meetings and the others have one, then by
+// rating.
 func gauntletTable(s State) []arena.TableRow {
 	entrants := seeded(s.Season.Entrants)
 	rows := tally(entrants, withDraws(s.Pairings))

@@ -6,33 +6,33 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// maxReplays is how often one game of a series is played again because it was
-// drawn, and how often because it was void.
+// maxReplays is how often a game of a series is replayed because it was drawn,
+// and how often because it was void.
 const maxReplays = maxGames - 1
 
-// knockoutStep orders a round when the one before is decided. Who loses a
-// series is out; the first seeds have a bye in the first round.
+// knockoutStep orders a round once the previous round is decided. The loser of
+// a series is eliminated; the first seeds have a bye in the first round.
 func knockoutStep(s State) Step { return newBracket(s).knockout() }
 
-// knockoutTable ranks by the round reached: its figure is the score. Who loses
-// in the same round shares a rank.
+// knockoutTable returns the table ranked by the round reached, which is the
+// score. Agents that lose in the same round share a rank.
 func knockoutTable(s State) []arena.TableRow {
 	b := newBracket(s)
 	b.knockout()
 	return b.table()
 }
 
-// bracket follows a knockout or a double elimination from its first round as
-// far as it is decided.
+// bracket replays a knockout or a double elimination from its first round to
+// the last decided one.
 type bracket struct {
 	s        State
 	entrants []arena.Entrant // seeded
 	seed     map[string]int
 	games    map[place][]arena.Pairing
 	reached  map[string]int // the last round in which each won or had a bye
-	out      map[string]int // the round in which each went out
+	out      map[string]int // the round in which each was eliminated
 
-	orders  orders // of the round that is being followed
+	orders  orders // of the round that is being replayed
 	step    Step
 	waiting bool
 }
@@ -48,8 +48,8 @@ func newBracket(s State) *bracket {
 	return b
 }
 
-// seats gives the agents in the order of the slots of the first round, "" for
-// nobody: of 8, 1-8, 4-5, 2-7 and 3-6 meet.
+// seats returns the agents in the order of the slots of the first round, with
+// "" for an empty seat: of 8, 1-8, 4-5, 2-7 and 3-6 meet.
 func (b *bracket) seats() []string {
 	seeds := []int{1}
 	for len(seeds) < len(b.entrants) {
@@ -81,20 +81,20 @@ func (b *bracket) knockout() Step {
 	return Step{Done: true}
 }
 
-// begin follows the next round.
+// begin moves on to the given round.
 func (b *bracket) begin(round int) { b.orders = newOrders(b.s, round) }
 
 // pending reports whether the round is not decided.
 func (b *bracket) pending() bool { return b.waiting || len(b.step.Pairings) > 0 }
 
-// leave notes who is out.
+// leave marks agents as eliminated.
 func (b *bracket) leave(agents ...string) {
 	for _, id := range agents {
 		b.out[id] = b.orders.round
 	}
 }
 
-// pairs lets neighbours meet, in slots from the given one on.
+// pairs pairs neighbors, in slots from the given one on.
 func (b *bracket) pairs(slot int, name string, seats []string) (winners, losers []string) {
 	for i := 0; i < len(seats); i += 2 {
 		winner, loser := b.meet(slot+i/2, name, seats[i], seats[i+1])
@@ -103,11 +103,11 @@ func (b *bracket) pairs(slot int, name string, seats []string) (winners, losers 
 	return winners, losers
 }
 
-// meet follows one series. It gives nobody while the series is not decided;
-// who meets nobody has a bye.
+// meet replays one series. It returns no agents while the series is not
+// decided. An agent without an opponent has a bye.
 func (b *bracket) meet(slot int, name, x, y string) (winner, loser string) {
 	if x == "" || y != "" && b.seed[y] < b.seed[x] {
-		x, y = y, x // the better seed is x, nobody is y
+		x, y = y, x // x is the better seed, y may be empty
 	}
 	games := b.games[place{b.orders.round, slot}]
 	switch {
@@ -135,7 +135,8 @@ func (b *bracket) meet(slot int, name, x, y string) (winner, loser string) {
 	return x, y
 }
 
-// game orders the next game of a series. Its two are first by turns.
+// game returns the next game of a series. The two agents take turns in the
+// first seat.
 func (b *bracket) game(slot int, games []arena.Pairing, x, y string) arena.Pairing {
 	game := 1
 	if len(games) > 0 {
@@ -152,11 +153,11 @@ func (b *bracket) order(name string, p arena.Pairing) {
 	b.step.Pairings = append(b.step.Pairings, p)
 }
 
-// seriesWinner says who wins a best of n between x and y, x being the better
-// seed. A game that is drawn or void is played again, at most twice for each
-// reason; then it is nobody's. The series is over when one cannot be caught
-// any more; if they are equal in the end, x wins. Who forfeits a game forfeits
-// the series; if both do, x wins.
+// seriesWinner returns the winner of a best of n between x and y, where x is the
+// better seed. A drawn or void game is replayed at most twice for each reason;
+// after that neither agent wins it. The series is over when the lead cannot be
+// caught. If the agents are level at the end, x wins. An agent that forfeits a
+// game forfeits the series; if both do, x wins.
 func seriesWinner(games []arena.Pairing, x, y string, n int) (winner string, decided bool) {
 	lead, left := 0, n // lead of x, games that may still count
 	draws, voids := 0, 0
@@ -193,7 +194,7 @@ func seriesWinner(games []arena.Pairing, x, y string, n int) (winner string, dec
 	return "", false
 }
 
-// gainOf is what an agent got from a game.
+// gainOf returns the points that an agent got from a game.
 func gainOf(p arena.Pairing, agent string) arena.Points {
 	for i, id := range p.Agents {
 		if id == agent && i < len(p.Scores) {
@@ -203,8 +204,8 @@ func gainOf(p arena.Pairing, agent string) arena.Points {
 	return 0
 }
 
-// table ranks by rounds got through, and those that are still in before those
-// that are out.
+// table returns the table ranked by rounds survived, with the agents that are
+// still in before those that are eliminated.
 func (b *bracket) table() []arena.TableRow {
 	rows := tally(b.entrants, b.s.Pairings)
 	for i, r := range rows {

@@ -32,15 +32,15 @@ type Candidate struct {
 	LastOpponent string    // agent id, "" none
 }
 
-// LadderInput is everything that a ladder's pairing follows from.
+// LadderInput is the input of a ladder's pairing.
 type LadderInput struct {
 	Idle     []Candidate
 	Meetings []arena.Meeting // of the league; those of the last 24 h count
-	Rated    bool            // whether the league is
+	Rated    bool            // whether the league is rated
 	Now      time.Time
-	// Busy is the number of other agents that may become idle. While there are
-	// any, two agents meet again at once, or meet unrated, only after both have
-	// waited for Patience: an alternative may be about to come.
+	// Busy is the number of other agents that may become idle. While it is not
+	// 0, an immediate rematch or an unrated duel has to wait until both agents
+	// have waited for Patience, because a better opponent may become idle.
 	Busy     int
 	Patience time.Duration
 }
@@ -51,9 +51,9 @@ type LadderInput struct {
 // of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
 // second that each has waited (at most ten minutes).
 //
-// Up to 300 agents this is exact. Among more, an agent meets only its next 64
-// in the order of ratings, on either side. The same input gives the same pairs,
-// whatever the order of Idle. starved says why nobody was paired, "" when somebody was.
+// Up to 300 agents the result is optimal. Above that, only the 64 agents on
+// either side in rating order are candidates. The result does not depend on the
+// order of Idle. starved is the reason why no agents were paired, or "".
 func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 	if len(in.Idle) < 2 {
 		return nil, Needs(2, len(in.Idle))
@@ -72,9 +72,9 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 	return pairs, ""
 }
 
-// UnratedPair returns why a ladder duel of two agents is not rated, "" if it is:
-// they are not of one group of owners, and at most three of their duels in 24 h
-// are rated (docs/rules.md, section 7; threat F4).
+// UnratedPair returns why a ladder duel of two agents is not rated, or "" if it
+// is. Agents of the same owner group are not rated against each other, nor are
+// more than three duels of a pair in 24 h (docs/rules.md, section 7; threat F4).
 func UnratedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) arena.UnratedReason {
 	met := 0
 	for _, m := range meetings {
@@ -93,7 +93,7 @@ func UnratedPair(a, b Candidate, meetings []arena.Meeting, now time.Time) arena.
 
 func sameOwner(a, b Candidate) bool { return a.OwnerID != "" && a.OwnerID == b.OwnerID }
 
-// pairOf names a pair whichever of the two comes first.
+// pairOf returns the key of a pair, regardless of the order of its agents.
 func pairOf(a, b string) [2]string {
 	if a > b {
 		a, b = b, a
@@ -128,7 +128,7 @@ func (l *ladder) waited(c Candidate) time.Duration {
 	return min(max(l.in.Now.Sub(c.IdleSince), 0), maxWaiting)
 }
 
-// edges gives the duels that may be ordered, with what they are worth.
+// edges returns the duels that may be ordered, with their weights.
 func (l *ladder) edges() []matching.Edge {
 	reach := len(l.idle)
 	if reach > exactCandidates {
@@ -145,9 +145,9 @@ func (l *ladder) edges() []matching.Edge {
 	return edges
 }
 
-// weight says what a duel is worth: that there is one, that it is rated, that
-// it is no rematch, that it is cheap. ok is false while the two should wait
-// for someone else.
+// weight returns the weight of a duel. Its members are, in order: one for the
+// duel itself, whether it is rated, whether it is not a rematch, and its
+// negative cost. ok is false while the two should wait for other opponents.
 func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
 	a, b := l.idle[i], l.idle[j]
 	met := l.met[pairOf(a.AgentID, b.AgentID)]

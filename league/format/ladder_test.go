@@ -332,7 +332,7 @@ func TestPairLadder_isAMatching(t *testing.T) {
 }
 
 // TestPairLadder_many gives crowds whose cheapest matching is known: fours of
-// equal ratings, who have met their neighbours. The larger crowd is
+// equal ratings, who have met their neighbors. The larger crowd is
 // too large for everyone to meet everyone.
 func TestPairLadder_many(t *testing.T) {
 	t.Parallel()

@@ -8,37 +8,36 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// maxGames is how often a meeting is tried in one place: a void game is
-// replayed, and where every meeting must come to something (round robin,
-// Swiss, gauntlet) the third void one is a draw.
+// maxGames is the number of games that one meeting may take. A void game is
+// replayed. In formats where every meeting needs a result (round robin, Swiss,
+// gauntlet), the third void game counts as a draw.
 const maxGames = 3
 
-// What a duel brings.
+// The points of a duel.
 const (
 	won   = arena.OnePoint
 	drawn = arena.OnePoint / 2
 	lost  = arena.Points(0)
 )
 
-// seeded gives entrants from the first seed to the last: by rating, equals by
-// id.
+// seeded returns the entrants in seed order: by rating, then by id.
 func seeded(entrants []arena.Entrant) []arena.Entrant {
 	return slices.SortedFunc(slices.Values(entrants), func(a, b arena.Entrant) int {
 		return cmp.Or(cmp.Compare(b.Rating, a.Rating), cmp.Compare(a.AgentID, b.AgentID))
 	})
 }
 
-// starters gives, in seeded order, the entrants that were there at the start.
-// The formats that plan ahead know no others: who comes later waits for the
-// next season.
+// starters returns, in seed order, the entrants that were there at the start.
+// Formats that plan ahead use only these. An agent that joins later waits for
+// the next season.
 func starters(s State) []arena.Entrant {
 	return slices.DeleteFunc(seeded(s.Season.Entrants), func(e arena.Entrant) bool { return e.Round > 1 })
 }
 
-// place is where a meeting is played, however many games it takes.
+// place identifies a meeting, which may take several games.
 type place struct{ round, slot int }
 
-// byPlace groups pairings, each group in the order of its games.
+// byPlace groups pairings by meeting, each group in the order of its games.
 func byPlace(pairings []arena.Pairing) map[place][]arena.Pairing {
 	games := make(map[place][]arena.Pairing)
 	for _, p := range pairings {
@@ -51,7 +50,7 @@ func byPlace(pairings []arena.Pairing) map[place][]arena.Pairing {
 	return games
 }
 
-// lastRound is the newest round that has a pairing, 0 none.
+// lastRound returns the newest round that has a pairing, or 0.
 func lastRound(pairings []arena.Pairing) (round int) {
 	for _, p := range pairings {
 		round = max(round, p.Round)
@@ -62,7 +61,7 @@ func lastRound(pairings []arena.Pairing) (round int) {
 // anyOpen reports whether a pairing waits for a result.
 func anyOpen(pairings []arena.Pairing) bool { return slices.ContainsFunc(pairings, arena.Pairing.Open) }
 
-// orders makes pairings of one round.
+// orders creates the pairings of one round.
 type orders struct {
 	s       State
 	round   int
@@ -77,7 +76,7 @@ func newOrders(s State, round int) orders {
 	return o
 }
 
-// idle gives the idle agents that take part in the round.
+// idle returns the idle agents that take part in the round.
 func (o orders) idle() map[string]time.Time {
 	idle := make(map[string]time.Time, len(o.s.Idle))
 	for id, since := range o.s.Idle {
@@ -88,7 +87,8 @@ func (o orders) idle() map[string]time.Time {
 	return idle
 }
 
-// meeting orders a game of two. Who has withdrawn forfeits it at once.
+// meeting returns a game of two agents. An agent that has withdrawn forfeits it
+// at once.
 func (o orders) meeting(slot, game int, a, b string) arena.Pairing {
 	p := o.open(slot, game, a, b)
 	if o.present[a] && o.present[b] {
@@ -97,7 +97,7 @@ func (o orders) meeting(slot, game int, a, b string) arena.Pairing {
 	return o.decided(p, arena.PairingForfeit, Forfeit([]bool{!o.present[a], !o.present[b]}))
 }
 
-// bye orders a round without an opponent.
+// bye returns a pairing without an opponent.
 func (o orders) bye(slot int, agent string, score arena.Points) arena.Pairing {
 	return o.decided(o.open(slot, 1, agent), arena.PairingBye, []arena.Points{score})
 }
@@ -113,13 +113,13 @@ func (o orders) decided(p arena.Pairing, r arena.PairingResult, scores []arena.P
 	return p
 }
 
-// scored reports whether a pairing has brought its agents something.
+// scored reports whether a pairing has scores.
 func scored(p arena.Pairing) bool {
 	return !p.Open() && p.Result != arena.PairingVoid && len(p.Scores) == len(p.Agents)
 }
 
-// nextGame says what a meeting of one game waits for: game is the one to
-// order now, 0 none; decided says that there is nothing more to come.
+// nextGame returns the game of a meeting to order now, or 0 if there is none,
+// and whether the meeting is decided.
 func nextGame(games []arena.Pairing) (game int, decided bool) {
 	switch {
 	case len(games) == 0:
@@ -136,8 +136,8 @@ func nextGame(games []arena.Pairing) (game int, decided bool) {
 	return last + 1, false
 }
 
-// withDraws gives pairings in which the void game that is not replayed any
-// more is a draw.
+// withDraws returns a copy of pairings in which each void game that is not
+// replayed again is a draw.
 func withDraws(pairings []arena.Pairing) []arena.Pairing {
 	pairings = slices.Clone(pairings)
 	for i, p := range pairings {
@@ -149,9 +149,9 @@ func withDraws(pairings []arena.Pairing) []arena.Pairing {
 	return pairings
 }
 
-// tally counts for every entrant, in the given order, what the pairings
-// brought it. The best score of a pairing wins it, unless another has the
-// same: that is a draw, and for those that were not there a loss.
+// tally returns the results of the pairings for every entrant, in the given
+// order. The best score of a pairing wins it. A shared best score is a draw,
+// except for agents that were absent, which lose.
 func tally(entrants []arena.Entrant, pairings []arena.Pairing) []arena.TableRow {
 	rows := make([]arena.TableRow, len(entrants))
 	index := make(map[string]int, len(entrants))
@@ -194,13 +194,13 @@ func count(row *arena.TableRow, p arena.Pairing, seat int) {
 	}
 }
 
-// duel is what one agent got from another.
+// duel is the result of one agent against another.
 type duel struct {
 	agent, opponent string
 	score           arena.Points
 }
 
-// duels gives every decided pairing of two from both sides.
+// duels returns every decided pairing of two agents, once from each side.
 func duels(pairings []arena.Pairing) []duel {
 	var all []duel
 	for _, p := range pairings {
@@ -212,7 +212,7 @@ func duels(pairings []arena.Pairing) []duel {
 	return all
 }
 
-// scoresOf gives the scores of a table by agent.
+// scoresOf returns the scores of a table by agent.
 func scoresOf(rows []arena.TableRow) map[string]arena.Points {
 	scores := make(map[string]arena.Points, len(rows))
 	for _, r := range rows {
@@ -221,7 +221,7 @@ func scoresOf(rows []arena.TableRow) map[string]arena.Points {
 	return scores
 }
 
-// direct gives what each agent got from those with the same score.
+// direct returns the points of each agent against agents with the same score.
 func direct(rows []arena.TableRow, all []duel) map[string]arena.Points {
 	scores, sum := scoresOf(rows), make(map[string]arena.Points, len(rows))
 	for _, d := range all {
@@ -232,8 +232,8 @@ func direct(rows []arena.TableRow, all []duel) map[string]arena.Points {
 	return sum
 }
 
-// sonnebornBerger gives the scores of those that each agent has beaten, and
-// half of those that it drew with.
+// sonnebornBerger returns for each agent the sum of the scores of the opponents
+// that it beat, plus half the scores of those that it drew with.
 func sonnebornBerger(rows []arena.TableRow, all []duel) map[string]arena.Points {
 	scores, sum := scoresOf(rows), make(map[string]arena.Points, len(rows))
 	for _, d := range all {
@@ -242,7 +242,7 @@ func sonnebornBerger(rows []arena.TableRow, all []duel) map[string]arena.Points 
 	return sum
 }
 
-// ratings gives the ratings with which entrants joined, as tie-breaks.
+// ratings returns the ratings with which entrants joined, as tie-breaks.
 func ratings(entrants []arena.Entrant) map[string]arena.Points {
 	all := make(map[string]arena.Points, len(entrants))
 	for _, e := range entrants {
@@ -251,23 +251,23 @@ func ratings(entrants []arena.Entrant) map[string]arena.Points {
 	return all
 }
 
-// addTieBreak gives every row its figure, behind those that it has.
+// addTieBreak appends a tie-break to every row.
 func addTieBreak(rows []arena.TableRow, name string, figure func(arena.TableRow) arena.Points) {
 	for i, r := range rows {
 		rows[i].TieBreaks = append(r.TieBreaks, arena.TieBreak{Name: name, Value: figure(r)})
 	}
 }
 
-// from looks figures up by agent.
+// from returns a function that looks up the figure of a row's agent.
 func from(figures map[string]arena.Points) func(arena.TableRow) arena.Points {
 	return func(r arena.TableRow) arena.Points { return figures[r.AgentID] }
 }
 
-// wins counts a win as a point.
+// wins returns the number of wins as points.
 func wins(r arena.TableRow) arena.Points { return arena.Points(r.Wins) * arena.OnePoint }
 
-// rank puts the best row first, by score and then the tie-breaks; equals share
-// the better rank and stay in the order in which they came.
+// rank sorts rows by score, then by the tie-breaks, best first. Equal rows share
+// the better rank and keep their order.
 func rank(rows []arena.TableRow) []arena.TableRow {
 	return rankBy(rows, func(a, b arena.TableRow) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
@@ -279,7 +279,7 @@ func rank(rows []arena.TableRow) []arena.TableRow {
 	})
 }
 
-// rankBy is rank with an order of its own, best first.
+// rankBy is rank with the given order.
 func rankBy(rows []arena.TableRow, order func(a, b arena.TableRow) int) []arena.TableRow {
 	slices.SortStableFunc(rows, order)
 	for i := range rows {

@@ -4,9 +4,10 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// roundRobinStep lets every two meet once, or twice when double. A round is
-// ordered when the one before is decided. With an odd number somebody has a
-// bye in every round, which brings nothing: everyone has as many.
+// roundRobinStep pairs every two agents once, or twice when double. A round is
+// ordered once the previous round is decided. With an odd number of agents, one
+// of them has a bye in every round. Byes score nothing, because every agent has
+// the same number of them.
 func roundRobinStep(s State) Step {
 	entrants := starters(s)
 	games := byPlace(s.Pairings)
@@ -34,7 +35,7 @@ func roundRobinStep(s State) Step {
 	return Step{Done: true}
 }
 
-// roundRobinRounds is the number of rounds in which n meet.
+// roundRobinRounds returns the number of rounds for n agents.
 func roundRobinRounds(n int, double bool) int {
 	switch {
 	case n < 2:
@@ -45,11 +46,10 @@ func roundRobinRounds(n int, double bool) int {
 	return n + n%2 - 1
 }
 
-// circle gives the boards of a round of n by index, with n itself for nobody,
-// always second. All but the last sit in a circle and turn by one place each
-// round; opposite seats meet, the last one meets who is left over. Who is
-// first of the two changes from meeting to meeting. The second turn of a
-// double round robin mirrors the first.
+// circle returns the boards of a round of n agents by index. Index n, always
+// second, stands for a bye. This is the circle method: the last agent keeps its
+// seat and the others rotate by one place each round. The first seat alternates
+// between meetings. The second half of a double round robin mirrors the first.
 func circle(n, round int) [][2]int {
 	seats := n + n%2
 	turn, r := (round-1)/(seats-1), (round-1)%(seats-1)
@@ -70,8 +70,8 @@ func circle(n, round int) [][2]int {
 	return boards
 }
 
-// roundRobinTable orders by score, then direct meetings, Sonneborn–Berger,
-// wins and rating.
+// roundRobinTable returns the table ordered by score, then direct meetings,
+// Sonneborn–Berger, wins and rating.
 func roundRobinTable(s State) []arena.TableRow {
 	entrants, pairings := starters(s), withDraws(s.Pairings)
 	rows, all := tally(entrants, pairings), duels(pairings)

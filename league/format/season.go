@@ -7,33 +7,33 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// State is everything that decides what a season does next.
+// State is the input of a season's next step.
 type State struct {
 	Season   arena.Season
 	Pairings []arena.Pairing // all so far, by round, slot and game
 	Now      time.Time
-	// Idle are the entrants that could take a seat now, with the time since
-	// which they could. Only arena and elimination ask who is there: the other
-	// formats pair everyone who plays, and whoever does not come forfeits.
+	// Idle holds the entrants that could take a seat now, with the time since
+	// which they could. Only arena and elimination use it. The other formats
+	// pair all entrants, and an agent that does not come forfeits.
 	Idle map[string]time.Time
 	// MinSeats and MaxSeats bound the matches of an elimination.
 	MinSeats, MaxSeats int
 }
 
-// Step is what a season does next. A zero step is to wait for results.
+// Step is the next step of a season. The zero step waits for results.
 type Step struct {
 	// Pairings to order now. Byes come decided.
 	Pairings []arena.Pairing
-	// Done says that the season is over: its table is final.
+	// Done is set when the season is over and its table is final.
 	Done bool
-	// Note says what the season waits for, "" when it only waits for results:
-	// "needs 3 idle agents, has 1".
+	// Note describes what the season waits for, such as "needs 3 idle agents,
+	// has 1". It is empty while the season only waits for results.
 	Note string
-	// NextAt is when something happens by itself, zero when nothing does.
+	// NextAt is the time of the next scheduled change, or zero.
 	NextAt time.Time
 }
 
-// AsksWho reports whether the format pairs those who are there, and so needs
+// NeedsIdle reports whether the format pairs only idle agents and so needs
 // State.Idle.
 func AsksWho(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
 
@@ -49,8 +49,8 @@ func LateJoin(f arena.Format) bool {
 	return false
 }
 
-// MinEntrants is how many a season needs to begin. A ladder and an elimination
-// begin empty.
+// MinEntrants returns the number of entrants that a season needs to begin.
+// Ladders and eliminations begin empty.
 func MinEntrants(f arena.Format) int {
 	if f == arena.FormatLadder || f == arena.FormatElimination {
 		return 0
@@ -58,15 +58,15 @@ func MinEntrants(f arena.Format) int {
 	return 2
 }
 
-// Needs is the note of a season or a league that has too few agents.
+// Needs returns the note of a season or a league that has too few agents.
 func Needs(least, has int) string {
 	return fmt.Sprintf("needs %d idle agents, has %d", least, has)
 }
 
-// Result gives what a match that is over decides for its pairing: the share of
-// the others that each seat beat, equals half. A void match that one of two
-// agents left is that agent's forfeit; any other void or cancelled match
-// decides nothing.
+// Result returns the result of a finished match for its pairing. Each seat
+// scores the share of the other seats that it beat, with half for a tie. A void
+// match of two agents that one of them left is that agent's forfeit. Any other
+// void or canceled match decides nothing.
 func Result(m arena.Match) (arena.PairingResult, []arena.Points) {
 	if m.Status == arena.MatchFinished {
 		scores := make([]arena.Points, len(m.Seats))
@@ -93,7 +93,8 @@ func Result(m arena.Match) (arena.PairingResult, []arena.Points) {
 	return arena.PairingVoid, nil
 }
 
-// Forfeit gives the scores of two agents of which one or both were away.
+// Forfeit returns the scores of a game of two agents, at least one of which was
+// away.
 func Forfeit(away []bool) []arena.Points {
 	scores := make([]arena.Points, len(away))
 	for i := range away {

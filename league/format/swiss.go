@@ -9,10 +9,10 @@ import (
 	"github.com/agora-arena/arena/league/matching"
 )
 
-// swissStep orders a round at once when the one before is decided. A void game
-// is played again by the same two; where only a part of a round has been
-// stored, the rest follows. The season is over after its last round, or when
-// fewer than two are left.
+// swissStep orders a round as soon as the previous round is decided. The same
+// two agents replay a void game. If only a part of a round was stored, swissStep
+// orders the rest. The season is over after its last round, or when fewer than
+// two agents are left.
 func swissStep(s State) Step {
 	round := lastRound(s.Pairings)
 	step, waiting := swissReplays(s, round)
@@ -29,8 +29,8 @@ func swissStep(s State) Step {
 	return Step{Pairings: next.order()}
 }
 
-// swissRounds is the number of rounds: that of the options, or as many as
-// knockout would need to leave one of those that were there at the start.
+// swissRounds returns the number of rounds: that of the options, or the number
+// that a knockout of the same entrants would need.
 func swissRounds(s arena.Season) int {
 	if s.Options.Rounds > 0 {
 		return s.Options.Rounds
@@ -39,7 +39,7 @@ func swissRounds(s arena.Season) int {
 	return min(max(bits.Len(uint(max(n-1, 0))), 1), maxSwissRounds)
 }
 
-// swissReplays orders again what came to nothing in a round. waiting reports
+// swissReplays orders replays of the void games of a round. waiting reports
 // whether the round waits for results.
 func swissReplays(s State, round int) (step Step, waiting bool) {
 	o := newOrders(s, round)
@@ -51,7 +51,7 @@ func swissReplays(s State, round int) (step Step, waiting bool) {
 		}
 		game, decided := nextGame(meeting)
 		waiting = waiting || game == 0 && !decided
-		if game > 0 { // the other way round
+		if game > 0 { // with the seats swapped
 			last := meeting[len(meeting)-1].Agents
 			step.Pairings = append(step.Pairings, o.meeting(slot, game, last[1], last[0]))
 		}
@@ -59,7 +59,7 @@ func swissReplays(s State, round int) (step Step, waiting bool) {
 	return step, waiting
 }
 
-// lastSlot is the greatest slot of a round that has a pairing, 0 none.
+// lastSlot returns the greatest slot of a round that has a pairing, or 0.
 func lastSlot(pairings []arena.Pairing, round int) (slot int) {
 	for _, p := range pairings {
 		if p.Round == round {
@@ -69,8 +69,8 @@ func lastSlot(pairings []arena.Pairing, round int) (slot int) {
 	return slot
 }
 
-// The members of a weight hold several figures, of which the earlier decide:
-// what one is worth exceeds all that the later ones can come to.
+// A member of a weight packs several figures in order of precedence: one unit
+// of a figure exceeds the largest possible sum of the later ones.
 const (
 	swissMeeting = 1           // earlier meetings of a pair: a round has fewer than 2^20
 	swissRematch = 1 << 20     // pairs that have met
@@ -78,8 +78,8 @@ const (
 	swissBye     = 100_000_000 // earlier byes; scores are less
 )
 
-// swissRound is the pairing of one round. Players are known by their index in
-// the table: score before the round, then seed.
+// swissRound is the pairing of one round. A player is identified by its index
+// in the table, which is ordered by score before the round, then seed.
 type swissRound struct {
 	orders
 	players []swissPlayer
@@ -137,7 +137,7 @@ func (r *swissRound) index() map[string]int {
 	return index
 }
 
-// groups notes the place of everyone among those with the same score.
+// groups sets the size of each player's score group and its place in it.
 func (r *swissRound) groups() {
 	for start := 0; start < len(r.players); {
 		end := start + 1
@@ -151,8 +151,8 @@ func (r *swissRound) groups() {
 	}
 }
 
-// remember notes who has met whom: who was paired, and be it that one did not
-// come. A replay is no meeting of its own.
+// remember counts the meetings of each pair, including those that one agent
+// forfeited. A replay does not count as another meeting.
 func (r *swissRound) remember() {
 	n := len(r.players)
 	r.met = make([]int, n*n)
@@ -173,8 +173,8 @@ func (r *swissRound) remember() {
 	})
 }
 
-// order pairs those who are not paired in the round yet: the best board is the
-// first, a bye the last.
+// order pairs the players that are not paired in the round yet. The best board
+// comes first, a bye last.
 func (r *swissRound) order() (pairings []arena.Pairing) {
 	free := 0
 	for _, p := range r.players {
@@ -206,8 +206,8 @@ func (r *swissRound) order() (pairings []arena.Pairing) {
 	return pairings
 }
 
-// edges gives all pairs of those who are not paired yet. When they are odd,
-// one of them meets nobody at index n.
+// edges returns all pairs of players that are not paired yet. If their number is
+// odd, index n stands for a bye.
 func (r *swissRound) edges(odd bool) []matching.Edge {
 	n := len(r.players)
 	edges := make([]matching.Edge, 0, n*(n+1)/2)
@@ -227,11 +227,11 @@ func (r *swissRound) edges(odd bool) []matching.Edge {
 	return edges
 }
 
-// pairWeight says what a pair is worth, i standing before j (docs/rules.md, section
-// 8): that they play; that they have not met, or seldom; that their scores are
-// near; that they are of different halves of a score group, of different
-// owners, and as far apart as the halves are. Two of different groups are the
-// better the nearer they stand.
+// pairWeight returns the weight of a pair, where i ranks before j (docs/rules.md,
+// section 8). In this order, it prefers pairs that have not met or have met
+// rarely, close scores, different halves of a score group, different owners, and
+// a distance in the table of half a score group. For agents of different score
+// groups, it prefers a small distance.
 func (r *swissRound) pairWeight(i, j int) matching.Weight {
 	a, b, n := &r.players[i], &r.players[j], len(r.players)
 	w := matching.Weight{A: swissPair}
@@ -252,13 +252,13 @@ func (r *swissRound) pairWeight(i, j int) matching.Weight {
 	if a.OwnerID != "" && a.OwnerID == b.OwnerID {
 		sameOwner = 1
 	}
-	// All of a round are less than n*n away together.
+	// The distances of a round add up to less than n*n.
 	w.D = -int64(away + (sameOwner+sameHalf*n)*n*n)
 	return w
 }
 
-// byeWeight says what a bye is worth: that it is the first, that the score is
-// low, that nobody stands lower.
+// byeWeight returns the weight of a bye. In this order, it prefers agents with
+// few byes, a low score and a low place in the table.
 func (r *swissRound) byeWeight(i int) matching.Weight {
 	p := &r.players[i]
 	return matching.Weight{

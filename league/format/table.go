@@ -6,14 +6,15 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// swissTable orders by score, then Buchholz without the weakest opponent,
-// Buchholz, direct meetings, Sonneborn–Berger and rating (docs/rules.md, section 8).
+// swissTable returns the table ordered by score, then Buchholz without the
+// weakest opponent, Buchholz, direct meetings, Sonneborn–Berger and rating
+// (docs/rules.md, section 8).
 //
-// Byes and forfeits won count in the tie-breaks by the rule of the virtual
-// opponent (FIDE, until 2023): as a game against one that had the agent's
-// score before the round, lost, and drew ever after. Rounds for which an agent
-// was not there bring it nothing: nobody gains by staying away. For those that
-// met the agent in other rounds, all its rounds without a game are draws.
+// In the tie-breaks, byes and forfeit wins count as games against the virtual
+// opponent (FIDE rules until 2023): it had the agent's score before the round,
+// lost, and drew all later games. Rounds for which the agent was absent add
+// nothing to its own tie-breaks, so that absence never pays. For the tie-breaks
+// of its opponents, all rounds without a game are draws.
 func swissTable(s State) []arena.TableRow {
 	entrants, pairings := seeded(s.Season.Entrants), withDraws(s.Pairings)
 	rows, t := tally(entrants, pairings), newTurns(entrants, pairings)
@@ -26,11 +27,11 @@ func swissTable(s State) []arena.TableRow {
 	return rank(rows)
 }
 
-// turn is what a round brought an agent.
+// turn is the result of one round for one agent.
 type turn struct {
 	opponent string // "": no game
 	score    arena.Points
-	pending  bool // it is not decided yet
+	pending  bool // not decided yet
 }
 
 // turns are the rounds of each agent, in order.
@@ -41,7 +42,7 @@ func newTurns(entrants []arena.Entrant, pairings []arena.Pairing) turns {
 	for _, e := range entrants {
 		t[e.AgentID] = make([]turn, rounds)
 	}
-	// Games of one place follow each other: the newest says how it stands.
+	// The games of one place are in order, so the newest one decides.
 	for _, games := range byPlace(pairings) {
 		for _, p := range games {
 			for seat, id := range p.Agents {
@@ -65,7 +66,7 @@ func turnOf(p arena.Pairing, seat int) turn {
 	return t
 }
 
-// worth is the score of an agent for those that met it.
+// worth returns the score of an agent as it counts for its opponents.
 func (t turns) worth(agent string) (sum arena.Points) {
 	for _, u := range t[agent] {
 		switch {
@@ -79,7 +80,8 @@ func (t turns) worth(agent string) (sum arena.Points) {
 	return sum
 }
 
-// opponents gives what the opponent of each decided round is worth.
+// opponents returns the worth of the opponent of each decided round, and the
+// score of that round.
 func (t turns) opponents(agent string) (worth, scores []arena.Points) {
 	before, left := arena.Points(0), len(t[agent])
 	for _, u := range t[agent] {
@@ -100,7 +102,7 @@ func (t turns) opponents(agent string) (worth, scores []arena.Points) {
 	return worth, scores
 }
 
-// buchholz sums up what the opponents are worth, without the weakest ones.
+// buchholz returns the summed worth of the opponents, without the cut weakest.
 func (t turns) buchholz(agent string, cut int) (sum arena.Points) {
 	worth, _ := t.opponents(agent)
 	slices.Sort(worth)
@@ -110,8 +112,8 @@ func (t turns) buchholz(agent string, cut int) (sum arena.Points) {
 	return sum
 }
 
-// sonnebornBerger sums up what the opponents are worth that the agent beat,
-// and half of it for those that it drew with.
+// sonnebornBerger returns the summed worth of the opponents that the agent beat,
+// plus half the worth of those that it drew with.
 func (t turns) sonnebornBerger(r arena.TableRow) (sum arena.Points) {
 	worth, scores := t.opponents(r.AgentID)
 	for i, w := range worth {
@@ -120,8 +122,8 @@ func (t turns) sonnebornBerger(r arena.TableRow) (sum arena.Points) {
 	return sum
 }
 
-// direct gives what agents that share a rank got from each other. It is 0
-// where not all of them have met.
+// direct returns the points that agents of the same rank scored against each
+// other. It is 0 unless all of them have met.
 func (t turns) direct(rows []arena.TableRow) map[string]arena.Points {
 	ranks, equals := make(map[string]int, len(rows)), make(map[int]int)
 	for _, r := range rows {

@@ -2,8 +2,8 @@ package matching
 
 import "slices"
 
-// shrink makes a blossom of the circle that a tight arc between two outer
-// nodes closes.
+// shrink contracts the odd cycle that a tight arc between two outer nodes
+// closes into a blossom.
 func (g *graph) shrink(a int) {
 	from, to := int(g.arcs[a].from), int(g.arcs[a].to)
 	head := g.meet(g.top[from], g.top[to])
@@ -36,8 +36,8 @@ func (g *graph) shrink(a int) {
 	g.joinPeers(b)
 }
 
-// joinPeers keeps, of all arcs to other outer nodes that the kids knew, one
-// for each such node.
+// joinPeers merges the peers of the kids of b: for each other outer node it
+// keeps the arc with the least slack.
 func (g *graph) joinPeers(b int) {
 	var nodes []int
 	g.peer[b], g.peers[b] = None, g.peers[b][:0]
@@ -65,7 +65,8 @@ func (g *graph) offerBest(node, a int) {
 	}
 }
 
-// above gives the outer node two steps nearer to the root, None for the root.
+// above returns the next outer node on the path to the root, or None for the
+// root.
 func (g *graph) above(node int) int {
 	partner := g.mate[g.base[node]]
 	if partner == None {
@@ -74,7 +75,7 @@ func (g *graph) above(node int) int {
 	return g.top[g.entry[g.top[partner]].from]
 }
 
-// meet gives the first outer node on the ways of two up to the root.
+// meet returns the lowest common outer ancestor of two nodes, or the root.
 func (g *graph) meet(x, y int) int {
 	for g.walk++; ; x, y = y, x {
 		if x == None {
@@ -88,8 +89,8 @@ func (g *graph) meet(x, y int) int {
 	}
 }
 
-// climb gives the nodes from that of v up to head, without head, and the
-// links from each to the one above.
+// climb returns the nodes on the path from the node of v up to head, without
+// head, and the links from each node to the next.
 func (g *graph) climb(v, head int) (nodes []int, links []link) {
 	for node := g.top[v]; node != head; {
 		base := g.base[node]
@@ -102,8 +103,8 @@ func (g *graph) climb(v, head int) (nodes []int, links []link) {
 	return nodes, links
 }
 
-// open takes an inner blossom apart. The kids on the even way from where the
-// tree came in to the base, which is matched outside, stay in the tree.
+// open expands an inner blossom. The kids on the even path from the tree's
+// entry to the base stay in the tree.
 func (g *graph) open(b int) {
 	e, links := g.entry[b], g.links[b]
 	first := slices.Index(g.kids[b], g.childOf(b, e.to))
@@ -125,9 +126,9 @@ func (g *graph) open(b int) {
 	}
 }
 
-// rebase makes v the base of its node: the one vertex whose partner lies
-// outside. Matched and free edges change places on the even way round from v
-// to the base of before.
+// rebase makes v the base of its node, the one vertex whose partner lies
+// outside. It swaps matched and free edges on the even path from v to the
+// previous base.
 func (g *graph) rebase(node, v int) {
 	if !g.isBlossom(node) || g.base[node] == v {
 		return
@@ -135,7 +136,7 @@ func (g *graph) rebase(node, v int) {
 	kids, links := g.kids[node], g.links[node]
 	i := slices.Index(kids, g.childOf(node, v))
 	g.rebase(kids[i], v)
-	from, to := 0, i // kids of an even way are matched in twos
+	from, to := 0, i // kids on an even path are matched in pairs
 	if i%2 == 1 {
 		from, to = i+1, len(kids)
 	}

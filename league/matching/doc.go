@@ -1,7 +1,7 @@
-// Package matching pairs: it finds a matching of greatest weight in any graph
-// (blossom algorithm), exactly, with weights of several members of which the
-// first that differs decides.
+// Package matching finds maximum-weight matchings in general graphs with the
+// blossom algorithm. The result is exact. Weights have several members and
+// compare lexicographically.
 //
-// It knows nodes and edges and nothing of agents: what an edge is worth is for
-// league/format, the only room that imports it. Standard library only.
+// Package league/format builds the graphs from agents; it is the only package
+// that imports this one. The package uses the standard library only.
 package matching

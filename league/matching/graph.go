@@ -1,6 +1,6 @@
 package matching
 
-// label says where a top-level node stands in the tree of a stage.
+// label is the position of a top-level node in the tree of a stage.
 type label uint8
 
 const (
@@ -15,8 +15,8 @@ type arc struct {
 	weight   Weight
 }
 
-// graph is a matching in the making. Nodes up to n-1 are vertices, those from
-// n on blossoms; a top-level node lies in no other.
+// graph is the state of the algorithm. Nodes below n are vertices, the others
+// are blossoms. A top-level node lies in no other node.
 type graph struct {
 	n    int
 	arcs []arc // by from
@@ -28,26 +28,26 @@ type graph struct {
 	dual   []Weight // u of a vertex, z of a blossom
 	base   []int    // the vertex whose mate lies outside the node
 	parent []int    // the blossom that it lies in, None for a top-level node
-	kids   [][]int  // of a blossom: an odd circle that begins where the base is
+	kids   [][]int  // of a blossom: an odd cycle that begins with the base
 	links  [][]link // links[b][k] joins kids[b][k] to the next one
 
 	top    []int // by vertex: the top-level node that it lies in
-	unused []int // blossoms to be had
+	unused []int // free blossoms
 
 	// Of the stage, by top-level node.
 	label []label
-	entry []link  // of an inner node: the tight edge by which the tree came
+	entry []link  // of an inner node: the tight edge by which the tree reached it
 	peers [][]int // of an outer node: arcs to other outer nodes
 	peer  []int   // of an outer node: the one of its peers with the least slack, None
 	best  []int   // only while peers are joined: the best arc to an outer node, None
 
 	// Of the stage, by vertex.
 	reach    []int    // outside and inner: the arc from an outer node with the least slack, None
-	reachKey []Weight // its slack, but for what is the same for all arcs to the vertex
+	reachKey []Weight // its slack without the terms that all arcs to the vertex share
 
-	fallen Weight // by how much outer duals have fallen in the stage
-	queue  []int  // outer vertices whose arcs have not been looked at
-	mark   []int  // by node: the last walk that passed it
+	fallen Weight // total by which outer duals have fallen in the stage
+	queue  []int  // outer vertices whose arcs have not been scanned
+	mark   []int  // by node: the last walk that visited it
 	walk   int
 	zero   Weight
 }
@@ -77,8 +77,9 @@ func newGraph(n int, edges []Edge) *graph {
 	return g
 }
 
-// addArcs sorts edges by their ends, and gives every vertex the least dual
-// that leaves no edge of it a negative slack, whatever the other end has.
+// addArcs sorts edges by their ends and sets the dual of every vertex to the
+// least value that leaves no edge a negative slack, whatever the dual of its
+// other end.
 func (g *graph) addArcs(edges []Edge) {
 	for _, e := range edges {
 		if e.I == e.J {
@@ -108,7 +109,7 @@ func (g *graph) addArcs(edges []Edge) {
 	}
 }
 
-// slack is what the duals of an arc's ends have to spare; 0 is tight.
+// slack returns the slack of an arc, which is tight at 0.
 func (g *graph) slack(a int) Weight {
 	e := &g.arcs[a]
 	return g.dual[e.from].plus(g.dual[e.to]).minus(e.weight).minus(e.weight)
@@ -127,7 +128,7 @@ func (g *graph) vertices(node int, f func(v int)) {
 	}
 }
 
-// childOf gives the node right below the blossom b that holds v.
+// childOf returns the kid of the blossom b that contains v.
 func (g *graph) childOf(b, v int) int {
 	node := v
 	for g.parent[node] != b {
@@ -136,7 +137,7 @@ func (g *graph) childOf(b, v int) int {
 	return node
 }
 
-// raise makes a node a top-level one.
+// raise makes a node a top-level node.
 func (g *graph) raise(node int) {
 	g.parent[node] = None
 	g.vertices(node, func(v int) { g.top[v] = node })

@@ -6,32 +6,32 @@ type Edge struct {
 	Weight Weight
 }
 
-// None stands for the partner of a node that has none.
+// None is the partner of an unmatched node.
 const None = -1
 
-// Max finds a matching of greatest weight among n nodes, 0 to n-1: partner[i]
-// is the node that i is matched with, or None. Two nodes that no edge joins
-// are never matched, nor is a pair that lowers the sum. For as many pairs as
-// possible give every edge the same positive A, and let the rest decide from B
-// on.
+// Max returns a maximum-weight matching of n nodes, 0 to n-1: partner[i] is the
+// node that i is matched with, or None. It matches only nodes that an edge
+// joins, and no pair that lowers the sum. To get as many pairs as possible, give
+// every edge the same positive A and put the preferences in B and below.
 //
-// The same edges in the same order give the same matching. It takes O(n^3)
-// steps and memory for every edge twice. Edges with nodes out of range, or of
-// a node with itself, panic.
+// The same edges in the same order return the same matching. Max takes O(n^3)
+// steps and stores every edge twice. It panics if an edge has a node out of
+// range or joins a node to itself.
 //
-// The method is the primal-dual one of Edmonds, with one tree at a time. Every
-// node has a dual u and every blossom, an odd set of nodes that is treated as
-// one, a dual z, such that no edge between two blossoms weighs more than half
-// the sum of its ends' u; on an edge whose slack u(i)+u(j)-2w is 0 nodes may
-// be matched. Duals are never negative. Once every node without a partner has
-// u = 0, no matching weighs more. Each stage takes one node for which this does
-// not hold and grows from it a tree of tight edges, out by free ones and on by
-// matched ones, until it finds another node without a partner or one within
-// the tree whose u has come down to 0; then it exchanges free and matched
-// edges on the way there.
+// The method is Edmonds' primal-dual algorithm with one tree at a time. Every
+// node has a dual u, and every blossom, an odd set of nodes that is treated as
+// one node, has a dual z. No edge between two blossoms weighs more than half the
+// sum of its ends' u. Nodes may be matched along an edge whose slack
+// u(i)+u(j)-2w is 0. Duals are never negative. Once every unmatched node has
+// u = 0, the matching is optimal.
 //
-// The duals of one tree have the same parity, as its edges are tight: halves
-// of slacks within the tree are whole, and nothing is ever rounded.
+// Each stage starts at one node for which this does not hold and grows a tree of
+// tight edges, alternating free and matched ones. It ends when it finds another
+// unmatched node, or a node of the tree whose u has fallen to 0. Then it swaps
+// free and matched edges on the path to that node.
+//
+// The duals of one tree have the same parity because its edges are tight. Halves
+// of slacks within the tree are therefore whole, and nothing is ever rounded.
 func Max(n int, edges []Edge) (partner []int) {
 	g := newGraph(n, edges)
 	for root := range n {

@@ -1,6 +1,6 @@
 package matching
 
-// event is what ends a fall of duals.
+// event is the event that ends a change of the duals.
 type event struct {
 	fall Weight
 	kind kind
@@ -17,8 +17,8 @@ const (
 	open        // the dual of an inner blossom is 0: its kids become nodes
 )
 
-// stage gives root a partner, or lets it or another vertex of its tree, with a
-// dual of 0, go without.
+// stage matches root, or leaves it or another vertex of its tree, one with a
+// dual of 0, unmatched.
 func (g *graph) stage(root int) {
 	g.begin()
 	g.makeOuter(g.top[root])
@@ -56,7 +56,7 @@ func (g *graph) begin() {
 	}
 }
 
-// end takes blossoms apart that mean nothing any more.
+// end expands the blossoms that are no longer needed.
 func (g *graph) end() {
 	for b := g.n; b < 2*g.n; b++ {
 		if g.parent[b] == None && g.kids[b] != nil {
@@ -74,7 +74,8 @@ func (g *graph) dissolve(b int) {
 	}
 }
 
-// takeApart gives the kids of a top-level blossom, now top-level nodes.
+// takeApart expands a top-level blossom and returns its kids, which are now
+// top-level nodes.
 func (g *graph) takeApart(b int) []int {
 	kids := g.kids[b]
 	for _, kid := range kids {
@@ -121,7 +122,7 @@ func (g *graph) offerPeer(node, a int) {
 	}
 }
 
-// next finds what happens after the least fall.
+// next returns the event that the smallest change of the duals leads to.
 func (g *graph) next() (first event) {
 	offer := func(fall Weight, k kind, at int) {
 		if first.kind == none || fall.less(first.fall) {
@@ -156,8 +157,8 @@ func (g *graph) next() (first event) {
 	return first
 }
 
-// shift lets the duals of outer vertices fall, and keeps all edges within the
-// tree and its blossoms tight.
+// shift lowers the duals of outer vertices and keeps all edges within the tree
+// and its blossoms tight.
 func (g *graph) shift(fall Weight) {
 	if fall == g.zero {
 		return
@@ -183,9 +184,8 @@ func (g *graph) shift(fall Weight) {
 	}
 }
 
-// grow takes the node at the end of a tight arc into the tree, together with
-// the one that it is matched with. If it has no partner, it gets one, and the
-// stage is over.
+// grow adds the node at the end of a tight arc to the tree, together with its
+// partner. If the node is unmatched, grow matches it and the stage is over.
 func (g *graph) grow(a int) (over bool) {
 	from, to := int(g.arcs[a].from), int(g.arcs[a].to)
 	node := g.top[to]
@@ -201,8 +201,8 @@ func (g *graph) grow(a int) (over bool) {
 	return false
 }
 
-// flip matches the outer vertex v with partner, and exchanges free and matched
-// edges from there up to the root.
+// flip matches the outer vertex v with partner and swaps free and matched edges
+// from there up to the root.
 func (g *graph) flip(v, partner int) {
 	for {
 		node := g.top[v]

@@ -2,10 +2,9 @@ package matching
 
 import "cmp"
 
-// Weight is what an edge is worth. Weights add up member by member; of two
-// sums the one with the greater first member that differs is the greater, so
-// that A counts before B, B before C, C before D. Members may be negative; the
-// sums of any member over 8n edges must fit into 64 bits.
+// Weight is the weight of an edge. Weights are added member by member and
+// compared lexicographically: A before B, B before C, C before D. Members may be
+// negative. The sum of any member over 8n edges must fit into 64 bits.
 type Weight struct{ A, B, C, D int64 }
 
 func (w Weight) plus(v Weight) Weight {
@@ -16,7 +15,7 @@ func (w Weight) minus(v Weight) Weight {
 	return Weight{w.A - v.A, w.B - v.B, w.C - v.C, w.D - v.D}
 }
 
-// half halves a weight whose members are even.
+// half returns half of a weight whose members are even.
 func (w Weight) half() Weight { return Weight{w.A / 2, w.B / 2, w.C / 2, w.D / 2} }
 
 func (w Weight) less(v Weight) bool {
@@ -32,7 +31,7 @@ func (w Weight) less(v Weight) bool {
 	return w.D < v.D
 }
 
-// Compare is -1, 0 or +1, as w is less than, equal to or greater than v.
+// Compare returns -1, 0 or +1 if w is less than, equal to or greater than v.
 func (w Weight) Compare(v Weight) int {
 	return cmp.Or(cmp.Compare(w.A, v.A), cmp.Compare(w.B, v.B), cmp.Compare(w.C, v.C), cmp.Compare(w.D, v.D))
 }

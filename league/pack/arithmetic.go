@@ -7,21 +7,23 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// arithmetic asks for the value of one expression in + - * / and brackets.
+// arithmetic returns a task about the value of one expression in + - * / and
+// brackets.
 func arithmetic(d dice, difficulty int) arena.Task {
 	e := d.expression(difficulty, difficulty)
 	return numberTask("What is "+e.text+"?", strconv.FormatInt(e.value, 10))
 }
 
-// expression is a text with its value. loose is how loosely it binds: 0 a
-// number, 1 a product or quotient, 2 a sum or difference.
+// expression is a text with its value. loose is its inverse precedence: 0 for a
+// number, 1 for a product or quotient, 2 for a sum or difference.
 type expression struct {
 	text  string
 	value int64
 	loose int
 }
 
-// in writes an operand of an operation that binds as loosely as limit says.
+// in returns the text of e as an operand, in brackets if e binds more loosely
+// than limit.
 func (e expression) in(limit int) string {
 	if e.loose > limit {
 		return "(" + e.text + ")"
@@ -29,8 +31,8 @@ func (e expression) in(limit int) string {
 	return e.text
 }
 
-// expression makes one with the given number of operations. A factor or
-// divisor is a small number, so that values stay within reach of a head.
+// expression returns an expression with the given number of operations. Factors
+// and divisors are small, so that values stay small enough for mental arithmetic.
 func (d dice) expression(operations, difficulty int) expression {
 	if operations == 0 {
 		n := d.between(1, 20*difficulty)

@@ -7,23 +7,23 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// MaxCanary is the largest canary setting: one round in so many.
+// MaxCanary is the largest canary setting: one in MaxCanary rounds.
 const MaxCanary = 1000
 
-// IsCanary reports whether a round of a match asks a canary, one in every so
-// many. It follows from the seed, which nobody outside knows.
+// IsCanary reports whether a round of a match is a canary. On average, one in
+// every rounds is; 0 means none. The result depends on the seed, which is secret.
 func IsCanary(every int, seed uint64, round int) bool {
 	return every > 0 && canaryDice(seed, round).upTo(every) == 0
 }
 
-// Canary makes the canary of a round: a question that comes again in other
-// matches, with four options that no other match has. Nobody can know the
-// answer, so every option is right: whoever reads the task gets the point. Who
-// gives what was an option of another match has not read it, but taken the
-// answer from that match's log or from whoever played it.
+// Canary returns the canary of a round: a question that is repeated in other
+// matches, with four options that no other match has. The question has no
+// answer, so every option is right and an agent that reads the task gets the
+// point. An agent that answers with an option of another match has not read the
+// task but copied the answer from that match.
 func Canary(seed uint64, round int) arena.Task {
 	d := canaryDice(seed, round)
-	d.Uint64() // IsCanary has thrown it
+	d.Uint64() // the draw that IsCanary uses
 	questions := canaryQuestions()
 	n := d.upTo(len(questions))
 	t := arena.Task{
@@ -45,12 +45,14 @@ func Canary(seed uint64, round int) arena.Task {
 	return t
 }
 
-// canaryDice is another throw than that of the round's ordinary task.
+// canaryDice returns dice that are independent of those of the round's ordinary
+// task.
 func canaryDice(seed uint64, round int) dice {
 	return dice{rand.NewPCG(seed^0x63616e617279, uint64(round))} //nolint:gosec // a round is small; the seed is the secret
 }
 
-// canaryQuestions are few, so that each comes again soon.
+// canaryQuestions returns the questions of canaries. They are few, so that each
+// is repeated often.
 func canaryQuestions() []string {
 	var questions []string
 	for _, what := range []string{"call sign", "registration", "file number", "locker code"} {

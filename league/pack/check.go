@@ -21,8 +21,8 @@ const (
 	maxRuleLength = 64 // characters
 )
 
-// CheckRules checks the rules that an agent is told with a task: at most 20 of
-// 1 to 64 characters.
+// CheckRules checks the rules that agents receive with a task: at most 20, each
+// of 1 to 64 characters.
 func CheckRules(rules []string) []arena.FieldError {
 	var wrong []arena.FieldError
 	require := func(ok bool, field, format string, args ...any) {
@@ -40,8 +40,8 @@ func CheckRules(rules []string) []arena.FieldError {
 	return wrong
 }
 
-// checkEntry holds an entry against what every format has in common, and
-// fills in the defaults of AAP's task.
+// checkEntry makes the checks that all formats share and fills in the defaults
+// of AAP's task.
 func checkEntry(e *entry, limits Limits) error {
 	t := &e.task
 	switch {
@@ -137,8 +137,8 @@ func checkCases(t *arena.Task, limits Limits) error {
 	return nil
 }
 
-// checkText refuses what cannot be shown: text that was damaged on its way
-// (not UTF-8, or with replacement characters in it) and control characters.
+// checkText rejects text that cannot be displayed: text that is not UTF-8 or
+// contains replacement characters or control characters.
 func checkText(name, s string, limit int) error {
 	if len(s) > limit {
 		return fmt.Errorf("the %s has %d bytes, the limit is %d", name, len(s), limit)

@@ -14,13 +14,13 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// listMark parts the items of a cell that holds a list.
+// listMark separates the items of a cell that holds a list.
 const listMark = "|"
 
-// parseCSV reads a table (RFC 4180) whose first record names the columns:
-// members of jsonl, where answer, options and rules hold lists in one cell,
-// their items parted by "|". Options may instead have a column each. A cell
-// that is empty leaves its member out.
+// parseCSV reads a table (RFC 4180) whose first record names the columns: the
+// members of jsonl. The cells of answer, options and rules hold lists whose
+// items are separated by "|". Options may instead have a column each. An empty
+// cell leaves its member out.
 //
 // The answer may be the letter or the index of an option: see resolveAnswers.
 func parseCSV(data []byte) (iter.Seq[entry], error) {
@@ -83,8 +83,8 @@ func csvTable(data []byte) (first []string, others iter.Seq[record], err error) 
 	}, nil
 }
 
-// separatorOf returns the separator that stands most often in the first
-// record of a table, outside of quotes; a comma if there is none.
+// separatorOf returns the most frequent separator outside of quotes in the first
+// record of a table, or a comma if there is none.
 func separatorOf(data []byte) rune {
 	counts := map[rune]int{}
 	quoted := false
@@ -109,8 +109,8 @@ scan:
 	return best
 }
 
-// plainCSV takes the positions out of an error: the line of the entry is
-// reported beside it.
+// plainCSV returns an error without its positions, because the line of the entry
+// is reported separately.
 func plainCSV(err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		err = bad.Err
@@ -121,15 +121,15 @@ func plainCSV(err error) error {
 	return err
 }
 
-// members lists the columns that are no single option.
+// members lists the columns other than those of single options.
 func members() []string {
 	return []string{
 		"description", "answer", "options", "topic", "difficulty", "input_format", "output_format", "max_tokens", "rules",
 	}
 }
 
-// optionColumn gives the place of an option by the name of its column,
-// option_1 to option_26 or a to f, from 0.
+// optionColumn returns the zero-based place of an option by the name of its
+// column, option_1 to option_26 or a to f.
 func optionColumn(name string) (place int, ok bool) {
 	if len(name) == 1 && name[0] >= 'a' && name[0] <= 'f' {
 		return int(name[0] - 'a'), true
@@ -211,8 +211,8 @@ func maxTokens(cell string) (int, error) {
 	return n, nil
 }
 
-// withoutEmptyEnd leaves out the options of a record that has fewer of them
-// than the header.
+// withoutEmptyEnd returns options without the empty ones at the end, which
+// belong to records with fewer options than the header.
 func withoutEmptyEnd(options []string) []string {
 	for len(options) > 0 && options[len(options)-1] == "" {
 		options = options[:len(options)-1]

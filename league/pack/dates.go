@@ -14,7 +14,7 @@ const (
 	day       = 24 * time.Hour
 )
 
-// dates asks about two dates that lie apart by a number of days, which grows
+// dates returns a task about two dates. The number of days between them grows
 // with the difficulty: up to 10, 60, 400, 4,000, 40,000.
 func dates(d dice, difficulty int) arena.Task {
 	spans := [...]int{0, 10, 60, 400, 4_000, 40_000}
@@ -39,8 +39,8 @@ func dates(d dice, difficulty int) arena.Task {
 	}
 }
 
-// weekday asks for the day of the week of the later date; up to difficulty 3
-// that of the earlier one is told.
+// weekday returns a task about the day of the week of the later date. Up to
+// difficulty 3 the task states that of the earlier one.
 func weekday(difficulty int, early, late time.Time) arena.Task {
 	text := fmt.Sprintf("Which day of the week is %s in the Gregorian calendar?", iso(late))
 	if difficulty <= 3 {
@@ -64,7 +64,7 @@ func days(n int) string {
 	return strconv.Itoa(n) + " days"
 }
 
-// counted gives the ways to write a number of days that are right.
+// counted returns the accepted ways to write a number of days.
 func counted(n int) []string {
 	answers := []string{strconv.Itoa(n), days(n)}
 	if n >= 1000 {

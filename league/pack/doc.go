@@ -1,16 +1,20 @@
-// Package pack holds where tasks come from: packs, which are files of tasks,
-// and generators, which make tasks from a seed.
+// Package pack implements the sources of tasks: packs, which are files of tasks,
+// and generators, which create tasks from a seed.
 //
-// It owns the formats (jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc,
-// aqua, bigbench), the guess of a file's format by its content, mappings of
-// columns for files of other forms, what a task must be to be usable, the
-// limits of a pack (threat A6), the generators (arithmetic, dates, units,
-// word_problems), and which judge their tasks are for. Everything in it is
-// pure: the same bytes give the same tasks, the same seed and round give the
-// same task, on every machine.
+// It owns:
 //
-// It leaves to scoring whether a judge can judge a task, to league which task
-// of a pack a match is given, storage to store, and Parquet to cmd/arena. It
-// imports arena, scoring and arena/strictjson; league, arena/server and
-// cmd/arena import it.
+//   - the formats (jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua,
+//     bigbench) and the detection of a file's format by its content;
+//   - mappings of columns for files in other formats;
+//   - the checks of a task and the limits of a pack (threat A6);
+//   - the generators (arithmetic, dates, units, word_problems) and the judges of
+//     their tasks.
+//
+// All of it is pure: the same bytes, or the same seed and round, result in the
+// same tasks on every machine.
+//
+// Package scoring decides whether a judge can judge a task. Package league
+// selects the tasks of a match, store keeps them, and cmd/arena reads Parquet.
+// The package imports arena, scoring and arena/strictjson; league, arena/server
+// and cmd/arena import it.
 package pack

@@ -16,7 +16,7 @@ const (
 	Arithmetic   = "arithmetic"    // sums of whole numbers
 	Dates        = "dates"         // days between dates, days of the week
 	Units        = "units"         // from one unit of measure to another
-	WordProblems = "word_problems" // sums told as a story
+	WordProblems = "word_problems" // arithmetic as a story
 )
 
 // The difficulties of a generator.
@@ -29,8 +29,7 @@ const (
 // Generators lists the generators of tasks.
 func Generators() []string { return []string{Arithmetic, Dates, Units, WordProblems} }
 
-// GeneratorJudge gives the kind of judge that a generator's tasks are made
-// for.
+// GeneratorJudge returns the kind of judge for the tasks of a generator.
 func GeneratorJudge(name string) string {
 	if name == Dates {
 		return arena.JudgeChoice // some have options, some ask for a date
@@ -38,9 +37,9 @@ func GeneratorJudge(name string) string {
 	return arena.JudgeNumber
 }
 
-// Generate makes the task of a round from a seed. The same spec, seed and
-// round give the same task on every machine. The task has no id yet.
-// Difficulty goes from 1 to 5; 0 is 2.
+// Generate returns the task of a round. It is the same on every machine for the
+// same spec, seed and round. The task has no id yet. Difficulty ranges from 1 to
+// 5; 0 means 2.
 //
 // "arithmetic" asks for the value of one expression in + - * / and brackets,
 // "What is (12 + 7) * 5 - 36 / 4?", with as many operations as the difficulty.
@@ -50,11 +49,11 @@ func GeneratorJudge(name string) string {
 // day of the week, in the Gregorian calendar from 1900 to 2100. The higher the
 // difficulty, the longer the span.
 //
-// "units" converts measures, from metres in a kilometre (1) to squares and
-// imperial units by their definition (5). Where a result is to be rounded, the
-// text says how.
+// "units" asks for unit conversions, from meters in a kilometer (1) to squares
+// and imperial units by their definition (5). If a result is to be rounded, the
+// text states how.
 //
-// "word_problems" tells a story with as many steps as the difficulty.
+// "word_problems" asks about a story with as many steps as the difficulty.
 func Generate(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, error) {
 	for _, f := range CheckGenerator(spec) {
 		return arena.Task{}, arena.Invalid(f.Field, "%s", f.Message)
@@ -78,8 +77,7 @@ func Generate(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, err
 	return t, nil
 }
 
-// CheckGenerator says what is wrong with a generator; nil when Generate takes
-// it.
+// CheckGenerator returns the errors of a generator, or nil if it is valid.
 func CheckGenerator(spec arena.GeneratorSpec) []arena.FieldError {
 	var wrong []arena.FieldError
 	if !slices.Contains(Generators(), spec.Name) {
@@ -97,10 +95,10 @@ func CheckGenerator(spec arena.GeneratorSpec) []arena.FieldError {
 	return wrong
 }
 
-// FitsGenerator reports whether the judge can judge every task that the
-// generator makes. A generator that CheckGenerator refuses fits no judge.
+// FitsGenerator reports whether the judge can judge every task of the generator.
+// A generator that CheckGenerator rejects fits no judge.
 func FitsGenerator(judge arena.JudgeSpec, spec arena.GeneratorSpec) bool {
-	const enough = 32 // rounds, in which every kind of task comes
+	const enough = 32 // rounds to see every kind of task
 	for round := range enough {
 		t, err := Generate(spec, 1, round)
 		if err != nil || !scoring.Accepts(judge, t) {
@@ -120,11 +118,11 @@ func numberTask(description, answer string) arena.Task {
 	return t
 }
 
-// dice draws numbers straight from the defined output of PCG, so that no
-// change of a library's way to draw changes a task.
+// dice draws numbers directly from the specified output of PCG, so that tasks do
+// not depend on the implementation of a library.
 type dice struct{ *rand.PCG }
 
-// upTo draws from 0 to n-1. The bias of the remainder is far below notice.
+// upTo draws from 0 to n-1. The modulo bias is negligible.
 func (d dice) upTo(n int) int {
 	return int(d.Uint64() % uint64(n)) //nolint:gosec // n is small and positive
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// guessed is what a file looks like.
+// guessed is the guess of a file's format.
 type guessed struct {
 	format  string
-	mapping mapping  // that the names suggest, if they are those of no format
+	mapping mapping  // that the names suggest, if no format has them
 	names   []string // of the columns or members
 	table   bool     // a table with a header
 }
 
-// guess returns what a text file looks like.
+// guess returns the guessed format of a text file.
 func guess(data []byte) guessed {
 	switch {
 	case isJSON(data):
@@ -27,7 +27,7 @@ func guess(data []byte) guessed {
 	return guessCSV(data)
 }
 
-// isJSON reports whether a text begins as an object or a list of objects does.
+// isJSON reports whether a text begins like an object or a list of objects.
 func isJSON(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	return startsObject(data) || bytes.HasPrefix(data, []byte("["))
@@ -46,7 +46,7 @@ func isOpenTriviaQA(data []byte) bool {
 	return false
 }
 
-// sampleRows is how many objects of a file are looked at to guess its format.
+// sampleRows is the number of objects that guess examines.
 const sampleRows = 10
 
 func guessJSON(data []byte) guessed {
@@ -71,7 +71,7 @@ func guessJSON(data []byte) guessed {
 	return guessMembers(members)
 }
 
-// guessMembers tells the formats of objects apart by their members.
+// guessMembers returns the format of objects with the given members.
 func guessMembers(members map[string]json.RawMessage) guessed {
 	g := guessed{names: slices.Sorted(maps.Keys(members))}
 	has := func(names ...string) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/agora-arena/arena/arena/plaintext"
 )
 
-// synonyms returns the names under which question sets hold what the arena's
-// own formats hold, most usual first. Names are in the form of plainName.
+// synonyms returns the names that question sets use for the members of the
+// arena's own formats, most usual first. Names are in the form of plainName.
 func synonyms() map[string][]string {
 	return map[string][]string{
 		"description":   {"description", "question", "questiontext", "prompt", "problem", "query", "stem", "questionstem", "input", "text"},

@@ -13,8 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// packLine is one line of the arena's own format, as the public contract
-// names its members.
+// packLine is one line of the arena's own format. Its member names are published.
 type packLine struct {
 	Description  string       `json:"description"`
 	Answer       accepted     `json:"answer"` // nil: left out
@@ -29,8 +28,8 @@ type packLine struct {
 }
 
 // parseJSONL reads the arena's own format. An empty list of answers makes an
-// open question, such as the motion of a debate: only judges that are asked
-// can judge it.
+// open question, such as the motion of a debate, which only external judges can
+// judge.
 func parseJSONL(rows iter.Seq[row]) iter.Seq[entry] {
 	return objects(rows, func(line []byte) (entry, error) {
 		var l packLine

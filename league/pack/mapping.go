@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// mapping names the columns or members of a file that hold what a task
-// consists of. Members of members are named by a path: question.stem.
+// mapping names the columns or members of a file that hold the parts of a task.
+// Nested members are named by a path: question.stem.
 type mapping map[string][]string
 
 // targets lists what a column or member can be mapped to.
@@ -147,8 +147,8 @@ func optionNames(names []string, answer string) []string {
 	return nil
 }
 
-// parseMapped reads entries from rows by a mapping. Members that are not
-// mapped are passed over.
+// parseMapped reads entries from rows by a mapping. It ignores members that are
+// not mapped.
 func parseMapped(m mapping) func(iter.Seq[row]) iter.Seq[entry] {
 	return func(rows iter.Seq[row]) iter.Seq[entry] {
 		return objects(rows, func(object []byte) (entry, error) {
@@ -366,7 +366,7 @@ func (m mapping) answers(values map[string]json.RawMessage, e *entry) (err error
 	return err
 }
 
-// choicesOf reads options in the forms in which question sets have them: a
+// choicesOf reads options in the forms that question sets use: a
 // list of texts, a list of objects with text and label, an object with the
 // lists text and label, an object with labels as names, or one text in which
 // "|" separates them. labels is nil unless they are named.
@@ -419,8 +419,8 @@ func choicesOfObject(raw json.RawMessage) (options, labels []string, err error) 
 	return options, labels, nil
 }
 
-// withoutLabels takes the labels off options such as "A)21", "B. 22" or
-// "(C) 23", if all of them have theirs.
+// withoutLabels splits options such as "A)21", "B. 22" or "(C) 23" into texts
+// and labels, provided that all of them have labels.
 func withoutLabels(options []string) (texts, labels []string) {
 	if len(options) < 2 {
 		return options, nil

@@ -31,13 +31,13 @@ type trivia struct {
 	IncorrectAnswers []string `json:"incorrect_answers"`
 }
 
-// parseOpenTDB reads an answer of the API of the Open Trivia Database, or the
-// bare list of its results; of the results no more than one beyond the most
-// that may be. The options are put in an order that follows from the question,
-// so that the right one is not always first.
+// parseOpenTDB reads a response of the API of the Open Trivia Database, or the
+// bare list of its results. It reads at most one result more than most. The
+// order of the options is derived from the question, so that the right one is
+// not always first.
 //
-// The API encodes its texts in one of three ways and does not say in which:
-// see decoderOf.
+// The API encodes its texts in one of three ways without naming it; see
+// decoderOf.
 func parseOpenTDB(data []byte, most int) (iter.Seq[entry], error) {
 	list, err := openTDBResults(data)
 	if err != nil {
@@ -67,7 +67,7 @@ func parseOpenTDB(data []byte, most int) (iter.Seq[entry], error) {
 	return slices.Values(entries), nil
 }
 
-// openTDBResults gives the list of results, which is valid JSON.
+// openTDBResults returns the list of results, which is valid JSON.
 func openTDBResults(data []byte) (json.RawMessage, error) {
 	var answer struct {
 		Code    int             `json:"response_code"`
@@ -92,8 +92,8 @@ func openTDBResults(data []byte) (json.RawMessage, error) {
 	return answer.Results, nil
 }
 
-// elements gives the elements of a list that is valid JSON, each with the
-// place where it begins.
+// elements returns the elements of a list that is valid JSON, each with the
+// offset at which it begins.
 func elements(list []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		depth, from, quoted := 0, 0, false
@@ -132,9 +132,9 @@ func (q *trivia) each(change func(string) string) {
 	}
 }
 
-// decoderOf finds out how the texts of a file are encoded: base64 when every
-// text of it is text in base64, url3986 when every text is made of that
-// encoding's characters alone and one of them really is encoded, else HTML.
+// decoderOf returns the decoder for the texts of a file: base64 if every text is
+// valid base64, url3986 if every text consists of that encoding's characters and
+// at least one is encoded, else HTML.
 func decoderOf(questions []trivia) func(string) string {
 	isBase64, isURL, escapes := len(questions) > 0, true, 0
 	for i := range questions {
@@ -197,7 +197,7 @@ func isTrueFalse(a, b string) bool {
 		!scoring.Distinct(a, "False") && !scoring.Distinct(b, "True")
 }
 
-// diceOf gives the dice that belong to a text.
+// diceOf returns dice that are seeded by a text.
 func diceOf(text string) dice {
 	sum := sha256.Sum256([]byte(text))
 	return dice{rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16]))}

@@ -18,10 +18,10 @@ import (
 //	A an option
 //	B the right answer
 //
-// with two to six options, and blank lines anywhere. The files in the wild mix
-// encodings, line ends and slips of the keyboard; an entry that is not sound
-// is reported and never guessed at. The one thing mended is a wrong option
-// that stands there twice: its repetition is left out and reported.
+// with two to six options, and blank lines anywhere. Published files mix
+// encodings and line ends and contain typing errors. A malformed entry is
+// reported, not repaired, with one exception: a repeated wrong option is left
+// out and reported.
 func parseOpenTriviaQA(data []byte) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		var q *question
@@ -61,7 +61,7 @@ type question struct {
 	answer      string
 	answered    bool // ^ was read: what follows are options
 	options     []string
-	err         error // the first thing wrong
+	err         error // the first error
 }
 
 // fail keeps the first of the errors that are not nil.
@@ -71,8 +71,8 @@ func (q *question) fail(err error) {
 	}
 }
 
-// read takes a line after the one with #Q. Before the ^ every line belongs to
-// the question, also one that begins like an option ("A beauty show?").
+// read adds a line after the one with #Q. Before the ^, every line belongs to
+// the question, even one that begins like an option ("A beauty show?").
 func (q *question) read(line string) {
 	if rest, ok := strings.CutPrefix(line, "^"); ok {
 		if q.answered {
@@ -120,8 +120,8 @@ func (q *question) entry() entry {
 
 var errDamaged = errors.New("the text is damaged: bytes that are neither UTF-8 nor Windows-1252")
 
-// decodeLine reads one line as UTF-8, or else as Windows-1252 where that is
-// beyond doubt: every byte above ASCII has a meaning there and stands alone.
+// decodeLine reads one line as UTF-8, or else as Windows-1252 if that is
+// unambiguous: every byte above ASCII is defined there and stands alone.
 // Such bytes side by side, or the first byte of a UTF-8 sequence with a "?"
 // behind it, are the remains of a UTF-8 character that some program cut.
 func decodeLine(raw []byte) (string, error) {
@@ -147,8 +147,8 @@ func decodeLine(raw []byte) (string, error) {
 	return b.String(), nil
 }
 
-// fromWindows1252 gives the character of a byte from 0x80 on, RuneError for
-// the five that have none.
+// fromWindows1252 returns the character of a byte from 0x80 on, or RuneError for
+// the five that are undefined.
 func fromWindows1252(c byte) rune {
 	if c >= 0xA0 {
 		return rune(c) // as in Latin-1

@@ -16,7 +16,7 @@ const (
 	JSONL        = "jsonl"        // one object per line, the arena's own
 	CSV          = "csv"          // a table with the members of jsonl as columns
 	OpenTriviaQA = "opentriviaqa" // #Q question, ^ answer, A to F options
-	OpenTDB      = "opentdb"      // what the API of the Open Trivia Database answers
+	OpenTDB      = "opentdb"      // a response of the Open Trivia Database's API
 	GSM8K        = "gsm8k"        // one object per line, number behind ####
 	MMLU         = "mmlu"         // question, options, letter or index; a table without a header, or objects
 	ARC          = "arc"          // objects with answerKey and labeled choices
@@ -24,11 +24,11 @@ const (
 	BIGBench     = "bigbench"     // one object with examples
 )
 
-// ParquetMagic is how a Parquet file begins. Read refuses such files: the
-// command line makes JSON Lines of them.
+// ParquetMagic is the signature of a Parquet file. Read rejects such files; the
+// command line converts them to JSON Lines.
 const ParquetMagic = "PAR1"
 
-// Auto stands for the format that a file looks like.
+// Auto selects the format by the content of the file.
 const Auto = "auto"
 
 // Formats lists the formats that Parse reads.
@@ -50,7 +50,7 @@ type Limits struct {
 	Skipped     int // bad entries that are reported one by one
 }
 
-// DefaultLimits are the limits of an arena that sets none.
+// DefaultLimits returns the limits of an arena that sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		File: 16 << 20, Entries: 100_000, Description: 8 << 10, Option: 512,
@@ -59,7 +59,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// entry is one entry of a file: a task, or why it is none.
+// entry is one entry of a file: a task or an error.
 type entry struct {
 	line     int // 1-based, on which it starts
 	task     arena.Task
@@ -122,15 +122,15 @@ func mappedReader(format string, m mapping) (reader, error) {
 	return nil, errMap(fmt.Errorf("files of the format %s are not mapped; choose %s or %s", format, JSONL, CSV))
 }
 
-// Parse reads the entries of a file. skipped holds every entry that cannot be
-// used, by the line on which it starts; whoever calls decides whether the good
-// ones may stand without them. Beyond limits.Skipped the last item says how
-// many more there are. Tasks have no ids yet.
+// Parse reads the entries of a file. skipped lists every invalid entry by the
+// line on which it starts; the caller decides whether to use the valid ones
+// without them. If there are more than limits.Skipped, the last item counts the
+// rest. Tasks have no ids yet.
 //
-// The error is an *arena.Error: unsupported for a format that is not known,
-// too_large with the limit named, pack_invalid for a file without any entry or
-// without the frame that its format needs (the header of csv, the JSON of
-// opentdb). An entry over a limit of its own is skipped, with the limit named.
+// The error is an *arena.Error: unsupported for an unknown format, too_large
+// with the name of the limit, or pack_invalid for a file without any entry or
+// without the structure that its format needs (the header of csv, the JSON of
+// opentdb). An entry that exceeds a limit is skipped, with the limit named.
 func Parse(format string, data []byte, limits Limits) (tasks []arena.Task, skipped []arena.SkippedLine, err error) {
 	contents, err := Read(Source{Format: format, Data: data}, limits)
 	return contents.Tasks, contents.Skipped, err
@@ -139,13 +139,12 @@ func Parse(format string, data []byte, limits Limits) (tasks []arena.Task, skipp
 // Source is a file of tasks.
 type Source struct {
 	Format string // one of Formats, or Auto
-	Map    string // which columns or members hold what: "description=question,options=choices,answer=label"; "" for those of the format
+	Map    string // the mapping of columns or members, such as "description=question,options=choices,answer=label"; "" for that of the format
 	Data   []byte
 }
 
-// Read is Parse with everything that an import reports. If the error is
-// pack_invalid, the format, the mapping and the names of the file are there
-// all the same.
+// Read is Parse with everything that an import reports. With a pack_invalid
+// error it still returns the format, the mapping and the names of the file.
 func Read(in Source, limits Limits) (arena.PackContents, error) {
 	contents := arena.PackContents{Format: in.Format}
 	if in.Format != Auto && !slices.Contains(Formats(), in.Format) {
@@ -190,7 +189,7 @@ func Read(in Source, limits Limits) (arena.PackContents, error) {
 	return contents, nil
 }
 
-// choose returns the reader of a file, and fills in how it is read.
+// choose returns the reader of a file and fills in the format and the mapping.
 func choose(contents *arena.PackContents, data []byte, m mapping, limits Limits) (reader, error) {
 	g := guess(data)
 	contents.Names = g.names[:min(listedNames, len(g.names))]
@@ -259,8 +258,8 @@ func (r *report) done(what string) []arena.SkippedLine {
 	return r.lines
 }
 
-// lines gives the lines of a text with their numbers from 1. LF, CR LF and a
-// lone CR end a line, also mixed.
+// lines returns the lines of a text with their numbers from 1. LF, CR LF and a
+// lone CR end a line, even within one file.
 func lines(data []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for n := 1; len(data) > 0; n++ {

@@ -24,9 +24,9 @@ const (
 // resolveAnswers trims the options of the entries and replaces letters, labels
 // and indexes by the text of the option that they name.
 //
-// Whether indexes begin at 0 or 1 follows from the whole file: one of 0, or one
-// that equals the number of options, decides it. An answer that is the text of
-// one option and the letter or index of another is refused if other entries
+// The whole file determines whether indexes begin at 0 or 1: an index of 0, or
+// one that equals the number of options, decides it. An answer that is the text
+// of one option and the letter or index of another is rejected if other entries
 // name options that way.
 func resolveAnswers(entries []entry) {
 	u := usageOf(entries)
@@ -43,7 +43,7 @@ func resolveAnswers(entries []entry) {
 	}
 }
 
-// usage is how the entries of one file name their options.
+// usage records how the entries of one file name their options.
 type usage struct {
 	letters, indexes bool
 	zero, last       bool // an index is 0; an index is the number of options
@@ -111,8 +111,8 @@ func (e *entry) resolve(u usage) {
 	}
 }
 
-// place returns the place of the option that an answer names, -1 for none. It
-// may lie outside of the options.
+// place returns the place of the option that an answer names, or -1. It may be
+// out of range.
 func (e *entry) place(answer string, u usage) (int, error) {
 	switch e.pointing {
 	case byLabel:
@@ -139,7 +139,7 @@ func (e *entry) placeByLabel(answer string) int {
 }
 
 // placeByNumber returns the place that a number names if the first option has
-// the number first. A number below lies behind the options.
+// the number first. For a smaller number it returns a place behind the options.
 func placeByNumber(answer string, first, options int) (int, error) {
 	n, ok := wholeNumber(answer)
 	if !ok {
@@ -151,8 +151,8 @@ func placeByNumber(answer string, first, options int) (int, error) {
 	return n - first, nil
 }
 
-// placeByContent returns the place of the option with a text, or else that
-// which a letter or index names in a file that names options so.
+// placeByContent returns the place of the option with the given text. Otherwise
+// it returns the place that a letter or index names, if the file uses these.
 func placeByContent(options []string, answer string, u usage) (int, error) {
 	text, letter := placeOfText(options, answer), placeOfLetter(answer)
 	number, isNumber := wholeNumber(answer)
@@ -178,9 +178,8 @@ func placeByContent(options []string, answer string, u usage) (int, error) {
 	return text, nil
 }
 
-// dropRepeats leaves out wrong options that stand there twice, and reports
-// them. A repeated right one stays, and the entry is refused: something else
-// was meant.
+// dropRepeats removes and reports repeated wrong options. A repeated right
+// option stays, and the entry is rejected as a likely mistake.
 func (e *entry) dropRepeats() {
 	if !e.mends || e.err != nil {
 		return
@@ -198,8 +197,8 @@ func (e *entry) dropRepeats() {
 	e.task.Options = kept
 }
 
-// placeOfText returns the place of the option that a text names in the eyes of
-// a judge, -1 if there is none.
+// placeOfText returns the place of the option that a judge would match with a
+// text, or -1.
 func placeOfText(options []string, text string) int {
 	if place := placeOfSame(options, text); place >= 0 {
 		return place
@@ -210,7 +209,7 @@ func placeOfText(options []string, text string) int {
 }
 
 // placeOfSame returns the place of the option that differs from a text at most
-// in case and spaces, -1 if there is none.
+// in case and spaces, or -1.
 func placeOfSame(options []string, text string) int {
 	return slices.IndexFunc(options, func(o string) bool { return !scoring.Distinct(o, text) })
 }

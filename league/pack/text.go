@@ -9,8 +9,8 @@ import (
 
 // utf8Of returns a text file as UTF-8 without a byte order mark. UTF-16 is
 // recognized by its byte order mark, or by a first character whose other half
-// is zero. Every other encoding stays as it is: the readers of the formats
-// report what is not UTF-8.
+// is zero. Text in any other encoding is returned unchanged; the readers of the
+// formats report it.
 func utf8Of(data []byte) []byte {
 	if text, ok := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); ok {
 		return text

@@ -9,11 +9,11 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// conversion takes a measure to another unit: times factor, plus offset.
+// conversion converts a measure to another unit: times factor, plus offset.
 type conversion struct {
 	from, to       string
 	factor, offset string // exact; "9/5", "0.3048"
-	fact           string // by which it can be worked out
+	fact           string // hint with which it can be computed
 }
 
 func metric() []conversion {
@@ -61,7 +61,7 @@ func imperial() []conversion {
 	}
 }
 
-// harder are squares, speeds, and ways back.
+// harder returns conversions of squares and speeds, and inverse conversions.
 func harder() []conversion {
 	return []conversion{
 		{from: "square feet", to: "square metres", factor: "0.09290304"},
@@ -76,9 +76,9 @@ func harder() []conversion {
 	}
 }
 
-// units asks for a measure in another unit. Up to difficulty 3 results are
-// exact and what is not metric is explained; 4 and 5 round, and explain
-// nothing.
+// units returns a task about a measure in another unit. Up to difficulty 3 the
+// results are exact and the task explains units that are not metric. At 4 and 5
+// results are rounded and nothing is explained.
 func units(d dice, difficulty int) arena.Task {
 	var c conversion
 	var value string
@@ -106,8 +106,8 @@ func units(d dice, difficulty int) arena.Task {
 	return numberTask(text, c.of(value, decimals))
 }
 
-// of gives the measure in the other unit, rounded, or exact for negative
-// decimals. No exact result needs more than 12.
+// of returns the measure in the other unit, rounded, or exact for negative
+// decimals. No exact result needs more than 12 decimals.
 func (c conversion) of(value string, decimals int) string {
 	result := rational(value)
 	result.Mul(result, rational(c.factor))
@@ -124,7 +124,7 @@ func (c conversion) of(value string, decimals int) string {
 func rational(s string) *big.Rat {
 	r, ok := new(big.Rat).SetString(s)
 	if !ok {
-		panic("not a number: " + s) // a slip in a table, which every test would meet
+		panic("not a number: " + s) // an error in a table, which every test would detect
 	}
 	return r
 }

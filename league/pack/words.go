@@ -7,8 +7,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// wordProblem tells one of three stories with as many steps as the
-// difficulty. Every number in it is whole.
+// wordProblem returns a task about one of three stories with as many steps as
+// the difficulty. Every number in it is whole.
 func wordProblem(d dice, difficulty int) arena.Task {
 	stories := []func(dice, int) (string, int){belongings, shopping, factory}
 	text, result := oneOf(d, stories...)(d, difficulty)
@@ -19,7 +19,8 @@ func name(d dice) string {
 	return oneOf(d, "Ana", "Ben", "Chen", "Dalia", "Emil", "Fatima", "Goran", "Hana", "Ivan", "Julia", "Kofi", "Luz")
 }
 
-// belongings changes what somebody has, step by step.
+// belongings returns a story in which the number of a person's things changes
+// step by step.
 func belongings(d dice, steps int) (text string, has int) {
 	who, thing := name(d), oneOf(d, "marbles", "stickers", "postcards", "shells", "stamps", "pencils", "coins", "buttons")
 	has = d.between(10, 30*steps)
@@ -49,8 +50,8 @@ func belongings(d dice, steps int) (text string, has int) {
 	return text + fmt.Sprintf(" How many %s does %s have in the end?", thing, who), has
 }
 
-// shopping adds up what is bought (1 to 3 kinds), and from difficulty 3 on
-// asks for the change, after a discount at 5.
+// shopping returns a story about the total of a purchase of 1 to 3 kinds of
+// goods. From difficulty 3 on it asks for the change, at 5 after a discount.
 func shopping(d dice, difficulty int) (text string, result int) {
 	who := name(d)
 	things := []string{"pens", "notebooks", "apples", "lamps", "cups", "books"}
@@ -76,7 +77,7 @@ func shopping(d dice, difficulty int) (text string, result int) {
 	return text + fmt.Sprintf(" %s pays with %d dollars. How many dollars of change are due?", who, paid), paid - cost
 }
 
-// joint stands before the i-th of n items of a list.
+// joint returns the separator before the i-th of n items of a list.
 func joint(i, n int) string {
 	switch {
 	case i == 0:
@@ -88,8 +89,8 @@ func joint(i, n int) string {
 	}
 }
 
-// factory follows what machines make: made, made by two, without the broken
-// ones, in boxes, sold.
+// factory returns a story about the output of a machine. Each difficulty adds a
+// step: a second machine, broken items, boxes, sales.
 func factory(d dice, difficulty int) (text string, result int) {
 	thing := oneOf(d, "bottles", "tiles", "toys", "candles", "plates")
 	rate, minutes := d.between(3, 20), d.between(3, 30)

@@ -1,7 +1,7 @@
-// Package settings holds the rules for the settings of leagues: what they
-// default to and which of them hold together.
+// Package settings defines the defaults of league settings and checks that they
+// are consistent.
 //
-// It is pure and leaves options of formats to league/format, generators to
-// league/pack, judges to scoring, and everything that needs a store, such as
-// whether a pack exists, to league.
+// It is pure. Package league/format checks the options of formats, league/pack
+// checks generators and scoring checks judges. Package league makes the checks
+// that need a store, such as whether a pack exists.
 package settings

@@ -36,13 +36,19 @@ func Formats() []arena.Format {
 	}
 }
 
-// Defaults fills in what a league's settings leave out: format ladder; the
-// judge that generated tasks are made for, else choice; sealed when rated and
-// no debate or when the crowd votes, else live; 3 to 128 seats in an elimination, two everywhere else;
-// a cap of 50 rounds for an open end; 500 tokens, answers over them marked; points summed over the match;
-// what format.Defaults says of the format's options. A debate's rounds are its
-// turns. Otherwise rounds, the time limit and the source of tasks have no
-// default.
+// Defaults returns the settings of a league with defaults filled in:
+//
+//   - the format ladder;
+//   - the judge of the generator, else choice;
+//   - sealed if the league is rated and not a debate or if the crowd votes, else live;
+//   - 3 to 128 seats in an elimination, 2 in other formats;
+//   - a cap of 50 rounds for an open end;
+//   - 500 tokens, with longer answers marked;
+//   - points summed over the match;
+//   - the options of format.Defaults.
+//
+// The rounds of a debate are its turns. Otherwise rounds, the time limit and the
+// source of tasks have no default.
 func Defaults(s arena.Settings) arena.Settings {
 	s.Rules = slices.Clone(s.Rules)
 	if s.Format == "" {
@@ -63,7 +69,7 @@ func Defaults(s arena.Settings) arena.Settings {
 	}
 	if s.Visibility == "" {
 		s.Visibility = arena.VisibilityLive
-		if s.Rated && s.Debate == nil || s.Judge.Kind == arena.JudgeCrowd { // who votes must not know whose answer it is
+		if s.Rated && s.Debate == nil || s.Judge.Kind == arena.JudgeCrowd { // voters must not see the authors of answers
 			s.Visibility = arena.VisibilitySealed
 		}
 	}
@@ -96,8 +102,8 @@ func Defaults(s arena.Settings) arena.Settings {
 	return s
 }
 
-// Check says what is wrong with settings after Defaults; nil when a
-// league can be made of them. Whether the pack exists is for the caller.
+// Check returns the errors of settings after Defaults, or nil if they are valid.
+// The caller checks whether the pack exists.
 func Check(s arena.Settings) []arena.FieldError {
 	c := checker{}
 	c.format(s)
@@ -136,8 +142,8 @@ func Check(s arena.Settings) []arena.FieldError {
 	return c.wrong
 }
 
-// FitsJudge returns why a judge could find no answer to a task right, "" if it
-// could.
+// FitsJudge returns why a judge could accept no answer to a task, or "" if it
+// could accept one.
 func FitsJudge(spec arena.JudgeSpec, task arena.Task) string {
 	wrong := scoring.CheckTask(spec, task)
 	if len(wrong) == 0 {
@@ -146,7 +152,7 @@ func FitsJudge(spec arena.JudgeSpec, task arena.Task) string {
 	return wrong[0].Field + " " + wrong[0].Message
 }
 
-// checker collects what is wrong.
+// checker collects errors.
 type checker struct{ wrong []arena.FieldError }
 
 func (c *checker) require(ok bool, field, format string, args ...any) {
@@ -174,7 +180,7 @@ func (c *checker) format(s arena.Settings) {
 	}
 }
 
-// asking checks what goes with debates and with judges that must be asked.
+// asking checks the settings of debates and of judges that compare answers.
 func (c *checker) asking(s arena.Settings) {
 	if s.Debate != nil {
 		c.between("debate.turns", s.Debate.Turns, 1, maxTurns, "")
