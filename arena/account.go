@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scope is what a bearer token may do.
+// Scope is the scope of a bearer token.
 type Scope string
 
 // The scopes of stored tokens. Task tokens are not stored: see TaskClaims.
@@ -36,7 +36,7 @@ type Token struct {
 	ID         string
 	OwnerID    string // "" for a token of one of AdminScopes
 	Scope      Scope
-	Leagues    []string // slugs that an organizer's token is good for
+	Leagues    []string // slugs that an organizer's token is valid for
 	Name       string
 	Hash       [32]byte
 	Configured bool // the setting ARENA_ADMIN_TOKEN holds it, or held it before it was superseded
@@ -48,12 +48,12 @@ type Token struct {
 	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
 
-// LiveAt reports whether the token opens the arena at now.
+// LiveAt reports whether the token is valid at now.
 func (t Token) LiveAt(now time.Time) bool {
 	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
 }
 
-// AdminTokenRequest is a token of one of AdminScopes as an admin asks for it.
+// AdminTokenRequest is an admin's request for a token of one of AdminScopes.
 type AdminTokenRequest struct {
 	Name      string
 	Scope     Scope
@@ -61,7 +61,7 @@ type AdminTokenRequest struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Caller is who asks for something: the holder of a token, stored or of the
+// Caller is the caller of an operation: the holder of a token, stored or of the
 // OIDC issuer. The zero Caller is anonymous.
 type Caller struct {
 	TokenID string
@@ -70,7 +70,7 @@ type Caller struct {
 	Leagues []string // of an organizer
 }
 
-// Known reports whether the caller holds a good token.
+// Known reports whether the caller holds a valid token.
 func (c Caller) Known() bool { return c.Scope != "" }
 
 // IsAdmin reports whether the caller is an admin.
@@ -91,8 +91,7 @@ func (c Caller) May(league string, rights ...Right) bool {
 	return false
 }
 
-// Require returns an error unless the caller has one of the rights, as May
-// reports it.
+// Require returns an error unless the caller has one of the rights; see May.
 func (c Caller) Require(league string, rights ...Right) error {
 	switch {
 	case c.May(league, rights...):
@@ -119,12 +118,13 @@ func (c Caller) Owns(ownerID string) bool {
 // Credentials are what a request says of its caller.
 type Credentials struct {
 	Secret  string // a bearer token; a secret of another kind is ""
-	Given   bool   // the request has credentials, perhaps bad ones
+	Given   bool   // the request has credentials, valid or not
 	Address string // IP address
 }
 
-// SiteFactor is how many times the allowance of one network a whole site has:
-// enough for a campus, too little to make a /48 worth renting.
+// SiteFactor is the allowance of a whole site as a multiple of that of one
+// network. It is enough for a campus and too little to make renting a /48
+// worthwhile.
 const SiteFactor = 8
 
 // AddressKeys returns the keys under which limits count an IP address. network
@@ -145,15 +145,15 @@ func AddressKeys(ip string) (network, site string) {
 	return prefix(64), prefix(48)
 }
 
-// SignUp is a new owner as they sign up.
+// SignUp is the data with which a new owner signs up.
 type SignUp struct {
 	Name    string // others may have the same
 	Email   string // "" none
 	Address string // as in Credentials
 }
 
-// Identity is a person as an OIDC issuer knows them. Issuer and Subject
-// together always name the same person.
+// Identity is a person's identity at an OIDC issuer. Issuer and Subject together
+// always identify the same person.
 type Identity struct {
 	Issuer  string
 	Subject string // 1 to 255 bytes

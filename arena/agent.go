@@ -16,7 +16,7 @@ type Owner struct {
 	Network     string    // public network it signed up from, see AddressKeys; "" unknown
 }
 
-// OwnerSummary is an owner as admins list it.
+// OwnerSummary is an owner in the list of admins.
 type OwnerSummary struct {
 	Owner
 
@@ -29,7 +29,7 @@ type OwnerFilter struct {
 	Query string // part of the name or email, whatever the case of ASCII letters, or the whole id; "" all
 }
 
-// AgentStatus is whether an agent may take a seat.
+// AgentStatus is the state of an agent, which decides whether it may take a seat.
 type AgentStatus string
 
 // The states of an agent (docs/rules.md, section 1).
@@ -43,7 +43,7 @@ const (
 // PauseReason is the cause of a pause, which decides what ends it.
 type PauseReason string
 
-// The reasons, strongest first: the first that holds is the one shown.
+// The reasons, strongest first. Only the strongest one is shown.
 const (
 	PauseAdmin     PauseReason = "admin"      // until an admin resumes it
 	PauseOwner     PauseReason = "owner"      // until its owner resumes it
@@ -65,7 +65,7 @@ type Pause struct {
 	Until  time.Time // zero: until it is lifted
 }
 
-// Ending describes for a person how the pause ends.
+// Ending describes how the pause ends.
 func (p Pause) Ending() string {
 	switch p.Reason {
 	case PauseAdmin:
@@ -82,7 +82,7 @@ func (p Pause) Ending() string {
 	return "it has to be lifted"
 }
 
-// Cooldown is why the engine skips an agent in the middle of a match.
+// Cooldown is the reason why the engine skips an agent during a match.
 type Cooldown struct {
 	Pauses  []Pause
 	Retired bool
@@ -98,7 +98,7 @@ type Agent struct {
 	Endpoint    string    // "" when it only polls
 	EndpointKey string    // equal for endpoints on the same server, "" none
 	PublicKey   string    // in the canonical form of its protocol, "" none
-	KeyProvedAt time.Time // when its owner proved to hold PublicKey; zero: not yet
+	KeyProvedAt time.Time // when its owner proved possession of PublicKey; zero: not yet
 	Version     string
 	Description string
 	Leagues     []string // slugs it has entered
@@ -127,12 +127,12 @@ type Health struct {
 	Successes       int           // in a row
 }
 
-// ReasonHostBusy is the reason of a request that the arena did not make, because
-// it has made too many to the same address that did not reach an agent. It says
-// nothing of the health of the endpoint.
+// ReasonHostBusy is the reason of a request that the arena did not make because
+// too many of its requests to the same address failed. It does not affect the
+// health of the endpoint.
 const ReasonHostBusy = "host_busy"
 
-// Registration is an agent as its owner registers it.
+// Registration is the data with which an owner registers an agent.
 type Registration struct {
 	Name        string
 	Protocol    string
@@ -157,7 +157,7 @@ func (a Agent) NotRetired() error {
 	return Errorf(CodeConflict, "agent %s is retired", a.ID)
 }
 
-// HealthStep is what follows from one health check of an agent.
+// HealthStep is the consequence of one health check of an agent.
 type HealthStep struct {
 	Health Health // with Failures and Successes counted
 	Pause  bool   // the health pause begins
@@ -166,8 +166,8 @@ type HealthStep struct {
 	Expire bool   // a pending agent has not passed one for too long
 }
 
-// Apply changes the agent by the step, at the instant for which the step was
-// decided. Pauses whose time is over end too.
+// Apply changes the agent by the step, at the time for which the step was
+// decided. It also ends pauses whose time is over.
 func (s HealthStep) Apply(a *Agent, now time.Time) {
 	a.Health = s.Health
 	if s.Passed {
@@ -190,12 +190,12 @@ func (s HealthStep) Apply(a *Agent, now time.Time) {
 	}
 }
 
-// HealthCheck is a health check that has been made.
+// HealthCheck is a completed health check.
 type HealthCheck struct {
 	Agent Agent // as it was checked
 	OK    bool
-	// Step decides what follows from the check for the agent as it is stored. It
-	// may run more than once.
+	// Step returns the consequence of the check for the stored agent. It may run
+	// more than once.
 	Step func(stored Agent) HealthStep
 }
 
@@ -203,13 +203,13 @@ type HealthCheck struct {
 type Probe struct {
 	AgentID string
 	OK      bool
-	// Apply changes the agent as it is stored by what was found: its health, its
-	// pauses and PassedAt. It may run more than once. An error leaves it as it is.
+	// Apply changes the health, the pauses and PassedAt of the stored agent. It
+	// may run more than once. After an error the agent is not stored.
 	Apply func(*Agent) error
 }
 
-// Probed is an agent before and after a Probe was stored; Err is that of Apply,
-// or says that there is no such agent.
+// Probed is an agent before and after a Probe was stored. Err is the error of
+// Apply, or not_found if there is no such agent.
 type Probed struct {
 	Before, After Agent
 	Err           error

@@ -2,7 +2,7 @@ package arena
 
 import "time"
 
-// Evidence is what the report on anomalies looks at: the newest matches of one
+// Evidence is the input of the report on anomalies: the newest matches of one
 // league.
 type Evidence struct {
 	League  string
@@ -11,7 +11,7 @@ type Evidence struct {
 	Duels   []RatedResult // rated, of two seats, oldest first
 }
 
-// GivenAnswer is one judged answer with what was asked.
+// GivenAnswer is one judged answer with its task.
 type GivenAnswer struct {
 	MatchID string
 	Round   int
@@ -30,33 +30,33 @@ type AnomalyKind string
 // The kinds of anomalies.
 const (
 	AnomalyCopied      AnomalyKind = "copied_answers" // wrong answers of two agents agree
-	AnomalyOneSided    AnomalyKind = "one_sided"      // one agent loses to the other as to nobody else
+	AnomalyOneSided    AnomalyKind = "one_sided"      // one agent loses to the other far more than to all others
 	AnomalyArranged    AnomalyKind = "arranged"       // wins of two agents come in turns or in blocks
-	AnomalyFed         AnomalyKind = "fed"            // several agents lose to one as to nobody else
+	AnomalyFed         AnomalyKind = "fed"            // several agents lose to one far more than to all others
 	AnomalyForeignMark AnomalyKind = "foreign_mark"   // the answer to the canary of another match
 )
 
-// Anomaly is something in a league that chance hardly does. It accuses nobody:
-// two owners who run the same model agree in their mistakes too.
+// Anomaly is a statistical anomaly of a league. It is no proof of cheating: two
+// owners that run the same model make the same mistakes.
 type Anomaly struct {
 	Kind     AnomalyKind
-	AgentIDs []string // one, two or, of fed, more; of copied answers the one who was first comes first, of one_sided and fed the winner
-	Trials   int      // how often it could have happened
-	Observed int      // how often it did
-	Expected float64  // how often chance does it
-	Chance   float64  // upper bound that chance does it to any pair of the league, 0 to 1
+	AgentIDs []string // one, two or, for fed, more; the first one is the author of copied answers, or the winner of one_sided and fed
+	Trials   int      // opportunities
+	Observed int      // occurrences
+	Expected float64  // occurrences expected by chance
+	Chance   float64  // upper bound of the probability by chance for any pair of the league, 0 to 1
 	Later    int      // copied answers: given in another match, after the first one was public
 	Places   []AnomalyPlace
 }
 
-// AnomalyPlace is a round that shows an anomaly; 0 the whole match.
+// AnomalyPlace is a round that shows an anomaly; 0 is the whole match.
 type AnomalyPlace struct {
 	MatchID string
 	Round   int
 }
 
-// AnomalyReport is what was looked at and what was found, the least likely
-// first.
+// AnomalyReport is the extent and the findings of a search for anomalies, the
+// least likely first.
 type AnomalyReport struct {
 	Matches int
 	Answers int
@@ -65,6 +65,6 @@ type AnomalyReport struct {
 	Found   []Anomaly
 }
 
-// CanarySource begins the source of a canary: a task that nobody can know the
-// answer of, with options that no other match has.
+// CanarySource is the prefix of the source of a canary: a task without a
+// knowable answer, with options that no other match has.
 const CanarySource = "canary/"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AuditEntry is one act of an admin or owner.
+// AuditEntry is one action of an admin or owner.
 type AuditEntry struct {
 	ID     string
 	At     time.Time
@@ -18,8 +18,8 @@ type AuditEntry struct {
 	After  json.RawMessage
 }
 
-// Audit returns an entry about an act of the caller. before and after are
-// encoded as JSON; nil leaves them out. Nothing in them may be secret.
+// Audit returns an entry about an action of the caller. before and after are
+// encoded as JSON; nil leaves them out. They must not contain secrets.
 func (c Caller) Audit(at time.Time, action, target string, before, after any) (AuditEntry, error) {
 	e := AuditEntry{At: at, Actor: string(c.Scope), Token: c.TokenID, Action: action, Target: target}
 	if c.OwnerID != "" {

@@ -1,7 +1,7 @@
 package arena
 
-// Claim is what an agent declared with one judged answer, and whether the
-// answer was right: whether it got the whole point.
+// Claim is an agent's declaration with one judged answer, and whether the answer
+// was right, which means that it got the whole point.
 type Claim struct {
 	Confidence *float64 // 0 to 1
 	Tokens     *int64   // not negative
@@ -9,8 +9,8 @@ type Claim struct {
 	Right      bool
 }
 
-// Calibration compares what an agent declares about its answers with what
-// they were worth. Nobody checks what an agent declares.
+// Calibration compares an agent's declarations about its answers with the
+// results. The declarations are not verified.
 type Calibration struct {
 	Answers int              `json:"answers"` // with a confidence
 	Brier   *float64         `json:"brier"`   // mean of (confidence - right)^2, 0 is best; nil: no answers
@@ -18,8 +18,8 @@ type Calibration struct {
 	Tokens  TokenCost        `json:"tokens"`
 }
 
-// CalibrationBin are the answers with a confidence in [From, To), the last one
-// with To.
+// CalibrationBin summarizes the answers with a confidence in [From, To); the
+// last bin includes To.
 type CalibrationBin struct {
 	From           float64  `json:"from"`
 	To             float64  `json:"to"`
@@ -28,7 +28,7 @@ type CalibrationBin struct {
 	RightShare     *float64 `json:"right_share"`     // 0 to 1
 }
 
-// TokenCost is what answers cost in declared tokens.
+// TokenCost is the cost of answers in declared tokens.
 type TokenCost struct {
 	Answers   int      `json:"answers"` // with a number of tokens
 	Total     int64    `json:"total"`

@@ -1,11 +1,11 @@
-// Package arena holds the words of Agora Arena: agents, leagues, matches,
-// tasks, events, ratings, errors and ids. Every other room speaks in them.
+// Package arena defines the domain types of Agora Arena: agents, leagues,
+// matches, tasks, events, ratings, errors and ids.
 //
-// It owns the meaning of each word and the pure rules that follow from one
-// word alone (an agent's status at an instant, the wire form of an event).
-// It leaves rows to store, wire shapes to protocol and arena/api, points and
-// rating formulas to scoring, and every decision over time to the actors
-// (arena/match/engine, league, health).
+// It owns these types and the pure rules that depend on one type alone, such as
+// an agent's status at a given time or the wire form of an event. Package store
+// owns the database rows, protocol and arena/api the wire formats, and scoring
+// the points and rating formulas. Decisions over time are made by
+// arena/match/engine, league and health.
 //
-// It imports the standard library only; every room may import it.
+// It imports the standard library only, and every package may import it.
 package arena

@@ -18,26 +18,26 @@ type Dodge struct {
 	At       time.Time // when the round opened
 }
 
-// The dodge ledger's bounds. docs/rules.md names the first two and the
+// The limits of no-show records. docs/rules.md defines the first two and the
 // doubling; the times are the arena's own.
 const (
-	DodgeMatches     = 20 // of an agent in a league that the ledger looks at, the newest
-	DodgesSuspending = 3  // this many suspend matchmaking
+	DodgeMatches     = 20 // newest matches of an agent in a league that count
+	DodgesSuspending = 3  // number that suspends matchmaking
 	DodgeCooldown    = 10 * time.Minute
 	MaxDodgeCooldown = 24 * time.Hour
 )
 
-// DodgeRecord is what the ledger of one league says about one agent.
+// DodgeRecord is the no-show record of one agent in one league.
 type DodgeRecord struct {
 	League         string
 	Count          int
 	SuspendedUntil time.Time // of its newest suspension, which may be over; zero: none
 }
 
-// DodgeLedger returns the no-show records of one agent, by league in order. The
-// third no-show suspends its matchmaking for DodgeCooldown, each further one for
-// twice as long as the one before. One against an opponent that it has skipped
-// before doubles the cooldown once more (threat G4). The most is
+// DodgeLedger returns the no-show records of one agent, in the order of league
+// slugs. The third no-show suspends its matchmaking for DodgeCooldown, and each
+// further one for twice the previous time. A repeated no-show against the same
+// opponent doubles the cooldown once more (threat G4). The maximum is
 // MaxDodgeCooldown.
 func DodgeLedger(dodges []Dodge) []DodgeRecord {
 	sorted := slices.SortedFunc(slices.Values(dodges), func(a, b Dodge) int {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Code is the stable word for a kind of failure. It is part of the public
-// contract: it stands in the code member of every problem document.
+// Code is the stable identifier of a kind of failure. It is published as the
+// code member of every problem document.
 type Code string
 
 // The codes. Each is mapped to one HTTP status, in arena/api.
 const (
 	CodeInvalid         Code = "invalid"            // 422: a field breaks a rule
 	CodeMalformed       Code = "malformed"          // 400: the request cannot be read at all
-	CodeUnauthorized    Code = "unauthorized"       // 401: no token, or one we do not accept
-	CodeForbidden       Code = "forbidden"          // 403: a good token that may not do this
+	CodeUnauthorized    Code = "unauthorized"       // 401: no token, or an invalid one
+	CodeForbidden       Code = "forbidden"          // 403: a valid token without the required right
 	CodeNotFound        Code = "not_found"          // 404
 	CodeNoMethod        Code = "method_not_allowed" // 405: the path is known, the method is not
 	CodeConflict        Code = "conflict"           // 409: the state does not allow it
 	CodeNameTaken       Code = "name_taken"         // 409
 	CodeTooLarge        Code = "too_large"          // 413: body, pack or list over its limit
-	CodeUnsupported     Code = "unsupported"        // 415: a content type or format we do not read
+	CodeUnsupported     Code = "unsupported"        // 415: an unsupported content type or format
 	CodeRateLimited     Code = "rate_limited"       // 429
 	CodeEndpointInvalid Code = "endpoint_invalid"   // 422: not a usable http(s) URL
-	CodeEndpointBlocked Code = "endpoint_blocked"   // 422: the address is not one we dial
+	CodeEndpointBlocked Code = "endpoint_blocked"   // 422: the arena does not connect to the address
 	CodeEndpointOwn     Code = "endpoint_own"       // 422: the arena itself
 	CodeAgentNotReady   Code = "agent_not_ready"    // 422: the agent cannot take a seat now
 	CodePackInvalid     Code = "pack_invalid"       // 422: lines of a pack cannot be read
@@ -34,24 +34,24 @@ const (
 	CodeRoundClosed     Code = "round_closed"       // stream: no round is open for this event
 	CodeForgedIdentity  Code = "forged_identity"    // stream: the event names another match or agent than the token
 	CodeLeaseLost       Code = "lease_lost"         // internal: another node owns the match now
-	CodeUnavailable     Code = "unavailable"        // 503: storage or a part is not there now
-	CodeInternal        Code = "internal"           // 500: our own fault
+	CodeUnavailable     Code = "unavailable"        // 503: storage or another part is unavailable
+	CodeInternal        Code = "internal"           // 500: a fault of the arena
 )
 
-// Error is a failure that a caller may act on. Message is one sentence for a
-// person and may be shown to anyone; Err is the cause and is only logged.
+// Error is a failure that a caller may act on. Message is one sentence that may
+// be shown to anyone; Err is the cause and is only logged.
 type Error struct {
 	Code    Code
 	Message string
-	Fields  []FieldError // what is wrong where, for CodeInvalid and its kin
+	Fields  []FieldError // errors by field, for CodeInvalid and similar codes
 	Err     error
 
 	// RetryAfter is when the caller may try again, for CodeRateLimited.
 	RetryAfter time.Duration
 }
 
-// FieldError names one bad input: the path of the field ("judge.kind",
-// "agents[1]", "line 17") and what is wrong with it, with the limit.
+// FieldError describes one invalid input: the path of the field ("judge.kind",
+// "agents[1]", "line 17") and the error, with the limit.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 	for _, f := range e.Fields {
 		fmt.Fprintf(&s, "; %s: %s", f.Field, f.Message)
 	}
-	// Errorf has put its cause into the message already.
+	// Errorf already includes its cause in the message.
 	if e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
 		s.WriteString(": " + e.Err.Error())
 	}
@@ -72,8 +72,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up, as the header
-// Retry-After has it (RFC 9110, section 10.2.3).
+// RetrySeconds returns RetryAfter in whole seconds, rounded up, for the header
+// Retry-After (RFC 9110, section 10.2.3).
 func (e *Error) RetrySeconds() int { return int(math.Ceil(e.RetryAfter.Seconds())) }
 
 // Is makes errors.Is(err, &Error{Code: c}) compare codes.
@@ -82,14 +82,14 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Message == "" && t.Err == nil
 }
 
-// Errorf makes an Error with a code and a message for a person. A %w verb
-// keeps its operand as the cause and its text in the message.
+// Errorf returns an Error with a code and a message. The operand of a %w verb
+// becomes the cause and its text becomes part of the message.
 func Errorf(code Code, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
 }
 
-// Invalid makes a CodeInvalid error about one field.
+// Invalid returns a CodeInvalid error about one field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{
 		Code: CodeInvalid, Message: "the request breaks a rule",
@@ -97,8 +97,8 @@ func Invalid(field, format string, args ...any) *Error {
 	}
 }
 
-// AtField turns a refusal into a CodeInvalid error about one field. Failures
-// that are not the caller's stay as they are.
+// AtField converts an error caused by the caller to a CodeInvalid error about
+// one field. It returns other errors unchanged.
 func AtField(field string, err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

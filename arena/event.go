@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// EventType names what happened.
+// EventType is the type of an event.
 type EventType string
 
 // The types that agents report (AAP, "Streaming events").
@@ -52,11 +52,12 @@ type Event struct {
 	AgentID string // "" for the match itself
 	At      time.Time
 	Type    EventType
-	Body    json.RawMessage // the type's own members, one JSON object; what anyone may read
+	Body    json.RawMessage // the public members of the type, one JSON object
 	Hidden  json.RawMessage // sealed members (canonical JSON object); never encoded here
 }
 
-// NewEvent returns e with a body. The error is that of a body that has no JSON.
+// NewEvent returns e with a body. It returns an error if the body cannot be
+// encoded as JSON.
 func NewEvent(e Event, body any) (Event, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -66,8 +67,7 @@ func NewEvent(e Event, body any) (Event, error) {
 	return e, nil
 }
 
-// RulesVersion is the version of docs/rules.md by which matches are played that
-// start now.
+// RulesVersion is the version of docs/rules.md for matches that start now.
 const RulesVersion = 1
 
 // TimeFormat is RFC 3339 in UTC with milliseconds, the form of every
@@ -136,7 +136,7 @@ type (
 		SeedCommitment string `json:"seed_commitment,omitempty"`
 		RulesVersion   int    `json:"rules_version"`
 	}
-	// SeatBrief is a seat as a spectator meets it.
+	// SeatBrief is a seat as shown to spectators.
 	SeatBrief struct {
 		AgentID string `json:"agent_id"`
 		Name    string `json:"name"`
@@ -147,11 +147,10 @@ type (
 		Task             TaskBody `json:"task"`
 		TimeLimitSeconds float64  `json:"time_limit_seconds"`
 		Deadline         string   `json:"deadline"`
-		Interrupted      bool     `json:"interrupted,omitempty"` // the round goes on after a take-over
+		Interrupted      bool     `json:"interrupted,omitempty"` // the round resumes after a failover
 		GameState
 	}
-	// GameState is the state of a match's game in a round as everyone sees it. A
-	// quiz has none.
+	// GameState is the public state of a match's game in a round. A quiz has none.
 	GameState struct {
 		Debate *DebateTurn `json:"debate,omitempty"`
 	}
@@ -183,14 +182,14 @@ type (
 		OverTokens bool    `json:"over_max_tokens,omitempty"`
 		*AnswerBody
 	}
-	// VoteOpenedBody lays the answers of a round before the crowd. They have no
-	// names, and their order tells nothing.
+	// VoteOpenedBody holds the answers of a round for the vote of the crowd. They
+	// are anonymous and in random order.
 	VoteOpenedBody struct {
 		Until    string        `json:"until"`
 		Criteria string        `json:"criteria"`
 		Entries  []BlindAnswer `json:"entries"`
 	}
-	// RevealBody carries the hidden parts of a closed round.
+	// RevealBody holds the hidden parts of a closed round.
 	RevealBody struct {
 		Events []RevealedEvent `json:"events"`
 	}
@@ -206,7 +205,7 @@ type (
 		Correct   string          `json:"correct,omitempty"`
 		Seats     []ClosedSeat    `json:"seats"`
 		Standings []StandingBrief `json:"standings"`
-		Ballots   []Ballot        `json:"ballots,omitempty"` // of a judge that was asked
+		Ballots   []Ballot        `json:"ballots,omitempty"` // of a judge that compares answers
 	}
 	// ClosedSeat is one seat's part in a judged round.
 	ClosedSeat struct {
@@ -226,7 +225,7 @@ type (
 		State      SeatState `json:"state"`
 		LostRounds int       `json:"lost_rounds,omitempty" doc:"Rounds lost by a timeout; fewer break a tie on points."`
 	}
-	// AgentPausedBody is why an agent takes no new seats.
+	// AgentPausedBody is the reason why an agent takes no new seats.
 	AgentPausedBody struct {
 		Name   string      `json:"name"`
 		Reason PauseReason `json:"reason"`
@@ -237,7 +236,7 @@ type (
 		Name   string      `json:"name"`
 		Reason PauseReason `json:"reason"`
 	}
-	// AgentLeftBody is why a seat left the match.
+	// AgentLeftBody is the reason why a seat left the match.
 	AgentLeftBody struct {
 		Outcome Outcome `json:"outcome"`
 		Reason  string  `json:"reason"`
@@ -245,7 +244,7 @@ type (
 	// MatchFinishedBody is the last event of a match that was played.
 	MatchFinishedBody struct {
 		League        string         `json:"league"`
-		Rated         bool           `json:"rated"` // whether ratings moved
+		Rated         bool           `json:"rated"` // whether ratings changed
 		Seats         []FinishedSeat `json:"seats"`
 		RatingChanges []RatingChange `json:"rating_changes"`
 	}

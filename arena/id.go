@@ -23,7 +23,7 @@ const (
 // idAlphabet is in ASCII order, so that ids sort by the time they were made.
 var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewID makes an id: the prefix, then 26 characters that hold the unix
+// NewID returns a new id: the prefix and 26 characters that encode the Unix
 // milliseconds of at (48 bits) and 80 random bits. Ids of later milliseconds
 // sort after those of earlier ones.
 func NewID(prefix string, at time.Time) string {

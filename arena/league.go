@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Format is how a league pairs its agents and ranks a match.
+// Format is the method by which a league pairs its agents and ranks a match.
 type Format string
 
 // The formats (docs/rules.md, section 8).
@@ -25,14 +25,14 @@ const (
 	FormatGauntlet          Format = "gauntlet"
 )
 
-// Visibility is what spectators see of a running match (docs/rules.md, section 5):
-// live, sealed, or "delayed:<seconds>".
+// Visibility controls what spectators see of a running match (docs/rules.md,
+// section 5): live, sealed, or "delayed:<seconds>".
 type Visibility string
 
 // The visibilities without a number.
 const (
-	VisibilityLive   Visibility = "live"   // every event as it comes
-	VisibilitySealed Visibility = "sealed" // who does what; the texts when the round closes
+	VisibilityLive   Visibility = "live"   // every event at once
+	VisibilitySealed Visibility = "sealed" // events without texts; the texts when the round closes
 )
 
 // The forms of a Visibility, as a text and as a regular expression.
@@ -44,9 +44,9 @@ const (
 // MaxDelay is the longest delay, in whole seconds; the shortest is 1 s.
 const MaxDelay = time.Hour
 
-// Delay is how much later than it happens spectators see everything: 1 s to
-// MaxDelay for "delayed:<seconds>", with the seconds as a plain whole number,
-// 0 for everything else.
+// Delay returns the delay after which spectators see events: 1 s to MaxDelay for
+// "delayed:<seconds>", with the seconds as a plain whole number, and 0 for all
+// other values.
 func (v Visibility) Delay() time.Duration {
 	text, ok := strings.CutPrefix(string(v), "delayed:")
 	if !ok {
@@ -72,7 +72,7 @@ type LeagueStatus string
 const (
 	LeagueDraft    LeagueStatus = "draft"
 	LeagueOpen     LeagueStatus = "open"    // agents may enter, admins may schedule matches
-	LeagueRunning  LeagueStatus = "running" // it pairs by itself
+	LeagueRunning  LeagueStatus = "running" // the scheduler pairs its agents
 	LeaguePaused   LeagueStatus = "paused"
 	LeagueFrozen   LeagueStatus = "frozen" // running, standings hidden
 	LeagueFinished LeagueStatus = "finished"
@@ -95,12 +95,12 @@ const (
 // to other kinds are zero.
 type JudgeSpec struct {
 	Kind      string  `json:"kind"`
-	Tolerance float64 `json:"tolerance,omitempty"` // number: absolute difference still right, 0..1e9
-	Partial   bool    `json:"partial,omitempty"`   // set, code: points for what is right in part
+	Tolerance float64 `json:"tolerance,omitempty"` // number: largest absolute difference that is right, 0..1e9
+	Partial   bool    `json:"partial,omitempty"`   // set, code: points for partly right answers
 
 	Agents   []string      `json:"agents,omitempty"`    // panel: ids of the judge agents, 1..9
-	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: what to judge by
-	Window   time.Duration `json:"window,omitempty"`    // crowd: how long votes are taken, 5 s to 10 min
+	Criteria string        `json:"criteria,omitempty"`  // panel, crowd, model: criteria for the judges
+	Window   time.Duration `json:"window,omitempty"`    // crowd: duration of the vote, 5 s to 10 min
 	MinVotes int           `json:"min_votes,omitempty"` // crowd: fewer void the round
 	// crowd: only owners vote, each once; a rated league needs it
 	VoterAccounts bool `json:"voter_accounts,omitempty"`
@@ -124,24 +124,24 @@ const (
 	JudgeModel = "model" // a language model
 )
 
-// Compares reports whether the judge compares answers in pairs, so that an
-// answer without an opponent takes the round.
+// Compares reports whether the judge compares answers in pairs. With such a
+// judge, an answer without an opponent wins the round.
 func (j JudgeSpec) Compares() bool {
 	return j.Kind == JudgePanel || j.Kind == JudgeCrowd || j.Kind == JudgeModel
 }
 
-// External reports whether the judge works outside this process: it takes time
-// and may fail.
+// External reports whether the judge runs outside this process, so that it takes
+// time and may fail.
 func (j JudgeSpec) External() bool { return j.Compares() || j.Kind == JudgeCode }
 
-// GeneratorSpec names a source that makes tasks from a seed.
+// GeneratorSpec names a generator of tasks.
 type GeneratorSpec struct {
 	Name       string `json:"name"`                 // "arithmetic"
 	Difficulty int    `json:"difficulty,omitempty"` // 1..5, default 2
 }
 
-// Settings are the rules under which a match is played. A league holds them;
-// a match keeps the copy from the moment it was scheduled.
+// Settings are the settings of a league. A match keeps the copy from the time at
+// which it was scheduled.
 type Settings struct {
 	Format     Format         `json:"format"`
 	PackID     string         `json:"pack_id,omitempty"` // or Generator
@@ -160,13 +160,13 @@ type Settings struct {
 	Visibility Visibility     `json:"visibility"`
 	ScoreMode  string         `json:"score_mode"` // "match" (default): points summed over common rounds; "rounds"
 	Options    FormatOptions  `json:"format_options,omitzero"`
-	Canary     int            `json:"canary,omitempty"` // one round in so many asks a canary, 0 none; see CanarySource
+	Canary     int            `json:"canary,omitempty"` // one round in this many is a canary, 0 none; see CanarySource
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
 
 	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 }
 
-// TokenPolicy is what a match does with answers over their token limit.
+// TokenPolicy is the treatment of answers over their token limit.
 type TokenPolicy string
 
 // The token policies (docs/rules.md, section 3).
@@ -175,8 +175,8 @@ const (
 	ZeroPointsTokens TokenPolicy = "zero_points" // they are marked and get no points
 )
 
-// TokenLimit returns the most tokens that the answer to a task should take; 0:
-// there is no limit.
+// TokenLimit returns the token limit of an answer to a task, or 0 if there is
+// none.
 func (s Settings) TokenLimit(t Task) int { return cmp.Or(t.MaxTokens, s.MaxTokens) }
 
 // DebateSpec makes a match a debate: two seats argue for and against a motion
@@ -191,24 +191,24 @@ const (
 	ScoreRounds = "rounds"
 )
 
-// EntryRules say who may enter a league. The zero value lets everyone in.
+// EntryRules restrict the entry to a league. The zero value admits every agent.
 type EntryRules struct {
-	Allow          []string `json:"allow,omitempty"`            // agent ids; empty: everyone
+	Allow          []string `json:"allow,omitempty"`            // agent ids; empty: all agents
 	AgentsPerOwner int      `json:"agents_per_owner,omitempty"` // 0: no limit
-	PasswordHash   string   `json:"password_hash,omitempty"`    // hex SHA-256 of salt and password; "": none is asked for
+	PasswordHash   string   `json:"password_hash,omitempty"`    // hex SHA-256 of salt and password; "": none is required
 	MinRating      MilliElo `json:"min_rating,omitempty"`       // in this league; 0: no limit
 	MaxRating      MilliElo `json:"max_rating,omitempty"`       // 0: no limit
 	MinMatches     int      `json:"min_matches,omitempty"`      // rated matches in any league
 }
 
 // HashPassword returns the stored form of a league's password: salt, colon,
-// hash. It opens one league and no account.
+// hash. The password protects the entry to one league, not an account.
 func HashPassword(salt, password string) string {
 	sum := sha256.Sum256([]byte(salt + ":" + password))
 	return salt + ":" + hex.EncodeToString(sum[:])
 }
 
-// Admits reports whether the password is the league's, or it has none.
+// Admits reports whether the password is the league's or the league has none.
 func (r EntryRules) Admits(password string) bool {
 	if r.PasswordHash == "" {
 		return true
@@ -227,7 +227,7 @@ type League struct {
 	Schedule  string   // cron expression in UTC, "" none
 	Drift     MilliElo // sum of all ratings minus agents * StartRating
 	CreatedAt time.Time
-	NextRunAt time.Time // when the scheduler pairs next; zero: not known
+	NextRunAt time.Time // when the scheduler pairs next; zero: unknown
 	Note      string    // why the scheduler is not pairing ("needs 2 idle agents, has 1")
 	Agents    int       // entered and not withdrawn
 }

@@ -20,7 +20,7 @@ const (
 	MatchCancelled MatchStatus = "cancelled"
 )
 
-// Over reports whether the state is an end.
+// Over reports whether the state is final.
 func (s MatchStatus) Over() bool {
 	return s == MatchFinished || s == MatchVoid || s == MatchCancelled
 }
@@ -47,8 +47,8 @@ type Match struct {
 	UnratedReason UnratedReason
 	Seq           int64 // of the last event in its log
 	Lease         Lease
-	// Interruptions counts the leases that ended before their node gave the
-	// match back: crashes, freezes, a database out of reach.
+	// Interruptions counts the leases that ended before their node released the
+	// match, because of a crash, a stalled process or an unreachable database.
 	Interruptions int
 }
 
@@ -63,7 +63,7 @@ type MatchPlan struct {
 	UnratedReason UnratedReason
 }
 
-// MatchRequest is a match as an admin asks for it.
+// MatchRequest is an admin's request for a match.
 type MatchRequest struct {
 	League   string
 	Agents   []string   // ids, one seat each
@@ -72,22 +72,22 @@ type MatchRequest struct {
 	StartsAt *time.Time // nil: now
 }
 
-// ChallengeRequest is an unrated duel as an owner asks for it.
+// ChallengeRequest is an owner's request for an unrated duel.
 type ChallengeRequest struct {
 	AgentID    string // of the owner
 	OpponentID string
 	League     string
 }
 
-// Lease is the right of one node to play one match. Every write made under
-// it carries the epoch; a later claim makes it worthless.
+// Lease is the right of one node to run one match. Every write under the lease
+// includes its epoch; a later claim invalidates it.
 type Lease struct {
 	MatchID string
 	Node    string
 	Epoch   int64
 }
 
-// SeatState is whether a seat still plays.
+// SeatState is the state of a seat.
 type SeatState string
 
 // The states of a seat.
@@ -98,7 +98,7 @@ const (
 )
 
 // Seat is an agent in a match. Endpoint, key and version are pinned when the
-// match starts, so that later edits do not reach into it.
+// match starts, so that later edits do not affect it.
 type Seat struct {
 	No            int // 0-based position
 	AgentID       string
@@ -124,7 +124,7 @@ type Seat struct {
 	Salt string
 }
 
-// DeletedAgent takes the place of the name of an agent whose texts were erased.
+// DeletedAgent replaces the name of an agent whose texts were erased.
 const DeletedAgent = "deleted agent"
 
 // TextErasure is what remains of a match when an agent's texts in it are erased.
@@ -135,7 +135,7 @@ type TextErasure struct {
 	Events      []Event           // those that change, without the texts
 }
 
-// Round is one task and what the match's game made of it.
+// Round is one task with the state of the match's game.
 type Round struct {
 	MatchID       string
 	No            int // 1-based
@@ -143,12 +143,12 @@ type Round struct {
 	Turn          Turn
 	OpenedAt      time.Time
 	ClosedAt      time.Time // zero: open
-	Interruptions int       // take-overs while it was open
+	Interruptions int       // failovers while it was open
 	VoteUntil     time.Time // when the vote on it ends; zero: none was opened
 }
 
-// Turn is what a game asks of the seats in a round. The zero Turn puts the
-// round's task to every active seat and shows it to spectators.
+// Turn is the part of a round that its game defines. With the zero Turn, every
+// active seat receives the round's task and spectators see it.
 type Turn struct {
 	// Prompts are the texts of the seats that must act, in seat order. If there
 	// are none, every active seat receives the task.
@@ -192,7 +192,7 @@ func (r Round) Public() TaskBody {
 	return t
 }
 
-// Outcome is the one word for how a seat's round went (docs/rules.md, section 3).
+// Outcome is the outcome of a round for one seat (docs/rules.md, section 3).
 type Outcome string
 
 // The outcomes.
@@ -203,7 +203,7 @@ const (
 	OutcomeError       Outcome = "error"
 	OutcomeUnavailable Outcome = "unavailable"
 	OutcomeInvalid     Outcome = "invalid"
-	OutcomeVoid        Outcome = "void" // our own fault
+	OutcomeVoid        Outcome = "void" // a fault of the arena
 )
 
 // ReasonCutOff is the reason of a void round in which the arena was cut off from
@@ -241,8 +241,7 @@ func (s Seat) Closed(round int, o Outcome) Seat {
 	return s
 }
 
-// Answer is the stored result of one seat's round: what came back, how it
-// was judged.
+// Answer is the stored result of one seat's round: the reply and its judgement.
 type Answer struct {
 	MatchID string
 	Round   int
@@ -254,7 +253,7 @@ type Answer struct {
 	OverTokens bool
 	Elapsed    time.Duration
 	Attempts   int
-	// ArrivedAt is when the arena had the outcome: the time of seat_outcome.
+	// ArrivedAt is when the outcome was known: the time of seat_outcome.
 	ArrivedAt time.Time
 	Points    Points // set when the round is closed
 	Judged    bool
@@ -268,7 +267,7 @@ type Result struct {
 	Rated   bool
 }
 
-// Closed is the answer as everyone may see it once its round has closed.
+// Closed returns the public form of the answer after its round has closed.
 func (a Answer) Closed() ClosedSeat {
 	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, OverTokens: a.OverTokens, ElapsedMS: a.Elapsed.Milliseconds()}
 	if Forfeits(a.Reason) { // other reasons are the owner's to see

@@ -2,30 +2,30 @@ package arena
 
 import "time"
 
-// Node is one process of the arena, as it last said of itself.
+// Node is one process of the arena, as it last reported itself.
 type Node struct {
 	ID          string
 	Version     string // of its binary
 	StartedAt   time.Time
-	SeenAt      time.Time // its last sign of life, by the database's clock; zero: only its leases are known
-	Alive       bool      // it gave a sign within the last NodeSilence, or holds a lease
+	SeenAt      time.Time // its last heartbeat, by the database's clock; zero: only its leases are known
+	Alive       bool      // its last heartbeat is at most NodeSilence old, or it holds a lease
 	Draining    bool
 	LastError   string // the last error that it logged, "" none
 	LastErrorAt time.Time
 	Matches     int // running matches whose lease it holds
 }
 
-// NodeSilence is how long a node may be silent before it counts as gone.
+// NodeSilence is the time without a heartbeat after which a node counts as gone.
 const NodeSilence = 15 * time.Second
 
-// Queue is what waits for a node to play it.
+// Queue counts the matches that wait for a node.
 type Queue struct {
-	Due    int       // matches whose time has come
+	Due    int       // matches that are due
 	Later  int       // matches that start later
 	Oldest time.Time // start of the oldest that is due, zero: none is
 }
 
-// OpenRound is a round that is being played.
+// OpenRound is a round in progress.
 type OpenRound struct {
 	MatchID       string
 	League        string
@@ -36,7 +36,7 @@ type OpenRound struct {
 	Interruptions int // of the match
 }
 
-// Operations is how the arena runs at this moment.
+// Operations is the current operational state of the arena.
 type Operations struct {
 	Nodes []Node
 	Queue Queue
@@ -55,7 +55,7 @@ type AuditFilter struct {
 	Find string // the actor, the action or the target; "" all
 }
 
-// Mover is an agent whose rating has moved in a league.
+// Mover is an agent whose rating has changed in a league.
 type Mover struct {
 	AgentID string
 	Name    string

@@ -21,15 +21,15 @@ const (
 	UnratedRequest        UnratedReason = "request" // an admin asked for an unrated match
 )
 
-// OwnerLinkKinds returns all kinds of links: those that always make owners one
-// group for rated play, and those that do so only where the operator says so.
-// Many honest owners have the others in common: a host of agents, a campus.
+// OwnerLinkKinds returns all kinds of links: those that always put owners into
+// one group for rated play, and those that do so only if the operator enables
+// them, because honest owners often share them (a hosting provider, a campus).
 func OwnerLinkKinds() (always, optional []UnratedReason) {
 	return []UnratedReason{UnratedSharedEndpoint, UnratedSharedKey}, []UnratedReason{UnratedSharedDomain, UnratedSharedNetwork}
 }
 
-// OwnerLink is something that one or more owners have: where their agents are,
-// their agents' key, or where they signed up.
+// OwnerLink is a property that owners may share: the location or the key of
+// their agents, or the network that they signed up from.
 type OwnerLink struct {
 	OwnerID string
 	Kind    UnratedReason // one of OwnerLinkKinds
@@ -38,15 +38,15 @@ type OwnerLink struct {
 	FirstOf string // that agent's owner
 }
 
-// SharedLink is what several owners have in common.
+// SharedLink is a link that several owners have in common.
 type SharedLink struct {
 	Kind     UnratedReason
 	Value    string
 	OwnerIDs []string // two or more, ascending
 }
 
-// SharedLinks returns what two or more owners of links have in common, by kind
-// and value.
+// SharedLinks returns the links that two or more owners share, by kind and
+// value.
 func SharedLinks(links []OwnerLink) []SharedLink {
 	owners := map[OwnerLink][]string{}
 	for _, l := range links {
@@ -66,9 +66,9 @@ func SharedLinks(links []OwnerLink) []SharedLink {
 	return shared
 }
 
-// OwnerGroups are owners that are one group for rated play, because they share a
-// link. Sharing is not carried on from owner to owner: otherwise an owner who
-// registers the endpoints of others would make one group of them.
+// OwnerGroups groups owners that share a link for rated play. Sharing is not
+// transitive: otherwise an owner could merge the groups of others by registering
+// their endpoints.
 type OwnerGroups struct {
 	links map[string]map[OwnerLink]bool // by owner, without owner and first agent
 	group map[string]string
@@ -90,12 +90,12 @@ func NewOwnerGroups(links []OwnerLink) OwnerGroups {
 	return g
 }
 
-// Group returns the name of an owner's group: the owner that was the first to
-// have one of the owner's links.
+// Group returns the name of an owner's group: the first owner that had one of
+// the owner's links.
 func (g OwnerGroups) Group(ownerID string) string { return cmp.Or(g.group[ownerID], ownerID) }
 
-// Unrated returns why agents of two owners are not rated against each other, ""
-// if they are.
+// Unrated returns why agents of two owners are not rated against each other, or
+// "" if they are.
 func (g OwnerGroups) Unrated(a, b string) UnratedReason {
 	if a == b && a != "" {
 		return UnratedSameOwner

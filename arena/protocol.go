@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The protocols that agents speak.
+// The protocols of agents.
 const (
 	ProtocolAAP           = "aap"           // Agora Agent Protocol: the arena posts tasks
 	ProtocolAgora         = "agora"         // two-party Agora: conversations under Protocol Documents
@@ -15,16 +15,16 @@ const (
 
 // Mail is a message that waits for its recipient.
 type Mail struct {
-	Box       string // whom it is for
-	N         int64  // 1, 2, 3 … in its box
-	ID        string // the sender's, unique in its box
+	Box       string // of the recipient
+	N         int64  // 1, 2, 3 … in its inbox
+	ID        string // the sender's, unique in its inbox
 	Body      []byte
 	CreatedAt time.Time
 }
 
 // KeyChallenge is the text whose signature by the agent's private key proves
 // that its owner holds it. It names the arena, the agent and the key, so that
-// the signature is good for nothing else.
+// the signature is valid for nothing else.
 func (a Agent) KeyChallenge(arenaURL string) string {
 	return strings.Join([]string{"agora-arena key proof", arenaURL, a.ID, a.PublicKey}, "\n")
 }
@@ -34,22 +34,22 @@ func (a Agent) KeyChallenge(arenaURL string) string {
 type Conversation struct {
 	Key       [32]byte // SHA-256 of its id
 	AgentID   string   // under whose secret base it was opened; "" the public one
-	Address   string   // network of the client that opened it (AddressKeys), or AgentID: whose conversations are counted together
+	Address   string   // network of the client that opened it (AddressKeys), or AgentID: the key by which conversations are counted
 	Site      string   // of that client (AddressKeys)
 	Document  string   // hash of its Protocol Document, "" none
-	State     string   // what it remembers, JSON; "" nothing
+	State     string   // stored state, JSON; "" none
 	CreatedAt time.Time
-	ExpiresAt time.Time // one that is over is kept for a while, to be told from one that never was
+	ExpiresAt time.Time // kept for a while after its end, so that expired ids differ from unknown ones
 }
 
-// Peer is what the last signed hello of an agent said, and where it can be
-// reached when it has no endpoint.
+// Peer is the content of an agent's last signed hello, with the connection of an
+// agent without an endpoint.
 type Peer struct {
 	AgentID      string
 	KeyName      string // short name made from its key, by which it may call itself
 	Capabilities []string
-	HelloAt      time.Time // zero: none came yet
+	HelloAt      time.Time // zero: none yet
 	Way          string    // "websocket" or "file" while it is connected that way
-	Epoch        int64     // grows with each connection; only the newest counts
-	SeenAt       time.Time // last sign of life of the newest connection; zero: it is gone
+	Epoch        int64     // increases with each connection; only the newest counts
+	SeenAt       time.Time // last heartbeat of the newest connection; zero: it is gone
 }

@@ -17,7 +17,8 @@ type AgentFilter struct {
 	Retired bool   // include retired ones
 }
 
-// MatchFilter selects matches. Zero members select everything.
+// MatchFilter selects matches. Zero members select everything. The order is
+// newest first; with From, To or Soonest it is by StartsAt.
 type MatchFilter struct {
 	League   string
 	AgentID  string
@@ -31,7 +32,7 @@ type DeliveryFilter struct {
 	Outcome Outcome
 }
 
-// RoundClose is everything that closing a round writes.
+// RoundClose is the data of a closed round to be stored.
 type RoundClose struct {
 	Round   int
 	Answers []Answer // judged
@@ -51,7 +52,7 @@ type UptimeDay struct {
 	OK, Failed int
 }
 
-// OpponentRecord is how an agent fared against one other agent, over all
+// OpponentRecord sums up an agent's results against one other agent, over all
 // finished matches in which both had a seat.
 type OpponentRecord struct {
 	AgentID string // the other agent

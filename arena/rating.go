@@ -20,28 +20,27 @@ const (
 // MarshalJSON writes Elo with three decimals: 1500.000, -20.000.
 func (m MilliElo) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
-// AppendJSON appends what MarshalJSON writes.
+// AppendJSON appends the output of MarshalJSON.
 func (m MilliElo) AppendJSON(b []byte) []byte { return appendThousandths(b, int64(m), 3) }
 
-// Points counts what a judge gave, in thousandths of a point, so that sums
-// are exact and equal totals compare equal.
+// Points is a number of points in thousandths, so that sums are exact and equal
+// totals compare equal.
 type Points int64
 
-// OnePoint is the most that a judge gives for one answer.
+// OnePoint is the maximum for one answer.
 const OnePoint Points = 1000
 
 // MarshalJSON writes points as a plain number: 1, 0.5, 0.333.
 func (p Points) MarshalJSON() ([]byte, error) { return appendThousandths(nil, int64(p), 0), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
-// of at most three decimals.
+// UnmarshalJSON reads a decimal number of at most three decimals.
 func (m *MilliElo) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(m)) }
 
-// UnmarshalJSON reads what MarshalJSON writes, and any other decimal number
-// of at most three decimals.
+// UnmarshalJSON reads a decimal number of at most three decimals.
 func (p *Points) UnmarshalJSON(b []byte) error { return readThousandths(b, (*int64)(p)) }
 
-// maxWhole bounds what readThousandths takes: beyond every sum of ratings.
+// maxWhole bounds the numbers that readThousandths accepts. It exceeds every sum
+// of ratings.
 const maxWhole = 1_000_000_000
 
 func readThousandths(b []byte, into *int64) error {
@@ -62,8 +61,8 @@ func readThousandths(b []byte, into *int64) error {
 	return nil
 }
 
-// appendThousandths appends v/1000 with at least minDecimals decimals, without
-// going through a float.
+// appendThousandths appends v/1000 with at least minDecimals decimals. It does
+// not use floats.
 func appendThousandths(b []byte, v int64, minDecimals int) []byte {
 	if v < 0 {
 		b, v = append(b, '-'), -v
@@ -94,8 +93,8 @@ type Rating struct {
 	LastRatedAt time.Time
 }
 
-// StartK is K of provisional ratings and of newly declared versions (docs/rules.md,
-// section 7).
+// StartK is the K factor of provisional ratings and of newly declared versions
+// (docs/rules.md, section 7).
 const StartK = 40
 
 // ProvisionalMatches is the number of rated matches below which a rating is
@@ -106,15 +105,15 @@ const ProvisionalMatches = 30
 // declared new version (docs/rules.md, section 7).
 const NewVersionMatches = 10
 
-// Provisional reports whether the rating rests on too few matches.
+// Provisional reports whether the rating is based on too few matches.
 func (r Rating) Provisional() bool { return r.Matches < ProvisionalMatches }
 
-// NewRating is the rating of an agent that has not been rated in a league.
+// NewRating returns the rating of an agent that has not been rated in a league.
 func NewRating(league, agentID string) Rating {
 	return Rating{League: league, AgentID: agentID, MilliElo: StartRating, Peak: StartRating}
 }
 
-// RatingChange is what one settlement did to one rating.
+// RatingChange is the change of one rating by one settlement.
 type RatingChange struct {
 	AgentID string   `json:"agent_id"`
 	Before  MilliElo `json:"rating_before"`
@@ -125,7 +124,7 @@ type RatingChange struct {
 	Matches int      `json:"matches"` // rated matches after this one
 }
 
-// Settlement is the one record of a rated match's effect on ratings.
+// Settlement is the record of a rated match's effect on ratings.
 type Settlement struct {
 	Seq     int64 // per arena, without gaps in commit order
 	MatchID string
@@ -142,9 +141,9 @@ type RatingPoint struct {
 	Rating  MilliElo
 	Delta   MilliElo
 	Version string // of the agent in that match; "": it named none
-	// LeftOut is there where the agent won a match and its rating fell: how many
-	// rounds counted for one side only and so were not compared (docs/rules.md,
-	// section 7); 0: the league compares round by round.
+	// LeftOut is set if the agent won the match and its rating fell. It is the
+	// number of rounds that counted for one side only and so were not compared
+	// (docs/rules.md, section 7), or 0 if the league compares round by round.
 	LeftOut *int
 }
 
@@ -165,18 +164,18 @@ const (
 	RankedWithin  = 30 * 24 * time.Hour
 )
 
-// Ranked reports whether the standing has a place in the table at now.
+// Ranked reports whether the standing has a rank at now.
 func (s Standing) Ranked(now time.Time) bool {
 	return s.Rating.Matches >= RankedMatches && s.Groups >= RankedGroups &&
 		now.Sub(s.Rating.LastRatedAt) <= RankedWithin
 }
 
-// RatedResult is a settled match as a refit sees it: who stood where.
+// RatedResult is the result of a settled match as the input of a refit.
 type RatedResult struct {
 	Seq     int64 // of its settlement
 	MatchID string
 	At      time.Time
-	Seats   []RatedSeat // those whose rating it moved
+	Seats   []RatedSeat // those whose rating it changed
 }
 
 // RatedSeat is one participant of a rated match.
@@ -186,7 +185,7 @@ type RatedSeat struct {
 	Place   int
 }
 
-// FitLine is what the refit of a league says of one agent (docs/rules.md, section
+// FitLine is the result of a league's refit for one agent (docs/rules.md, section
 // 7): a strength from all its results at once, with its uncertainty.
 type FitLine struct {
 	AgentID  string    `json:"agent_id"`
@@ -208,7 +207,7 @@ type Fit struct {
 	Lines      []FitLine
 }
 
-// RatingsReport is what the ratings of one league add up to.
+// RatingsReport summarizes the ratings of one league.
 type RatingsReport struct {
 	League      string   `json:"league"`
 	Agents      int      `json:"agents"`

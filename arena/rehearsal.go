@@ -2,17 +2,17 @@ package arena
 
 import "time"
 
-// Fault is a mishap that a rehearsal puts into a round.
+// Fault is a fault that a rehearsal injects into a round.
 type Fault string
 
 // The faults, in the order in which they are played.
 const (
 	FaultDuplicateDelivery Fault = "duplicate_delivery" // the same task twice
-	FaultExpiredToken      Fault = "expired_token"      // a token whose time is over
-	FaultSlowNetwork       Fault = "slow_network"       // both ways take long
-	FaultTrickle           Fault = "trickle"            // the request comes a few bytes at a time
+	FaultExpiredToken      Fault = "expired_token"      // a credential that has expired
+	FaultSlowNetwork       Fault = "slow_network"       // task and reply are delayed
+	FaultTrickle           Fault = "trickle"            // the request arrives a few bytes at a time
 	FaultHugeTask          Fault = "huge_task"          // the longest description that a pack may hold
-	FaultHostileOpponent   Fault = "hostile_opponent"   // an opponent's text that gives orders
+	FaultHostileOpponent   Fault = "hostile_opponent"   // an opponent's text with instructions
 )
 
 // Faults lists all faults.
@@ -20,23 +20,23 @@ func Faults() []Fault {
 	return []Fault{FaultDuplicateDelivery, FaultExpiredToken, FaultSlowNetwork, FaultTrickle, FaultHugeTask, FaultHostileOpponent}
 }
 
-// Rehearsal requests an unrated, private run of one agent: no match is stored,
-// nobody watches, nothing follows from it.
+// Rehearsal requests an unrated, private run of one agent. No match is stored
+// and there are no spectators.
 type Rehearsal struct {
 	Agent  Agent
 	League League
-	Faults []Fault // one after the other, then again, behind one round without a fault
+	Faults []Fault // in turn and repeated, after one round without a fault
 	Rounds int     // 0: one, and one for each fault
 }
 
-// RehearsalReport is what came of a rehearsal.
+// RehearsalReport is the result of a rehearsal.
 type RehearsalReport struct {
 	StartedAt time.Time
 	Elapsed   time.Duration
 	Rounds    []RehearsedRound
 }
 
-// Count returns how many rounds ended in a verdict.
+// Count returns the number of rounds with a verdict.
 func (r RehearsalReport) Count(v RehearsalVerdict) int {
 	n := 0
 	for _, round := range r.Rounds {
@@ -47,14 +47,14 @@ func (r RehearsalReport) Count(v RehearsalVerdict) int {
 	return n
 }
 
-// RehearsalVerdict is whether an agent did what it should.
+// RehearsalVerdict states whether an agent behaved as expected.
 type RehearsalVerdict string
 
 // The verdicts.
 const (
 	RehearsalPassed    RehearsalVerdict = "passed"
 	RehearsalFailed    RehearsalVerdict = "failed"
-	RehearsalNotPlayed RehearsalVerdict = "not_played" // the arena's doing: its time was over
+	RehearsalNotPlayed RehearsalVerdict = "not_played" // no time was left, or the fault does not exist for the agent
 )
 
 // RehearsedRound is one round of a rehearsal.
@@ -63,10 +63,10 @@ type RehearsedRound struct {
 	Fault       Fault // "" for a round without one
 	Task        Task
 	TimeLimit   time.Duration
-	Sent        string // what was sent, in words
-	Expected    string // what should have happened
+	Sent        string // in words
+	Expected    string // in words
 	Verdict     RehearsalVerdict
-	Explanation string     // what did happen
+	Explanation string     // of the verdict
 	Attempts    []Delivery // every request with its reply, as in a match
 	Outcome     Outcome
 	Answer      *string // nil unless answered

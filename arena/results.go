@@ -2,8 +2,8 @@ package arena
 
 import "time"
 
-// RoundResult is how a closed round ended for one seat: how its answer was
-// judged, or the outcome of an attempt that gave none.
+// RoundResult is the result of a closed round for one seat: the judgement of its
+// answer, or the outcome of an attempt without one.
 type RoundResult string
 
 // The results of an answer. Any other result is the Outcome of the round.

@@ -5,15 +5,15 @@ import "time"
 // SeasonStatus is the state of one season of a league.
 type SeasonStatus string
 
-// The states of a season. Whether it is paused or frozen is its league's.
+// The states of a season. Its league can also be paused or frozen.
 const (
 	SeasonRunning  SeasonStatus = "running"
 	SeasonFinished SeasonStatus = "finished"
 )
 
-// Season is one run of a league's format, from start to podium. Everything
-// that decides its next pairing is in it and in its pairings, so that any
-// node may go on with it at any point.
+// Season is one run of a league's format, from start to podium. Its next pairing
+// depends only on the season and its pairings, so that any node may continue it
+// at any point.
 type Season struct {
 	ID         string
 	League     string
@@ -21,13 +21,13 @@ type Season struct {
 	Status     SeasonStatus
 	Format     Format
 	Options    FormatOptions
-	Seed       uint64 // of every lot that is drawn
+	Seed       uint64 // of all draws
 	Entrants   []Entrant
 	StartedAt  time.Time
-	EndsAt     time.Time // zero: when the format says so
+	EndsAt     time.Time // zero: the format decides
 	FinishedAt time.Time
 	Table      []TableRow // final, once finished; best first
-	Version    int64      // grows with each change: who decides on an old one is refused
+	Version    int64      // increases with each change; a change of an old version is rejected
 }
 
 // Entrant is an agent in a season.
@@ -39,7 +39,7 @@ type Entrant struct {
 	// Round is the first round in which it may play: 1 for those that were
 	// there at the start, more for late joiners.
 	Round int `json:"round"`
-	// WithdrawnRound is the first round in which it plays no more; 0: it plays.
+	// WithdrawnRound is the first round in which it no longer plays; 0: it plays.
 	WithdrawnRound int `json:"withdrawn_round,omitempty"`
 }
 
@@ -48,7 +48,7 @@ func (e Entrant) Plays(round int) bool {
 	return e.Round <= round && (e.WithdrawnRound == 0 || round < e.WithdrawnRound)
 }
 
-// PairingResult is how a pairing was decided.
+// PairingResult is the result of a pairing.
 type PairingResult string
 
 // The results.
@@ -56,12 +56,12 @@ const (
 	PairingOpen    PairingResult = ""        // not decided yet
 	PairingPlayed  PairingResult = "played"  // by its match
 	PairingBye     PairingResult = "bye"     // one agent, no match
-	PairingForfeit PairingResult = "forfeit" // somebody was not there; Scores say who was
-	PairingVoid    PairingResult = "void"    // its match came to nothing: the format pairs again; the third time it is a draw in formats without a bracket
+	PairingForfeit PairingResult = "forfeit" // an agent was absent; see Scores
+	PairingVoid    PairingResult = "void"    // its match was void: the format orders a replay; in formats without a bracket the third one is a draw
 )
 
-// Pairing is a meeting that a season has ordered. Season, round, slot and game
-// name it.
+// Pairing is a meeting that a season has ordered. It is identified by season,
+// round, slot and game.
 type Pairing struct {
 	SeasonID string
 	Round    int    // 1-based
@@ -70,9 +70,9 @@ type Pairing struct {
 	Bracket  string // double elimination: "winners", "losers" or "final"; else ""
 	Agents   []string
 	Result   PairingResult
-	// Scores are what each agent got, in the order of Agents: a win 1000, a
-	// draw 500, a loss 0; with more than two seats the share of the others that
-	// it beat, equals half. Nil while open or void.
+	// Scores holds the score of each agent, in the order of Agents: a win is
+	// 1000, a draw 500, a loss 0. With more than two seats it is the share of the
+	// others that the agent beat, with half for a tie. Nil while open or void.
 	Scores    []Points
 	MatchID   string // "" before its match exists, and for byes and forfeits
 	CreatedAt time.Time
@@ -92,9 +92,9 @@ type TableRow struct {
 	Draws     int        `json:"draws"`
 	Losses    int        `json:"losses"`
 	Byes      int        `json:"byes,omitempty"`
-	Forfeits  int        `json:"forfeits,omitempty"` // lost by not being there
+	Forfeits  int        `json:"forfeits,omitempty"` // lost by absence
 	Score     Points     `json:"score"`
-	TieBreaks []TieBreak `json:"tie_breaks,omitempty"` // in the order in which they decide
+	TieBreaks []TieBreak `json:"tie_breaks,omitempty"` // in order of precedence
 	Withdrawn bool       `json:"withdrawn,omitempty"`
 }
 
@@ -104,26 +104,26 @@ type TieBreak struct {
 	Value Points `json:"value"`
 }
 
-// FormatOptions are the settings that belong to one format or to its
-// schedule. Zero members take the format's default.
+// FormatOptions are the settings of one format or of its schedule. Zero fields
+// mean the format's default.
 type FormatOptions struct {
 	Double   bool          `json:"double,omitempty"`   // round robin: every pair meets twice
 	Rounds   int           `json:"rounds,omitempty"`   // Swiss: 1..30; 0: enough for one winner
 	BestOf   int           `json:"best_of,omitempty"`  // knockout, double elimination: 1, 3, 5 or 7
 	Duration time.Duration `json:"duration,omitempty"` // arena: 1 min to 24 h, default 30 min; others: how long a season lasts, 0 as long as it takes
 	Champion string        `json:"champion,omitempty"` // gauntlet: the agent that meets all others; "": the highest rated
-	Forfeit  time.Duration `json:"forfeit,omitempty"`  // how long a paired agent is waited for, 10 s to 24 h, default 2 min
+	Forfeit  time.Duration `json:"forfeit,omitempty"`  // time to wait for a paired agent, 10 s to 24 h, default 2 min
 	Starts   string        `json:"starts,omitempty"`   // what the schedule starts: "season", "round" or "match"
 }
 
-// What an occurrence of a league's schedule starts.
+// The values of FormatOptions.Starts.
 const (
 	StartsSeason = "season" // ladder, arena and tournaments: ends the season that runs, begins the next
 	StartsRound  = "round"  // tournaments: the next round
 	StartsMatch  = "match"  // elimination: the next match
 )
 
-// SeasonChange is what one decision does to a season, all of it or nothing.
+// SeasonChange is an atomic change of a season.
 type SeasonChange struct {
 	Join     []Entrant // new, or with another WithdrawnRound
 	Pairings []Pairing // new, or with a result or a match
@@ -144,9 +144,9 @@ func (c SeasonChange) Empty() bool {
 // SeasonDay sums up the seasons of a league that began on one day in UTC.
 type SeasonDay struct {
 	League      string
-	Day         int // 0-based, from the start of the time that was asked for; seasons that began before it are on day 0
+	Day         int // 0-based, from the start of the requested period; seasons that began before it are on day 0
 	First, Last int // their numbers
 	StartedAt   time.Time
 	FinishedAt  time.Time // of the last one; zero: it runs
-	EndsAt      time.Time // of the one that runs; zero: none runs, or its format says when it ends
+	EndsAt      time.Time // of the running season; zero: none runs, or its format decides
 }

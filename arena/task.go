@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Task is one question with its accepted answers. The answers never leave
-// the arena before the round is closed.
+// Task is one question with its accepted answers. The arena does not publish the
+// answers before the round is closed.
 type Task struct {
 	ID           string
 	Description  string
@@ -18,8 +18,8 @@ type Task struct {
 	Difficulty   string
 	MaxTokens    int      // 0: the league's
 	Rules        []string // in addition to the league's
-	Cases        []Case   // judge code: what the answer is run against
-	Source       string   // where it was taken from: pack id, "/", number; "" made for its match
+	Cases        []Case   // judge code: the tests of the answer
+	Source       string   // origin: pack id, "/", number; "" if generated for its match
 }
 
 // Case is one hidden test of a task whose answer is a program.
@@ -28,7 +28,7 @@ type Case struct {
 	Want json.RawMessage `json:"want"` // JSON: what the call must return
 }
 
-// Public is what everyone may see of the task: never its answers.
+// Public returns the public part of the task, without its answers.
 func (t Task) Public() TaskBody {
 	return TaskBody{
 		TaskID: t.ID, Description: t.Description, InputFormat: t.InputFormat, OutputFormat: t.OutputFormat,
@@ -36,8 +36,8 @@ func (t Task) Public() TaskBody {
 	}
 }
 
-// Correct is the answer shown as the right one once the round has closed, ""
-// when the task has none.
+// Correct returns the answer to show as the right one after the round has closed,
+// or "" if the task has none.
 func (t Task) Correct() string {
 	if len(t.Answers) == 0 {
 		return ""
@@ -58,22 +58,22 @@ type Pack struct {
 type PackImport struct {
 	Name    string
 	Format  string
-	Map     string // which columns or members hold what; "" for those of the format
+	Map     string // mapping of columns or members; "" for that of the format
 	Data    []byte
 	SkipBad bool // import the good entries although others are bad
 }
 
-// PackContents is what a file of tasks holds.
+// PackContents is the content of a file of tasks.
 type PackContents struct {
 	Format   string   // how it was read
 	Map      string   // by which mapping it was read, "" if by none
 	Names    []string // of its columns or members, if it has any
 	Tasks    []Task
 	Skipped  []SkippedLine // entries that cannot be used
-	Warnings []SkippedLine // what was mended in entries that can
+	Warnings []SkippedLine // repairs of usable entries
 }
 
-// PackReport is what a check of a file shows.
+// PackReport is the result of a check of a file.
 type PackReport struct {
 	Format       string        `json:"format" doc:"How the file was read."`
 	Map          string        `json:"map,omitempty" doc:"By which mapping it was read: the given one, or the one that its names suggest."`
@@ -86,7 +86,7 @@ type PackReport struct {
 	Warnings     []SkippedLine `json:"warnings" doc:"What an import would mend: the first hundred."`
 }
 
-// PackSample is a task as it was read.
+// PackSample is a task that was read from a file.
 type PackSample struct {
 	Description string   `json:"description"`
 	Options     []string `json:"options,omitempty"`
@@ -95,9 +95,9 @@ type PackSample struct {
 	Difficulty  string   `json:"difficulty,omitempty"`
 }
 
-// Report returns what a check shows of the contents, with at most so many
-// samples and lines of each kind. problem is why the file as a whole cannot be
-// read.
+// Report returns the result of a check of the contents, with at most the given
+// numbers of samples and of lines of each kind. problem is the reason why the
+// file as a whole cannot be read.
 func (c PackContents) Report(problem string, samples, lines int) PackReport {
 	r := PackReport{
 		Format: c.Format, Map: c.Map, Names: append([]string{}, c.Names...), Problem: problem, Tasks: len(c.Tasks),
@@ -125,14 +125,14 @@ type Attempt struct {
 	League      string
 	Round       int
 	TotalRounds int // 0: open end
-	Number      int // 1, or 2 for the one retry; more after a take-over
+	Number      int // 1, or 2 for the retry; more after a failover
 	Task        Task
 	TimeLimit   time.Duration // of this attempt, from the moment its request is written
 	MaxTokens   int
 	MaxCostUSD  float64 // the highest price of an offer that is accepted
 	Rules       []string
 	Opponents   int
-	Deadline    time.Time // as told to the agent
+	Deadline    time.Time // as sent to the agent
 	RoundLimit  time.Duration
 	Previous    *PreviousRound
 	Seat        Seat
@@ -170,14 +170,14 @@ type PreviousRound struct {
 	Receipt  *Receipt // nil unless answered
 }
 
-// Receipt is what the arena had from an agent, and since when.
+// Receipt describes an answer that the arena received, with the time.
 type Receipt struct {
 	SHA256    string // of the AnswerBody in the form of RFC 8785, lower-case hexadecimal
 	ArrivedAt time.Time
 }
 
-// Reply is what came of one attempt, in the words of the outcome table
-// (docs/rules.md, section 3), whatever the protocol.
+// Reply is the result of one attempt in the terms of the outcome table
+// (docs/rules.md, section 3), independent of the protocol.
 type Reply struct {
 	Outcome   Outcome
 	Reason    string // stable word: "status_500", "bad_json", "too_large", "refused"; "" when answered
@@ -192,8 +192,9 @@ type Reply struct {
 	Head      []byte        // first 2 KiB of a reply that was not an answer
 }
 
-// AnswerBody is an agent's reply. Only Answer is required; everything else is
-// the agent's own claim, shown and never trusted (AAP, "Response format").
+// AnswerBody is an agent's reply. Only Answer is required. The other members are
+// the agent's own claims, which are shown but not trusted (AAP, "Response
+// format").
 type AnswerBody struct {
 	Answer        string   `json:"answer"`
 	Confidence    *float64 `json:"confidence,omitempty"`
@@ -216,12 +217,12 @@ type Offer struct {
 	ETASeconds *float64 `json:"eta_seconds,omitempty"`
 }
 
-// BytesPerToken is how long an answer may be for each token that it may take,
-// whatever the agent declares.
+// BytesPerToken is the maximum length of an answer for each token of its limit,
+// regardless of the number that the agent declares.
 const BytesPerToken = 8
 
-// OverTokens reports whether the reply exceeds a limit of tokens: by the number
-// that the agent declared, or by the length of its answer. 0: there is no limit.
+// OverTokens reports whether the reply exceeds a token limit, by the number that
+// the agent declared or by the length of its answer. 0 means no limit.
 func (b AnswerBody) OverTokens(limit int) bool {
 	return limit > 0 && (b.Tokens != nil && *b.Tokens > int64(limit) || len(b.Answer) > limit*BytesPerToken)
 }
@@ -243,8 +244,8 @@ type Delivery struct {
 	Elapsed  time.Duration
 	Request  []byte
 	Response []byte // first 2 KiB of a reply that was not an answer
-	// Answer is what the arena made of a reply that was one, and AnsweredAt when
-	// it had it. Only a read fills them.
+	// Answer is the parsed answer of a reply that was one, and AnsweredAt the time
+	// at which it arrived. They are set only on reads.
 	Answer     *AnswerBody
 	AnsweredAt time.Time
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Verdict is what a judge made of one round. The answers stay beside it, so
-// that another version of the judge may look at them again.
+// Verdict is a judge's verdict on one round. The answers are kept, so that
+// another version of the judge can judge them again.
 type Verdict struct {
 	MatchID string
 	Round   int
 	Judge   string // kind
 	Version string // changes whenever the same answers could be judged differently
 	Seats   []SeatVerdict
-	Ballots []Ballot // of judges that are asked
+	Ballots []Ballot // of judges that compare answers
 	At      time.Time
 }
 
@@ -40,7 +40,7 @@ type Ballot struct {
 	Second string `json:"second"`           // agent id of the other
 	Choice string `json:"choice"`           // agent id of the better one; "": a tie
 	Reason string `json:"reason,omitempty"` // in the judge's words; at most 2 KiB, plain text
-	Votes  int    `json:"votes,omitempty"`  // crowd: how many votes are behind it
+	Votes  int    `json:"votes,omitempty"`  // crowd: the number of votes
 }
 
 // Judging is a round that waits for an external judge.
@@ -57,7 +57,7 @@ type Judging struct {
 	Turns   int            // debate: speeches in each answer; 0: none
 }
 
-// JudgedAnswer is one answer as it is laid before a judge.
+// JudgedAnswer is one answer in a judge's input.
 type JudgedAnswer struct {
 	AgentID string
 	OwnerID string // a judge never judges its owner's agents
@@ -71,8 +71,8 @@ type BlindAnswer struct {
 	AgentID string `json:"-"`
 }
 
-// Blind returns the answers in an order drawn for this round, which tells
-// nothing about the seats. It is the same on every node.
+// Blind returns the answers in a random order that is drawn for this round and
+// independent of the seats. It is the same on every node.
 func (j Judging) Blind() []BlindAnswer {
 	blind := make([]BlindAnswer, len(j.Answers))
 	lots := rand.New(rand.NewPCG(j.Seed, uint64(j.Round))) //nolint:gosec // the seed is the match's secret; rounds are positive
@@ -82,7 +82,7 @@ func (j Judging) Blind() []BlindAnswer {
 	return blind
 }
 
-// Rescore is what another look at a finished match's answers changes.
+// Rescore is the result of judging the answers of a finished match again.
 type Rescore struct {
 	MatchID  string
 	Verdicts []Verdict // one for each round
@@ -102,24 +102,24 @@ type Vote struct {
 	At      time.Time
 }
 
-// JudgeHealth is how far a league's judge can be trusted, over its newest
-// verdicts. Rates are 0..1; nil: there was nothing to measure.
+// JudgeHealth measures the reliability of a league's judge over its newest
+// verdicts. Rates are 0..1; nil if there was nothing to measure.
 type JudgeHealth struct {
 	Versions   []string `json:"versions"`    // newest first
 	Verdicts   int      `json:"verdicts"`    // looked at
 	Ballots    int      `json:"ballots"`     // in them
-	FlipRate   *float64 `json:"flip_rate"`   // comparisons made in both orders that came out differently
+	FlipRate   *float64 `json:"flip_rate"`   // comparisons whose result depended on the order of the answers
 	FirstRate  *float64 `json:"first_rate"`  // ballots with a winner, won by the answer shown first
 	LongerRate *float64 `json:"longer_rate"` // ballots with a winner, won by the longer answer
 	Agreement  *float64 `json:"agreement"`   // pairs of answers with several judges on which all agreed
 }
 
-// RescoreReport is what scoring matches again has changed.
+// RescoreReport is the result of scoring matches again.
 type RescoreReport struct {
 	Matches     int             `json:"matches"`     // looked at
 	Changed     []RescoredMatch `json:"changed"`     // those with other points
-	Failed      []string        `json:"failed"`      // ids of those whose judge gave no verdict: they stay as they were
-	Settlements int             `json:"settlements"` // whose rating changes are others now
+	Failed      []string        `json:"failed"`      // ids of matches whose judge returned no verdict; they are unchanged
+	Settlements int             `json:"settlements"` // whose rating changes are different now
 }
 
 // RescoredMatch is one match with other points than before.

@@ -230,7 +230,7 @@ func (n *Network) choose(agents []arena.Agent) []arena.Agent {
 	return usable[:min(len(usable), mostSampled)]
 }
 
-// local reports whether an endpoint is on this machine by its spelling.
+// local reports whether an endpoint is on this machine.
 func local(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -131,8 +131,8 @@ func (c *Client) Warm(endpoint string) {
 	}
 }
 
-// Request is one request to an endpoint. Both bodies are JSON. It has
-// no other headers.
+// Request is one request to an endpoint. Both bodies are JSON, unless Stream is
+// set.
 type Request struct {
 	Method  string
 	URL     string

@@ -156,7 +156,8 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.A
 	return s.wrap(err, "create token %s", t.ID)
 }
 
-// Tokens returns an owner's tokens that are not revoked, oldest first.
+// Tokens returns an owner's tokens that are not revoked, oldest first, without
+// the keys of its agents.
 func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
 	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)

@@ -204,7 +204,7 @@ func claimName(ctx context.Context, tx *db.Tx, agentID, name string) error {
 	return err
 }
 
-// releaseName gives the agent's name free.
+// releaseName deletes the claim of the agent's name.
 func releaseName(ctx context.Context, tx *db.Tx, agentID string) error {
 	_, err := db.Exec(ctx, tx, `DELETE FROM agent_names WHERE agent_id = $1`, agentID)
 	return err
@@ -275,8 +275,8 @@ func (s *Store) AgentsByID(ctx context.Context, ids []string) (map[string]arena.
 	return found, nil
 }
 
-// ownerLinkSource says where each kind of arena.OwnerLink is kept: the table,
-// its column with the owner, and the column with the value, "" none.
+// ownerLinkSource returns the source of each kind of arena.OwnerLink: the table,
+// its column with the owner, and the column with the value, or "".
 func ownerLinkSource(kind arena.UnratedReason) (table, owner, column string) {
 	switch kind {
 	case arena.UnratedSharedKey:

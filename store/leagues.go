@@ -146,8 +146,8 @@ func enter(ctx context.Context, tx *db.Tx, league, agentID string, at time.Time)
 	return err
 }
 
-// Withdraw takes an agent out of a league, with the audit entries about it.
-// not_found: it is not in it.
+// Withdraw withdraws an agent from a league and stores the audit entries about
+// it. It returns not_found if the agent is not in the league.
 func (s *Store) Withdraw(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error {
 	err := s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 		n, err := db.Exec(ctx, tx, `UPDATE entries SET withdrawn_at = $1 WHERE league = $2 AND agent_id = $3 AND withdrawn_at = 0`,

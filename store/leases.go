@@ -130,9 +130,9 @@ func (s *Store) anyDue(ctx context.Context) (bool, error) {
 
 func (s *Store) claim(ctx context.Context, tx *db.Tx, id, node string, ttl time.Duration) error {
 	// A lease that expired while the match was being judged is an interruption:
-	// judging may have crashed or frozen its node, unless that node takes it back
-	// later (ExcuseLease). A released lease is none, nor is one that its own node
-	// claims again.
+	// judging may have crashed or stalled its node. That node can revert it later
+	// (RevertInterruption). A released lease is no interruption, nor is one that
+	// its own node claims again.
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = 'running', node = $1, epoch = epoch + 1,
 		interruptions = interruptions + CASE WHEN status = 'running' AND lease_until > 0 AND node <> $1 AND judging = 1 THEN 1 ELSE 0 END, judging = 0,
 		lease_until = `+s.d.Clock+` + $2, started_at = CASE started_at WHEN 0 THEN `+s.d.Clock+` ELSE started_at END

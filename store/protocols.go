@@ -99,8 +99,9 @@ func (s *Store) Once(ctx context.Context, scope, id string, digest [32]byte, now
 	return first && err == nil, s.wrap(err, "note %s in %s", id, scope)
 }
 
-// DropExpired removes at most limit messages, and as many notes of Once, that
-// expired before a time, and gives the larger of both numbers.
+// DropExpired removes at most limit messages, notes of Once and pulled tasks
+// each that expired before a time, pulled tasks some time later. It returns the
+// largest of the numbers.
 func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	if err := checkLimit(limit); err != nil {
 		return 0, err

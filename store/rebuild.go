@@ -118,7 +118,7 @@ func (s *Store) RebuildRatings(ctx context.Context, league string,
 				changed++
 			}
 		}
-		if changed > 0 { // the fit rests on results that stand no more
+		if changed > 0 { // the fit is based on results that have changed
 			if _, err := db.Exec(ctx, tx, `UPDATE fits SET settlement = 0 WHERE league = $1`, league); err != nil {
 				return err
 			}

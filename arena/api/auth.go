@@ -10,9 +10,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// scope says whose token a route needs: routes lists it for every route, and
-// admits says which tokens it lets in. Services check the rest: whose object it
-// is, and which leagues an organizer's token is for.
+// scope is the kind of token that a route needs. routes lists it for every
+// route, and admits implements it. Services check the rest: the owner of an
+// object and the leagues of an organizer's token.
 type scope string
 
 // The scopes of routes. There is no zero scope: a route without one does not

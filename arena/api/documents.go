@@ -192,8 +192,7 @@ type EventLimits struct {
 //go:embed pages/skill.md
 var skillMarkdown string
 
-// skill returns the handler of /skill.md, which describes how to compete in
-// this arena with its address and limits.
+// skill returns the handler of /skill.md.
 func (h *pageHandlers) skill() http.Handler {
 	page := strings.NewReplacer(
 		"{{arena}}", h.url,

@@ -95,8 +95,8 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// refuseNullArrays makes arrays of the document never null: answers always
-// have at least [], and a request that says null is told so.
+// refuseNullArrays makes all arrays of the document non-nullable: responses
+// always have at least [], and a request with null is rejected.
 func refuseNullArrays(schemas map[string]*huma.Schema) {
 	for _, s := range schemas {
 		if s == nil {

@@ -183,7 +183,7 @@ type voteInput struct {
 	address, cookie string
 }
 
-// Resolve notes who votes, as far as a browser and an address tell.
+// Resolve sets the voter's identity from the browser's cookie and the address.
 func (in *voteInput) Resolve(ctx huma.Context) []error {
 	in.address = clientIP(ctx)
 	if c, err := huma.ReadCookie(ctx, voterCookie); err == nil {

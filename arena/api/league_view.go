@@ -14,8 +14,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// roundsInput is a number of rounds that may be null, and tells a member that
-// is null from one that was left out.
+// roundsInput is a number of rounds that may be null. It distinguishes null from
+// a missing member.
 type roundsInput struct {
 	given bool
 	n     int // 0: open end

@@ -198,7 +198,7 @@ type fitView struct {
 	GlickoRD *arena.MilliElo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
 }
 
-// fitsOf gives the newest refit of a league by agent.
+// fits returns the newest refit of a league by agent.
 func (h *leagueHandlers) fits(ctx context.Context, slug string) (map[string]*fitView, error) {
 	f, err := h.rows.Fit(ctx, slug)
 	if err != nil {

@@ -47,8 +47,8 @@ func isAPI(path string) bool {
 		strings.HasPrefix(path, "/agentprotocol/") || strings.Contains(apiPaths, " "+path+" ")
 }
 
-// observe gives each request an id, writes its one line to the log and reports
-// it. The route is logged, never the path's ids, the query, tokens or bodies.
+// observe assigns an id to each request, logs one line and reports the request.
+// It logs the route, never the path's ids, the query, tokens or bodies.
 func (a *API) observe(report func(Request)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id := c.GetHeader(requestIDHeader)
@@ -183,8 +183,8 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 			a.fail(c, err)
 			return
 		}
-		// Whoever brings no token is known by address and cookie at most, which
-		// a browser lends to the page of a stranger (threat A3).
+		// A caller without a token is identified by address and cookie at most,
+		// and a browser sends both for a page of another site (threat A3).
 		if err := a.crossOrigin.Check(c.Request); err != nil && !who.Known() {
 			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
 			return
@@ -329,5 +329,5 @@ func (w countedWriter) Write(p []byte) (int, error) {
 
 func (w countedWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// clientIP is the caller's address as limits and other rooms are to see it.
+// clientIP returns the caller's address for limits and services.
 func clientIP(ctx huma.Context) string { return humagin.Unwrap(ctx).ClientIP() }

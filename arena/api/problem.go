@@ -142,7 +142,7 @@ func newProblem(status int, code arena.Code, detail string) *problem {
 	}
 }
 
-// withHints adds the headers that tell a client what to do next.
+// withHints adds the headers that match the status.
 func (p *problem) withHints() *problem {
 	switch p.Status {
 	case http.StatusServiceUnavailable:

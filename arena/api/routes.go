@@ -245,7 +245,7 @@ func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, cont
 	})
 }
 
-// speaks returns the inbound handler of a protocol, or one that answers 404
+// protocolHandler returns the inbound handler of a protocol, or one that answers 404
 // when this arena does not have the protocol.
 func speaks(protocol string) func(*API) http.Handler {
 	return func(a *API) http.Handler {

@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 )
 
-// act plays the round with its fault and gives the verdict.
+// act plays the round with its fault and sets its verdict.
 func (p *play) act(ctx context.Context, r *arena.RehearsedRound) error {
 	switch r.Fault {
 	case arena.FaultDuplicateDelivery:
@@ -35,7 +35,7 @@ func (p *play) act(ctx context.Context, r *arena.RehearsedRound) error {
 	}
 }
 
-// plain is a round in which an answer in time is all that is wanted.
+// plain is a round that needs nothing but an answer in time.
 func (p *play) plain(ctx context.Context, r *arena.RehearsedRound, d Driver) error {
 	r.Expected = "an answer within the time limit"
 	reply, err := p.askTwice(ctx, r, d)
@@ -68,8 +68,8 @@ func answered(r *arena.RehearsedRound) string {
 	return "it answered in time; the answer was not the right one, which a rehearsal does not mind"
 }
 
-// duplicate delivers one task twice: in a match the second comes when the
-// first reply was lost on its way.
+// duplicate delivers one task twice, as a match does when the first reply was
+// lost.
 func (p *play) duplicate(ctx context.Context, r *arena.RehearsedRound) error {
 	r.Sent = "a task, and after the reply the same task again: the same task_id, attempt 2"
 	r.Expected = "the same answer twice"
@@ -96,7 +96,7 @@ func (p *play) duplicate(ctx context.Context, r *arena.RehearsedRound) error {
 	return nil
 }
 
-// expired sends a task that nobody may trust any more.
+// expired sends a task whose credential has expired.
 func (p *play) expired(ctx context.Context, r *arena.RehearsedRound) error {
 	r.Sent = "a task with a token of this arena that expired a minute ago"
 	r.Expected = "a refusal with status 401"
@@ -132,13 +132,13 @@ func (p *play) slow(ctx context.Context, r *arena.RehearsedRound) error {
 	case <-ctx.Done():
 	}
 	reply := p.ask(ctx, r, 1, send)
-	reply.Elapsed += 2 * delay // as an arena behind that network would measure
+	reply.Elapsed += 2 * delay // as an arena behind that network measures
 	p.settle(r, reply)
 	p.judge(r, reply, reply.Outcome == arena.OutcomeAnswered, answered(r))
 	return nil
 }
 
-// hostile quotes an opponent that gives orders, in the task and in previous.
+// hostile quotes an opponent with instructions, in the task and in previous.
 func (p *play) hostile(ctx context.Context, r *arena.RehearsedRound) error {
 	word := fmt.Sprintf("SURRENDER%04d", p.seed%10_000)
 	text := hostile(word)

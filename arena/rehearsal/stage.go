@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 )
 
-// Driver is what a rehearsal asks of a protocol: the same as a match does.
+// Driver sends tasks to agents of one protocol, as in a match.
 type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 }
@@ -34,7 +34,7 @@ type Options struct {
 // Stage plays rehearsals. It is safe for concurrent use.
 type Stage struct{ o Options }
 
-// New makes a Stage.
+// New returns a Stage.
 func New(o Options) (*Stage, error) {
 	if len(o.Drivers) == 0 || len(o.Expired) == 0 || len(o.Trickling) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
 		return nil, errors.New("rehearsal: a part is missing")
@@ -42,7 +42,7 @@ func New(o Options) (*Stage, error) {
 	return &Stage{o}, nil
 }
 
-// MaxRounds is the most rounds that a rehearsal has.
+// MaxRounds is the highest number of rounds of a rehearsal.
 const MaxRounds = 10
 
 // play is one running rehearsal.
@@ -54,13 +54,13 @@ type play struct {
 	rounds   []arena.RehearsedRound
 	deadline time.Time
 	previous *arena.PreviousRound
-	receipt  *arena.Receipt // for the answer of the round that is played; nil without one
+	receipt  *arena.Receipt // for the answer of the current round; nil without one
 }
 
-// Play plays the rehearsal and reports. It ends soon after the stage's limit,
-// and at once when the context ends; rounds that had no time are not played.
-// An error means that nothing could be played: code invalid for a protocol
-// without a driver, or the arena's own fault.
+// Play plays the rehearsal and returns its report. It ends soon after the
+// stage's limit, and at once when the context ends; the rounds left then are not
+// played. It returns an error if nothing could be played: with code invalid for
+// an unknown protocol, else for a failure of the arena.
 func (s *Stage) Play(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error) {
 	if s.o.Drivers[r.Agent.Protocol] == nil || s.o.Expired[r.Agent.Protocol] == nil || s.o.Trickling[r.Agent.Protocol] == nil {
 		return arena.RehearsalReport{}, arena.Invalid("protocol", "no rehearsal speaks %q", r.Agent.Protocol)
@@ -78,7 +78,7 @@ func (s *Stage) Play(ctx context.Context, r arena.Rehearsal) (arena.RehearsalRep
 	return arena.RehearsalReport{StartedAt: start, Elapsed: s.o.Now().Sub(start), Rounds: p.rounds}, nil
 }
 
-// plan returns each round its fault: the first has none.
+// plan returns the rounds with their faults; the first has none.
 func plan(r arena.Rehearsal) []arena.RehearsedRound {
 	n := r.Rounds
 	if n == 0 {
@@ -152,7 +152,7 @@ func (p *play) attempt(ctx context.Context, d Driver, r *arena.RehearsedRound, n
 	return send, nil
 }
 
-// ask sends one request and keeps what came of it.
+// ask sends one request and records its delivery.
 func (p *play) ask(ctx context.Context, r *arena.RehearsedRound, no int, send func(context.Context) arena.Reply) arena.Reply {
 	reply := send(ctx)
 	sent := reply.SentAt
@@ -167,8 +167,8 @@ func (p *play) ask(ctx context.Context, r *arena.RehearsedRound, no int, send fu
 	return reply
 }
 
-// askTwice is a seat's round as a match plays it: once more within the same
-// time limit where the outcome table says so (docs/rules.md, section 3).
+// askTwice plays the round of a seat as a match does: it asks once more within
+// the same time limit where the outcome table allows it (docs/rules.md, section 3).
 func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound, d Driver) (arena.Reply, error) {
 	send, err := p.attempt(ctx, d, r, 1, r.TimeLimit)
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *play) askTwice(ctx context.Context, r *arena.RehearsedRound, d Driver) 
 	return second, nil
 }
 
-// settle writes what a reply means into the round.
+// settle stores the result of a reply in the round.
 func (p *play) settle(r *arena.RehearsedRound, reply arena.Reply) {
 	r.Outcome, r.Elapsed, p.receipt = reply.Outcome, reply.Elapsed, nil
 	if reply.Unreached && r.No == 1 {
@@ -196,7 +196,7 @@ func (p *play) settle(r *arena.RehearsedRound, reply arena.Reply) {
 	if reply.Answer != nil {
 		r.Answer = &reply.Answer.Answer
 		r.Points = p.o.Judge(judgeOf(p.r.League), r.Task, reply.Answer.Answer)
-		if receipt, err := record.ReceiptOf(*reply.Answer, p.o.Now()); err == nil { // what was decoded always encodes
+		if receipt, err := record.ReceiptOf(*reply.Answer, p.o.Now()); err == nil { // a decoded answer always encodes
 			p.receipt = &receipt
 		}
 	}

@@ -67,7 +67,7 @@ func request(endpoint string) arena.Rehearsal {
 	}
 }
 
-// knows answers the questions of the house.
+// knows answers the questions of rehearsals.
 func knows(description string) string {
 	for part, answer := range map[string]string{
 		"Australia?": "Canberra", "Sun?": "Mercury", "Fe?": "Iron", "between Africa": "Indian Ocean", "Eiffel": "Paris", "land animal": "African elephant",

@@ -63,7 +63,7 @@ type Server struct {
 	hub       *stream.Hub
 	metrics   *metrics
 	client    *protocol.Client
-	crawler   *protocol.Client // of rehearsals
+	crawler   *protocol.Client // of rehearsals, over a slow network
 	protocols protocols
 	signed    *agentprotocol.Server
 	pauses    *registry.Pauses

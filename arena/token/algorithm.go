@@ -13,7 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The signature algorithms, as they stand in a token's header (RFC 7518, RFC
+// The signature algorithms, by their names in a token's header (RFC 7518, RFC
 // 8037). Every JWT library verifies ES256; RS256 signs about 20 times slower.
 const (
 	ES256 = "ES256"
@@ -21,7 +21,8 @@ const (
 	RS256 = "RS256"
 )
 
-// methodOf returns the signing method of an algorithm, nil for any but ours.
+// methodOf returns the signing method of an algorithm, or nil if it is not
+// supported.
 func methodOf(alg string) jwt.SigningMethod {
 	switch alg {
 	case ES256:
@@ -35,7 +36,7 @@ func methodOf(alg string) jwt.SigningMethod {
 	}
 }
 
-// generate makes a private key for alg, in PKCS #8.
+// generate returns a new private key for alg in PKCS #8.
 func generate(alg string) ([]byte, error) {
 	var private any
 	var err error

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	issuerFresh   = 10 * time.Minute // keys are good that long without a look
-	issuerKeep    = time.Hour        // and that long while the issuer is away
-	issuerRetry   = 10 * time.Second // at most one look in that time: anybody can send an unknown kid
-	issuerTimeout = 5 * time.Second  // of one look, discovery and keys
-	issuerBody    = 64 << 10         // bytes of an answer
+	issuerFresh   = 10 * time.Minute // how long keys are used without a refresh
+	issuerKeep    = time.Hour        // how long while the issuer is unreachable
+	issuerRetry   = 10 * time.Second // minimum interval of refreshes: any client can send an unknown kid
+	issuerTimeout = 5 * time.Second  // of one refresh, discovery and keys
+	issuerBody    = 64 << 10         // bytes of a response
 	issuerMost    = 100              // keys
 	issuerRSABits = 2048             // at least
 )
@@ -36,8 +36,8 @@ const (
 // errIssuerAway is returned when it is not known whether a key is the issuer's.
 var errIssuerAway = errors.New("the issuer cannot be asked")
 
-// issuerKeys are an outside issuer's public keys, found by its discovery
-// document (OpenID Connect Discovery 1.0, section 4).
+// issuerKeys holds an OIDC issuer's public keys, found by its discovery document
+// (OpenID Connect Discovery 1.0, section 4).
 type issuerKeys struct {
 	issuer string
 	http   interface {
@@ -48,21 +48,21 @@ type issuerKeys struct {
 
 	known atomic.Pointer[foundKeys]
 
-	looking  sync.Mutex // one look at a time
+	looking  sync.Mutex // one refresh at a time
 	lookedAt time.Time  // guarded by looking
-	failed   error      // of the last look, guarded by looking
+	failed   error      // error of the last refresh, guarded by looking
 }
 
-// foundKeys is what one look found.
+// foundKeys is the result of one refresh.
 type foundKeys struct {
 	keyfunc.Keyfunc
 	kids map[string]bool
 	at   time.Time
 }
 
-// with returns the keys when the one with the kid is among them. It looks at
-// the issuer when the keys are old or the kid is unknown, but not more often
-// than issuerRetry. Keys outlive an issuer that is away by issuerKeep.
+// with returns the keys if the one with the kid is among them. It refreshes them
+// if they are old or the kid is unknown, at most once per issuerRetry. While the
+// issuer is unreachable, keys remain valid for issuerKeep.
 func (k *issuerKeys) with(ctx context.Context, kid string) (*foundKeys, error) {
 	known := k.known.Load()
 	usable := known != nil && known.kids[kid] && k.age(known) < issuerKeep
@@ -70,7 +70,7 @@ func (k *issuerKeys) with(ctx context.Context, kid string) (*foundKeys, error) {
 		return known, nil
 	}
 	if !k.looking.TryLock() {
-		if usable { // another caller looks
+		if usable { // another caller refreshes the keys
 			return known, nil
 		}
 		k.looking.Lock()
@@ -93,7 +93,8 @@ func (k *issuerKeys) with(ctx context.Context, kid string) (*foundKeys, error) {
 
 func (k *issuerKeys) age(f *foundKeys) time.Duration { return k.now().Sub(f.at) }
 
-// look reads the keys. A caller that gives up does not end it for the others.
+// look fetches the keys. If one caller's context ends, the fetch continues for
+// the others.
 func (k *issuerKeys) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), issuerTimeout)
 	defer cancel()
@@ -151,8 +152,8 @@ func (k *issuerKeys) get(ctx context.Context, address string, into any, names ..
 	return strictjson.UnmarshalOpen(body, into, names...)
 }
 
-// readKeys returns the keys that can verify a signature. Others, such as those
-// for encryption or of kinds that are not known here, are passed over.
+// readKeys returns the keys that can verify a signature. It ignores others, such
+// as keys for encryption or of unknown kinds.
 func readKeys(ctx context.Context, raw []json.RawMessage) (*foundKeys, error) {
 	if len(raw) > issuerMost {
 		return nil, fmt.Errorf("%d keys, at most %d are read", len(raw), issuerMost)
@@ -163,7 +164,7 @@ func readKeys(ctx context.Context, raw []json.RawMessage) (*foundKeys, error) {
 		if json.Unmarshal(one, &m) != nil || m.KTY == jwkset.KtyOct || m.KID == "" || m.USE != "" && m.USE != jwkset.UseSig {
 			continue
 		}
-		m.D, m.P, m.Q, m.DP, m.DQ, m.QI = "", "", "", "", "", "" // a private part is nobody's business
+		m.D, m.P, m.Q, m.DP, m.DQ, m.QI = "", "", "", "", "", "" // drop private parts
 		key, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
 		if err != nil {
 			continue

@@ -33,7 +33,7 @@ func (k *Keys) JWKS() http.Handler {
 		h.Set("ETag", etag)
 		h.Set("Access-Control-Allow-Origin", "*") // public keys; a page may verify too
 		h.Set("Content-Type", "application/json")
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // it knows lists and weak forms of If-None-Match
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body)) // handles lists and weak forms of If-None-Match
 	})
 }
 

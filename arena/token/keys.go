@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// DefaultMaxLifetime is the longest life of a task token: the longest time
-	// limit of a round, ten minutes, and a little.
+	// DefaultMaxLifetime is the maximum lifetime of a task token: the longest time
+	// limit of a round, ten minutes, and a margin.
 	DefaultMaxLifetime = 10*time.Minute + 30*time.Second
 	// DefaultOverlap is how long a new key is published before it signs: twice
 	// the time for which a JWK set may be cached.
@@ -46,7 +46,7 @@ type Store interface {
 	SigningKeys(ctx context.Context) ([]arena.SigningKey, error)
 	// AddSigningKey adds k and sets when older keys expire, in one transaction.
 	AddSigningKey(ctx context.Context, k arena.SigningKey, retire map[string]time.Time) error
-	// FirstSigningKey adds k only when there is no key yet, and gives all.
+	// FirstSigningKey adds k only if there is no key yet, and returns all keys.
 	FirstSigningKey(ctx context.Context, k arena.SigningKey) ([]arena.SigningKey, error)
 }
 
@@ -86,9 +86,9 @@ type key struct {
 	jwk    json.RawMessage // public part
 }
 
-// New loads the keys from the store. At the first start of an arena it makes
-// one; when the newest key is of another algorithm than o.Alg it adds one,
-// which signs after DefaultOverlap.
+// New loads the keys from the store. At the first start of an arena it creates a
+// key. If the newest key has another algorithm than o.Alg, it adds a key that
+// signs after DefaultOverlap.
 func New(ctx context.Context, o Options) (*Keys, error) {
 	k := &Keys{
 		store: o.Store, issuer: strings.TrimRight(o.Issuer, "/"), alg: o.Alg, now: o.Now,
@@ -121,8 +121,8 @@ func New(ctx context.Context, o Options) (*Keys, error) {
 	return k, nil
 }
 
-// first makes the arena's first key. Two nodes that start at once agree: the
-// store keeps one of their keys.
+// first creates the arena's first key. If two nodes start at the same time, the
+// store keeps one of their keys for both.
 func (k *Keys) first(ctx context.Context) error {
 	now := k.now()
 	made, err := k.make(now, now)
@@ -150,8 +150,8 @@ func (k *Keys) make(createdAt, signsFrom time.Time) (arena.SigningKey, error) {
 	}, nil
 }
 
-// Reload reads the keys anew. A job calls it at least every minute, so that
-// a rotation on another node is seen long before the new key signs.
+// Reload reads the keys again. A job calls it at least every minute, so that a
+// rotation on another node is noticed long before the new key signs.
 func (k *Keys) Reload(ctx context.Context) error {
 	k.reloading.Lock()
 	defer k.reloading.Unlock()
@@ -191,8 +191,8 @@ func (k *Keys) use(rows []arena.SigningKey) error {
 	return nil
 }
 
-// load prepares a stored key. A key never changes, but for its times: what
-// was prepared before is used again.
+// load prepares a stored key. Only the times of a key can change, so it reuses
+// the parts that were prepared before.
 func load(row arena.SigningKey, before *key) (*key, error) {
 	if before != nil {
 		again := *before
@@ -227,7 +227,7 @@ func load(row arena.SigningKey, before *key) (*key, error) {
 	}, nil
 }
 
-// published reports whether the key stands in the JWK set at now.
+// published reports whether the key is in the JWK set at now.
 func (k *key) published(now time.Time) bool { return k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt) }
 
 // signing returns the key that signs at now: the newest whose time has come.
@@ -257,10 +257,10 @@ func (r *ring) find(kid string, now time.Time) *key {
 	return nil
 }
 
-// Rotate makes a new key of the set algorithm. It is published at once and
-// signs after the delay (0 to 7 days; DefaultOverlap lets every cache of the
-// JWK set see it first). The keys before it stay published until their last
-// tokens have died. It gives the new key's kid.
+// Rotate creates a new key of the configured algorithm and returns its kid. The
+// key is published at once and signs after the delay (0 to 7 days; with
+// DefaultOverlap, every cache of the JWK set is updated first). The previous keys
+// stay published until their last tokens have expired.
 func (k *Keys) Rotate(ctx context.Context, after time.Duration) (kid string, err error) {
 	if after < 0 || after > maxOverlapDelay {
 		return "", arena.Invalid("after", "must be 0 to %s", maxOverlapDelay)
@@ -293,18 +293,18 @@ func (k *Keys) Rotate(ctx context.Context, after time.Duration) (kid string, err
 	return next.KID, k.reload(ctx)
 }
 
-// State is what a key is used for.
+// State is the use of a key.
 type State string
 
 // The states of a key, in the order of its life.
 const (
 	StateNext     State = "next"     // published, does not sign yet
 	StateSigning  State = "signing"  // published, signs
-	StateRetiring State = "retiring" // published, signs no more
+	StateRetiring State = "retiring" // published, no longer signs
 	StateExpired  State = "expired"  // no longer published
 )
 
-// Info describes a key; it holds nothing secret.
+// Info describes a key without its secret parts.
 type Info struct {
 	KID       string    `json:"kid"`
 	Alg       string    `json:"alg"`

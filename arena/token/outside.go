@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	outsideLeeway   = 30 * time.Second     // for an issuer whose clock differs
-	outsideLongest  = 366 * 24 * time.Hour // of a token that is still to live
+	outsideLeeway   = 30 * time.Second     // for differing clocks
+	outsideLongest  = 366 * 24 * time.Hour // remaining lifetime of a token
 	maxOutsideToken = 8 << 10              // bytes
 	maxSubject      = 255                  // bytes (OpenID Connect Core 1.0, section 2)
 )
@@ -30,11 +30,12 @@ const (
 type OutsideOptions struct {
 	Issuer   string // iss, to the letter; an http(s) URL
 	Audience string // one of aud
-	// AdminClaim names the claim that makes an admin when it is, or lists,
-	// AdminValue. Where there is no claim of that name, its dots lead into
-	// objects: realm_access.roles. With an empty AdminValue nobody is one.
+	// AdminClaim names the claim that identifies admins: it is, or lists,
+	// AdminValue. If there is no claim of that name, its dots separate the names
+	// of nested objects: realm_access.roles. With an empty AdminValue there are no
+	// admins.
 	AdminClaim, AdminValue string
-	// HTTP calls the issuer, whom the operator has named. It must not follow
+	// HTTP calls the issuer that the operator has configured. It must not follow
 	// redirects.
 	HTTP interface {
 		Do(*http.Request) (*http.Response, error)
@@ -43,16 +44,16 @@ type OutsideOptions struct {
 	Logger *slog.Logger
 }
 
-// Outside checks tokens of an outside issuer (OpenID Connect Core 1.0; RFC
-// 9068 for access tokens). It has no goroutine: keys are fetched by whoever
-// needs them. It is safe for concurrent use.
+// Outside verifies tokens of an OIDC issuer (OpenID Connect Core 1.0; RFC 9068
+// for access tokens). It has no goroutine: callers fetch keys when they need
+// them. It is safe for concurrent use.
 type Outside struct {
 	o    OutsideOptions
 	keys issuerKeys
 }
 
-// NewOutside makes an Outside. It does not call the issuer yet, so that an
-// arena starts without it.
+// NewOutside returns an Outside. It does not call the issuer yet, so that an
+// arena can start without it.
 func NewOutside(o OutsideOptions) (*Outside, error) {
 	u, err := url.Parse(o.Issuer)
 	switch {
@@ -66,10 +67,10 @@ func NewOutside(o OutsideOptions) (*Outside, error) {
 	return &Outside{o: o, keys: issuerKeys{issuer: o.Issuer, http: o.HTTP, now: o.Now, log: o.Logger}}, nil
 }
 
-// Verify checks a token and says whose it is. The code of an error is
-// arena.CodeUnauthorized, with one message for every reason, or
-// arena.CodeUnavailable when the token's key is not known and the issuer,
-// who might know it, cannot be asked.
+// Verify verifies a token and returns its identity. The code of an error is
+// arena.CodeUnauthorized, with the same message for every reason, or
+// arena.CodeUnavailable if the token's key is unknown and the issuer is
+// unreachable.
 func (v *Outside) Verify(ctx context.Context, token string) (arena.Identity, error) {
 	who, err := v.verify(ctx, token)
 	if err == nil {
@@ -96,7 +97,7 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, err
 	var c outsideClaims
 	if _, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		if c.Issuer != v.o.Issuer {
-			return nil, errors.New("iss is another issuer") // who is not asked for its keys
+			return nil, errors.New("iss is another issuer") // never fetch another issuer's keys
 		}
 		return v.keyFor(ctx, t)
 	}); err != nil {
@@ -119,7 +120,7 @@ func (v *Outside) verify(ctx context.Context, token string) (arena.Identity, err
 }
 
 // keyFor returns the key that the token's header names, if the issuer publishes
-// it. Keys that a token brings along (jwk, jku, x5c) are not looked at.
+// it. It ignores keys in the token itself (jwk, jku, x5c).
 func (v *Outside) keyFor(ctx context.Context, t *jwt.Token) (any, error) {
 	raw, err := headerOf(t.Raw)
 	if err != nil {
@@ -155,7 +156,7 @@ type outsideClaims struct {
 	all map[string]json.RawMessage
 }
 
-// UnmarshalJSON refuses what two readers would take for two things.
+// UnmarshalJSON rejects JSON that parsers may interpret differently.
 func (c *outsideClaims) UnmarshalJSON(data []byte) error {
 	if err := strictjson.UnmarshalOpen(data, &c.RegisteredClaims, "iss", "sub", "aud", "exp", "nbf", "iat", "jti"); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (c *outsideClaims) UnmarshalJSON(data []byte) error {
 	return strictjson.Unmarshal(data, &c.all)
 }
 
-// text returns a claim that is text, "" when it is none.
+// text returns a claim that is text, or "".
 func (c *outsideClaims) text(name string) string {
 	var s string
 	if strictjson.Unmarshal(c.all[name], &s) != nil {
@@ -197,6 +198,6 @@ func (c *outsideClaims) list(name string) []string {
 	return several
 }
 
-// outsideMethods are the signatures that are taken from outside: none with a
-// shared secret, and none at all is no signature.
+// outsideMethods lists the signature algorithms that are accepted from an OIDC
+// issuer. Algorithms with a shared secret and "none" are not among them.
 func outsideMethods() []string { return []string{RS256, "PS256", ES256, EdDSA} }

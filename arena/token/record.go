@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// recordTyp keeps a record's signature from being taken for a task token, and
-// the other way round (threat E6).
+// recordTyp distinguishes the signatures of records from task tokens (threat
+// E6).
 const recordTyp = "arena-record+jws"
 
 // jwsHeader is the whole header of a record's signature.

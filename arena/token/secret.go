@@ -6,15 +6,15 @@ import (
 	"encoding/base64"
 )
 
-// The prefixes of bearer secrets. They let a person, or a scanner of leaked
-// secrets, tell what a string is.
+// The prefixes of bearer secrets, by which people and scanners for leaked
+// secrets recognize them.
 const (
 	OwnerSecretPrefix = "aro_"
 	AdminSecretPrefix = "ara_"
 )
 
-// NewSecret makes a bearer secret: the prefix and 256 random bits in
-// base64url. Only the hash is to be stored (threat A4).
+// NewSecret returns a new bearer secret, which is the prefix and 256 random bits
+// in base64url, and its hash. Store only the hash (threat A4).
 func NewSecret(prefix string) (secret string, hash [32]byte) {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // documented never to fail
@@ -22,6 +22,6 @@ func NewSecret(prefix string) (secret string, hash [32]byte) {
 	return secret, Hash(secret)
 }
 
-// Hash is the SHA-256 under which a bearer secret is stored and looked up. A
-// plain hash is enough: 256 random bits cannot be guessed from it.
+// Hash returns the SHA-256 under which a bearer secret is stored and looked up.
+// A plain hash is enough, because 256 random bits cannot be guessed.
 func Hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }

@@ -7,10 +7,10 @@ import (
 	"errors"
 )
 
-// sign signs text by the key's own algorithm. The nonce of ES256 comes from
-// key and text (RFC 6979): that takes a quarter less time than a random one,
-// and a machine with bad random numbers gives no key away. Signatures look the
-// same to whoever verifies them.
+// sign signs text with the key's algorithm. The nonce of ES256 is derived from
+// key and text (RFC 6979): that takes a quarter less time than a random nonce and
+// does not leak the key on a machine with bad random numbers. The signatures are
+// ordinary ES256 signatures.
 func (k *key) sign(text []byte) ([]byte, error) {
 	private, ok := k.signer.(*ecdsa.PrivateKey)
 	if !ok {

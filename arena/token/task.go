@@ -15,15 +15,15 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// jtiPrefix begins the id of a token that came without one.
+// jtiPrefix is the prefix of generated token ids.
 const jtiPrefix = "jt_"
 
-// maxSignature is how many bytes a signature mostly has at most: those of
-// RS256 have more.
+// maxSignature is the length of signatures in bytes, except for those of RS256,
+// which are longer.
 const maxSignature = 64
 
-// claims are a task token's claims as they stand on the wire. Times are unix
-// seconds, whole numbers.
+// claims is the wire form of a task token's claims. Times are whole Unix
+// seconds.
 type claims struct {
 	AgentID   string `json:"agent_id"`
 	MatchID   string `json:"match_id"`
@@ -38,9 +38,9 @@ type claims struct {
 	BodyHash  string `json:"bh"`
 }
 
-// Sign makes the token of one task. c needs AgentID, MatchID and ExpiresAt;
-// ID is made when it is empty, and IssuedAt is now unless it is set. Times
-// are cut to whole seconds. A token that Verify would refuse is not signed.
+// Sign returns the token of one task. c needs AgentID, MatchID and ExpiresAt. An
+// empty ID is generated, and a zero IssuedAt is set to now. Times are truncated
+// to whole seconds. Sign returns an error for claims that Verify would reject.
 func (k *Keys) Sign(c arena.TaskClaims) (string, error) {
 	now := k.now()
 	if c.IssuedAt.IsZero() {
@@ -76,9 +76,9 @@ func (k *Keys) Sign(c arena.TaskClaims) (string, error) {
 	return string(enc.AppendEncode(append(signed, '.'), signature)), nil
 }
 
-// Verify checks a task token and gives its claims (threats E6, E7). Every
-// failure has the code arena.CodeUnauthorized and one message; the reason is
-// the wrapped error, for the log alone.
+// Verify verifies a task token and returns its claims (threats E6, E7). Every
+// error has the code arena.CodeUnauthorized and the same message; the reason is
+// the wrapped error, for the log only.
 func (k *Keys) Verify(ctx context.Context, token string) (arena.TaskClaims, error) {
 	c, err := k.verify(ctx, token)
 	if err != nil {
@@ -97,8 +97,8 @@ func (k *Keys) verify(ctx context.Context, token string) (claims, error) {
 	if len(token) > maxTokenLength {
 		return c, fmt.Errorf("longer than %d bytes", maxTokenLength)
 	}
-	// The decoder below passes over line breaks, so that one signature would
-	// have many spellings.
+	// The decoder below ignores line breaks, so that one signature would have
+	// many encodings.
 	if strings.ContainsFunc(token, func(r rune) bool { return !inToken(r) }) {
 		return c, errors.New("a character that no token has")
 	}
@@ -118,8 +118,8 @@ func inToken(r rune) bool {
 }
 
 // keyFor returns the public key for the token. Its header must be exactly
-// alg, kid and typ: a key that a token brings along (jwk, jku, x5u, x5c) or a
-// demand that we would not honour (crit) is a refusal.
+// alg, kid and typ: it rejects tokens that include a key (jwk, jku, x5u, x5c) or
+// an extension (crit).
 func (k *Keys) keyFor(ctx context.Context, token string) (any, error) {
 	raw, err := headerOf(token)
 	if err != nil {
@@ -136,7 +136,7 @@ func (k *Keys) keyFor(ctx context.Context, token string) (any, error) {
 	if header.Typ != typ {
 		return nil, fmt.Errorf("typ %q is not %q", header.Typ, typ)
 	}
-	if !strings.HasPrefix(header.KID, kidPrefix) { // none of ours, ever: no need to ask the store
+	if !strings.HasPrefix(header.KID, kidPrefix) { // never one of ours: do not query the store
 		return nil, fmt.Errorf("kid %q is not known", header.KID)
 	}
 	key := k.ring.Load().find(header.KID, k.now())
@@ -162,8 +162,8 @@ func headerOf(token string) ([]byte, error) {
 	return raw, nil
 }
 
-// reloadForUnknown looks for keys of another node's rotation, but not more
-// often than every few seconds: anybody can send an unknown kid.
+// reloadForUnknown reloads the keys to find those of another node's rotation. It
+// does so at most every few seconds, because any client can send an unknown kid.
 func (k *Keys) reloadForUnknown(ctx context.Context) bool {
 	k.reloading.Lock()
 	defer k.reloading.Unlock()
@@ -177,7 +177,7 @@ func (k *Keys) reloadForUnknown(ctx context.Context) bool {
 	return true
 }
 
-// check holds the rules of a task token that are ours alone.
+// check makes the checks that are specific to task tokens.
 func (k *Keys) check(c claims, now time.Time) error {
 	longest := int64((k.maxLifetime + lifetimeSlack) / time.Second)
 	switch {
@@ -199,9 +199,9 @@ func (k *Keys) check(c claims, now time.Time) error {
 	return nil
 }
 
-// UnmarshalJSON refuses what one reader would take for one thing and the next
-// for another: duplicate members, members that differ only in case, fractions
-// and exponents in times, lists for a string.
+// UnmarshalJSON rejects JSON that parsers may interpret differently: duplicate
+// members, members that differ only in case, fractions and exponents in times,
+// lists for a string.
 func (c *claims) UnmarshalJSON(data []byte) error {
 	type plain claims
 	var p plain
@@ -212,23 +212,23 @@ func (c *claims) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// GetExpirationTime is exp. Like the next ones it lets the library check a
-// claim; a missing time is zero on the wire and nil here.
+// GetExpirationTime returns exp. Like the following methods it lets the library
+// check a claim; a missing time is zero on the wire and nil here.
 func (c *claims) GetExpirationTime() (*jwt.NumericDate, error) { return date(c.Expiry), nil }
 
-// GetIssuedAt is iat.
+// GetIssuedAt returns iat.
 func (c *claims) GetIssuedAt() (*jwt.NumericDate, error) { return date(c.IssuedAt), nil }
 
-// GetNotBefore is nil: a task token is good at once.
+// GetNotBefore returns nil: a task token is valid at once.
 func (c *claims) GetNotBefore() (*jwt.NumericDate, error) { return nil, nil }
 
-// GetIssuer is iss.
+// GetIssuer returns iss.
 func (c *claims) GetIssuer() (string, error) { return c.Issuer, nil }
 
-// GetSubject is sub.
+// GetSubject returns sub.
 func (c *claims) GetSubject() (string, error) { return c.Subject, nil }
 
-// GetAudience is aud.
+// GetAudience returns aud.
 func (c *claims) GetAudience() (jwt.ClaimStrings, error) { return jwt.ClaimStrings{c.Audience}, nil }
 
 func date(seconds int64) *jwt.NumericDate {

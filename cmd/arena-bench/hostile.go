@@ -246,7 +246,7 @@ func (f *hostileFleet) floodEvents(conn net.Conn, token string) {
 	reply(conn, "", `{"answer":"`+benchAnswer+`"}`)
 }
 
-// forgeEvents speaks in the name of another, then answers.
+// forgeEvents sends events with the id of another agent, then answers.
 func (f *hostileFleet) forgeEvents(conn net.Conn, token string) {
 	f.talk(token, `{"type":"answer","agent_id":"ag_somebody","final":true,"value":"`+benchAnswer+`"}`, 10)
 	reply(conn, "", `{"answer":"`+benchAnswer+`"}`)

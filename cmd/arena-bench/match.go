@@ -304,7 +304,7 @@ func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 	return err
 }
 
-// allocations is how many objects this process has made so far.
+// allocations returns the number of objects that this process has allocated.
 func allocations() uint64 {
 	s := []rtmetrics.Sample{{Name: "/gc/heap/allocs:objects"}}
 	rtmetrics.Read(s)

@@ -133,8 +133,8 @@ func startRedis(ctx context.Context) (url string, stop func() error, err error) 
 		return "", nil, fmt.Errorf("start redis-server: %w", err)
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(os.Interrupt) // Wait tells
-		_ = cmd.Wait()                       // it was told to end
+		_ = cmd.Process.Signal(os.Interrupt) // Wait returns the error
+		_ = cmd.Wait()                       // it was interrupted
 		return nil
 	}
 	for range 100 {

@@ -38,9 +38,9 @@ func newBenchNode(ctx context.Context, settings map[string]string, o server.Opti
 	return n, nil
 }
 
-// benchServer runs a whole node on a database ("": SQLite in a temporary
-// folder) whose own jobs do nothing meanwhile. drivers may change what speaks
-// to agents. stop ends it.
+// benchServer runs a complete node on a database ("": SQLite in a temporary
+// folder) with its periodic jobs disabled. drivers may replace the drivers of
+// agents. stop ends it.
 func benchServer(ctx context.Context, database string, drivers func(map[string]engine.Driver)) (s *benchNode, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "arena-bench-")
 	if err != nil {

@@ -196,7 +196,7 @@ func (s *soak) startFleet() (stop func() error, err error) {
 	}
 	cmd := exec.CommandContext(s.app.Ctx, self, "hostile", "--stream", s.server.URL()+"/v1/stream", fmt.Sprint(s.cmd.Honest), fmt.Sprint(s.cmd.Hostile)) //nolint:gosec // this very program
 	cmd.Stderr = s.app.Stderr
-	stdin, err := cmd.StdinPipe() // its end tells the agents to end
+	stdin, err := cmd.StdinPipe() // the agents end when it is closed
 	if err != nil {
 		return nil, fmt.Errorf("start agents: %w", err)
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// soakState is what the server's process holds. The agents' connections that
-// lie idle until the next health check are not counted.
+// soakState is the resource usage of the server's process. It does not count the
+// agents' connections that are idle until the next health check.
 type soakState struct {
-	Resident   int64 `json:"resident_bytes"` // 0 where the system does not tell
+	Resident   int64 `json:"resident_bytes"` // 0 if unknown
 	Outside    int64 `json:"outside_bytes"`  // of it not Go's: nearly all is SQLite's
 	Bytes      int64 `json:"go_bytes"`       // that Go has from the system
 	Live       int64 `json:"live_bytes"`     // of these in objects, when garbage was last collected
@@ -232,8 +232,8 @@ func residentMemory() int64 {
 	return kib << 10
 }
 
-// openFiles counts the files that this process has open; 0 where the system
-// does not tell.
+// openFiles returns the number of open files of this process, or 0 if it is
+// unknown.
 func openFiles() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

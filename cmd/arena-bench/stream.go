@@ -206,7 +206,7 @@ func (b *streamBench) server(name string, t *benchTarget, f *serverFigures) erro
 		return err
 	}
 	f.IdleBytes = (memoryUsed() - before) / int64(n)
-	time.Sleep(1500 * time.Millisecond) // what coming costs is past, the number of viewers is told
+	time.Sleep(1500 * time.Millisecond) // the cost of connecting is past, the number of viewers is published
 	for _, load := range []struct {
 		what string
 		load benchLoad
@@ -243,8 +243,8 @@ func (b *streamBench) settle(before int64) (kept int64) {
 
 // measure puts a load on a server until it was enough.
 func (b *streamBench) measure(t *benchTarget, load benchLoad, enough func(time.Duration) bool) (loadFigures, error) {
-	// Events that may be on their way: who is 4,096 behind is let go, and so is
-	// who gets nothing because the kernel has no room for more.
+	// The number of events in flight. The server disconnects a client that is
+	// 4,096 events behind or whose socket buffer stays full.
 	window := int64(max(64, min(2048, 1_000_000/b.cmd.Spectators)))
 	if _, err := b.crowd.do(crowdOrder{Do: "report", Group: "live"}); err != nil {
 		return loadFigures{}, err

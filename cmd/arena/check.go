@@ -32,7 +32,7 @@ type CheckCmd struct {
 	Verbose   bool          `short:"v" help:"Show what was sent and what came back for good checks too."`
 }
 
-// Help describes how the agent gets the keys.
+// Help describes how the agent finds the arena of the check.
 func (c *CheckCmd) Help() string {
 	return `Sends the endpoint good tasks, hard tasks and forged ones, and says what an arena
 would think of each reply. Exits with 1 when a MUST fails.

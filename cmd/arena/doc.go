@@ -1,11 +1,11 @@
-// Command arena is the whole of Agora Arena in one binary: the server, a demo
-// that needs nothing else, and the tools of its operators.
+// Command arena is Agora Arena in one binary: the server, a self-contained demo,
+// and the operators' tools.
 //
-// It is the only room that knows every other one. It owns the table of
+// It is the only package that may import all others. It owns the table of
 // commands, the settings (defaults, file, environment, flags), the order in
-// which the parts are built and closed, and the clock of the periodic jobs.
-// It leaves every decision about matches, agents and leagues to the rooms
-// that it joins; they declare what they need, and this room hands it in.
+// which the parts are created and closed, and the schedule of the periodic jobs.
+// The packages that it connects make all decisions about matches, agents and
+// leagues. They declare their dependencies as interfaces.
 //
 // Nothing imports it.
 package main

@@ -43,7 +43,7 @@ func (c *MCPCmd) Run(app *App) error {
 	if app.Ctx.Err() == nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return nil // a signal, or the host went away: both are how it ends
+	return nil // a signal, or the client went away: both are how it ends
 }
 
 // unclosed leaves standard output open.

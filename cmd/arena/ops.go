@@ -130,8 +130,8 @@ func printConfig(w io.Writer, c server.Config) error {
 	return t.Flush()
 }
 
-// redact keeps of a secret what tells two of them apart without giving them
-// away: of a URL the user, host and path, of anything else nothing.
+// redact returns the parts of a secret that identify it without disclosing it:
+// the user, host and path of a URL, and nothing of other secrets.
 func redact(secret string) string {
 	if secret == "" || strings.HasPrefix(secret, "sqlite:") {
 		return secret

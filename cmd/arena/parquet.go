@@ -107,8 +107,8 @@ func eachRow(group parquet.RowGroup, visit func(parquet.Row) error) (err error) 
 	}
 }
 
-// plainRow takes the names off that Parquet puts around the items of lists,
-// and makes texts of bytes.
+// plainRow removes the names that Parquet puts around the items of lists, and
+// converts bytes to strings.
 func plainRow(v any) any {
 	switch v := v.(type) {
 	case []byte:

@@ -104,9 +104,9 @@ const (
 )
 
 // follow listens to a topic through restarts and broken connections. With a
-// match it goes on after the last event that each has seen, without gap or
-// repetition. It ends without an error when each gives errHeardEnough or
-// nothing will come, and with one when the arena refuses or is away for long.
+// match it resumes after the last event that each has received, without gap or
+// repetition. It returns nil if each returns errStop or no more events will
+// come, and an error if the arena rejects the request or is unreachable for long.
 func follow(ctx context.Context, c *apiclient.Client, topic url.Values, since int64, each func(liveEvent) error) error {
 	match := topic.Has("match")
 	pause, heard := firstPause, time.Now()

@@ -99,10 +99,10 @@ func (s *screen) line(paint, format string, args ...any) {
 	_, s.err = io.WriteString(s.out, text+"\n")
 }
 
-// text is a stranger's text as it is shown.
+// text returns untrusted text for display.
 func (s *screen) text(v string) string { return shortened(plainText(v), textWidth) }
 
-// raw is a stranger's JSON as it is shown.
+// raw returns untrusted JSON for display.
 func (s *screen) raw(v json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(v, &plain) == nil {
@@ -172,7 +172,7 @@ func (s *screen) show(e liveEvent) {
 		s.line(paintBad, "%s  void: %s", clock(e.TS), s.text(w.Reason))
 	case "agent_paused", "agent_resumed", "agent_left":
 		s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), strings.TrimPrefix(e.Type, "agent_"), s.text(w.Reason))
-	case "hello", "viewers", "reveal": // round_closed says what was revealed
+	case "hello", "viewers", "reveal": // round_closed shows what was revealed
 	default:
 		s.agent(e, w)
 	}

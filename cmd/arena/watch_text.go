@@ -13,9 +13,9 @@ var terminalSequence = regexp.MustCompile(
 		"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" + // OSC, DCS, SOS, PM, APC
 		"|\x1b[ -/]*[0-~]?")
 
-// plainText makes one line of a stranger's text that does nothing to a
-// terminal (threats E3, E4): no sequences, no control, invisible or
-// bidirectional characters, no line breaks.
+// plainText returns untrusted text as one line that is safe for a terminal
+// (threats E3, E4): it removes escape sequences, control, invisible and
+// bidirectional characters and line breaks.
 func plainText(s string) string {
 	s = terminalSequence.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
 	s = strings.Map(func(r rune) rune {

@@ -63,7 +63,8 @@ func secretOf(match string, round int, agent string, attempt int) string {
 	return fmt.Sprintf("secret-%s-r%d-%s-a%d", match, round, agent, attempt)
 }
 
-// agent is a program behind an HTTP endpoint, in this process.
+// agent is a program in this process, behind an HTTP endpoint or polling the
+// nodes for its tasks.
 type agent struct {
 	id     string
 	kind   kind

@@ -8,7 +8,7 @@
 // It owns the cluster it starts (cluster.go, postgres.go, redis.go, link.go),
 // the small disk of the database (disk.go; only root may mount it, and without
 // it the disk is never full),
-// the load (agents.go, load.go), the witnesses (spectators.go, the agents'
+// the load (agents.go, pull.go, load.go), the witnesses (spectators.go, the agents'
 // journals, the nodes' logs), the nemesis that picks the faults from a seed
 // (nemesis.go), and the checker, which is pure: it compares the facts with the
 // journals (check*.go, ownership.go, takeover.go). It shares no code with the arena's

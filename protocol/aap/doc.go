@@ -8,5 +8,6 @@
 // arena/token, retries and pauses to arena/match/engine, and what follows from a
 // failed health check to health.
 //
-// It imports arena, arena/strictjson and protocol. Only arena/server imports it.
+// It imports arena, arena/strictjson and protocol. arena/server and pull, the
+// transport for agents without an endpoint, import it.
 package aap

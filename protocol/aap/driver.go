@@ -68,7 +68,7 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	}, nil
 }
 
-// claims are those of the token of one attempt. It expires on the last whole
+// Claims returns the claims of the token of one attempt. The token expires on the last whole
 // second that is at most tokenLeeway after the deadline.
 func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 	hash := sha256.Sum256(body)

@@ -13,10 +13,10 @@ import (
 // it is left, so that not every poll is a write.
 const life = 15 * time.Minute
 
-// open makes a conversation for a call and gives its id: 130 random bits.
+// open opens a conversation for a call and returns its id: 130 random bits.
 func (s *Server) open(c *call, hash string) (id string, err error) {
 	id = rand.Text()
-	now := s.o.Now().Truncate(time.Second) // its end is told in whole seconds
+	now := s.o.Now().Truncate(time.Second) // its end is sent in whole seconds
 	opened := arena.Conversation{
 		Key: sha256.Sum256([]byte(id)), AgentID: c.agentID, Address: c.agentID, Document: hash, CreatedAt: now, ExpiresAt: now.Add(life),
 	}

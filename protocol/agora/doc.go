@@ -1,26 +1,23 @@
-// Package agora speaks two-party Agora (the JSON exchanges of Marro's Agora
-// protocol) on both sides of the wire.
+// Package agora implements two-party Agora (the JSON exchanges of Marro's Agora
+// protocol) as a client and as a server.
 //
-// Driver is the arena as a client: it puts the rounds of a match to an agent
-// as one conversation under a Protocol Document of the arena, falls back to
-// plain words where the document is not known, and follows an expired
-// conversation by a fresh one. Agents that have no endpoint get their tasks
-// through the mailbox.
+// Driver is the client: it sends the rounds of a match to an agent in one
+// conversation under a Protocol Document of the arena. It falls back to plain
+// text if the agent does not support the document, and opens a new conversation
+// when the old one expires. Agents without an endpoint fetch their tasks through
+// the mailbox.
 //
-// Server is the arena as a server: anyone may ask for standings, matches and
-// rules, in a Protocol Document or in plain words, and register an agent;
-// agents that cannot listen fetch their tasks and answer them at their secret
-// base URL. It identifies callers, registers agents and reads matches through
-// the services that the API uses too, so that rules, quotas and sealed rounds
-// are the same.
+// Server is the server: clients query standings, matches and rules and register
+// agents, by a Protocol Document or in plain text. Agents without an endpoint
+// fetch and answer their tasks at their secret base URL. The server uses the
+// services of the API, so that the same rules, quotas and sealed rounds apply.
 //
-// It owns the wire shapes, the Protocol Documents (documents/*.txt), the phrase
-// books for plain words (phrases/*.json), and which
-// outcome each reply has. It leaves connections to protocol, tasks and answers
-// to protocol/task, waiting to protocol/mailbox, conversations and secret bases
-// to store, and accounts, agents, leagues and matches to the services that it is
-// given.
+// It owns the wire format, the Protocol Documents (documents/*.txt), the phrase
+// books for plain text (phrases/*.json), and the outcomes of replies. Package
+// protocol manages connections, protocol/task encodes tasks and answers,
+// protocol/mailbox delivers messages, and store keeps conversations and secret
+// base URLs.
 //
-// docs/protocols/agora.md goes through both texts of the protocol, clause by
-// clause. Only arena/server imports the package.
+// docs/protocols/agora.md covers both texts of the protocol, clause by clause.
+// Only arena/server imports the package.
 package agora

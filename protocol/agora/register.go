@@ -88,8 +88,8 @@ func (s *Server) register(ctx context.Context, c *call, token string, in arena.R
 	return g, faultOf(err)
 }
 
-// checkOwner checks that the token is that of the owner of an agent that
-// speaks this protocol, or an admin's.
+// checkOwner checks that the token belongs to an admin or to the owner of the
+// agent, and that the agent uses this protocol.
 func (s *Server) checkOwner(ctx context.Context, c *call, agentID, token string) error {
 	if !isName(agentID) || token == "" {
 		return fault("agent_id and owner_token belong together")

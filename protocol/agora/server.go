@@ -46,8 +46,8 @@ type ServerOptions struct {
 	Reads    Reads
 	Visible  Visible
 	Events   Events
-	// Awake is told when an agent polls that counted as away: its health may be
-	// looked at now.
+	// Awake is called when an agent polls that was considered unavailable, so that
+	// its health can be checked now.
 	Awake      func(ctx context.Context, agentID string)
 	PublicURL  string // of the arena, without a slash at its end
 	PerAddress int    // open conversations of one address, default 32

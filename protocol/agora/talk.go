@@ -12,15 +12,15 @@ import (
 	"github.com/agora-arena/arena/protocol"
 )
 
-// talk is what is known of the conversation with one agent in one match. It
-// is in memory only: a node that takes a match over opens another one.
+// talk is the state of the conversation with one agent in one match. It is kept
+// in memory only: a node that takes over a match opens a new conversation.
 type talk struct {
 	id      string // "" none is open
-	expires int64  // unix seconds, 0 not told
+	expires int64  // Unix seconds, 0 unknown
 	way     way    // the form of its first message
 	settled bool   // the agent has accepted it
 	single  bool   // the agent has no conversations
-	problem string // what was wrong with its last reply, "" nothing
+	problem string // the problem of its last reply, or ""
 	used    time.Time
 }
 

@@ -151,13 +151,13 @@ type reply struct {
 	ConversationExpires int64   `json:"conversationExpires,omitempty"` // unix seconds
 }
 
-// answered is a server's reply as the arena reads it.
+// answered is a parsed reply of a server.
 type answered struct {
 	failed  bool
 	body    string // text, or the JSON of an object
 	problem string // why it failed
 	id      string // of the conversation, "" none
-	expires int64  // unix seconds, 0 not told
+	expires int64  // Unix seconds, 0 unknown
 }
 
 // maxConversationID bounds the ids that are taken from a server, farOff the

@@ -188,8 +188,8 @@ func taskHostile(ctx context.Context, s *session) outcome {
 	return mustAnswer(s.ask(ctx, a, "a task with hostile text"), "Build the reply with a JSON library, not from the model's text.")
 }
 
-// deliveredTwice delivers one task two times, the second as attempt 2 with a
-// token of its own, as after a lost connection.
+// deliveredTwice delivers one task twice, the second time as attempt 2 with a
+// credential of its own, as after a lost connection.
 func deliveredTwice(ctx context.Context, s *session) outcome {
 	a := s.attempt(nil)
 	s.first = s.ask(ctx, a, "a task")

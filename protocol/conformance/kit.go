@@ -23,7 +23,9 @@ const (
 // Result is how a check ended.
 type Result string
 
-// The results. A check is skipped when one before it makes it pointless.
+// The results. A check is skipped when an earlier result makes it pointless,
+// and not applicable when the protocol, or the way the agent is reached, has
+// nothing to check.
 const (
 	Pass Result = "pass"
 	Fail Result = "fail"
@@ -38,7 +40,7 @@ type Finding struct {
 	Clause    string `json:"clause"` // where it is written
 	Result    Result `json:"result"`
 	Sent      string `json:"sent,omitempty"`
-	Got       string `json:"got,omitempty"`
+	Got       string `json:"got,omitempty"`  // of a check that was not made: why
 	Cure      string `json:"cure,omitempty"` // what to do; "" when nothing is
 	ElapsedMS int64  `json:"elapsed_ms"`
 }
@@ -82,7 +84,7 @@ type Options struct {
 // Kit runs the checks. It is safe for concurrent use.
 type Kit struct{ o Options }
 
-// New makes a Kit.
+// New returns a Kit.
 func New(o Options) (*Kit, error) {
 	o.Limit = cmp.Or(o.Limit, 10*time.Second)
 	if o.Progress == nil {
@@ -97,7 +99,7 @@ func New(o Options) (*Kit, error) {
 	return &Kit{o: o}, nil
 }
 
-// Run makes all checks of one endpoint, one after the other. When the context
+// Run makes all checks of one agent, one after the other. When the context
 // ends, the rest is skipped and the report has not passed.
 func (k *Kit) Run(ctx context.Context, endpoint string) Report {
 	now := k.o.Now()
@@ -134,7 +136,7 @@ func (s *session) make(ctx context.Context, c check) Finding {
 	}
 	began := s.Now()
 	o := c.run(ctx, s)
-	if ctx.Err() != nil { // what came of it says nothing about the agent
+	if ctx.Err() != nil { // the result says nothing about the agent
 		f.Result, f.Got = Skip, noTime
 		return f
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/agora-arena/arena/protocol/task"
 )
 
-// session is one run over one endpoint: what earlier checks found.
+// session is one run over one agent: the results of earlier checks.
 type session struct {
 	Options
 	endpoint string
@@ -28,11 +28,11 @@ type session struct {
 	first    exchange          // the task that was delivered twice
 	second   exchange
 	reused   atomic.Bool         // a connection was used again
-	refusals map[string]exchange // of bad tokens, by check
-	verifies bool                // at least one forged token was refused
+	refusals map[string]exchange // of forgeries, by check
+	verifies bool                // at least one forged credential was refused
 }
 
-// exchange is one request with what came of it.
+// exchange is one task with its reply.
 type exchange struct {
 	sent  string
 	reply arena.Reply

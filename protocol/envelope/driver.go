@@ -79,7 +79,7 @@ type exchange struct {
 	sent    []byte
 	away    error // of the last look into the store
 	sentAt  time.Time
-	after   int64        // number of the last envelope heard
+	after   int64        // number of the last envelope received
 	offered bool         // any OFFER came
 	offer   *arena.Offer // the one that was accepted
 }
@@ -140,7 +140,7 @@ func (x *exchange) look(ctx context.Context) *arena.Reply {
 func (x *exchange) draft(t Type, payload any) Draft {
 	return Draft{
 		Type: t, At: x.d.now(), Recipient: x.a.Seat.PublicKey, Thread: x.thread, Payload: payload,
-		TTL: x.a.TimeLimit + time.Second, // the ERROR that tells of the end comes before the relay's own timeout
+		TTL: x.a.TimeLimit + time.Second, // the final ERROR is sent before the relay's own timeout
 	}
 }
 
@@ -217,7 +217,7 @@ func (x *exchange) decline(o Offer, facts Facts) (v protocol.Verdict, failure *F
 	return v, nil
 }
 
-// accept takes up the agent's offer on its terms.
+// accept accepts the agent's offer on its terms.
 func (x *exchange) accept(ctx context.Context, offer arena.Offer) {
 	_, _, err := x.d.log.say(ctx, x.draft(TypeAccept, Accept{
 		RequestID: x.request.RequestID, AcceptedAt: x.d.now().UTC().Format(arena.TimeFormat),
@@ -296,7 +296,7 @@ func (x *exchange) reply(v protocol.Verdict, answer *arena.AnswerBody, head []by
 	return r
 }
 
-// seen is when an agent was last heard of.
+// seen returns the time of an agent's last request to the relay.
 func seen(k arena.RelayKey) time.Time {
 	if k.PostedAt.After(k.PolledAt) {
 		return k.PostedAt

@@ -36,8 +36,8 @@ const (
 // Type is the kind of a message.
 type Type string
 
-// The types. CANCEL stands in the table of states alone; STATUS is an
-// extension: what an agent tells spectators, or its manifest.
+// The types. CANCEL occurs only in the table of states. STATUS is an extension:
+// an agent's message to spectators, or its manifest.
 const (
 	TypeRequest Type = "REQUEST"
 	TypeOffer   Type = "OFFER"
@@ -298,7 +298,7 @@ func split(canonical []byte) (unsigned, signature []byte, err error) {
 	if sig == "" {
 		return nil, nil, arena.Errorf(arena.CodeUnauthorized, "sig: the envelope is not signed")
 	}
-	// Strict still passes over line breaks; the length leaves them no room.
+	// Strict still ignores line breaks; the length check rejects them.
 	signature, err = base64.RawURLEncoding.Strict().DecodeString(sig)
 	if err != nil || len(sig) != signatureLen || len(signature) != ed25519.SignatureSize {
 		return nil, nil, arena.Errorf(arena.CodeUnauthorized, "sig: must be %d characters of base64url without padding", signatureLen)

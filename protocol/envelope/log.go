@@ -32,13 +32,14 @@ type Notifier interface {
 	Await(ctx context.Context, key string, look func(context.Context) (found bool, err error)) error
 }
 
-// NotifyAll is the key of the bell that rings for every visible envelope.
+// NotifyAll is the key that is notified of every visible envelope.
 const NotifyAll = "relay/all"
 
-// NotifyTo rings when a key is sent something.
+// NotifyTo returns the key that is notified of envelopes to a recipient.
 func NotifyTo(did string) string { return "relay/to/" + did }
 
-// NotifyThread rings when something came in a thread, sealed or not.
+// NotifyThread returns the key that is notified of envelopes in a thread, sealed
+// or not.
 func NotifyThread(id string) string { return "relay/thread/" + id }
 
 // Log is the relay's list of envelopes. Both sides write to it: agents by the
@@ -58,7 +59,7 @@ func NewLog(store Store, bell Notifier, self *Identity, now func() time.Time) (*
 	return &Log{store: store, notifier: bell, self: self, now: now}, nil
 }
 
-// Self is the arena's identity.
+// Self returns the arena's identity.
 func (l *Log) Self() *Identity { return l.self }
 
 // Add puts an envelope whose signature was checked at its place in its thread,

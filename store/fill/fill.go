@@ -30,7 +30,7 @@ func (d Duels) Fill(ctx context.Context, db *sql.DB, progress func(done, all int
 	if len(d.Agents) < 2 || d.Matches < 1 || d.Events < 1 {
 		return errors.New("fill: at least two agents, one match and one event are needed")
 	}
-	// PostgreSQL is told apart by what it calls itself; SQLite has no such function.
+	// SQLite has no current_schema, so a successful call identifies PostgreSQL.
 	f := filler{Duels: d, db: db, postgres: db.QueryRowContext(ctx, "SELECT current_schema()").Scan(new(string)) == nil}
 	if err := f.fill(ctx, progress); err != nil {
 		return fmt.Errorf("fill the database: %w", err)

@@ -188,7 +188,7 @@ func (f *fixture) match(id, league string, agents ...string) {
 	f.ok(err)
 }
 
-// claim takes the one match that can be claimed.
+// claim claims the only match that can be claimed.
 func (f *fixture) claim() arena.Match {
 	f.t.Helper()
 	claimed := must(f.ClaimMatches(f.t.Context(), "nd_1", ttl, 10))(f)
@@ -270,7 +270,8 @@ func result(m arena.Match, rated bool) arena.Result {
 	return r
 }
 
-// moves takes 10 Elo from every other agent to the first one.
+// moves returns rating changes that move 10 Elo from every other agent to the
+// first one.
 func moves(m arena.Match) func(map[string]arena.Rating) []arena.RatingChange {
 	return func(before map[string]arena.Rating) []arena.RatingChange {
 		var changes []arena.RatingChange

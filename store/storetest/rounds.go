@@ -58,7 +58,7 @@ func openRound(f *fixture) {
 	stored, err := f.OpenRound(ctx, m.Lease, again, []arena.Event{roundEvent()})
 	f.ok(err)
 	f.equal(1, len(stored))
-	// The same once more, as after a commit whose outcome was not heard.
+	// The same once more, as after a commit with an unknown outcome.
 	for _, r := range []arena.Round{round(1), again} {
 		stored, err = f.OpenRound(ctx, m.Lease, r, []arena.Event{roundEvent()})
 		f.ok(err)

@@ -25,7 +25,7 @@ type Store interface {
 	CreateAndClaim(ctx context.Context, m arena.Match, e arena.Event, node string, ttl time.Duration, audit ...arena.AuditEntry) (arena.Event, arena.Lease, error)
 	RenewLeases(ctx context.Context, node string, matchIDs []string, ttl time.Duration) ([]arena.Lease, error)
 	ReleaseLease(ctx context.Context, l arena.Lease) error
-	// ExcuseLease reverts the interruption that a later claim counted. It is
+	// RevertInterruption reverts the interruption that a later claim counted. It is
 	// called at most once per lease, and only if the match was being judged.
 	ExcuseLease(ctx context.Context, l arena.Lease) error
 
@@ -68,7 +68,8 @@ type Tasks interface {
 }
 
 // Pauses pauses agents. PauseForRateLimit returns the agent_paused event for
-// the log of the match whose round caused the pause.
+// the log of the match whose round caused the pause. PauseIfFailing pauses an
+// agent that has failed too many rounds in a row.
 type Pauses interface {
 	PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error)
 }

@@ -15,7 +15,8 @@ func (b *bench) pauses() *registry.Pauses {
 	return p
 }
 
-// PublishAgent fails the test: a pause that a match caused is in its log alone.
+// PublishAgent keeps the pauses of agents that fail. Another one fails the test:
+// a pause that a round caused is in the log of its match alone.
 func (b *bench) PublishAgent(_ []string, e arena.Event) {
 	b.t.Errorf("published outside the match: %+v", e)
 }

@@ -16,9 +16,9 @@ const (
 	maxFiles     = 16
 )
 
-// restrict takes from this process what running a script does not need. It
-// returns the protections that this kernel does not offer; an error is a
-// protection that it offers and refused.
+// restrict drops the privileges of this process that scripts do not need. It
+// returns the protections that this kernel does not support, and an error if a
+// supported one failed.
 func restrict() (missing []string, err error) {
 	// There is no limit on address space: the race detector reserves terabytes.
 	for name, limit := range map[string]struct {

@@ -38,10 +38,10 @@ func public(t arena.EventType) (members []string, sealed bool) {
 	}
 }
 
-// Event gives the sealed form of e: Body keeps the public members and a
+// Event returns the sealed form of e: Body keeps the public members and a
 // "commitment" to the rest, Hidden holds the rest with a random nonce, in
-// canonical form. An event with nothing to hide, or of a type that is never
-// sealed, comes back as it was.
+// canonical form. An event without hidden members, or of a type that is never
+// sealed, is returned unchanged.
 func Event(e arena.Event) (arena.Event, error) {
 	keep, known := public(e.Type)
 	if !known || len(e.Body) == 0 {

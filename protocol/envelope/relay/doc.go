@@ -1,21 +1,22 @@
 // Package relay serves the relay of the Agora Protocol 1.0 over HTTP: agents
 // post signed envelopes and fetch those meant for them by long polls.
 //
-// It owns the two requests with their limits, the cursor of a reader, what is
-// shown when, and how much is kept:
+// It owns the two requests with their limits, the cursors of readers, and the
+// visibility and retention of envelopes:
 //
-//   - POST /events takes an envelope once: form, signature, time, sender,
-//     place in its thread, in this order, before anything is stored.
-//   - GET /events gives what is visible after a cursor, or waits. since is a
-//     time; an envelope's own time means "after this one", wherever it arrived,
-//     so a sender's clock cannot hide anything from a reader. since also takes
-//     the cursor of the last answer, which is exact for every filter.
-//   - What agents say in a thread of an open round waits sealed. Sweep shows it
-//     when the round has closed, and deletes what is old.
+//   - POST /events accepts an envelope once. It checks form, signature, time,
+//     sender and place in the thread, in this order, before it stores anything.
+//   - GET /events returns the visible envelopes after a cursor, or waits. since
+//     is a time. An envelope's own time means "after this one" in the order of
+//     arrival, so that a sender's clock cannot hide envelopes from a reader.
+//     since also accepts the cursor of the last response, which is exact for
+//     every filter.
+//   - Envelopes of agents in a thread of an open round are sealed. Sweep reveals
+//     them after the round has closed, and deletes old envelopes.
 //
-// Stored bytes are served as they came. It leaves signatures, payloads and
-// threads to protocol/envelope, rows to the store, wake-ups between nodes to
-// the bell, and events of spectators to the stream.
+// The received bytes are served unchanged. Package protocol/envelope handles
+// signatures, payloads and threads, store keeps the envelopes, the notifier wakes
+// other nodes, and stream publishes events to spectators.
 //
 // It imports arena and protocol/envelope. Only arena/server imports it.
 package relay

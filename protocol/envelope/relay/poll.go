@@ -26,7 +26,7 @@ const (
 	timeSuffix   = "~" // between a time and the number of the envelope
 )
 
-// reader tells those who poll apart.
+// reader identifies a polling client.
 type reader struct{ address, recipient, sender, kind, thread string }
 
 // place is the last envelope that a reader was sent. Others may have its time:
@@ -128,7 +128,8 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 }
 
 // wait returns the first page that is not empty, or an empty one when the time
-// is over. The bell listens before it looks, so that nothing falls in between.
+// is over. The notifier subscribes before it checks, so that no envelope is
+// missed.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []arena.Envelope, err error) {
 	key := envelope.NotifyAll
 	if q.Recipient != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/agora-arena/arena/protocol/envelope"
 )
 
-// wrapper is room for {"envelope":…} around an envelope.
+// wrapper is the maximum size of {"envelope":…} around an envelope, in bytes.
 const wrapper = 64
 
 // post handles a posted envelope.

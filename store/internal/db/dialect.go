@@ -106,8 +106,8 @@ func (d Dialect) LockInCluster(ctx context.Context, tx *Tx, thing string) error 
 	return err
 }
 
-// TryLockInCluster takes the lock of LockInCluster unless another transaction
-// has it. It never waits, so other writes may share its transaction.
+// TryLockInCluster tries to acquire the lock of LockInCluster and reports whether
+// it did. It never waits, so other writes may share its transaction.
 func (d Dialect) TryLockInCluster(ctx context.Context, tx *Tx, thing string) (bool, error) {
 	if !d.RowLocks {
 		return true, nil

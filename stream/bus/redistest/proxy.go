@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Proxy hands TCP connections on to an address, until it is told to stall
-// them, to cut them, or to refuse new ones.
+// Proxy forwards TCP connections to an address. Tests can stall them, cut them,
+// or refuse new ones.
 type Proxy struct {
 	Addr   string
 	target string
