@@ -71,6 +71,6 @@ type RehearsedRound struct {
 	Outcome     Outcome
 	Answer      *string // nil unless answered
 	Points      Points
-	House       string // what the house agent answered
+	Reference   string // answer of the reference agent
 	Elapsed     time.Duration
 }

@@ -87,7 +87,7 @@ func (t *tick) who(ctx context.Context, s *season) error {
 	for _, a := range busy {
 		s.present[a.ID] = a
 	}
-	if !format.AsksWho(s.league.Settings.Format) {
+	if !format.NeedsIdle(s.league.Settings.Format) {
 		return nil
 	}
 	s.since, err = t.played(ctx, s.league.Slug)
@@ -265,7 +265,7 @@ func (t *tick) order(ctx context.Context, s *season, st *step) error {
 		Season: s.Season, Pairings: s.pairings, Now: t.now,
 		MinSeats: s.league.Settings.MinSeats, MaxSeats: s.league.Settings.MaxSeats,
 	}
-	if format.AsksWho(s.Format) {
+	if format.NeedsIdle(s.Format) {
 		state.Idle = make(map[string]time.Time, len(s.idle))
 		for id, a := range s.idle {
 			if state.Idle[id] = a.PassedAt; s.since[id].After(a.PassedAt) {

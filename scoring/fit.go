@@ -158,12 +158,12 @@ func (f *Refit) Lines() ([]arena.FitLine, error) {
 	for i, was := range order {
 		margin := quantile975 * math.Sqrt(variances[i])
 		lines[i] = arena.FitLine{
-			AgentID: f.agents[i],
-			Rating:  arena.StartRating + milliElo(eloPerNat*m.theta[i]),
-			Low:     arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
-			High:    arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
-			Island:  components[i],
-			Glicko:  &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
+			AgentID:   f.agents[i],
+			Rating:    arena.StartRating + milliElo(eloPerNat*m.theta[i]),
+			Low:       arena.StartRating + milliElo(eloPerNat*(m.theta[i]-margin)),
+			High:      arena.StartRating + milliElo(eloPerNat*(m.theta[i]+margin)),
+			Component: components[i],
+			Glicko:    &shadow[was].Rating, GlickoRD: &shadow[was].Deviation,
 		}
 	}
 	rankRanges(lines)

@@ -351,19 +351,19 @@ func TestFit_equals(t *testing.T) {
 		{AgentID: "b", OwnerID: "o", Place: 1}, {AgentID: "c", OwnerID: "o", Place: 2},
 	}}}
 	lines = fit(t, twins)
-	if lines["c"].Rating <= lines["b"].Rating || lines["c"].Island != 2 {
+	if lines["c"].Rating <= lines["b"].Rating || lines["c"].Component != 2 {
 		t.Errorf("twins met: %+v", lines)
 	}
 }
 
-func TestFit_islands(t *testing.T) {
+func TestFit_components(t *testing.T) {
 	t.Parallel()
 	lines := fit(t, []arena.RatedResult{
 		duel(0, "d", "e", false), duel(0, "x", "y", false), duel(0, "y", "z", false), duel(0, "a", "b", true),
 	})
 	got := map[string]int{}
 	for id, l := range lines {
-		got[id] = l.Island
+		got[id] = l.Component
 	}
 	if d := cmp.Diff(map[string]int{"x": 1, "y": 1, "z": 1, "a": 2, "b": 2, "d": 3, "e": 3}, got); d != "" {
 		t.Error(d)

@@ -327,19 +327,19 @@ func domainOf(endpointKey string) string {
 	return domain
 }
 
-// Rests returns those among the agents that are paused at a time or retired.
-func (s *Store) Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error) {
+// Cooldowns returns the agents that are paused at the given time or retired.
+func (s *Store) Cooldowns(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error) {
 	found := map[string]arena.Cooldown{}
 	for part := range slices.Chunk(agentIDs, db.MaxIDs) {
 		c := db.Clauses{Args: []any{db.Millis(at)}}
 		db.In(&c, "a.id", part)
 		if _, err := db.All(ctx, s.reader, func(r db.Row) (id string, err error) {
-			var rest arena.Cooldown
-			err = r.Scan(&id, pausesInto{&rest.Pauses}, &rest.Retired)
-			found[id] = rest
+			var cooldown arena.Cooldown
+			err = r.Scan(&id, pausesInto{&cooldown.Pauses}, &cooldown.Retired)
+			found[id] = cooldown
 			return id, err
 		}, `SELECT a.id, a.pauses, a.retired_at <> 0 FROM agents a`+c.Where()+` AND (a.paused_until > $1 OR a.retired_at <> 0)`, c.Args...); err != nil {
-			return nil, s.wrap(err, "read rests of %d agents", len(agentIDs))
+			return nil, s.wrap(err, "read cooldowns of %d agents", len(agentIDs))
 		}
 	}
 	return found, nil

@@ -208,16 +208,17 @@ func (s *Store) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return s.wrap(err, "release match %s", l.MatchID)
 }
 
-// ExcuseLease takes back the interruption that the claim after l counted: the
-// node that held l is alive, and only lost its connection to the database. A second call for a lease could take back another
-// one's, so a call whose outcome is unknown must not be repeated.
-func (s *Store) ExcuseLease(ctx context.Context, l arena.Lease) error {
+// RevertInterruption reverts the interruption that the claim after l counted,
+// because the node that held l is alive and only lost its connection to the
+// database. A second call for a lease could revert the interruption of another
+// one, so a call whose outcome is unknown must not be repeated.
+func (s *Store) RevertInterruption(ctx context.Context, l arena.Lease) error {
 	err := s.write(ctx, l.MatchID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `UPDATE matches SET interruptions = interruptions - 1 WHERE id = $1 AND epoch > $2 AND node <> $3
 			AND status = 'running' AND interruptions > 0`, l.MatchID, l.Epoch, l.Node)
 		return err
 	})
-	return s.wrap(err, "excuse lease of match %s", l.MatchID)
+	return s.wrap(err, "revert interruption of match %s", l.MatchID)
 }
 
 // fenced is what a runner's write needs to know of its match.

@@ -54,7 +54,7 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"settlements":                   func(ctx context.Context) error { return second(s.Settlements(ctx, league, 3, 100)) },
 		"agent":                         func(ctx context.Context) error { return second(s.Agent(ctx, agent)) },
 		"agents by id":                  func(ctx context.Context) error { return second(s.AgentsByID(ctx, []string{agent, "ag_8"})) },
-		"rests":                         func(ctx context.Context) error { return second(s.Rests(ctx, []string{agent, "ag_8"}, now)) },
+		"cooldowns":                     func(ctx context.Context) error { return second(s.Cooldowns(ctx, []string{agent, "ag_8"}, now)) },
 		"agent's ratings":               func(ctx context.Context) error { return second(s.AgentRatings(ctx, []string{agent})) },
 		"agent's history":               func(ctx context.Context) error { return second(s.RatingHistory(ctx, agent, league, 100)) },
 		"agent's uptime":                func(ctx context.Context) error { return second(s.Uptime(ctx, agent, now)) },

@@ -175,9 +175,9 @@ func addEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
 	return err
 }
 
-// takeEncounters takes back what addEncounters did, while the seats stand as
-// they did then.
-func takeEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
+// removeEncounters reverts addEncounters. The seats must not have changed since
+// then.
+func removeEncounters(ctx context.Context, tx *db.Tx, matchID string) error {
 	_, err := db.Exec(ctx, tx, encounters("-1"), matchID)
 	return err
 }

@@ -166,7 +166,7 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 				return err
 			}
 		}
-		if err := takeEncounters(ctx, tx, r.MatchID); err != nil {
+		if err := removeEncounters(ctx, tx, r.MatchID); err != nil {
 			return err
 		}
 		for _, seat := range r.Seats {

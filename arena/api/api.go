@@ -287,7 +287,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // error, and every other path the page.
 func (a *API) noRoute(c *gin.Context) {
 	if isAgora(c.Request.URL.Path) {
-		a.forward(c, speaks(arena.ProtocolAgora)(a))
+		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
 		return
 	}
 	if isAPI(c.Request.URL.Path) {
@@ -302,7 +302,7 @@ func (a *API) noRoute(c *gin.Context) {
 // Allow header.
 func (a *API) noMethod(c *gin.Context) {
 	if isAgora(c.Request.URL.Path) {
-		a.forward(c, speaks(arena.ProtocolAgora)(a))
+		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
 		return
 	}
 	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))

@@ -53,7 +53,7 @@ func TestAPI_listStandings_fit(t *testing.T) {
 		t.Errorf("no fit yet: %s", r.body)
 	}
 	err := w.store.SaveFit(t.Context(), arena.Fit{League: "quiz", Settlement: 1, At: testNow, Lines: []arena.FitLine{{
-		AgentID: b, Rating: 1_600_000, Low: 1_500_000, High: 1_700_500, RankLow: 1, RankHigh: 2, Island: 1,
+		AgentID: b, Rating: 1_600_000, Low: 1_500_000, High: 1_700_500, RankLow: 1, RankHigh: 2, Component: 1,
 		Glicko: new(arena.MilliElo(1_550_000)), GlickoRD: new(arena.MilliElo(80_250)),
 	}}})
 	if err != nil {

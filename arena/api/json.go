@@ -320,7 +320,7 @@ func (f *fitView) appendJSON(b []byte) []byte {
 	b = f.High.AppendJSON(append(b, `,"high":`...))
 	b = appendInt(append(b, `,"rank_low":`...), f.RankLow)
 	b = appendInt(append(b, `,"rank_high":`...), f.RankHigh)
-	b = appendInt(append(b, `,"island":`...), f.Island)
+	b = appendInt(append(b, `,"island":`...), f.Component)
 	if f.Glicko != nil {
 		b = f.Glicko.AppendJSON(append(b, `,"glicko":`...))
 	}

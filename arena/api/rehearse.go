@@ -64,7 +64,7 @@ type rehearsedRoundView struct {
 	Answer           *string                `json:"answer,omitempty"`
 	Correct          string                 `json:"correct"`
 	Points           arena.Points           `json:"points"`
-	HouseAnswer      string                 `json:"house_answer" doc:"What the house agent in the other seat answered."`
+	ReferenceAnswer  string                 `json:"house_answer" doc:"Answer of the reference agent in the other seat."`
 	TimeLimitSeconds float64                `json:"time_limit_seconds"`
 	ElapsedMS        float64                `json:"elapsed_ms"`
 	Attempts         []rehearsedAttemptView `json:"attempts" doc:"Every request with its reply."`
@@ -146,7 +146,7 @@ func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalVie
 func viewRehearsed(r arena.RehearsedRound) rehearsedRoundView {
 	v := rehearsedRoundView{
 		Round: r.No, Fault: r.Fault, Verdict: r.Verdict, Sent: r.Sent, Expected: r.Expected, Explanation: r.Explanation,
-		Outcome: r.Outcome, Answer: r.Answer, Correct: r.Task.Correct(), Points: r.Points, HouseAnswer: r.House,
+		Outcome: r.Outcome, Answer: r.Answer, Correct: r.Task.Correct(), Points: r.Points, ReferenceAnswer: r.Reference,
 		TimeLimitSeconds: r.TimeLimit.Seconds(), ElapsedMS: milliseconds(r.Elapsed), Attempts: []rehearsedAttemptView{},
 	}
 	for _, d := range r.Attempts {

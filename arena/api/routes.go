@@ -138,26 +138,26 @@ func routes() []route {
 		{get, "/.well-known/jwks.json", scopePublic, 200, "get-jwks", tagService, "The keys that verify task tokens", serve(func(a *API) http.Handler { return a.handlers.JWKS }), describeJSON},
 
 		// The other protocols: agents talk to the arena under their own texts.
-		{post, "/agora", scopePublic, 200, "agora", tagProtocols, "Two-party Agora: begin a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{post, "/agora/conversations/{id}", scopePublic, 200, "agora-follow-up", tagProtocols, "Two-party Agora: go on with a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{del, "/agora/conversations/{id}", scopePublic, 200, "agora-end", tagProtocols, "Two-party Agora: end a conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{get, "/agora/wellknown", scopePublic, 200, "agora-wellknown", tagProtocols, "Two-party Agora: the Protocol Documents that the arena speaks", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{get, "/agora/documents/{hash}", scopePublic, 200, "agora-document", tagProtocols, "Two-party Agora: the text of one Protocol Document", serve(speaks(arena.ProtocolAgora)), nil},
-		{post, "/agora/x/{token}", scopePublic, 200, "agora-agent", tagProtocols, "The same for one agent, under its own base URL", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{post, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-follow-up", tagProtocols, "Go on with an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{del, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-end", tagProtocols, "End an agent's conversation", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{get, "/agora/x/{token}/wellknown", scopePublic, 200, "agora-agent-wellknown", tagProtocols, "The documents, for an agent", serve(speaks(arena.ProtocolAgora)), describeJSON},
-		{post, "/relay/events", scopePublic, 200, "relay-submit", tagProtocols, "Relay: submit a signed envelope", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{get, "/relay/events", scopePublic, 200, "relay-events", tagProtocols, "Relay: envelopes, waiting for the next one", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{get, "/relay/health", scopePublic, 200, "relay-health", tagProtocols, "Relay: is it there, and who is the arena", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{post, "/relay/seed", scopePublic, 200, "relay-seed", tagProtocols, "Relay: example envelopes, in development only", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{post, "/relay/v1/messages", scopePublic, 200, "relay-submit-alias", tagProtocols, "Relay: submit, as some SDKs do", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{get, "/relay/v1/messages", scopePublic, 200, "relay-events-alias", tagProtocols, "Relay: envelopes, as some SDKs ask", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{post, "/relay/v1/agents", scopePublic, 200, "relay-manifest", tagProtocols, "Relay: submit a capability manifest", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{get, "/relay/v1/discover", scopePublic, 200, "relay-discover", tagProtocols, "Relay: who offers an intent", serve(speaks(arena.ProtocolEnvelope)), describeJSON},
-		{post, "/agentprotocol", scopePublic, 200, "agentprotocol", tagProtocols, "AgentProtocol: one signed message", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
-		{get, "/agentprotocol", scopePublic, 200, "agentprotocol-hello", tagProtocols, "AgentProtocol: the arena's own signed hello", serve(speaks(arena.ProtocolAgentProtocol)), describeJSON},
-		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(speaks(arena.ProtocolAgentProtocol)), nil},
+		{post, "/agora", scopePublic, 200, "agora", tagProtocols, "Two-party Agora: begin a conversation", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{post, "/agora/conversations/{id}", scopePublic, 200, "agora-follow-up", tagProtocols, "Two-party Agora: go on with a conversation", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{del, "/agora/conversations/{id}", scopePublic, 200, "agora-end", tagProtocols, "Two-party Agora: end a conversation", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/wellknown", scopePublic, 200, "agora-wellknown", tagProtocols, "Two-party Agora: the Protocol Documents that the arena speaks", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/documents/{hash}", scopePublic, 200, "agora-document", tagProtocols, "Two-party Agora: the text of one Protocol Document", serve(protocolHandler(arena.ProtocolAgora)), nil},
+		{post, "/agora/x/{token}", scopePublic, 200, "agora-agent", tagProtocols, "The same for one agent, under its own base URL", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{post, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-follow-up", tagProtocols, "Go on with an agent's conversation", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{del, "/agora/x/{token}/conversations/{id}", scopePublic, 200, "agora-agent-end", tagProtocols, "End an agent's conversation", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{get, "/agora/x/{token}/wellknown", scopePublic, 200, "agora-agent-wellknown", tagProtocols, "The documents, for an agent", serve(protocolHandler(arena.ProtocolAgora)), describeJSON},
+		{post, "/relay/events", scopePublic, 200, "relay-submit", tagProtocols, "Relay: submit a signed envelope", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/events", scopePublic, 200, "relay-events", tagProtocols, "Relay: envelopes, waiting for the next one", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/health", scopePublic, 200, "relay-health", tagProtocols, "Relay: is it there, and who is the arena", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/seed", scopePublic, 200, "relay-seed", tagProtocols, "Relay: example envelopes, in development only", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/v1/messages", scopePublic, 200, "relay-submit-alias", tagProtocols, "Relay: submit, as some SDKs do", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/v1/messages", scopePublic, 200, "relay-events-alias", tagProtocols, "Relay: envelopes, as some SDKs ask", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/relay/v1/agents", scopePublic, 200, "relay-manifest", tagProtocols, "Relay: submit a capability manifest", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{get, "/relay/v1/discover", scopePublic, 200, "relay-discover", tagProtocols, "Relay: who offers an intent", serve(protocolHandler(arena.ProtocolEnvelope)), describeJSON},
+		{post, "/agentprotocol", scopePublic, 200, "agentprotocol", tagProtocols, "AgentProtocol: one signed message", serve(protocolHandler(arena.ProtocolAgentProtocol)), describeJSON},
+		{get, "/agentprotocol", scopePublic, 200, "agentprotocol-hello", tagProtocols, "AgentProtocol: the arena's own signed hello", serve(protocolHandler(arena.ProtocolAgentProtocol)), describeJSON},
+		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(protocolHandler(arena.ProtocolAgentProtocol)), nil},
 
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handleOn(node, (*nodeHandlers).status), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", auditRoutes((*auditHandlers).list), nil},
@@ -247,7 +247,7 @@ func register[H, I, O any](a *API, op huma.Operation, handlers H, h func(H, cont
 
 // protocolHandler returns the inbound handler of a protocol, or one that answers 404
 // when this arena does not have the protocol.
-func speaks(protocol string) func(*API) http.Handler {
+func protocolHandler(protocol string) func(*API) http.Handler {
 	return func(a *API) http.Handler {
 		if h := a.handlers.Protocols[protocol]; h != nil {
 			return h

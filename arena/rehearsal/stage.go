@@ -118,7 +118,7 @@ func (p *play) round(ctx context.Context, r *arena.RehearsedRound) error {
 		return err
 	}
 	task.ID = fmt.Sprintf("%s%s_%d", arena.TaskPrefix, p.matchID, r.No)
-	r.Task, r.House, r.TimeLimit = task, task.Correct(), p.share(r.No-1)
+	r.Task, r.Reference, r.TimeLimit = task, task.Correct(), p.share(r.No-1)
 	if r.TimeLimit < leastTime {
 		r.Verdict, r.Explanation = arena.RehearsalNotPlayed, "the time of the rehearsal was over"
 		return nil

@@ -129,7 +129,7 @@ func TestStage_Play_goodAgent(t *testing.T) {
 				t.Errorf("a huge task has %d bytes", n)
 			}
 		}
-		if len(r.Attempts) != attempts || r.Points != points || r.No != i+1 || r.Sent == "" || r.Expected == "" || r.Explanation == "" || r.House != r.Task.Correct() {
+		if len(r.Attempts) != attempts || r.Points != points || r.No != i+1 || r.Sent == "" || r.Expected == "" || r.Explanation == "" || r.Reference != r.Task.Correct() {
 			t.Errorf("round %d: %+v", r.No, r)
 		}
 		for n, a := range r.Attempts {

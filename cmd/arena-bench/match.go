@@ -62,9 +62,9 @@ type matchLoad struct {
 	RoundsPerSec  float64       `json:"rounds_per_second"`
 	BarePerSec    float64       `json:"bare_rounds_per_second"`
 	Commits       int64         `json:"commits"`
-	Gun           spread        `json:"start_gun_spread_ms"`  // of a single match, as its agents see it
+	Spread        spread        `json:"start_gun_spread_ms"`  // of a single match, as its agents see it
 	Written       spread        `json:"start_gun_written_ms"` // as the arena writes the requests
-	BareGun       spread        `json:"bare_spread_ms"`
+	BareSpread    spread        `json:"bare_spread_ms"`
 	span          time.Duration // over which the matches start
 	ids           []string      // of the matches
 }
@@ -124,7 +124,7 @@ func (f *matchFigures) print(out io.Writer) error {
 	row := func(name string, l *matchLoad) {
 		_, _ = fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.2f\t%.0f\t%.0f\t%.0f", name, l.CPUMicros, l.DBCPUMicros, l.BareCPUMicros, l.Ratio, l.Allocations, l.RoundsPerSec, l.BarePerSec)
 		if l.Matches == 1 {
-			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", l.Gun.P50, l.Gun.P99, l.Written.P50, l.Written.P99, l.BareGun.P50, l.BareGun.P99, l.Commits)
+			_, _ = fmt.Fprintf(w, "\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\n", l.Spread.P50, l.Spread.P99, l.Written.P50, l.Written.P99, l.BareSpread.P50, l.BareSpread.P99, l.Commits)
 		} else {
 			_, _ = fmt.Fprintf(w, "\t\t\t\t\t\t\t%d\n", l.Commits)
 		}
@@ -203,8 +203,8 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
 		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
 		l.Commits = s.Store.CommitStats().Commits - commits
-		l.Written = gun(sent.take())
-		l.Gun, err = agents.report(ctx, l.Seats)
+		l.Written = writtenSpread(sent.take())
+		l.Spread, err = agents.report(ctx, l.Seats)
 		return err
 	})
 }
@@ -277,17 +277,17 @@ func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 	for i := range l.Matches {
 		matches.Go(func() {
 			for range l.Rounds {
-				gun := make(chan struct{})
+				start := make(chan struct{})
 				var seats sync.WaitGroup
 				for j := range l.Seats {
 					seats.Go(func() {
-						<-gun
+						<-start
 						if err := post(agents.endpoints[(i*l.Seats+j)%len(agents.endpoints)]); err != nil {
 							failed <- err
 						}
 					})
 				}
-				close(gun)
+				close(start)
 				seats.Wait()
 			}
 		})
@@ -300,7 +300,7 @@ func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 	took, used := time.Since(began), cpuTime()-cpu
 	l.BareCPUMicros = float64(used.Microseconds()) / l.seatRounds()
 	l.BarePerSec = float64(l.Matches*l.Rounds) / took.Seconds()
-	l.BareGun, err = agents.report(ctx, l.Seats)
+	l.BareSpread, err = agents.report(ctx, l.Seats)
 	return err
 }
 

@@ -40,8 +40,9 @@ func (s *sendings) take() []sending {
 	return all
 }
 
-// gun is how far apart the requests of each round were written.
-func gun(all []sending) spread {
+// writtenSpread returns the time between the first and the last request of each
+// round, as they were written.
+func writtenSpread(all []sending) spread {
 	type round struct {
 		match string
 		no    int

@@ -303,12 +303,12 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=motions", packs.Motions, &pack); err != nil {
 		return err
 	}
-	var judges, speakers []string
+	var judges, debaters []string
 	for _, a := range fleet {
 		if len(judges) < 3 && (a.Persona == "steady" || a.Persona == "slow-and-sharp") {
 			judges = append(judges, ids[a.Name])
 		} else {
-			speakers = append(speakers, ids[a.Name])
+			debaters = append(debaters, ids[a.Name])
 		}
 	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
@@ -318,7 +318,7 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 	}, nil); err != nil {
 		return err
 	}
-	for _, id := range speakers {
+	for _, id := range debaters {
 		if err := admin.Call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
 			return err
 		}

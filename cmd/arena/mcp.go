@@ -222,11 +222,11 @@ func (b *toolbox) awaitEvent(ctx context.Context, in watchInput, wait time.Durat
 	query := url.Values{"match": {in.MatchID}, "since": {strconv.FormatInt(in.Since, 10)}}
 	over, err = listen(waiting, b.arena, query, func(e liveEvent) error {
 		if e.Seq > in.Since && e.Type != "hello" {
-			return errHeardEnough
+			return errStop
 		}
 		return nil
 	})
-	if errors.Is(err, errHeardEnough) || waiting.Err() != nil && ctx.Err() == nil {
+	if errors.Is(err, errStop) || waiting.Err() != nil && ctx.Err() == nil {
 		return false, nil
 	}
 	return over, err

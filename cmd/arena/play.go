@@ -250,7 +250,7 @@ func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err er
 			void, voided = e.words().Reason, true
 		}
 		if e.ends() {
-			return errHeardEnough
+			return errStop
 		}
 		return s.err
 	})

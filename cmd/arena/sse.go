@@ -45,8 +45,8 @@ func (e liveEvent) ends() bool { return e.Type == "match_finished" || e.Type == 
 // largest.
 const maxLiveEvent = 32 << 20
 
-// errHeardEnough ends listening without an error.
-var errHeardEnough = errors.New("heard enough")
+// errStop is returned by callbacks to stop listening without an error.
+var errStop = errors.New("stop")
 
 // listen reads one stream of server-sent events and calls each for every
 // event, hello first, until the stream ends, ctx ends or each gives an error.
@@ -109,14 +109,14 @@ const (
 // come, and an error if the arena rejects the request or is unreachable for long.
 func follow(ctx context.Context, c *apiclient.Client, topic url.Values, since int64, each func(liveEvent) error) error {
 	match := topic.Has("match")
-	pause, heard := firstPause, time.Now()
+	pause, received := firstPause, time.Now()
 	for {
 		query := maps.Clone(topic)
 		if match {
 			query.Set("since", strconv.FormatInt(since, 10))
 		}
 		over, err := listen(ctx, c, query, func(e liveEvent) error {
-			pause, heard = firstPause, time.Now()
+			pause, received = firstPause, time.Now()
 			if match && e.Seq > 0 && e.Type != "hello" {
 				if e.Seq <= since {
 					return nil
@@ -127,15 +127,15 @@ func follow(ctx context.Context, c *apiclient.Client, topic url.Values, since in
 		})
 		var refusal *apiclient.Problem
 		switch {
-		case errors.Is(err, errHeardEnough), over:
+		case errors.Is(err, errStop), over:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &refusal) && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
 			return err
 		case err == nil:
-			pause, heard = firstPause, time.Now() // it was there and sent us away: a restart, or we were slow
-		case time.Since(heard) > patience:
+			pause, received = firstPause, time.Now() // the arena closed the stream: it restarts, or this client was slow
+		case time.Since(received) > patience:
 			return err
 		}
 		wait := time.NewTimer(pause)

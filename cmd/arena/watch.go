@@ -50,7 +50,7 @@ func (c *WatchCmd) Run(app *App) error {
 			void, voided = e.words().Reason, true
 		}
 		if e.ends() || s.err != nil {
-			return errHeardEnough
+			return errStop
 		}
 		return nil
 	})
@@ -107,7 +107,7 @@ func (c *WatchCmd) find(ctx context.Context, arena *apiclient.Client) (match str
 		default:
 			return nil
 		}
-		return errHeardEnough
+		return errStop
 	})
 	return match, err
 }

@@ -104,7 +104,7 @@ func pairArena(ids []string, last map[string]string) (pairs [][2]string) {
 	for i := range ids { // few are left over: those that have just met each other
 		for j := i + 1; j < len(ids) && a.alone(i); j++ {
 			if a.alone(j) {
-				a.makeRoom(i, j)
+				a.splitPairs(i, j)
 			}
 		}
 	}
@@ -125,10 +125,10 @@ func (a *arenaPairing) may(i, j int) bool {
 	return i != j && a.last[a.ids[i]] != a.ids[j] && a.last[a.ids[j]] != a.ids[i]
 }
 
-// makeRoom finds partners for two that may not meet, among those that have
-// one: by parting one pair, or two. As everyone has only one last opponent,
-// more is never needed.
-func (a *arenaPairing) makeRoom(u, v int) {
+// splitPairs finds partners for two agents that may not meet by splitting one
+// existing pair, or two. Each agent has only one last opponent, so two pairs
+// always suffice.
+func (a *arenaPairing) splitPairs(u, v int) {
 	for p, q := range slices.Backward(a.partner) {
 		if p != q && a.may(u, p) && a.may(q, v) {
 			a.pair(u, p)

@@ -16,8 +16,8 @@ const (
 	waitingBonus    = 5       // milli-Elo per millisecond waited, of each of the two
 	maxWaiting      = 10 * time.Minute
 	maxRatedInADay  = 3
-	exactCandidates = 300 // among so many, everyone may meet everyone
-	neighbours      = 64  // in rating order, among more
+	exactCandidates = 300 // up to this number, every pair is a candidate
+	neighbors       = 64  // considered on either side in rating order, above that number
 )
 
 // MeetingWindow is how long a ladder remembers a meeting.
@@ -132,7 +132,7 @@ func (l *ladder) waited(c Candidate) time.Duration {
 func (l *ladder) edges() []matching.Edge {
 	reach := len(l.idle)
 	if reach > exactCandidates {
-		reach = neighbours
+		reach = neighbors
 	}
 	var edges []matching.Edge
 	for i := range l.idle {

@@ -54,7 +54,7 @@ func newPlayed(f arena.Format, entrants []arena.Entrant, o arena.FormatOptions) 
 		}
 		return step
 	}
-	if AsksWho(f) {
+	if NeedsIdle(f) {
 		p.Season.EndsAt = noon.Add(5 * time.Minute)
 	}
 	return p

@@ -35,7 +35,7 @@ type Step struct {
 
 // NeedsIdle reports whether the format pairs only idle agents and so needs
 // State.Idle.
-func AsksWho(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
+func NeedsIdle(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
 
 // LateJoin reports whether agents may join a season of the format that has
 // begun. In the others they wait for the next one.

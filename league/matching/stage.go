@@ -23,7 +23,7 @@ func (g *graph) stage(root int) {
 	g.begin()
 	g.makeOuter(g.top[root])
 	for {
-		g.look()
+		g.scan()
 		e := g.next()
 		g.shift(e.fall)
 		switch e.kind {
@@ -93,8 +93,8 @@ func (g *graph) makeOuter(node int) {
 
 func (g *graph) enqueue(v int) { g.queue = append(g.queue, v) }
 
-// look goes over the arcs of new outer vertices.
-func (g *graph) look() {
+// scan visits the arcs of new outer vertices.
+func (g *graph) scan() {
 	for _, v := range g.queue {
 		node, key := g.top[v], g.dual[v].plus(g.fallen)
 		for a := g.head[v]; a < g.head[v+1]; a++ {

@@ -43,7 +43,7 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 	if err != nil {
 		return "", err
 	}
-	v := speaker{Server: s, phraseBook: book, leagues: leagues}
+	v := replies{Server: s, phraseBook: book, leagues: leagues}
 	answer := ""
 	switch meant {
 	case intentAbout:
@@ -90,7 +90,7 @@ func (s *Server) asked(c *call, book *phraseBook) (intent, *phraseBook) {
 func (s *Server) help(leagues []league) string {
 	var texts []string
 	for _, b := range s.books {
-		v := speaker{Server: s, phraseBook: b, leagues: leagues}
+		v := replies{Server: s, phraseBook: b, leagues: leagues}
 		texts = append(texts, v.say("help", "leagues", v.list(), "url", s.o.PublicURL+Root+"/wellknown"))
 	}
 	return strings.Join(texts, "\n\n")
@@ -120,15 +120,15 @@ func (s *Server) recall(c *call, leagues []league) (league, bool) {
 	return league{}, false
 }
 
-// speaker answers in one language.
-type speaker struct {
+// replies writes plain-text replies in one language.
+type replies struct {
 	*Server
 	*phraseBook
 
 	leagues []league
 }
 
-func (v speaker) slugs() string {
+func (v replies) slugs() string {
 	names := make([]string, len(v.leagues))
 	for i, l := range v.leagues {
 		names[i] = l.League
@@ -137,21 +137,21 @@ func (v speaker) slugs() string {
 }
 
 // list is a sentence with the names of all leagues.
-func (v speaker) list() string {
+func (v replies) list() string {
 	if len(v.leagues) == 0 {
 		return v.say("no_leagues")
 	}
 	return v.say("leagues", "leagues", v.slugs())
 }
 
-func (v speaker) whichLeague() string {
+func (v replies) whichLeague() string {
 	if len(v.leagues) == 0 {
 		return v.say("no_leagues")
 	}
 	return v.say("which_league", "leagues", v.slugs())
 }
 
-func (v speaker) howToRegister() string {
+func (v replies) howToRegister() string {
 	return v.say("register", "registration", v.docs.registration.Name, "registration_hash", v.docs.registration.Hash(),
 		"agent", v.docs.agent.Name, "agent_hash", v.docs.agent.Hash(), "leagues", v.list())
 }
@@ -166,7 +166,7 @@ func (l standing) mark() string {
 
 // saidTable returns the top of a league, with a sentence about the first if that was
 // asked for.
-func (v speaker) saidTable(ctx context.Context, c *call, l league, leader bool) (string, error) {
+func (v replies) saidTable(ctx context.Context, c *call, l league, leader bool) (string, error) {
 	t, err := v.table(ctx, c, l.League, 10)
 	switch {
 	case err != nil:
@@ -192,7 +192,7 @@ const maxTables = 20
 
 // saidRating returns the ratings of the agent whose secret base is used, or of one
 // that the text names, in a league or in all.
-func (v speaker) saidRating(ctx context.Context, c *call, said []string, about league) (string, error) {
+func (v replies) saidRating(ctx context.Context, c *call, said []string, about league) (string, error) {
 	leagues := v.leagues
 	if about.League != "" {
 		leagues = []league{about}
@@ -230,7 +230,7 @@ const maxStandings = 10_000
 
 // saidNext returns the match that starts next, of the agent whose secret base is
 // used, in a league or in all.
-func (v speaker) saidNext(ctx context.Context, c *call, slug string) (string, error) {
+func (v replies) saidNext(ctx context.Context, c *call, slug string) (string, error) {
 	if err := v.count(ctx, c); err != nil {
 		return "", err
 	}
@@ -252,7 +252,7 @@ func (v speaker) saidNext(ctx context.Context, c *call, slug string) (string, er
 	return v.say("next", "league", first.League, "time", first.StartsAt.UTC().Format("2006-01-02 15:04"), "seats", v.sides(first)), nil
 }
 
-func (v speaker) sides(m visibility.Match) string {
+func (v replies) sides(m visibility.Match) string {
 	names := make([]string, len(m.Seats))
 	for i, s := range m.Seats {
 		names[i] = s.Name
@@ -260,7 +260,7 @@ func (v speaker) sides(m visibility.Match) string {
 	return strings.Join(names, v.say("against"))
 }
 
-func (v speaker) saidMatches(ctx context.Context, c *call, slug string) (string, error) {
+func (v replies) saidMatches(ctx context.Context, c *call, slug string) (string, error) {
 	list, err := v.matchList(ctx, c, slug, "", 10)
 	if err != nil {
 		return "", err
@@ -281,7 +281,7 @@ func (v speaker) saidMatches(ctx context.Context, c *call, slug string) (string,
 }
 
 // saidLeagues lists the league that was named, or all.
-func (v speaker) saidLeagues(about league) string {
+func (v replies) saidLeagues(about league) string {
 	leagues := v.leagues
 	if about.League != "" {
 		leagues = []league{about}

@@ -51,12 +51,12 @@ type Log struct {
 	now      func() time.Time
 }
 
-// NewLog makes a Log. self is the arena.
-func NewLog(store Store, bell Notifier, self *Identity, now func() time.Time) (*Log, error) {
-	if store == nil || bell == nil || self == nil || now == nil {
-		return nil, errors.New("envelope log: store, bell, identity and clock are needed")
+// NewLog returns a Log. self is the arena.
+func NewLog(store Store, notifier Notifier, self *Identity, now func() time.Time) (*Log, error) {
+	if store == nil || notifier == nil || self == nil || now == nil {
+		return nil, errors.New("envelope log: store, notifier, identity and clock are needed")
 	}
-	return &Log{store: store, notifier: bell, self: self, now: now}, nil
+	return &Log{store: store, notifier: notifier, self: self, now: now}, nil
 }
 
 // Self returns the arena's identity.

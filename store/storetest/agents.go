@@ -30,8 +30,8 @@ func createAgent(f *fixture) {
 	})
 	gone := f.agent("gone", func(b *arena.Agent) { b.RetiredAt = start })
 	f.equal(map[string]arena.Cooldown{a.ID: {Pauses: a.Pauses}, gone.ID: {Retired: true}},
-		must(f.Rests(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
-	f.equal(free.Pauses, must(f.Rests(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
+		must(f.Cooldowns(ctx, []string{a.ID, free.ID, gone.ID, "ag_none"}, start.Add(time.Minute)))(f))
+	f.equal(free.Pauses, must(f.Cooldowns(ctx, []string{free.ID}, start.Add(time.Minute-1)))(f)[free.ID].Pauses)
 	f.equal(1, must(f.League(ctx, "sums"))(f).Agents)
 
 	_, err := f.Agent(ctx, "ag_none")

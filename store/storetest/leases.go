@@ -230,7 +230,7 @@ func outages(f *fixture) {
 	first := claim("nd_1")
 	f.equal(m.Lease.Epoch+1, first.Epoch)
 	f.equal(0, interruptions())
-	f.ok(f.ExcuseLease(ctx, m.Lease)) // nothing was counted
+	f.ok(f.RevertInterruption(ctx, m.Lease)) // nothing was counted
 	f.equal(0, interruptions())
 
 	// Two others claim it, one after the other; both that lost it come back.
@@ -238,24 +238,24 @@ func outages(f *fixture) {
 	lapse("nd_1")
 	other := claim("nd_2")
 	f.equal(1, interruptions())
-	f.ok(f.ExcuseLease(ctx, other)) // it holds
+	f.ok(f.RevertInterruption(ctx, other)) // it holds
 	f.equal(1, interruptions())
 	f.ok(f.MarkJudging(ctx, other, 1))
 	lapse("nd_2")
 	third := claim("nd_3")
 	f.equal(2, interruptions())
-	f.ok(f.ExcuseLease(ctx, first))
+	f.ok(f.RevertInterruption(ctx, first))
 	f.equal(1, interruptions())
-	f.ok(f.ExcuseLease(ctx, other))
+	f.ok(f.RevertInterruption(ctx, other))
 	f.equal(0, interruptions())
-	f.ok(f.ExcuseLease(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
+	f.ok(f.RevertInterruption(ctx, arena.Lease{MatchID: "m_none", Node: "nd_1", Epoch: 1}))
 
 	// A match that is over stays as it is.
 	f.ok(f.MarkJudging(ctx, third, 1))
 	lapse("nd_3")
 	last := claim("nd_4")
 	f.settle(must(f.Match(ctx, "m_1"))(f), start)
-	f.ok(f.ExcuseLease(ctx, other))
+	f.ok(f.RevertInterruption(ctx, other))
 	f.equal(1, interruptions())
 	f.equal(int64(5), last.Epoch)
 }

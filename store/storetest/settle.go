@@ -77,7 +77,7 @@ func settleTwice(f *fixture) {
 	ids := f.agents("a", "b")
 	m := f.begin("m_1", "trivia", ids...)
 	other := f.another()
-	together := func() (told int) {
+	together := func() (published int) {
 		f.t.Helper()
 		var wg sync.WaitGroup
 		stored, errs := make([][]arena.Event, 8), make([]error, 8)
@@ -93,9 +93,9 @@ func settleTwice(f *fixture) {
 		wg.Wait()
 		f.ok(errors.Join(errs...))
 		for _, events := range stored {
-			told += len(events)
+			published += len(events)
 		}
-		return told
+		return published
 	}
 	f.equal(1, together())
 	before := must(f.Match(ctx, "m_1"))(f)

@@ -76,7 +76,7 @@ func strangeText(f *fixture) {
 			"Revoke":     f.RevokeToken(ctx, text, text),
 			"Append":     second(f.AppendEvents(ctx, text, text, nil)),
 			"Release":    f.ReleaseLease(ctx, arena.Lease{MatchID: text}),
-			"Rests":      second(f.Rests(ctx, []string{text}, start)),
+			"Cooldowns":  second(f.Cooldowns(ctx, []string{text}, start)),
 			"AuditLog":   third(f.AuditLog(ctx, arena.AuditFilter{Find: text}, arena.Page{Limit: 1})),
 			"AgentsByID": second(f.AgentsByID(ctx, []string{text})),
 

@@ -27,11 +27,11 @@ type Store interface {
 	ReleaseLease(ctx context.Context, l arena.Lease) error
 	// RevertInterruption reverts the interruption that a later claim counted. It is
 	// called at most once per lease, and only if the match was being judged.
-	ExcuseLease(ctx context.Context, l arena.Lease) error
+	RevertInterruption(ctx context.Context, l arena.Lease) error
 
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
-	Rests(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error)
+	Cooldowns(ctx context.Context, agentIDs []string, at time.Time) (map[string]arena.Cooldown, error)
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)

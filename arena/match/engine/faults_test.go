@@ -136,13 +136,13 @@ func (x *frail) ReleaseLease(ctx context.Context, l arena.Lease) error {
 	return err
 }
 
-func (x *frail) ExcuseLease(ctx context.Context, l arena.Lease) error {
-	_, err := call(x, "ExcuseLease", func() (struct{}, error) { return struct{}{}, x.Store.ExcuseLease(ctx, l) })
+func (x *frail) RevertInterruption(ctx context.Context, l arena.Lease) error {
+	_, err := call(x, "RevertInterruption", func() (struct{}, error) { return struct{}{}, x.Store.RevertInterruption(ctx, l) })
 	return err
 }
 
-func (x *frail) Rests(ctx context.Context, ids []string, at time.Time) (map[string]arena.Cooldown, error) {
-	return call(x, "Rests", func() (map[string]arena.Cooldown, error) { return x.Store.Rests(ctx, ids, at) })
+func (x *frail) Cooldowns(ctx context.Context, ids []string, at time.Time) (map[string]arena.Cooldown, error) {
+	return call(x, "Cooldowns", func() (map[string]arena.Cooldown, error) { return x.Store.Cooldowns(ctx, ids, at) })
 }
 
 func (x *frail) AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error) {
@@ -245,7 +245,7 @@ func TestEngine_Faults(t *testing.T) {
 					}
 					b := newBenchOn(t, url, right, wrong)
 					for _, method := range []string{
-						"ClaimMatches", "AgentsByID", "Rests", "StartMatch", "SaveAnswer", "CloseRound", "OpenRound", "Settle", "inside Settle",
+						"ClaimMatches", "AgentsByID", "Cooldowns", "StartMatch", "SaveAnswer", "CloseRound", "OpenRound", "Settle", "inside Settle",
 					} {
 						n := 0
 						for hit := true; hit; {

@@ -206,7 +206,7 @@ func (e *Engine) renew(ctx context.Context, runs []*matchRun) renewal {
 // its node. There is no retry, since the storage may have done it without
 // confirming it.
 func (e *Engine) revertInterruption(ctx context.Context, mr *matchRun) {
-	if err := e.o.Store.ExcuseLease(ctx, mr.m.Lease); err != nil {
+	if err := e.o.Store.RevertInterruption(ctx, mr.m.Lease); err != nil {
 		mr.log.Warn("interruption could not be reverted", "epoch", mr.m.Lease.Epoch, "error", err)
 	}
 }

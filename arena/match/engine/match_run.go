@@ -436,7 +436,7 @@ func (mr *matchRun) agents(ctx context.Context) (map[string]arena.Agent, error) 
 
 // cooldowns reads which agents of the match are paused at a time, and why, or retired.
 func (mr *matchRun) cooldowns(ctx context.Context, at time.Time) (map[string]arena.Cooldown, error) {
-	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Cooldown, error) { return mr.engine.o.Store.Rests(ctx, mr.agentIDs(), at) })
+	cooldowns, err := retry(ctx, mr, func() (map[string]arena.Cooldown, error) { return mr.engine.o.Store.Cooldowns(ctx, mr.agentIDs(), at) })
 	if err != nil {
 		return nil, fmt.Errorf("read cooldowns of agents: %w", err)
 	}
