@@ -1,11 +1,13 @@
 package store
 
 import (
+	"context"
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/db"
 )
 
 // list names a paged list. It is part of its cursors, so that one list's
@@ -54,4 +56,44 @@ func checkLimit(limit int) error {
 		return arena.Invalid("limit", "must be at least 1, got %d", limit)
 	}
 	return nil
+}
+
+// Matches lists matches with their seats, newest first.
+func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error) {
+	after, err := listMatches.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var c db.Clauses
+	order := "m.id"
+	if f.League != "" {
+		c.And("m.league = ?", f.League)
+	}
+	if f.AgentID != "" {
+		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.Arg(f.AgentID)
+		if f.League == "" && len(f.Statuses) == 0 { // the page's matches, and not all that it has played
+			if after != "" {
+				of += ` AND x.match_id < ` + c.Arg(after)
+			}
+			of += ` ORDER BY x.match_id DESC LIMIT ` + c.Arg(p.Limit+1)
+		}
+		c.Conditions = append(c.Conditions, "m.id IN ("+of+")")
+		order = "m.id || ''" // no index has it, or SQLite would walk back through all matches until the page is full
+	}
+	if len(f.Statuses) > 0 {
+		db.In(&c, "m.status", f.Statuses)
+	}
+	if after != "" {
+		c.And("m.id < ?", after)
+	}
+	var items []arena.Match
+	err = s.view(ctx, func(q db.Querier) (err error) {
+		items, err = loadMatches(ctx, q, c.Where()+` ORDER BY `+order+` DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+		return err
+	})
+	if err != nil {
+		return nil, "", s.wrap(err, "list matches")
+	}
+	items, next := closePage(listMatches, p, items, func(m arena.Match) string { return m.ID })
+	return items, next, nil
 }
