@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -126,6 +127,32 @@ type Credentials struct {
 // network. It is enough for a campus and too little to make renting a /48
 // worthwhile.
 const SiteFactor = 8
+
+// AddressOf returns the address of a peer without its port, as limits and logs
+// have it. A text without a port is returned as it is.
+func AddressOf(peer string) string {
+	host, _, err := net.SplitHostPort(peer)
+	if err != nil {
+		return peer
+	}
+	return host
+}
+
+// IsLoopbackHost reports whether the host of a URL is this machine: localhost, a
+// name below it (RFC 6761), or a loopback address.
+func IsLoopbackHost(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// IsPublicAddress reports whether ip is an address of the internet: not one of
+// this machine, of a link, of a private network (RFC 1918, RFC 4193) or behind
+// carrier-grade NAT (RFC 6598).
+func IsPublicAddress(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !netip.MustParsePrefix("100.64.0.0/10").Contains(ip)
+}
 
 // AddressKeys returns the keys under which limits count an IP address. network
 // is the address itself for IPv4, and for IPv6 its /64, all of which one host

@@ -1,6 +1,7 @@
 package arena_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
@@ -64,6 +65,41 @@ func TestAddressKeys(t *testing.T) {
 	} {
 		if network, site := arena.AddressKeys(ip); network != want[0] || site != want[1] {
 			t.Errorf("AddressKeys(%q) = %q, %q, want %q", ip, network, site, want)
+		}
+	}
+}
+
+func TestIsLoopbackHost(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST.": true, "agent.localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
+		"localhost.example.com": false, "notlocalhost": false, "10.0.0.1": false, "0.0.0.0": false, "": false,
+	} {
+		if got := arena.IsLoopbackHost(host); got != want {
+			t.Errorf("%q: %v", host, got)
+		}
+	}
+}
+
+func TestIsPublicAddress(t *testing.T) {
+	t.Parallel()
+	for ip, want := range map[string]bool{
+		"192.0.2.1": true, "2001:db8::1": true, "::ffff:192.0.2.1": true, "100.63.255.255": true, "100.128.0.0": true,
+		"127.0.0.1": false, "10.1.2.3": false, "100.64.0.1": false, "::ffff:100.64.0.1": false, "169.254.1.1": false, "fe80::1": false, "fd00::1": false, "0.0.0.0": false, "::": false, "224.0.0.1": false,
+	} {
+		if got := arena.IsPublicAddress(netip.MustParseAddr(ip)); got != want {
+			t.Errorf("%s: %v", ip, got)
+		}
+	}
+}
+
+func TestAddressOf(t *testing.T) {
+	t.Parallel()
+	for peer, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::1", "192.0.2.1": "192.0.2.1", "": "", "@": "@",
+	} {
+		if got := arena.AddressOf(peer); got != want {
+			t.Errorf("%q: %q, want %q", peer, got, want)
 		}
 	}
 }

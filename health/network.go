@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -233,11 +231,7 @@ func (n *Network) choose(agents []arena.Agent) []arena.Agent {
 // local reports whether an endpoint is on this machine.
 func local(endpoint string) bool {
 	u, err := url.Parse(endpoint)
-	if err != nil {
-		return false
-	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return err == nil && addr.IsLoopback() || u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost")
+	return err == nil && arena.IsLoopbackHost(u.Hostname())
 }
 
 // reach makes the calls one after the other, without waiting for the result of

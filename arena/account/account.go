@@ -155,7 +155,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 // it: a private address is that of a proxy or a lab.
 func publicNetwork(ip string) string {
 	addr, err := netip.ParseAddr(ip)
-	if err != nil || !addr.IsGlobalUnicast() || addr.IsPrivate() {
+	if err != nil || !arena.IsPublicAddress(addr) {
 		return ""
 	}
 	network, _ := arena.AddressKeys(ip)

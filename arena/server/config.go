@@ -166,7 +166,7 @@ func (c *Config) take(values map[string]string, from string, table []Setting) []
 // Validate returns the problems that only several settings together have, joined.
 func (c Config) Validate() error {
 	var problems []error
-	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !isLoopback(c.PublicURL.Hostname()) && !c.AllowCIDRsForce {
+	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !arena.IsLoopbackHost(c.PublicURL.Hostname()) && !c.AllowCIDRsForce {
 		problems = append(problems, fmt.Errorf(
 			"ARENA_ALLOW_CIDRS: opens private addresses while ARENA_PUBLIC_URL %s is not on this machine; unset it, or set ARENA_ALLOW_CIDRS_FORCE=1 if you accept that agents can reach them", c.PublicURL))
 	}
@@ -225,15 +225,6 @@ func localURL(addr string) *url.URL {
 		host = "localhost"
 	}
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-}
-
-func isLoopback(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // keys returns every name that may stand in the environment; those of the file

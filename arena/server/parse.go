@@ -106,7 +106,7 @@ func parseIssuer(v string, to **url.URL) error {
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.String() != v:
 		return errors.New("may hold a scheme, a host, a port and a path only")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !arena.IsLoopbackHost(u.Hostname()):
 		return errors.New("needs https, unless it is on this machine")
 	}
 	*to = u

@@ -422,11 +422,7 @@ func extraRoots(file string) ([]*x509.Certificate, error) {
 // remoteHost is the client's address; arena/api has put it there, also behind
 // a trusted proxy.
 func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	return arena.AddressOf(r.RemoteAddr)
 }
 
 // secretSource is a random source that agents cannot predict: seeds of

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // Warning is a setting that works and is unsafe (threat O5).
@@ -28,7 +30,7 @@ func (c Config) Warnings() []Warning {
 	if u := c.PublicURL; u != nil && u.Scheme == "http" && isPublicHost(u.Hostname()) {
 		warn("ARENA_PUBLIC_URL", "%s is not encrypted: everyone on the way can read and use tokens; put TLS in front and use https://", u)
 	}
-	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !isLoopback(c.PublicURL.Hostname()) {
+	if len(c.AllowCIDRs) > 0 && c.PublicURL != nil && !arena.IsLoopbackHost(c.PublicURL.Hostname()) {
 		warn("ARENA_ALLOW_CIDRS", "everyone who may register an agent can reach these ranges of your network through the arena")
 	}
 	if c.AllowHTTPEndpoints {
@@ -61,9 +63,7 @@ func (c Config) Warnings() []Warning {
 func isPublicHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ip, err := netip.ParseAddr(host); err == nil {
-		ip = ip.Unmap()
-		shared := netip.MustParsePrefix("100.64.0.0/10") // RFC 6598
-		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast() && !ip.IsUnspecified() && !shared.Contains(ip)
+		return arena.IsPublicAddress(ip)
 	}
 	if !strings.Contains(host, ".") {
 		return false

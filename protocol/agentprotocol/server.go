@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"mime"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -164,7 +163,7 @@ const readTime = 10 * time.Second
 // serveMessage handles one message by POST: 200 with the answer, 202 or 204 when
 // there is none, else an error message.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request) {
-	address := addressOf(r)
+	address := arena.AddressOf(r.RemoteAddr)
 	if s.refusals.Check(address) != nil {
 		s.refuse(w, message{}, tooMany())
 		return
@@ -234,12 +233,4 @@ func writeMessage(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the peer may be gone
-}
-
-func addressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

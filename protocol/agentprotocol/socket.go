@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/agora-arena/arena/arena"
 )
 
 // The close codes of a socket: those of the stream, with the same meanings.
@@ -66,7 +68,7 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 // serveSocket handles an agent's WebSocket: a signed hello within five seconds,
 // answered by the arena's, then one message per text frame both ways.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
-	address := addressOf(r)
+	address := arena.AddressOf(r.RemoteAddr)
 	leave, ok := s.openFrom(address)
 	if !ok {
 		s.refuse(w, message{}, tooMany())

@@ -116,7 +116,7 @@ func (q *query) parseSince(text string, now time.Time) error {
 func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.Query(), s.o.Now())
 	if err == nil {
-		q.reader = reader{address(r), q.Recipient, q.Sender, q.Type, q.Thread}
+		q.reader = reader{arena.AddressOf(r.RemoteAddr), q.Recipient, q.Sender, q.Type, q.Thread}
 		s.notePoll(r.Context(), q.Recipient)
 		var page []arena.Envelope
 		if page, err = s.wait(w, r, &q); err == nil {
@@ -147,7 +147,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, q *query) (page []
 	if found, err := look(r.Context()); found || err != nil || q.wait == 0 {
 		return page, err
 	}
-	leave, err := s.park(address(r))
+	leave, err := s.park(arena.AddressOf(r.RemoteAddr))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -135,13 +134,4 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 		DID     string `json:"did"`
 		Time    string `json:"time"`
 	}{true, version, s.o.Log.Self().DID(), s.o.Now().UTC().Format(arena.TimeFormat)})
-}
-
-// address is that of the caller.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
