@@ -20,10 +20,17 @@ type AgentFilter struct {
 // MatchFilter selects matches. Zero members select everything. The order is
 // newest first; with From, To or Soonest it is by StartsAt.
 type MatchFilter struct {
-	League   string
-	AgentID  string
-	Statuses []MatchStatus
+	League     string
+	AgentID    string
+	OpponentID string // has a seat beside AgentID's
+	Query      string // part of the name of an agent with a seat, any case
+	Statuses   []MatchStatus
+	From, To   time.Time // StartsAt is not before From, and before To
+	Soonest    bool      // first to start first
 }
+
+// ByStart reports whether the order is by StartsAt.
+func (f MatchFilter) ByStart() bool { return f.Soonest || !f.From.IsZero() || !f.To.IsZero() }
 
 // DeliveryFilter selects deliveries of one agent.
 type DeliveryFilter struct {

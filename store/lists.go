@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/base64"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ type list string
 const (
 	listAgents     list = "a"
 	listMatches    list = "m"
+	listStarts     list = "t"
 	listPacks      list = "p"
 	listDeliveries list = "d"
 	listAudit      list = "u"
@@ -36,10 +38,12 @@ func (l list) open(p arena.Page) (after string, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	after, ours := strings.CutPrefix(string(raw), string(l)+":")
 	if err != nil || !ours || after == "" || !utf8.ValidString(after) || strings.ContainsRune(after, 0) {
-		return "", arena.Invalid("cursor", "is not one that this list gave out")
+		return "", errCursor()
 	}
 	return after, nil
 }
+
+func errCursor() error { return arena.Invalid("cursor", "is not one that this list gave out") }
 
 // closePage cuts the items, read with one more than the limit, to the page and
 // gives the cursor of the next one, "" when this is the last.
@@ -58,42 +62,146 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// Matches lists matches with their seats, newest first.
-func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) ([]arena.Match, string, error) {
-	after, err := listMatches.open(p)
+// maxNamed is how many agents a part of a name stands for, those with the
+// shortest names.
+const maxNamed = 16
+
+// Matches lists matches with their seats in the order of the filter.
+func (s *Store) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page) (items []arena.Match, next string, err error) {
+	kind, key := listMatches, func(m arena.Match) string { return m.ID }
+	if f.ByStart() {
+		kind, key = listStarts, startKey
+	}
+	after, err := kind.open(p)
 	if err != nil {
 		return nil, "", err
 	}
-	var c db.Clauses
-	order := "m.id"
-	if f.League != "" {
-		c.And("m.league = ?", f.League)
+	q := matchQuery{f: f, limit: p.Limit + 1}
+	if q.afterStart, q.after, err = splitKey(kind, after); err != nil {
+		return nil, "", err
 	}
-	if f.AgentID != "" {
-		of := `SELECT x.match_id FROM seats x WHERE x.agent_id = ` + c.Arg(f.AgentID)
-		if f.League == "" && len(f.Statuses) == 0 { // the page's matches, and not all that it has played
-			if after != "" {
-				of += ` AND x.match_id < ` + c.Arg(after)
+	err = s.view(ctx, func(rows db.Querier) (err error) {
+		if f.Query != "" {
+			if q.named, err = namedAgents(ctx, rows, f.Query); err != nil || len(q.named) == 0 {
+				return err
 			}
-			of += ` ORDER BY x.match_id DESC LIMIT ` + c.Arg(p.Limit+1)
 		}
-		c.Conditions = append(c.Conditions, "m.id IN ("+of+")")
-		order = "m.id || ''" // no index has it, or SQLite would walk back through all matches until the page is full
-	}
-	if len(f.Statuses) > 0 {
-		db.In(&c, "m.status", f.Statuses)
-	}
-	if after != "" {
-		c.And("m.id < ?", after)
-	}
-	var items []arena.Match
-	err = s.view(ctx, func(q db.Querier) (err error) {
-		items, err = loadMatches(ctx, q, c.Where()+` ORDER BY `+order+` DESC LIMIT `+c.Arg(p.Limit+1), c.Args...)
+		items, err = loadMatches(ctx, rows, q.text(), q.c.Args...)
 		return err
 	})
 	if err != nil {
 		return nil, "", s.wrap(err, "list matches")
 	}
-	items, next := closePage(listMatches, p, items, func(m arena.Match) string { return m.ID })
+	items, next = closePage(kind, p, items, key)
 	return items, next, nil
+}
+
+// startKey is the cursor key of a match in the order of starts.
+func startKey(m arena.Match) string { return strconv.FormatInt(db.Millis(m.StartsAt), 10) + ":" + m.ID }
+
+// splitKey returns the start, in milliseconds, and the id in a cursor key.
+func splitKey(kind list, key string) (start int64, id string, err error) {
+	if kind != listStarts || key == "" {
+		return 0, key, nil
+	}
+	text, id, found := strings.Cut(key, ":")
+	start, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || !found {
+		return 0, "", errCursor()
+	}
+	return start, id, nil
+}
+
+// namedAgents returns the agents that have text in their name, the shortest
+// names first and at most maxNamed.
+func namedAgents(ctx context.Context, q db.Querier, text string) ([]string, error) {
+	return db.All(ctx, q, db.ScanText, `SELECT a.id FROM agents a WHERE a.name_key LIKE $1 ESCAPE '\' ORDER BY length(a.name_key), a.id LIMIT $2`,
+		"%"+likeLiteral(foldCase(db.Storable(text)))+"%", maxNamed)
+}
+
+// matchQuery builds the query of a list of matches.
+type matchQuery struct {
+	f          arena.MatchFilter
+	named      []string // the agents that f.Query stands for
+	after      string   // the last match of the page before
+	afterStart int64    // its start, in a list by start
+	limit      int
+
+	c db.Clauses
+}
+
+// text returns the query after its FROM; its arguments are in c.
+func (q *matchQuery) text() string {
+	id, start := "m.id", "m.starts_at"
+	if q.f.AgentID != "" || len(q.named) > 0 {
+		// No index has these, or SQLite would walk back through all matches until
+		// the page is full.
+		id, start = "m.id || ''", "+m.starts_at"
+	}
+	if q.f.League != "" {
+		q.c.And("m.league = ?", q.f.League)
+	}
+	q.seats()
+	if len(q.f.Statuses) > 0 {
+		db.In(&q.c, "m.status", q.f.Statuses)
+	}
+	if !q.f.From.IsZero() {
+		q.c.And(start+" >= ?", db.Millis(q.f.From))
+	}
+	if !q.f.To.IsZero() {
+		q.c.And(start+" < ?", db.Millis(q.f.To))
+	}
+	order, beyond := " DESC", "<"
+	if q.f.Soonest {
+		order, beyond = "", ">"
+	}
+	switch {
+	case !q.f.ByStart():
+		if q.after != "" {
+			q.c.And("m.id < ?", q.after)
+		}
+		return q.c.Where() + ` ORDER BY ` + id + ` DESC LIMIT ` + q.c.Arg(q.limit)
+	case q.after != "":
+		q.c.And("("+start+", m.id) "+beyond+" (?, ?)", q.afterStart, q.after)
+	}
+	return q.c.Where() + ` ORDER BY ` + start + order + `, m.id` + order + ` LIMIT ` + q.c.Arg(q.limit)
+}
+
+// seats adds the conditions on the agents with a seat. A condition that is the
+// only one reads the matches of the page, and not all that an agent has played.
+func (q *matchQuery) seats() {
+	alone := q.f.League == "" && len(q.f.Statuses) == 0 && !q.f.ByStart() && (q.f.AgentID == "" || len(q.named) == 0)
+	page := func(agent string) string {
+		if !alone {
+			return ""
+		}
+		rest := ""
+		if q.after != "" {
+			rest = ` AND ` + agent + `.match_id < ` + q.c.Arg(q.after)
+		}
+		return rest + ` ORDER BY ` + agent + `.match_id DESC LIMIT ` + q.c.Arg(q.limit)
+	}
+	if q.f.AgentID != "" {
+		of := `SELECT x.match_id FROM seats x`
+		if q.f.OpponentID != "" {
+			of += ` JOIN seats y ON y.match_id = x.match_id AND y.agent_id = ` + q.c.Arg(q.f.OpponentID)
+		}
+		of += ` WHERE x.agent_id = ` + q.c.Arg(q.f.AgentID) + page("x")
+		q.c.Conditions = append(q.c.Conditions, "m.id IN ("+of+")")
+	}
+	if len(q.named) == 0 {
+		return
+	}
+	if !alone {
+		in := db.Clauses{Args: q.c.Args}
+		db.In(&in, "z.agent_id", q.named)
+		q.c.Args = in.Args
+		q.c.Conditions = append(q.c.Conditions, "m.id IN (SELECT z.match_id FROM seats z"+in.Where()+")")
+		return
+	}
+	parts := make([]string, len(q.named)) // each agent's newest matches
+	for i, agent := range q.named {
+		parts[i] = `SELECT * FROM (SELECT z.match_id FROM seats z WHERE z.agent_id = ` + q.c.Arg(agent) + page("z") + `) AS z` + strconv.Itoa(i)
+	}
+	q.c.Conditions = append(q.c.Conditions, "m.id IN ("+strings.Join(parts, " UNION ALL ")+")")
 }

@@ -31,6 +31,15 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 			return err
 		}
 	}
+	byStart := func(f arena.MatchFilter) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, err := s.Matches(ctx, f, first)
+			if err == nil {
+				_, _, err = s.Matches(ctx, f, arena.Page{Limit: 20, Cursor: "dDoxOm1fMQ"}) // t:1:m_1
+			}
+			return err
+		}
+	}
 	running := []arena.MatchStatus{arena.MatchRunning}
 	return map[string]func(ctx context.Context) error{
 		"matches":                       matches(arena.MatchFilter{}),
@@ -38,6 +47,14 @@ func reads(s *store.Store) map[string]func(ctx context.Context) error {
 		"matches of a league":           matches(arena.MatchFilter{League: league}),
 		"matches of a league by status": matches(arena.MatchFilter{League: league, Statuses: running}),
 		"matches of an agent":           matches(arena.MatchFilter{AgentID: agent}),
+		"matches of two agents":         matches(arena.MatchFilter{AgentID: agent, OpponentID: "ag_8"}),
+		"matches by name":               matches(arena.MatchFilter{Query: "ag_7"}),
+		"matches of a league by name":   matches(arena.MatchFilter{League: league, Query: "ag_7"}),
+		"matches of a day":              byStart(arena.MatchFilter{From: now, To: now.AddDate(0, 0, 1)}),
+		"matches of a league on a day":  byStart(arena.MatchFilter{League: league, From: now, To: now.AddDate(0, 0, 1)}),
+		"matches with a status by day":  byStart(arena.MatchFilter{Statuses: running, From: now}),
+		"matches of an agent on a day":  byStart(arena.MatchFilter{AgentID: agent, From: now, To: now.AddDate(0, 0, 1)}),
+		"next matches":                  byStart(arena.MatchFilter{Statuses: running, Soonest: true}),
 		"match":                         func(ctx context.Context) error { return second(s.Match(ctx, match)) },
 		"live matches":                  func(ctx context.Context) error { return second(s.LiveMatches(ctx, league)) },
 		"log":                           func(ctx context.Context) error { return second(s.EventsAfter(ctx, match, 3, 100)) },

@@ -107,12 +107,23 @@ func (p StatusParam) statuses() []arena.MatchStatus {
 type listMatchesInput struct {
 	PageParams
 	StatusParam
-	League string `query:"league" maxLength:"40" doc:"Only in this league."`
-	Agent  string `query:"agent" maxLength:"64" doc:"Only with a seat of this agent."`
+	League   string    `query:"league" maxLength:"40" doc:"Only in this league."`
+	Agent    string    `query:"agent" maxLength:"64" doc:"Only with a seat of this agent."`
+	Opponent string    `query:"opponent" maxLength:"64" doc:"With agent: only with a seat of this one, too."`
+	Query    string    `query:"q" maxLength:"40" doc:"Only with a seat of an agent that has this in its name, in any case. A text in the names of more than 16 agents selects the 16 with the shortest names."`
+	From     time.Time `query:"from" doc:"Only those that start at this time or later. With from or to, the latest start is first."`
+	To       time.Time `query:"to" doc:"Only those that start before this time."`
+	Order    string    `query:"order" enum:"newest,soonest" default:"newest" doc:"soonest: by start, the first to start first."`
 }
 
 func (h *matchHandlers) list(ctx context.Context, in *listMatchesInput) (*output[listOf[matchView]], error) {
-	return h.views.answerPage(ctx, arena.MatchFilter{League: in.League, AgentID: in.Agent, Statuses: in.statuses()}, in.page())
+	if in.Opponent != "" && in.Agent == "" {
+		return nil, arena.Invalid("opponent", "needs agent")
+	}
+	return h.views.answerPage(ctx, arena.MatchFilter{
+		League: in.League, AgentID: in.Agent, OpponentID: in.Opponent, Query: in.Query, Statuses: in.statuses(),
+		From: in.From.UTC(), To: in.To.UTC(), Soonest: in.Order == "soonest",
+	}, in.page())
 }
 
 func (h *matchHandlers) get(ctx context.Context, in *IDParam) (*output[snapshotView], error) {

@@ -131,16 +131,24 @@ func TestAPI_listMatches(t *testing.T) {
 		return strings.NewReplacer(first, "first", second, "second").Replace(strings.Join(ids, " "))
 	}
 	for path, want := range map[string]string{
-		"/v1/matches":                                   "second first",
-		"/v1/matches?league=quiz":                       "second first",
-		"/v1/matches?league=none":                       "",
-		"/v1/matches?agent=" + b:                        "first",
-		"/v1/matches?status=cancelled":                  "first",
-		"/v1/matches?status=scheduled,cancelled":        "second first",
-		"/v1/matches?status=live":                       "",
-		"/v1/leagues/quiz/matches?status=scheduled":     "second",
-		"/v1/agents/" + c + "/matches":                  "second",
-		"/v1/agents/" + c + "/matches?status=cancelled": "",
+		"/v1/matches":                                    "second first",
+		"/v1/matches?league=quiz":                        "second first",
+		"/v1/matches?league=none":                        "",
+		"/v1/matches?agent=" + b:                         "first",
+		"/v1/matches?status=cancelled":                   "first",
+		"/v1/matches?status=scheduled,cancelled":         "second first",
+		"/v1/matches?status=live":                        "",
+		"/v1/leagues/quiz/matches?status=scheduled":      "second",
+		"/v1/agents/" + c + "/matches":                   "second",
+		"/v1/agents/" + c + "/matches?status=cancelled":  "",
+		"/v1/matches?agent=" + a + "&opponent=" + c:      "second",
+		"/v1/matches?agent=" + b + "&opponent=" + c:      "",
+		"/v1/matches?q=C":                                "second",
+		"/v1/matches?q=nobody":                           "",
+		"/v1/matches?order=soonest":                      "first second",
+		"/v1/matches?from=2025-06-01T12:00:00.002Z":      "second",
+		"/v1/matches?to=2025-06-01T14:00:00.002%2B02:00": "first",
+		"/v1/matches?limit=1&order=soonest&cursor=" + w.do("GET", "/v1/matches?limit=1&order=soonest", "", nil).is(200).str("next_cursor"): "second",
 	} {
 		if got := list(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -148,6 +156,11 @@ func TestAPI_listMatches(t *testing.T) {
 	}
 	w.run([]scenario{
 		{name: "unknown status", method: "GET", path: "/v1/matches?status=lost", status: 422, code: arena.CodeInvalid, fields: []string{"status[0]"}},
+		{name: "opponent of nobody", method: "GET", path: "/v1/matches?opponent=" + b, status: 422, code: arena.CodeInvalid, says: "needs agent", fields: []string{"opponent"}},
+		{name: "no time", method: "GET", path: "/v1/matches?from=today", status: 422, code: arena.CodeInvalid, fields: []string{"from"}},
+		{name: "unknown order", method: "GET", path: "/v1/matches?order=oldest", status: 422, code: arena.CodeInvalid, fields: []string{"order"}},
+		{name: "long text", method: "GET", path: "/v1/matches?q=" + strings.Repeat("x", 41), status: 422, code: arena.CodeInvalid, fields: []string{"q"}},
+		{name: "cursor of another order", method: "GET", path: "/v1/matches?order=soonest&cursor=bTptXzE", status: 422, code: arena.CodeInvalid, fields: []string{"cursor"}},
 		{name: "unknown league", method: "GET", path: "/v1/leagues/none/matches", status: 404, code: arena.CodeNotFound},
 		{name: "unknown match", method: "GET", path: "/v1/matches/m_none", status: 404, code: arena.CodeNotFound},
 		{name: "unknown match's events", method: "GET", path: "/v1/matches/m_none/events", status: 404, code: arena.CodeNotFound},

@@ -70,6 +70,7 @@ func listMatches(f *fixture) {
 	f.settle(f.begin("m_1", "trivia", ids[0], ids[1]), start)
 	f.begin("m_2", "sums", ids[0], ids[2])
 	f.match("m_3", "trivia", ids[1], ids[2])
+	due := start.Add(time.Minute)
 	for _, c := range []struct {
 		filter arena.MatchFilter
 		want   []string
@@ -80,6 +81,19 @@ func listMatches(f *fixture) {
 		{arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchScheduled, arena.MatchFinished}}, []string{"m_3", "m_1"}},
 		{arena.MatchFilter{League: "sums", AgentID: ids[2], Statuses: []arena.MatchStatus{arena.MatchRunning}}, []string{"m_2"}},
 		{arena.MatchFilter{League: "none"}, []string{}},
+		{arena.MatchFilter{AgentID: ids[0], OpponentID: ids[2]}, []string{"m_2"}},
+		{arena.MatchFilter{AgentID: ids[2], OpponentID: ids[0], League: "trivia"}, []string{}},
+		{arena.MatchFilter{AgentID: ids[0], OpponentID: "ag_none"}, []string{}},
+		{arena.MatchFilter{Query: "A"}, []string{"m_2", "m_1"}},
+		{arena.MatchFilter{Query: "a", League: "sums"}, []string{"m_2"}},
+		{arena.MatchFilter{Query: "b", AgentID: ids[2]}, []string{"m_3"}},
+		{arena.MatchFilter{Query: "%"}, []string{}},
+		{arena.MatchFilter{From: due}, []string{"m_3", "m_2", "m_1"}},
+		{arena.MatchFilter{From: due.Add(time.Millisecond)}, []string{}},
+		{arena.MatchFilter{To: due}, []string{}},
+		{arena.MatchFilter{To: due.Add(time.Millisecond), Soonest: true}, []string{"m_1", "m_2", "m_3"}},
+		{arena.MatchFilter{From: start, AgentID: ids[0]}, []string{"m_2", "m_1"}},
+		{arena.MatchFilter{Soonest: true, Query: "c", League: "trivia"}, []string{"m_3"}},
 	} {
 		items, _, err := f.Matches(ctx, c.filter, arena.Page{Limit: 10})
 		f.ok(err)
@@ -102,6 +116,25 @@ func listMatches(f *fixture) {
 	_, err := f.CreateMatch(ctx, soon, event(arena.EventMatchScheduled, `{}`))
 	f.ok(err)
 	f.equal([]string{"m_9", "m_3"}, matchIDs(must(f.LiveMatches(ctx, "trivia"))(f))) // first to start first
+
+	// Where the order is by start, ids do not matter.
+	early := arena.Match{ID: "m_99", League: "sums", CreatedAt: start, StartsAt: start.Add(-time.Hour), Seats: []arena.Seat{{No: 0, AgentID: ids[0]}}}
+	_, err = f.CreateMatch(ctx, early, event(arena.EventMatchScheduled, `{}`))
+	f.ok(err)
+	var paged []string
+	for p := (arena.Page{Limit: 2}); ; {
+		items, next, err := f.Matches(ctx, arena.MatchFilter{Soonest: true}, p)
+		f.ok(err)
+		paged = append(paged, matchIDs(items)...)
+		if p.Cursor = next; next == "" {
+			break
+		}
+	}
+	f.equal([]string{"m_99", "m_9", "m_1", "m_2", "m_3"}, paged)
+	for _, cursor := range []string{"dDp4Om1fMQ", "dDox"} { // t:x:m_1, t:1
+		_, _, err := f.Matches(ctx, arena.MatchFilter{Soonest: true}, arena.Page{Limit: 2, Cursor: cursor})
+		f.fails(arena.CodeInvalid, err)
+	}
 }
 
 func endMatch(f *fixture) {

@@ -85,6 +85,8 @@ func strangeText(f *fixture) {
 			"Agents/query":     third(f.Agents(ctx, arena.AgentFilter{Query: text}, arena.Page{Limit: 1})),
 			"Matches/league":   third(f.Matches(ctx, arena.MatchFilter{League: text}, arena.Page{Limit: 1})),
 			"Matches/agent":    third(f.Matches(ctx, arena.MatchFilter{AgentID: text}, arena.Page{Limit: 1})),
+			"Matches/name":     third(f.Matches(ctx, arena.MatchFilter{Query: text}, arena.Page{Limit: 1})),
+			"Matches/opponent": third(f.Matches(ctx, arena.MatchFilter{AgentID: text, OpponentID: text}, arena.Page{Limit: 1})),
 			"Matches/status":   third(f.Matches(ctx, arena.MatchFilter{Statuses: []arena.MatchStatus{arena.MatchStatus(text)}}, arena.Page{Limit: 1})),
 			"Deliveries/agent": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: text}, arena.Page{Limit: 1})),
 			"Deliveries/match": third(f.Deliveries(ctx, arena.DeliveryFilter{AgentID: "ag_1", MatchID: text}, arena.Page{Limit: 1})),
