@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -209,7 +210,7 @@ func (p PageParams) page() arena.Page { return arena.Page{Cursor: p.Cursor, Limi
 // is asked for.
 type PartParams struct {
 	Cursor string `query:"cursor" maxLength:"400" doc:"The next_cursor of the part before; empty for the first."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"How many items at most; without it, all of them up to 8 MiB."`
 }
 
 // IDPartParams ask for a part of a whole list that an agent or a match has.
@@ -217,6 +218,10 @@ type IDPartParams struct {
 	IDParam
 	PartParams
 }
+
+// maxListBytes bounds a list that comes whole. What exceeds it follows under its
+// next_cursor.
+const maxListBytes = 8 << 20
 
 // partOf returns the part of a whole list that p asks for, and the cursor of the
 // next one. Such a list has no key that stays: the cursor counts items.
@@ -230,11 +235,34 @@ func partOf[T any](p PartParams, items []T) (part []T, next string, err error) {
 		}
 	}
 	part = items[min(from, len(items)):]
-	if p.Limit > 0 && len(part) > p.Limit {
-		part = part[:p.Limit]
-		next = base64.RawURLEncoding.EncodeToString([]byte("o:" + strconv.Itoa(from+p.Limit)))
+	limit := p.Limit
+	if limit == 0 {
+		if limit, err = withinBytes(part, maxListBytes); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(part) > limit {
+		part = part[:limit]
+		next = base64.RawURLEncoding.EncodeToString([]byte("o:" + strconv.Itoa(from+limit)))
 	}
 	return part, next, nil
+}
+
+// withinBytes returns how many items from the first on fit into limit bytes of
+// JSON; at least one.
+func withinBytes[T any](items []T, limit int) (n int, err error) {
+	var buffer []byte
+	for i := range items {
+		if a, ok := any(&items[i]).(interface{ appendJSON(b []byte) []byte }); ok {
+			buffer = a.appendJSON(buffer[:0])
+		} else if buffer, err = json.Marshal(items[i]); err != nil {
+			return 0, fmt.Errorf("size of a list: %w", err)
+		}
+		if limit -= len(buffer); limit < 0 && i > 0 {
+			return i, nil
+		}
+	}
+	return len(items), nil
 }
 
 // answerPart answers with a part of a whole list.

@@ -170,11 +170,9 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	if err != nil {
 		return nil, err
 	}
-	if standings, table.NextCursor, err = partOf(in.PartParams, standings); err != nil {
-		return nil, err
-	}
+	items := make([]standingView, 0, len(standings))
 	for _, s := range standings {
-		table.Items = append(table.Items, standingView{
+		items = append(items, standingView{
 			Rank: s.Rank, AgentID: s.Agent.ID, Name: s.Agent.Name, OwnerID: s.Agent.OwnerID, OwnerName: s.Agent.OwnerName,
 			Status: s.Agent.StatusAt(now), Version: s.Agent.Version,
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
@@ -182,6 +180,9 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
 			Fit: fits[s.Agent.ID],
 		})
+	}
+	if table.Items, table.NextCursor, err = partOf(in.PartParams, items); err != nil {
+		return nil, err
 	}
 	return answer(table)
 }

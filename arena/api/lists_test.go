@@ -71,3 +71,25 @@ func TestAPI_brokenQuery(t *testing.T) {
 		{name: "semicolon", method: "GET", path: "/v1/agents?limit=1;q=x", status: 400, code: arena.CodeMalformed, says: "semicolon"},
 	})
 }
+
+// A list that comes whole ends at a number of bytes; the cursor continues it.
+func TestWithinBytes(t *testing.T) {
+	t.Parallel()
+	items := []string{"aaaa", "bbbb", "cccc"} // 6 bytes each as JSON
+	for limit, want := range map[int]int{1: 1, 6: 1, 11: 1, 12: 2, 18: 3, 100: 3} {
+		if n, err := withinBytes(items, limit); err != nil || n != want {
+			t.Errorf("%d bytes: %d items, %v; want %d", limit, n, err, want)
+		}
+	}
+	many := make([]string, 3)
+	for i := range many {
+		many[i] = strings.Repeat("x", maxListBytes/2-100)
+	}
+	part, next, err := partOf(PartParams{}, many)
+	if err != nil || len(part) != 2 || next == "" {
+		t.Fatalf("%d items, next %q, %v", len(part), next, err)
+	}
+	if rest, next, err := partOf(PartParams{Cursor: next}, many); err != nil || len(rest) != 1 || next != "" {
+		t.Errorf("then %d items, next %q, %v", len(rest), next, err)
+	}
+}

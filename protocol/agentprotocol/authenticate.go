@@ -248,6 +248,8 @@ func (s *Server) handleNotify(ctx context.Context, m message, from sender) *refu
 		return nil
 	case arena.CodeOf(err) == arena.CodeRateLimited:
 		return tooMany()
+	case p.CorrelationID != "" && arena.CodeOf(err) == arena.CodeUnauthorized:
+		return nil // an event of a rehearsal or check, whose matches are not stored
 	case errors.As(err, &explained) && explained.Code != arena.CodeInternal && explained.Code != arena.CodeUnavailable:
 		return refuse(http.StatusBadRequest, InvalidMessage, string(explained.Code)+": "+explained.Message)
 	}

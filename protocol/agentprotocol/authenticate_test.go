@@ -284,6 +284,16 @@ func TestServer_notify(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", code, status, want)
 		}
 	}
+	// The arena asked for it, but the match is not stored: a rehearsal has none.
+	n.events.err = arena.Errorf(arena.CodeUnauthorized, "no seat")
+	for payload, want := range map[string]int{
+		`{"event":"arena.event","correlationId":"` + mine + `","data":{"type":"thinking"}}`: 204,
+		`{"event":"arena.event","data":{"type":"thinking","match_id":"m_3"}}`:               400,
+	} {
+		if status := send(payload); status != want {
+			t.Errorf("of a match that is not stored, %s: status %d, want %d", payload, status, want)
+		}
+	}
 }
 
 // Bounds: sizes, types of content, methods, rates. Threat L4.

@@ -26,6 +26,7 @@ const (
 const (
 	maxPolls         = 4096 // on this node
 	maxPollsPerAgent = 4
+	maxAnswers       = 64 // of one agent at once, each looking for its task
 	maxEvents        = 32 // in one message
 	nextBatch        = 16
 )
@@ -53,12 +54,12 @@ func newPolls() *polls {
 	return p
 }
 
-// begin parks a poll, unless there are too many; done lets it go. The context
-// ends with the poll's time and with the server.
-func (p *polls) begin(ctx context.Context, agentID string, wait time.Duration) (waiting context.Context, done func(), ok bool) {
+// begin parks a poll, unless the agent has as many as it may have; done removes
+// it. The context ends with the poll's time and with the server.
+func (p *polls) begin(ctx context.Context, agentID string, most int, wait time.Duration) (waiting context.Context, done func(), ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all >= maxPolls || p.parked[agentID] >= maxPollsPerAgent {
+	if p.all >= maxPolls || p.parked[agentID] >= most {
 		return nil, nil, false
 	}
 	p.all++
@@ -154,7 +155,7 @@ func (s *Server) next(ctx context.Context, c *call, in operation) (any, error) {
 	case c.conversation != nil:
 		answered = readMemory(*c.conversation).Answered
 	}
-	waiting, done, ok := s.polls.begin(ctx, c.agentID, wait)
+	waiting, done, ok := s.polls.begin(ctx, c.agentID, maxPollsPerAgent, wait)
 	if !ok {
 		return nil, fault("Too many polls")
 	}
@@ -194,7 +195,7 @@ func (s *Server) take(ctx context.Context, c *call, in operation) (any, error) {
 		return nil, fault("An answer needs task (a number) and reply (an object)")
 	}
 	task := int64(*in.Task)
-	looking, done, ok := s.polls.begin(ctx, "answers of "+c.agentID, findLimit) // beside the polls for tasks
+	looking, done, ok := s.polls.begin(ctx, "answers of "+c.agentID, maxAnswers, findLimit) // beside the polls for tasks
 	if !ok {
 		return nil, fault("Too many polls")
 	}
