@@ -83,12 +83,13 @@ type LeagueAction string
 
 // The actions on leagues.
 const (
-	OpenLeague   LeagueAction = "open"
-	StartLeague  LeagueAction = "start"
-	PauseLeague  LeagueAction = "pause"
-	ResumeLeague LeagueAction = "resume"
-	FreezeLeague LeagueAction = "freeze"
-	FinishLeague LeagueAction = "finish"
+	OpenLeague     LeagueAction = "open"
+	StartLeague    LeagueAction = "start"
+	StartLeagueNow LeagueAction = "start-now" // without waiting for the next occurrence of its schedule
+	PauseLeague    LeagueAction = "pause"
+	ResumeLeague   LeagueAction = "resume"
+	FreezeLeague   LeagueAction = "freeze"
+	FinishLeague   LeagueAction = "finish"
 )
 
 // JudgeSpec names the judge of a league and its settings. Members that belong

@@ -24,7 +24,7 @@ func (t *tick) finished(ctx context.Context, s *season) error {
 		if l.Status == arena.LeagueFinished { // by an admin, meanwhile
 			return nil
 		}
-		return apply(l, arena.FinishLeague)
+		return apply(l, arena.FinishLeague, t.now)
 	})
 	if err != nil {
 		return fmt.Errorf("close the league: %w", err)

@@ -273,8 +273,10 @@ func (t *tick) note(ctx context.Context, l arena.League, note string, next time.
 	if l.Note == note && l.NextRunAt.Equal(next) {
 		return nil
 	}
-	_, err := t.Store.UpdateLeague(ctx, l.Slug, func(l *arena.League) error {
-		l.Note, l.NextRunAt = note, next
+	_, err := t.Store.UpdateLeague(ctx, l.Slug, func(stored *arena.League) error {
+		if stored.Note = note; stored.NextRunAt.Equal(l.NextRunAt) { // otherwise it was started by hand meanwhile
+			stored.NextRunAt = next
+		}
 		return nil
 	})
 	if err != nil {

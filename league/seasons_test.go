@@ -178,6 +178,16 @@ func (h *house) league() arena.League {
 	return l
 }
 
+func (h *house) act(action arena.LeagueAction) {
+	h.t.Helper()
+	o := officeOptions(h.store, &league.Entries{})
+	o.Now = h.clock
+	s, err := league.NewService(o)
+	h.ok(err)
+	_, err = s.Act(h.t.Context(), admin, h.slug, action)
+	h.ok(err)
+}
+
 // Every format ends with the podium that the strengths say, each tick by
 // another node, the first two matches void.
 func TestScheduler_seasons(t *testing.T) {
@@ -326,6 +336,24 @@ func TestScheduler_seasons_schedule(t *testing.T) {
 			if h.ok(err); s.No != no+1 || h.league().Status != arena.LeagueRunning {
 				t.Fatalf("season %+v, league %+v", s, h.league())
 			}
+		}
+	})
+	t.Run("now", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t, 2, arena.Settings{Format: arena.FormatKnockout}, hourly)
+		h.now = h.now.Add(10 * time.Minute)
+		h.tick()
+		if h.play() > 0 {
+			t.Error("it began before its time")
+		}
+		h.act(arena.StartLeagueNow)
+		h.season()
+		if at := h.now.Truncate(time.Hour).Add(time.Hour); !h.league().NextRunAt.Equal(at) {
+			t.Errorf("next run at %v, want %v", h.league().NextRunAt, at)
+		}
+		h.tick()
+		if h.play() > 0 {
+			t.Error("a second season began before its time")
 		}
 	})
 	t.Run("seasons of a ladder", func(t *testing.T) {

@@ -161,7 +161,7 @@ func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, act
 		return arena.League{}, err
 	}
 	at := s.now()
-	return s.o.Store.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action) },
+	return s.o.Store.UpdateLeague(ctx, slug, func(l *arena.League) error { return apply(l, action, at) },
 		func(before, after arena.League) (arena.AuditEntry, error) {
 			return caller.Audit(at, string(action)+"-league", slug, before.Status, after.Status)
 		})

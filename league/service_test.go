@@ -198,7 +198,7 @@ func TestService_Act(t *testing.T) {
 	o.ok(err)
 	want := map[arena.LeagueStatus]map[arena.LeagueAction]arena.LeagueStatus{
 		"draft":    {"open": "open"},
-		"open":     {"start": "running", "finish": "finished"},
+		"open":     {"start": "running", "start-now": "running", "finish": "finished"},
 		"running":  {"pause": "paused", "freeze": "frozen", "finish": "finished"},
 		"paused":   {"resume": "running", "finish": "finished"},
 		"frozen":   {"pause": "paused", "resume": "running", "finish": "finished"},
@@ -206,7 +206,7 @@ func TestService_Act(t *testing.T) {
 	}
 	log := []string{`admin create-league sums  "sums open Sums"`}
 	for from, acts := range want {
-		for _, action := range []arena.LeagueAction{"open", "start", "pause", "resume", "freeze", "finish", "delete"} {
+		for _, action := range []arena.LeagueAction{"open", "start", "start-now", "pause", "resume", "freeze", "finish", "delete"} {
 			_, err := o.store.UpdateLeague(ctx, "sums", func(l *arena.League) error { l.Status = from; return nil })
 			o.ok(err)
 			l, err := o.service.Act(ctx, admin, "sums", action)

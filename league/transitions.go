@@ -3,6 +3,7 @@ package league
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -18,24 +19,31 @@ func transitions() map[arena.LeagueAction]transition {
 	const draft, open, running, paused, frozen, finished = arena.LeagueDraft, arena.LeagueOpen, arena.LeagueRunning,
 		arena.LeaguePaused, arena.LeagueFrozen, arena.LeagueFinished
 	return map[arena.LeagueAction]transition{
-		arena.OpenLeague:   {[]arena.LeagueStatus{draft, finished}, open}, // once more, for another season
-		arena.StartLeague:  {[]arena.LeagueStatus{open}, running},
-		arena.PauseLeague:  {[]arena.LeagueStatus{running, frozen}, paused},
-		arena.ResumeLeague: {[]arena.LeagueStatus{paused, frozen}, running},
-		arena.FreezeLeague: {[]arena.LeagueStatus{running}, frozen},
-		arena.FinishLeague: {[]arena.LeagueStatus{open, running, paused, frozen}, finished},
+		arena.OpenLeague:     {[]arena.LeagueStatus{draft, finished}, open}, // once more, for another season
+		arena.StartLeague:    {[]arena.LeagueStatus{open}, running},
+		arena.StartLeagueNow: {[]arena.LeagueStatus{open, running}, running},
+		arena.PauseLeague:    {[]arena.LeagueStatus{running, frozen}, paused},
+		arena.ResumeLeague:   {[]arena.LeagueStatus{paused, frozen}, running},
+		arena.FreezeLeague:   {[]arena.LeagueStatus{running}, frozen},
+		arena.FinishLeague:   {[]arena.LeagueStatus{open, running, paused, frozen}, finished},
 	}
 }
 
-// apply moves a league to the state that follows from an action. Nothing else
-// changes the state of a league once it is created.
-func apply(l *arena.League, action arena.LeagueAction) error {
+// apply moves a league to the state that follows from an action at a time.
+// Nothing else changes the state of a league once it is created.
+func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
 	t, known := transitions()[action]
 	switch {
 	case !known:
 		return arena.Errorf(arena.CodeInvalid, "%q is not an action of leagues", action)
 	case !slices.Contains(t.from, l.Status):
 		return arena.Errorf(arena.CodeConflict, "league %s is %s; %s needs it to be %s", l.Slug, l.Status, action, anyOf(t.from))
+	}
+	if action == arena.StartLeagueNow {
+		if l.Status == t.to && l.Schedule == "" {
+			return arena.Errorf(arena.CodeConflict, "league %s is %s and has no schedule to wait for", l.Slug, l.Status)
+		}
+		l.NextRunAt = at // the occurrence that the scheduler takes next
 	}
 	l.Status = t.to
 	return nil

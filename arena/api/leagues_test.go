@@ -114,6 +114,8 @@ func TestAPI_leagueActions(t *testing.T) {
 		}
 	}
 	w.do("POST", "/v1/leagues/none/open", w.admin, nil).is(404)
+	w.do("POST", "/v1/leagues/quiz/start-now", w.admin, nil).is(200)
+	w.do("POST", "/v1/leagues/quiz/start-now", w.admin, nil).is(409)
 }
 
 func TestAPI_entries(t *testing.T) {

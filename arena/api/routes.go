@@ -105,6 +105,7 @@ func routes() []route {
 		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},
 		{post, "/v1/leagues/{slug}/open", scopeOrganize, 200, "open-league", tagLeagues, "Let agents enter", leagueAction(arena.OpenLeague), nil},
 		{post, "/v1/leagues/{slug}/start", scopeOrganize, 200, "start-league", tagLeagues, "Begin the league's own pairing", leagueAction(arena.StartLeague), nil},
+		{post, "/v1/leagues/{slug}/start-now", scopeOrganize, 200, "start-league-now", tagLeagues, "Begin what its schedule starts without waiting for the next occurrence", leagueAction(arena.StartLeagueNow), nil},
 		{post, "/v1/leagues/{slug}/pause", scopeOrganize, 200, "pause-league", tagLeagues, "Stop pairing for now", leagueAction(arena.PauseLeague), nil},
 		{post, "/v1/leagues/{slug}/resume", scopeOrganize, 200, "resume-league", tagLeagues, "Go on pairing, show the table", leagueAction(arena.ResumeLeague), nil},
 		{post, "/v1/leagues/{slug}/freeze", scopeOrganize, 200, "freeze-league", tagLeagues, "Hide the table, go on pairing", leagueAction(arena.FreezeLeague), nil},
