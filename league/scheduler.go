@@ -119,9 +119,7 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	if len(running)+len(finished) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(running, func(a, b arena.League) int {
-		return cmp.Compare(urgency(a.Settings.Format), urgency(b.Settings.Format))
-	})
+	order(running, s.o.Rand)
 	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, came: map[string]time.Time{}}
 	if err := t.reserveSeats(ctx); err != nil {
 		return err
@@ -147,12 +145,18 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// urgency puts ladders last: they take what is left.
-func urgency(f arena.Format) int {
-	if f == arena.FormatLadder {
-		return 1
+// order puts continuous leagues last, in a random order.
+func order(leagues []arena.League, source rand.Source) {
+	var first, last []arena.League
+	for _, l := range leagues {
+		if format.Continuous(l.Settings.Format) {
+			last = append(last, l)
+		} else {
+			first = append(first, l)
+		}
 	}
-	return 0
+	rand.New(source).Shuffle(len(last), func(i, j int) { last[i], last[j] = last[j], last[i] }) //nolint:gosec // no secret
+	copy(leagues, append(first, last...))
 }
 
 // tick is one look at the leagues.

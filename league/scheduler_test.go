@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/format"
 )
 
 func want(t *testing.T, got []string, want ...string) {
@@ -101,7 +102,9 @@ func TestScheduler_ladder(t *testing.T) {
 			})
 		}
 		s := w.scheduler(t)
-		want(t, w.tick(t, s), "ladder: d e") // and ladder2 finds nobody
+		if made := w.tick(t, s); len(made) != 1 || !strings.HasSuffix(made[0], ": d e") {
+			t.Errorf("made %v", made) // the other ladder finds nobody
+		}
 		want(t, w.tick(t, s))
 	})
 
@@ -331,6 +334,63 @@ func TestScheduler_elimination(t *testing.T) {
 		w := newWorld([]arena.League{ladderLeague(), royale()}, "a", "b", "c")
 		want(t, w.tick(t, w.scheduler(t)), "royale: a b c")
 	})
+
+	for _, kind := range []struct {
+		name string
+		l    arena.League
+	}{{"without a schedule", royale()}, {"with a schedule", royale(hourly)}} {
+		t.Run("waits for agents that play elsewhere: "+kind.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld([]arena.League{ladderLeague(), kind.l}, "a", "b", "c", "d", "e")
+			w.league("royale").NextRunAt = noon
+			w.agent("d").Running, w.agent("e").Running = 1, 1
+			s := w.scheduler(t)
+			want(t, w.tick(t, s)) // nor may the ladder take a, b and c
+			if note := w.league("royale").Note; note != "3 agents are ready; 2 still play elsewhere" {
+				t.Errorf("note %q", note)
+			}
+			w.now = noon.Add(30 * time.Second)
+			w.agent("d").Running = 0
+			want(t, w.tick(t, s))
+			w.now = noon.Add(40 * time.Second)
+			w.agent("e").Running = 0
+			want(t, w.tick(t, s), "royale: a b c d e")
+		})
+
+		t.Run("waits no longer than the pause: "+kind.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld([]arena.League{kind.l}, "a", "b", "c", "d")
+			w.league("royale").NextRunAt = noon
+			w.agent("d").Running = 1
+			s := w.scheduler(t)
+			want(t, w.tick(t, s))
+			w.now = noon.Add(time.Minute)
+			want(t, w.tick(t, s), "royale: a b c")
+		})
+	}
+}
+
+func TestScheduler_continuousLeaguesTakeTurns(t *testing.T) {
+	t.Parallel()
+	hour := func(l *arena.League) {
+		l.Slug, l.Settings.Format = "hour", arena.FormatArena
+		l.Settings.Options = format.Defaults(arena.FormatOptions{Duration: time.Hour}, arena.FormatArena)
+	}
+	w := newWorld([]arena.League{ladderLeague(hour), ladderLeague()}, "a", "b", "c", "d")
+	s := w.scheduler(t)
+	played := map[string]int{}
+	for range 40 {
+		for _, made := range w.tick(t, s) {
+			league, _, _ := strings.Cut(made, ":")
+			played[league]++
+		}
+		w.start()
+		w.end()
+		w.now = w.now.Add(time.Minute)
+	}
+	if played["hour"] < 10 || played["ladder"] < 10 {
+		t.Errorf("matches by league: %v", played)
+	}
 }
 
 func TestScheduler_looksOnlyAtRunningLeagues(t *testing.T) {

@@ -274,9 +274,9 @@ func (t *tick) order(ctx context.Context, s *season, st *step) error {
 		}
 	}
 	if s.Format == arena.FormatElimination {
-		due, next, err := t.gatherDue(ctx, s)
-		if err != nil || !due {
-			st.note, st.next = cmp.Or(st.note, s.league.Note), sooner(st.next, next)
+		gathers, note, next, err := t.gathers(ctx, s)
+		if err != nil || !gathers {
+			st.note, st.next = cmp.Or(st.note, note), sooner(st.next, next)
 			return err
 		}
 	}

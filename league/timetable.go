@@ -9,12 +9,31 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// gatherDue reports whether an elimination may gather its next match.
-func (t *tick) gatherDue(ctx context.Context, s *season) (due bool, next time.Time, err error) {
+// gathers reports whether an elimination orders its next match now or else, where
+// it is known, why not and when it looks again. A match that is due waits for agents
+// that still play elsewhere, for EliminationPause at most, and keeps a seat of
+// each idle one, so that the field is complete.
+func (t *tick) gathers(ctx context.Context, s *season) (now bool, note string, next time.Time, err error) {
 	if slices.ContainsFunc(s.pairings, arena.Pairing.Open) {
-		return false, time.Time{}, nil
+		return false, s.league.Note, time.Time{}, nil
 	}
-	return t.occasion(ctx, s.league)
+	scheduled := s.league.Schedule != "" && s.Options.Starts == arena.StartsMatch
+	due, since, err := t.gatheringDue(ctx, s, scheduled)
+	if err != nil || !due {
+		return false, s.league.Note, since, err
+	}
+	playing, until := len(s.present)-len(s.idle), since.Add(t.EliminationPause)
+	if playing > 0 && len(s.present) >= s.league.Settings.MinSeats && len(s.idle) < s.league.Settings.MaxSeats && t.now.Before(until) {
+		for id := range s.idle {
+			t.taken[id]++
+		}
+		return false, fmt.Sprintf("%d agents are ready; %d still play elsewhere", len(s.idle), playing), until, nil
+	}
+	if scheduled {
+		now, err = t.occurrence(ctx, s.league)
+		return now, s.league.Note, time.Time{}, err
+	}
+	return true, "", time.Time{}, nil
 }
 
 // roundDue reports whether pairings may be ordered now: always, unless they begin
@@ -32,35 +51,33 @@ func (t *tick) roundDue(ctx context.Context, s *season, ordered []arena.Pairing)
 	return t.occurrence(ctx, s.league)
 }
 
-// occasion reports whether an elimination league gathers now, and when next.
-func (t *tick) occasion(ctx context.Context, l arena.League) (due bool, next time.Time, err error) {
-	if l.Schedule != "" && l.Settings.Options.Starts == arena.StartsMatch {
-		due, err = t.occurrence(ctx, l)
-		return due, time.Time{}, err
+// gatheringDue reports whether the next match of an elimination is due, by its
+// schedule or a pause after the match before, and since or from when, where it is known.
+func (t *tick) gatheringDue(ctx context.Context, s *season, scheduled bool) (due bool, at time.Time, err error) {
+	if scheduled {
+		due, _ = t.Due(s.league, t.now)
+		return due, s.league.NextRunAt, nil
 	}
-	live, err := t.Store.LiveMatches(ctx, l.Slug)
+	live, err := t.Store.LiveMatches(ctx, s.League)
 	if err != nil {
-		return false, next, fmt.Errorf("read live matches: %w", err)
+		return false, at, fmt.Errorf("read live matches: %w", err)
 	}
 	for _, m := range live {
 		if m.StartsAt.Sub(t.now) <= reserve {
-			return false, time.Time{}, nil
+			return false, at, nil
 		}
 	}
 	ended, _, err := t.Store.Matches(ctx, arena.MatchFilter{
-		League: l.Slug, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled},
+		League: s.League, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid, arena.MatchCancelled},
 	}, arena.Page{Limit: 1})
 	if err != nil {
-		return false, next, fmt.Errorf("read the last match: %w", err)
+		return false, at, fmt.Errorf("read the last match: %w", err)
 	}
 	if len(ended) == 0 {
-		return true, time.Time{}, nil
+		return true, s.StartedAt, nil
 	}
-	next = ended[0].FinishedAt.Add(t.EliminationPause)
-	if next.After(t.now) {
-		return false, next, nil
-	}
-	return true, time.Time{}, nil
+	at = ended[0].FinishedAt.Add(t.EliminationPause)
+	return !at.After(t.now), at, nil
 }
 
 // occurrence reports whether an occurrence of the league's schedule has come

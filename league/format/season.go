@@ -37,8 +37,11 @@ type Step struct {
 // State.Idle.
 func NeedsIdle(f arena.Format) bool { return f == arena.FormatArena || f == arena.FormatElimination }
 
-// LateJoin reports whether agents may join a season of the format that has
-// begun. In the others they wait for the next one.
+// Continuous reports whether the format pairs whoever is idle, at any time.
+func Continuous(f arena.Format) bool { return f == arena.FormatLadder || f == arena.FormatArena }
+
+// LateJoin reports whether agents may join a season of the format after it has
+// begun. In other formats they wait for the next season.
 func LateJoin(f arena.Format) bool {
 	switch f {
 	case arena.FormatSwiss, arena.FormatArena, arena.FormatGauntlet, arena.FormatElimination:
