@@ -49,12 +49,13 @@ const (
 	PauseOwner     PauseReason = "owner"      // until its owner resumes it
 	PauseExpired   PauseReason = "expired"    // until a check of its endpoint passes: none ever has
 	PauseHealth    PauseReason = "health"     // until two health checks in a row succeed
+	PauseFailing   PauseReason = "failing"    // until its owner resumes it: it failed too many rounds in a row
 	PauseRateLimit PauseReason = "rate_limit" // until a time: it answered 429
 )
 
 // PauseReasons lists the reasons, strongest first.
 func PauseReasons() []PauseReason {
-	return []PauseReason{PauseAdmin, PauseOwner, PauseExpired, PauseHealth, PauseRateLimit}
+	return []PauseReason{PauseAdmin, PauseOwner, PauseExpired, PauseHealth, PauseFailing, PauseRateLimit}
 }
 
 // Pause is one reason why an agent takes no new seats. An agent may have
@@ -76,6 +77,8 @@ func (p Pause) Ending() string {
 		return "its endpoint has to pass a check: POST /v1/agents/{id}/check, or PATCH it with another endpoint"
 	case PauseHealth:
 		return "two health checks in a row have to succeed"
+	case PauseFailing:
+		return "its owner has to resume it, best after a rehearsal"
 	case PauseRateLimit:
 		return "it ends at " + p.Until.UTC().Format(TimeFormat)
 	}
@@ -109,9 +112,19 @@ type Agent struct {
 	RetiredAt   time.Time
 	Running     int // seats it holds in running matches
 
+	// PauseAfter is the number of failed rounds in a row that pauses the agent,
+	// 0 to MaxPauseAfter; 0: none does. Rounds before ResumedAt do not count.
+	PauseAfter       int
+	ResumedAt        time.Time // when its last failing pause was ended; zero: never
 	EndpointSince    time.Time // when its endpoint was last changed; zero: never
 	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
+
+// Bounds of Agent.PauseAfter.
+const (
+	DefaultPauseAfter = 10
+	MaxPauseAfter     = 100
+)
 
 // Health is what the last probe of an endpoint found.
 type Health struct {
@@ -147,6 +160,7 @@ type Registration struct {
 // are.
 type AgentUpdate struct {
 	Name, Endpoint, Version, Description *string
+	PauseAfter                           *int
 }
 
 // NotRetired returns a conflict if the agent is retired.

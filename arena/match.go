@@ -221,6 +221,17 @@ func (o Outcome) Counted() bool {
 	return false
 }
 
+// Failed reports whether the agent failed a round with this outcome.
+func (o Outcome) Failed() bool {
+	switch o {
+	case OutcomeTimeout, OutcomeError, OutcomeUnavailable, OutcomeInvalid:
+		return true
+	case OutcomeAnswered, OutcomeRateLimited, OutcomeVoid:
+		return false
+	}
+	return false
+}
+
 // Group returns the group of the seat's owner. Two seats of one group are not
 // rated against each other; "": the owner is not known.
 func (s Seat) Group() string { return cmp.Or(s.OwnerGroup, s.OwnerID) }

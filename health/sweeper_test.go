@@ -96,6 +96,10 @@ func (b *bundle) Agents(context.Context, arena.AgentFilter, arena.Page) ([]arena
 	return nil, "", errors.New("the sweeper lists no agents of an owner")
 }
 
+func (b *bundle) Deliveries(context.Context, arena.DeliveryFilter, arena.Page) ([]arena.Delivery, string, error) {
+	return nil, "", errors.New("the sweeper reads no request log")
+}
+
 func (b *bundle) RecordProbes(_ context.Context, _ time.Time, probes []arena.Probe) ([]arena.Probed, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

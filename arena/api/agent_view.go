@@ -21,6 +21,7 @@ type agentView struct {
 	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
 	PublicKey   string                     `json:"public_key,omitempty"`
 	Challenge   string                     `json:"key_challenge,omitempty" doc:"The text to sign for POST /v1/agents/{id}/key; only for its owner and admins, until the key is proved."`
+	PauseAfter  *int                       `json:"pause_after,omitempty" doc:"Failed rounds in a row that pause it, 0: none do; only for its owner and admins."`
 	Leagues     []string                   `json:"leagues" doc:"Slugs of the leagues it has entered."`
 	Version     string                     `json:"version" doc:"Its owner's word; empty: none was declared."`
 	Description string                     `json:"description,omitempty"`
@@ -38,7 +39,7 @@ type agentView struct {
 }
 
 type pauseView struct {
-	Reason arena.PauseReason `json:"reason" enum:"admin,owner,expired,health,rate_limit"`
+	Reason arena.PauseReason `json:"reason" enum:"admin,owner,expired,health,failing,rate_limit"`
 	Since  jsonTime          `json:"since"`
 	Until  *jsonTime         `json:"until,omitempty" doc:"Absent: until it is lifted."`
 }
@@ -148,6 +149,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	}
 	if callerOf(ctx).Owns(g.OwnerID) {
 		view.Endpoint, view.Health.Detail, view.Challenge = g.Endpoint, g.Health.Detail, v.agents.KeyChallenge(g)
+		view.PauseAfter = &g.PauseAfter
 	}
 	return view
 }

@@ -138,13 +138,14 @@ type updateAgentInput struct {
 		Endpoint    *string `json:"endpoint,omitempty" maxLength:"2048" doc:"A new one must pass a check before the agent plays again."`
 		Version     *string `json:"version,omitempty" maxLength:"32"`
 		Description *string `json:"description,omitempty" maxLength:"500"`
+		PauseAfter  *int    `json:"pause_after,omitempty" minimum:"0" maximum:"100" doc:"Failed rounds in a row that pause the agent (default 10); 0: none do."`
 	} `nameHint:"UpdateAgentBody"`
 }
 
 func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*output[agentView], error) {
 	b := &in.Body
 	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
-		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description,
+		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description, PauseAfter: b.PauseAfter,
 	})
 	return h.show(ctx, g, err)
 }

@@ -56,7 +56,7 @@ func (s *Service) Resume(ctx context.Context, caller arena.Caller, id string) (a
 	if err := s.mayPause(ctx, caller, id); err != nil {
 		return arena.Agent{}, err
 	}
-	now, mayEnd := s.now(), []arena.PauseReason{arena.PauseOwner}
+	now, mayEnd := s.now(), []arena.PauseReason{arena.PauseOwner, arena.PauseFailing}
 	if caller.May("", arena.RightModerate) {
 		mayEnd = append(mayEnd, arena.PauseAdmin)
 	}
@@ -69,7 +69,9 @@ func (s *Service) Resume(ctx context.Context, caller arena.Caller, id string) (a
 			return arena.Errorf(arena.CodeConflict, "the agent is paused (%s): %s", p.Reason, p.Ending())
 		}
 		for _, reason := range mayEnd {
-			g.LiftPause(reason)
+			if g.LiftPause(reason) && reason == arena.PauseFailing {
+				g.ResumedAt = now
+			}
 		}
 		return nil
 	}, s.act(caller, now, "resume-agent", false))

@@ -16,7 +16,10 @@ type PauseStore interface {
 	// RecordProbes stores the results of health checks of different agents and
 	// counts the day's uptime. The results are in the order of probes.
 	RecordProbes(ctx context.Context, at time.Time, probes []arena.Probe) ([]arena.Probed, error)
+	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
+	// Deliveries lists attempts, newest first.
+	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
 }
 
 // Publisher sends an event of an agent outside matches to the spectators of
@@ -59,6 +62,67 @@ func (p *Pauses) PauseForRateLimit(ctx context.Context, seat arena.Seat, until t
 		return arena.Event{}, fmt.Errorf("pause agent %s: %w", seat.AgentID, err)
 	}
 	return pausedEvent(arena.Agent{ID: seat.AgentID, Name: seat.Name}, pause, now)
+}
+
+// PauseIfFailing pauses an agent that failed as many rounds in a row as its
+// owner allows, in whatever matches.
+func (p *Pauses) PauseIfFailing(ctx context.Context, agentID string) error {
+	g, err := p.o.Store.Agent(ctx, agentID)
+	if err != nil {
+		return fmt.Errorf("read agent %s: %w", agentID, err)
+	}
+	if _, paused := g.PauseFor(arena.PauseFailing); paused || g.PauseAfter == 0 {
+		return nil
+	}
+	failing, err := p.failing(ctx, g)
+	if err != nil || !failing {
+		return err
+	}
+	now := p.o.Now().UTC().Truncate(time.Millisecond)
+	_, err = p.change(ctx, g.ID, now, func(g *arena.Agent) error {
+		if _, paused := g.PauseFor(arena.PauseFailing); !paused {
+			g.SetPause(arena.Pause{Reason: arena.PauseFailing, Since: now})
+		}
+		return nil
+	})
+	if err != nil && arena.CodeOf(err) != arena.CodeConflict { // conflict: it has been retired meanwhile
+		return fmt.Errorf("pause agent %s, which fails: %w", agentID, err)
+	}
+	return nil
+}
+
+// failing reports whether the newest g.PauseAfter rounds that the agent was
+// asked in failed. The last attempt of a round decides.
+func (p *Pauses) failing(ctx context.Context, g arena.Agent) (bool, error) {
+	type round struct {
+		matchID string
+		no      int
+	}
+	failed := map[round]bool{}
+	page := arena.Page{Limit: g.PauseAfter}
+	for {
+		attempts, next, err := p.o.Store.Deliveries(ctx, arena.DeliveryFilter{AgentID: g.ID}, page)
+		if err != nil {
+			return false, fmt.Errorf("read deliveries of agent %s: %w", g.ID, err)
+		}
+		for _, d := range attempts {
+			r := round{d.MatchID, d.Round}
+			if failed[r] {
+				continue // an attempt before the last one
+			}
+			if !d.Outcome.Failed() || d.SentAt.Before(g.ResumedAt) || d.SentAt.Before(g.EndpointSince) {
+				return false, nil
+			}
+			failed[r] = true
+			if len(failed) == g.PauseAfter {
+				return true, nil
+			}
+		}
+		if next == "" {
+			return false, nil
+		}
+		page.Cursor = next
+	}
 }
 
 // RecordChecks stores what health checks of different agents found and what

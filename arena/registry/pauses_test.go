@@ -1,6 +1,8 @@
 package registry_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -168,5 +170,89 @@ func TestService_Pause_moderator(t *testing.T) {
 	s.fails(err, arena.CodeNotFound)
 	if got := s.audited(); len(got) != 2 || got[0] != "moderator to_m pause-agent ag_ant  " {
 		t.Errorf("audited %q", got)
+	}
+}
+
+// attempts is a store with the attempts of a test, newest first.
+type attempts struct {
+	registry.PauseStore
+
+	list []arena.Delivery
+}
+
+func (a attempts) Deliveries(_ context.Context, _ arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error) {
+	from, _ := strconv.Atoi(p.Cursor)
+	if to := from + 2; to < len(a.list) { // small pages: whoever reads only the first misses attempts
+		return a.list[from:to], strconv.Itoa(to), nil
+	}
+	return a.list[from:], "", nil
+}
+
+func TestPauses_PauseIfFailing(t *testing.T) {
+	t.Parallel()
+	attempt := func(match string, round int, o arena.Outcome, ago time.Duration) arena.Delivery {
+		return arena.Delivery{MatchID: match, Round: round, Outcome: o, SentAt: start.Add(-ago)}
+	}
+	failed := []arena.Delivery{
+		attempt("m_2", 1, arena.OutcomeTimeout, time.Minute), attempt("m_1", 2, arena.OutcomeError, 2*time.Minute),
+		attempt("m_1", 1, arena.OutcomeInvalid, 3*time.Minute),
+	}
+	answered := attempt("m_1", 2, arena.OutcomeAnswered, 2*time.Minute)
+	for name, c := range map[string]struct {
+		after  int
+		change func(*arena.Agent)
+		list   []arena.Delivery
+		want   bool
+	}{
+		"three rounds of two matches": {after: 3, list: failed, want: true},
+		"one too few":                 {after: 4, list: failed},
+		"never":                       {after: 0, list: failed},
+		"an answer between":           {after: 3, list: []arena.Delivery{failed[0], answered, failed[1], failed[2]}},
+		"a 429 between":               {after: 2, list: []arena.Delivery{failed[0], attempt("m_1", 3, arena.OutcomeRateLimited, 0), failed[1]}},
+		"a round counts once":         {after: 3, list: []arena.Delivery{failed[0], failed[1], attempt("m_1", 2, arena.OutcomeError, 2*time.Minute)}},
+		"the last attempt decides":    {after: 2, list: []arena.Delivery{failed[0], answered, attempt("m_1", 2, arena.OutcomeError, 2*time.Minute), failed[2]}},
+		"since it was resumed":        {after: 3, change: func(g *arena.Agent) { g.ResumedAt = start.Add(-150 * time.Second) }, list: failed},
+		"with another endpoint":       {after: 3, change: func(g *arena.Agent) { g.EndpointSince = start.Add(-150 * time.Second) }, list: failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			g := f.agent("ant")
+			_, _, err := f.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+				if g.PauseAfter = c.after; c.change != nil {
+					c.change(g)
+				}
+				return nil
+			})
+			f.ok(err)
+			p, err := registry.NewPauses(registry.PausesOptions{Store: attempts{f.store, c.list}, Publisher: f, Now: f.clock, Logger: f.log})
+			f.ok(err)
+			f.ok(p.PauseIfFailing(t.Context(), g.ID))
+			f.ok(p.PauseIfFailing(t.Context(), g.ID)) // a second match ends
+			var want []string
+			if c.want {
+				want = []string{`agent_paused ag_ant {"name":"ant","reason":"failing"} []`}
+			}
+			if d := cmp.Diff(want, f.published()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestService_Resume_failing(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	g := s.agent("ant")
+	_, _, err := s.store.UpdateAgent(t.Context(), g.ID, func(g *arena.Agent) error {
+		g.SetPause(arena.Pause{Reason: arena.PauseFailing, Since: start})
+		return nil
+	})
+	s.ok(err)
+	s.advance(time.Minute)
+	_, err = s.Resume(t.Context(), alice(), g.ID)
+	s.ok(err)
+	if now := s.stored(g.ID); now.StatusAt(s.clock()) != arena.AgentActive || !now.ResumedAt.Equal(s.clock()) {
+		t.Errorf("%s, resumed at %v", now.StatusAt(s.clock()), now.ResumedAt)
 	}
 }

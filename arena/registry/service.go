@@ -145,7 +145,7 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	g := arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
 		Endpoint: endpoint, EndpointKey: key, PublicKey: publicKey, Version: in.Version, Description: in.Description,
-		Leagues: in.Leagues, CreatedAt: now,
+		Leagues: in.Leagues, CreatedAt: now, PauseAfter: arena.DefaultPauseAfter,
 	}
 	for i, slug := range g.Leagues {
 		if err := s.o.Entries.MayEnter(ctx, slug, g, ""); err != nil {
@@ -296,6 +296,9 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 	if err := checkTexts(orElse(in.Version, ""), orElse(in.Description, "")); err != nil {
 		return arena.Agent{}, err
 	}
+	if n := orElse(in.PauseAfter, 0); n < 0 || n > arena.MaxPauseAfter {
+		return arena.Agent{}, arena.Invalid("pause_after", "must be 0 to %d failed rounds in a row, got %d", arena.MaxPauseAfter, n)
+	}
 	if in.Endpoint != nil && *in.Endpoint == g.Endpoint {
 		in.Endpoint = nil // registered under the rules of its time
 	}
@@ -322,9 +325,11 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Name = orElse(in.Name, g.Name)
 		g.Version = orElse(in.Version, g.Version)
 		g.Description = orElse(in.Description, g.Description)
+		g.PauseAfter = orElse(in.PauseAfter, g.PauseAfter)
 		if in.Endpoint != nil && endpoint != g.Endpoint {
 			g.Endpoint, g.EndpointKey, g.EndpointSince, g.PassedAt, g.Health = endpoint, key, now, time.Time{}, arena.Health{}
 			g.LiftPause(arena.PauseExpired)
+			g.LiftPause(arena.PauseFailing)
 		}
 		return nil
 	}, s.act(caller, now, "update-agent", true))

@@ -71,6 +71,7 @@ type Tasks interface {
 // the log of the match whose round caused the pause. PauseIfFailing pauses an
 // agent that has failed too many rounds in a row.
 type Pauses interface {
+	PauseIfFailing(ctx context.Context, agentID string) error
 	PauseForRateLimit(ctx context.Context, seat arena.Seat, until time.Time) (arena.Event, error)
 }
 

@@ -320,6 +320,7 @@ func (mr *matchRun) settle(ctx context.Context) error {
 		return err
 	}
 	mr.observeEnd(arena.MatchFinished)
+	mr.pauseFailing(ctx)
 	return nil
 }
 
@@ -336,6 +337,7 @@ func (mr *matchRun) void(ctx context.Context, reason string) error {
 		return err
 	}
 	mr.observeEnd(arena.MatchVoid)
+	mr.pauseFailing(ctx)
 	mr.log.Info("match void", "reason", reason)
 	return nil
 }

@@ -107,10 +107,11 @@ func TestEngine_ALostLeaseEndsTheWork(t *testing.T) {
 	})
 	m, err := b.store.Match(t.Context(), id)
 	b.ok(err)
-	b.ok(b.store.ReleaseLease(t.Context(), m.Lease)) // as if it had run out
+	// Before the lease is free, because n1 itself may take the match again.
 	b.mu.Lock()
 	b.agent[agentID(1)] = wrong
 	b.mu.Unlock()
+	b.ok(b.store.ReleaseLease(t.Context(), m.Lease)) // as if it had run out
 	b.node("n2")
 	after, _ := b.over(id)
 	if after.Status != arena.MatchFinished || after.Lease.Epoch <= m.Lease.Epoch {

@@ -225,6 +225,19 @@ func (sr *seatRequest) rateLimited(ctx context.Context) {
 	sr.events = append(sr.events, paused)
 }
 
+// pauseFailing pauses the agents that failed their last round here if they fail
+// all the time.
+func (mr *matchRun) pauseFailing(ctx context.Context) {
+	for _, s := range mr.m.Seats {
+		if !s.Outcome.Failed() {
+			continue
+		}
+		if err := mr.engine.o.Pauses.PauseIfFailing(ctx, s.AgentID); err != nil {
+			mr.log.Error("agent could not be paused", "agent_id", s.AgentID, "error", err)
+		}
+	}
+}
+
 // skippedBefore reports whether the no-show record of the agent has a 429. An
 // agent whose record cannot be read has none.
 func (sr *seatRequest) skippedBefore(ctx context.Context) bool {
