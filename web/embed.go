@@ -40,33 +40,38 @@ type Preview struct {
 	Width, Height      int    // of the image, in pixels
 }
 
-// Handler serves the page as it was built into the binary. preview gives what
-// stands in the head of the page at a path, if anything does; it may be nil. A path without a
-// file extension that is no file is a route of the app and gets its
-// index.html; a file that is not there is 404. A binary built without the page
-// answers every route with a page that says how to build it.
+// Lookup returns the preview of a route of the app; its Title is empty when
+// there is none. It reports whether what the route names exists.
+type Lookup func(ctx context.Context, path string) (p Preview, exists bool)
+
+// Handler serves the page as it was built into the binary. A route of the app
+// gets its index.html, with status 404 when lookup does not find what it names.
+// Every other path without a file extension gets the same page with status
+// 404, which shows that there is no such page; a file that is not there is 404.
+// A binary built without the page answers every route with a page that says
+// how to build it. lookup may be nil.
 //
 // Only GET and HEAD are answered; anything else is 405. The handler sets no
 // policy headers beside X-Content-Type-Options.
-func Handler(preview func(ctx context.Context, path string) (Preview, bool)) http.Handler {
+func Handler(lookup Lookup) http.Handler {
 	files, err := fs.Sub(built, "dist")
 	if err != nil { // only for an invalid name, and "dist" is valid
 		files = built
 	}
-	return newHandler(files, placeholder, preview)
+	return newHandler(files, placeholder, lookup)
 }
 
 type handler struct {
 	files       fs.FS
 	placeholder []byte // shown instead of a missing index.html
-	preview     func(ctx context.Context, path string) (Preview, bool)
+	lookup      Lookup
 }
 
-func newHandler(files fs.FS, placeholder []byte, preview func(context.Context, string) (Preview, bool)) http.Handler {
-	if preview == nil {
-		preview = func(context.Context, string) (Preview, bool) { return Preview{}, false }
+func newHandler(files fs.FS, placeholder []byte, lookup Lookup) http.Handler {
+	if lookup == nil {
+		lookup = func(context.Context, string) (Preview, bool) { return Preview{}, true }
 	}
-	return &handler{files: files, placeholder: placeholder, preview: preview}
+	return &handler{files: files, placeholder: placeholder, lookup: lookup}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -101,13 +106,28 @@ func (h *handler) read(name string) ([]byte, error) {
 }
 
 func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
+	preview, exists := Preview{}, isRoute(r.URL.Path) || r.URL.Path == "/"+indexName
+	if exists {
+		preview, exists = h.lookup(r.Context(), r.URL.Path)
+	}
 	body, err := h.read(indexName)
 	if err != nil {
 		body = h.placeholder
-	} else if p, ok := h.preview(r.Context(), r.URL.Path); ok {
-		body = p.into(body)
+	} else if preview.Title != "" {
+		body = preview.into(body)
 	}
-	h.serve(w, r, indexName, body)
+	if exists {
+		h.serve(w, r, indexName, body)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", contentType(indexName))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client is gone
+	}
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, name string, body []byte) {

@@ -1,10 +1,13 @@
 package web
 
 import (
+	"context"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -86,6 +89,49 @@ func TestHandler_Serves(t *testing.T) {
 				t.Errorf("body (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Addresses that are no page, and pages of things that do not exist, are 404
+// with the page, which says so.
+func TestHandler_NoSuchPage(t *testing.T) {
+	t.Parallel()
+	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) {
+		return Preview{}, path != "/a/ag_none"
+	})
+	for target, want := range map[string]int{
+		"/": 200, "/m/m_1": 200, "/a/ag_1": 200, "/a/ag_1/": 200, "/compare?agents=ag_1,ag_2": 200, "/console/agents/ag_1": 200,
+		"/nonsense": 404, "/m": 404, "/m/m_1/x": 404, "/leaguesx": 404, "/a/ag_none": 404,
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			res := get(t, h, method, target, nil)
+			body := readAll(t, res)
+			if res.StatusCode != want || method == http.MethodGet && body != testIndex || method == http.MethodHead && body != "" {
+				t.Errorf("%s %s = %d with body %q, want %d", method, target, res.StatusCode, body, want)
+			}
+			if kept := res.Header.Get("Cache-Control"); want == 404 && kept != "no-store" {
+				t.Errorf("%s: Cache-Control %q", target, kept)
+			}
+		}
+	}
+}
+
+// The app and its server know the same addresses.
+func TestRoutes_App(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("src/lib/routes.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var app, server []string
+	for _, m := range regexp.MustCompile(`(?m)^  \[/(.+)/, '\w+'\],$`).FindAllStringSubmatch(string(source), -1) {
+		app = append(app, strings.ReplaceAll(m[1], `\/`, `/`))
+	}
+	for _, r := range routes {
+		server = append(server, r.String())
+	}
+	if diff := cmp.Diff(app, server); diff != "" {
+		t.Errorf("routes (-routes.ts +routes.go):\n%s", diff)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestMetrics_operators(t *testing.T) {
 		`arena_http_requests_total{method="GET",route="/v1/leagues",status="200"} 1`,
 		`arena_http_requests_total{method="other",route="unknown",status="405"} 1`,
 		`arena_http_requests_total{method="GET",route="unknown",status="404"} 1`,
-		`arena_http_requests_total{method="GET",route="page",status="200"} 1`,
+		`arena_http_requests_total{method="GET",route="page",status="404"} 1`,
 		`arena_http_requests_total{method="GET",route="/readyz",status="503"} 1`,
 		`arena_http_request_seconds_count{route="/v1/leagues/:slug"} 61`,
 		`arena_limit_refusals_total{kind="address"} 1`,

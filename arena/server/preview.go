@@ -13,40 +13,57 @@ import (
 	"github.com/agora-arena/arena/web"
 )
 
-// previews makes what other sites show beside a link to a match.
-type previews struct {
+// pages looks up what the routes of the app name, and makes what other sites
+// show beside a link to a match.
+type pages struct {
 	matches interface {
 		Match(ctx context.Context, id string) (visibility.Match, error)
 	}
-	leagues interface {
+	rows interface {
 		League(ctx context.Context, slug string) (arena.League, error)
+		Agent(ctx context.Context, id string) (arena.Agent, error)
 	}
 	url string // public
 	log *slog.Logger
 }
 
-// of returns the preview of a page. Without one the page works too, so an error
-// only leaves it out.
-func (p previews) of(ctx context.Context, path string) (web.Preview, bool) {
-	id, ok := strings.CutPrefix(path, "/m/")
-	if !ok || id == "" || strings.Contains(id, "/") {
-		return web.Preview{}, false
+// lookup is the web.Lookup of the app. A route whose rows cannot be read
+// exists: the app shows the failure.
+func (p pages) lookup(ctx context.Context, path string) (web.Preview, bool) {
+	path = strings.TrimRight(path, "/")
+	var err error
+	if id, ok := strings.CutPrefix(path, "/a/"); ok {
+		_, err = p.rows.Agent(ctx, id)
+	} else if slug, ok := strings.CutPrefix(path, "/l/"); ok {
+		_, err = p.rows.League(ctx, slug)
+	} else if id, ok := strings.CutPrefix(path, "/embed/matches/"); ok {
+		_, err = p.matches.Match(ctx, id)
+	} else if id, ok := strings.CutPrefix(path, "/m/"); ok {
+		var preview web.Preview
+		if preview, err = p.match(ctx, id); err == nil {
+			return preview, true
+		}
 	}
+	if known := (*arena.Error)(nil); err != nil && !errors.As(err, &known) {
+		p.log.WarnContext(ctx, "page not looked up", slog.Any("error", err))
+	}
+	return web.Preview{}, arena.CodeOf(err) != arena.CodeNotFound
+}
+
+// match returns the preview of a match.
+func (p pages) match(ctx context.Context, id string) (web.Preview, error) {
 	m, err := p.matches.Match(ctx, id)
 	if err != nil {
-		if known := (*arena.Error)(nil); !errors.As(err, &known) {
-			p.log.WarnContext(ctx, "no preview", slog.Any("error", err))
-		}
-		return web.Preview{}, false
+		return web.Preview{}, err
 	}
 	league := m.League
-	if l, err := p.leagues.League(ctx, m.League); err == nil {
+	if l, err := p.rows.League(ctx, m.League); err == nil {
 		league = l.Title
 	}
 	return web.Preview{
 		Title: matchTitle(m, league), Description: league + ": " + matchNews(m) + ".",
 		Image: p.url + "/v1/matches/" + m.ID + "/card.png", Width: card.Width, Height: card.Height,
-	}, true
+	}, nil
 }
 
 func matchTitle(m visibility.Match, league string) string {

@@ -282,7 +282,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 	if err != nil {
 		return err
 	}
-	pages := previews{matches: s.visible, leagues: s.store, url: s.url, log: s.log}
+	ui := pages{matches: s.visible, rows: s.store, url: s.url, log: s.log}
 	votes, err := visibility.NewVotes(s.visible, engine.JudgeInput)
 	if err != nil {
 		return err
@@ -290,7 +290,9 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 	s.api, err = api.New(api.Options{
 		Store:    s.store,
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
-		Handlers: api.Handlers{Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(pages.of), Protocols: s.protocols.handlers()},
+		Handlers: api.Handlers{
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), Protocols: s.protocols.handlers(),
+		},
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
 		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
