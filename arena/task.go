@@ -138,6 +138,9 @@ type Attempt struct {
 	Seat        Seat
 	Judging     bool   // a question to a judge agent, not a round of its own match
 	Batch       *Batch // of the round's first requests; nil: send this one by itself
+	// Edit changes the encoded task before it is signed and sent; nil: it is sent
+	// as it is. Matches leave it nil; the conformance kit does not.
+	Edit func(task []byte) []byte
 }
 
 // Batch collects the first requests of a round, so that one goroutine can send

@@ -137,8 +137,15 @@ type Request struct {
 	Method  string
 	URL     string
 	Token   string // bearer token, "" none
+	Header  string // one more header, as "Name: value"; "" none
 	Body    []byte // nil: none
 	MaxBody int    // of the reply, default MaxBody
+	// Stream reads the body of a reply with status 200 and Content-Type
+	// text/event-stream while it arrives. Reads fail at the limit of the request,
+	// and after MaxBody bytes. Stream returns the error of a failed read, and nil
+	// when it has read enough; the connection is closed then. nil: such a reply is
+	// read like any other.
+	Stream func(body io.Reader) error
 	// Limit runs from the moment the request is written to the last byte of the
 	// reply. It must be positive. With WholeCall it covers connecting too.
 	Limit     time.Duration
@@ -155,7 +162,7 @@ func (c *Client) Do(ctx context.Context, r Request) Exchange { return c.Call(r).
 
 // Call prepares a request. Nothing is sent before TrySend or Do is called.
 func (c *Client) Call(r Request) *Call {
-	call := &Call{c: c, method: r.Method, maxBody: cmp.Or(r.MaxBody, MaxBody), watch: watch{now: c.now, limit: r.Limit, whole: r.WholeCall}}
+	call := &Call{c: c, method: r.Method, maxBody: cmp.Or(r.MaxBody, MaxBody), stream: r.Stream, watch: watch{now: c.now, limit: r.Limit, whole: r.WholeCall}}
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		err = fmt.Errorf("endpoint: %w", err)
@@ -183,6 +190,7 @@ type Call struct {
 	until   time.Time
 	method  string
 	maxBody int
+	stream  func(io.Reader) error // nil: whole bodies only
 
 	standing  standing
 	unwritten error // why the request was not written
@@ -313,7 +321,7 @@ func (c *Call) wrote(err error) {
 //
 //go:noinline
 func (c *Call) read() (err error) {
-	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody)
+	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody, c.stream)
 	return err
 }
 
@@ -334,12 +342,19 @@ func (c *Call) end(untied bool) {
 func encode(u *url.URL, to target, r *Request, once bool) ([]byte, error) {
 	path, host := u.RequestURI(), strings.Replace(u.Host, u.Hostname(), to.host, 1) // in ASCII
 	control := func(r rune) bool { return r < ' ' || r == 0x7f }
-	if strings.Contains(path+host, " ") || strings.ContainsFunc(path+host+r.Token, control) {
+	if strings.Contains(path+host, " ") || strings.ContainsFunc(path+host+r.Token+r.Header, control) {
 		return nil, fmt.Errorf("%w: a space or control character", ErrBlocked)
 	}
 	b := make([]byte, 0, 256+len(path)+len(host)+len(r.Token)+len(r.Body))
 	b = append(b, r.Method+" "+path+" HTTP/1.1\r\nHost: "+host+"\r\nUser-Agent: "+UserAgent+
-		"\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n"...)
+		"\r\nAccept: application/json"...)
+	if r.Stream != nil {
+		b = append(b, ", text/event-stream"...)
+	}
+	b = append(b, "\r\nAccept-Encoding: identity\r\n"...)
+	if r.Header != "" {
+		b = append(append(b, r.Header...), "\r\n"...)
+	}
 	if r.Token != "" {
 		b = append(append(append(b, "Authorization: Bearer "...), r.Token...), "\r\n"...)
 	}

@@ -84,8 +84,9 @@ func (c *conn) during(ctx context.Context, until time.Time) {
 func (c *conn) interrupt() { _ = c.SetDeadline(time.Unix(1, 0)) }
 
 // reply reads the whole reply into x, at most maxBody bytes of its body, and
-// reports whether the connection may be used again.
-func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err error) {
+// reports whether the connection may be used again. The body of an event stream
+// goes to stream instead, if that is not nil.
+func (c *conn) reply(x *Exchange, method string, maxBody int, stream func(io.Reader) error) (again bool, err error) {
 	var asked *http.Request // as nil it is a GET, and a POST's replies are read alike
 	if method == http.MethodHead {
 		asked = &http.Request{Method: method}
@@ -103,6 +104,10 @@ func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err e
 		return false, nil // reading its body would never end (threat R3)
 	}
 	c.left = 1 << 62 // the body has a bound of its own; what is buffered of it was counted with the head
+	if stream != nil && x.Status == http.StatusOK && isEventStream(x.ContentType) && plainEncoding(x.Encoding) {
+		x.Streamed = true
+		return false, stream(&capped{r: resp.Body, left: maxBody})
+	}
 	x.Body, err = io.ReadAll(io.LimitReader(resp.Body, int64(maxBody)+1))
 	if len(x.Body) > maxBody {
 		x.Body = x.Body[:maxBody]
@@ -112,3 +117,19 @@ func (c *conn) reply(x *Exchange, method string, maxBody int) (again bool, err e
 }
 
 var errBody = errors.New("the body of the reply is too large")
+
+// capped reads at most left bytes and fails with errBody if there are more.
+type capped struct {
+	r    io.Reader
+	left int
+}
+
+// Read reads what r has.
+func (c *capped) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errBody
+	}
+	n, err := c.r.Read(p[:min(len(p), c.left)])
+	c.left -= n
+	return n, err //nolint:wrapcheck // io.Reader: its callers compare with io.EOF
+}

@@ -46,6 +46,7 @@ type Exchange struct {
 	ContentType string // several values are joined with ", "
 	Encoding    string // Content-Encoding as it came
 	Body        []byte // at most the limit; nil for status 101, whose body is never read
+	Streamed    bool   // the body was an event stream and went to Request.Stream
 
 	Connected bool // a connection was made, TLS included
 	Reused    bool // the connection had carried a request before

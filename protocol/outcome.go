@@ -90,12 +90,23 @@ func Unreadable(x Exchange) (reason, detail string) {
 		return fmt.Sprintf("status_%d", x.Status), fmt.Sprintf("the endpoint answered with status %d; only 200 carries a reply", x.Status)
 	case x.Failure != "":
 		return string(x.Failure), explain(x.Failure)
-	case x.Encoding != "" && !strings.EqualFold(x.Encoding, "identity"): // which is no encoding
+	case !plainEncoding(x.Encoding):
 		return "bad_encoding", Sentence(fmt.Sprintf("Content-Encoding is %q, but only plain bodies are read", x.Encoding))
-	case !isJSON(x.ContentType):
+	case !x.Streamed && !isJSON(x.ContentType):
 		return "bad_content_type", Sentence(fmt.Sprintf("Content-Type is %q, not application/json", x.ContentType))
 	}
 	return "", ""
+}
+
+// plainEncoding reports whether a Content-Encoding is none at all.
+func plainEncoding(encoding string) bool {
+	return encoding == "" || strings.EqualFold(encoding, "identity")
+}
+
+// isEventStream reports whether a Content-Type is that of server-sent events.
+func isEventStream(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "text/event-stream"
 }
 
 // isJSON accepts application/json alone or with charset=utf-8.

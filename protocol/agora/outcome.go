@@ -76,20 +76,6 @@ func readAnswer(body string, plain bool, outputFormat string) (protocol.Verdict,
 // inWords puts a task for whoever does not know the document. The question
 // comes first; the JSON says the rest.
 func inWords(a arena.Attempt, taskJSON string) string {
-	var b strings.Builder
-	if a.Judging {
-		b.WriteString("You are a judge of Agora Arena.\n\n")
-	} else {
-		fmt.Fprintf(&b, "You play in a match of Agora Arena, league %s, round %d.\n\n", a.League, a.Round)
-	}
-	b.WriteString(a.Task.Description + "\n")
-	for _, option := range a.Task.Options {
-		b.WriteString("- " + option + "\n")
-	}
-	if len(a.Task.Options) > 0 {
-		b.WriteString("\nAnswer with one of these options, word for word.")
-	}
-	fmt.Fprintf(&b, "\nReply within %g seconds with the answer alone, or with JSON: {\"answer\": \"...\", \"confidence\": 0.9, \"reasoning\": \"...\"}.\n\n"+
+	return task.Words(a) + fmt.Sprintf("\nReply within %g seconds with the answer alone, or with JSON: {\"answer\": \"...\", \"confidence\": 0.9, \"reasoning\": \"...\"}.\n\n"+
 		"The task as JSON:\n%s", a.TimeLimit.Seconds(), taskJSON)
-	return b.String()
 }

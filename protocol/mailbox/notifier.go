@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,8 +32,15 @@ type Notifier struct {
 	bus    Bus
 	linked atomic.Bool
 
-	mu      sync.Mutex
-	waiters map[string]map[chan struct{}]struct{}
+	mu       sync.Mutex
+	waiters  map[string]map[chan struct{}]struct{}
+	watchers []watcher
+}
+
+// watcher is a function that Watch has added.
+type watcher struct {
+	prefix string
+	woken  func(rest string)
 }
 
 // NewNotifier returns a Notifier. Without a bus (nil) it wakes the waiters of this node
@@ -116,10 +124,27 @@ func (b *Notifier) Await(ctx context.Context, key string, look func(context.Cont
 	}
 }
 
-func (b *Notifier) wake(key string) {
+// Watch calls woken for each Notify of a key that begins with prefix, on any
+// node, with the rest of the key. woken must not block.
+func (b *Notifier) Watch(prefix string, woken func(rest string)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.watchers = append(b.watchers, watcher{prefix, woken})
+}
+
+// Linked reports whether notifications of other nodes arrive.
+func (b *Notifier) Linked() bool { return b.linked.Load() }
+
+func (b *Notifier) wake(key string) {
+	b.mu.Lock()
 	signal(b.waiters[key])
+	watchers := b.watchers
+	b.mu.Unlock()
+	for _, w := range watchers {
+		if rest, ok := strings.CutPrefix(key, w.prefix); ok {
+			w.woken(rest)
+		}
+	}
 }
 
 func (b *Notifier) wakeAll() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -94,6 +95,14 @@ func Encode(a arena.Attempt) ([]byte, error) {
 			r.Previous.Receipt = &receipt{p.Receipt.SHA256, p.Receipt.ArrivedAt.UTC().Format(arena.TimeFormat)}
 		}
 	}
+	body, err := encode(r)
+	if err == nil && a.Edit != nil {
+		body = a.Edit(body)
+	}
+	return body, err
+}
+
+func encode(r request) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // a question about a < b reads as it was written
@@ -101,6 +110,35 @@ func Encode(a arena.Attempt) ([]byte, error) {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Words returns a task as text for an agent that may not read the JSON: where it
+// plays, the question and the options.
+func Words(a arena.Attempt) string {
+	var b strings.Builder
+	if a.Judging {
+		b.WriteString("You are a judge of Agora Arena.\n\n")
+	} else {
+		fmt.Fprintf(&b, "You play in a match of Agora Arena, league %s, round %d.\n\n", a.League, a.Round)
+	}
+	b.WriteString(a.Task.Description + "\n")
+	for _, option := range a.Task.Options {
+		b.WriteString("- " + option + "\n")
+	}
+	if len(a.Task.Options) > 0 {
+		b.WriteString("\nAnswer with one of these options, word for word.")
+	}
+	return b.String()
+}
+
+// Renumber returns a body that Encode made with another number of the attempt.
+func Renumber(body []byte, attempt int) ([]byte, error) {
+	var r request
+	if err := strictjson.UnmarshalOpen(body, &r); err != nil {
+		return nil, fmt.Errorf("renumber: %w", err)
+	}
+	r.Attempt = attempt
+	return encode(r)
 }
 
 // reply is the body of a reply: AAP, "Response format".
