@@ -138,6 +138,7 @@ type Health struct {
 	MaxConcurrent   int           // running seats the agent allows; at least 1
 	Failures        int           // in a row
 	Successes       int           // in a row
+	Body            []byte        // the agent's description of itself, as it came; not stored, nil: none came
 }
 
 // ReasonHostBusy is the reason of a request that the arena did not make because

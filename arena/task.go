@@ -188,6 +188,8 @@ type Reply struct {
 	Status    int    // HTTP status, 0 when there was none
 	Unreached bool   // no connection was made: nothing was sent
 	Retry     bool   // the table allows one more attempt
+	Refused   bool   // the agent refused the token or signature of the request
+	Reused    bool   // the connection had carried a request before
 	Answer    *AnswerBody
 	SentAt    time.Time     // when the request was written
 	Elapsed   time.Duration // from SentAt to the last byte, by the monotonic clock

@@ -29,7 +29,10 @@ type Options struct {
 }
 
 // Driver sends tasks and health checks over AAP. It is safe for concurrent use.
-type Driver struct{ o Options }
+type Driver struct {
+	o     Options
+	alter func(body []byte) []byte // changes a body after its token was made; nil except in forgeries
+}
 
 // New makes a Driver.
 func New(o Options) (*Driver, error) {
@@ -53,9 +56,12 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	if err != nil {
 		return nil, fmt.Errorf("task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
 	}
-	token, err := d.o.Sign(claims(a, body, d.o.Now()))
+	token, err := d.o.Sign(Claims(a, body, d.o.Now()))
 	if err != nil {
 		return nil, fmt.Errorf("sign task of %s in match %s: %w", a.Seat.AgentID, a.MatchID, err)
+	}
+	if d.alter != nil {
+		body = d.alter(body)
 	}
 	call := d.o.Client.Call(protocol.Request{
 		Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
@@ -64,13 +70,13 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	format := a.Task.OutputFormat
 	return func(ctx context.Context) arena.Reply {
 		x := call.Do(ctx)
-		return reply(&x, format, body)
+		return ReadReply(x, format, body)
 	}, nil
 }
 
 // Claims returns the claims of the token of one attempt. The token expires on the last whole
 // second that is at most tokenLeeway after the deadline.
-func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
+func Claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 	hash := sha256.Sum256(body)
 	return arena.TaskClaims{
 		ID:        rand.Text(),
@@ -83,13 +89,14 @@ func claims(a arena.Attempt, body []byte, now time.Time) arena.TaskClaims {
 	}
 }
 
-// reply puts an exchange into the words of the outcome table.
-func reply(x *protocol.Exchange, outputFormat string, request []byte) arena.Reply {
-	v, answer := classify(*x, outputFormat)
+// ReadReply returns the outcome of an exchange (docs/rules.md, section 3).
+func ReadReply(x protocol.Exchange, outputFormat string, request []byte) arena.Reply {
+	v, answer := classify(x, outputFormat)
 	r := arena.Reply{
 		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: x.Status,
-		Unreached: v.Unreached, Retry: v.Retry, Answer: answer,
-		SentAt: x.SentAt, Elapsed: x.Elapsed, Request: request,
+		Unreached: v.Unreached, Retry: v.Retry, Answer: answer, Reused: x.Reused,
+		Refused: x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden,
+		SentAt:  x.SentAt, Elapsed: x.Elapsed, Request: request,
 	}
 	if answer == nil {
 		r.Head = x.Body[:min(len(x.Body), headBytes)]

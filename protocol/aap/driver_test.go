@@ -228,7 +228,10 @@ func TestDriver_Probe(t *testing.T) {
 			if got.CheckedAt.IsZero() || got.Latency <= 0 && c.want.OK || (got.Detail == "") != got.OK {
 				t.Errorf("checked %v, latency %v, detail %q", got.CheckedAt, got.Latency, got.Detail)
 			}
-			got.CheckedAt, got.Latency, got.Detail = time.Time{}, 0, ""
+			if got.OK && len(got.Body) == 0 {
+				t.Error("the agent's description of itself is missing")
+			}
+			got.CheckedAt, got.Latency, got.Detail, got.Body = time.Time{}, 0, "", nil
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("health (-want +got):\n%s", diff)
 			}

@@ -34,7 +34,12 @@ const (
 
 // Driver sends tasks and health checks over AgentProtocol. It is safe for concurrent use.
 // NewServer makes the inbound handler that completes its requests.
-type Driver struct{ *core }
+type Driver struct {
+	*core
+	client *protocol.Client
+	me     identity // that signs; another than the arena's only in forgeries
+	forged bool     // requests are forgeries: no hello goes before or after them
+}
 
 // New returns a Driver.
 func New(o Options) (*Driver, error) {
@@ -42,7 +47,15 @@ func New(o Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Driver{c}, nil
+	return &Driver{core: c, client: o.Client, me: c.me}, nil
+}
+
+// WithClient returns a Driver that calls endpoints through another client and
+// shares the rest with d.
+func (d *Driver) WithClient(client *protocol.Client) *Driver {
+	other := *d
+	other.client = client
+	return &other
 }
 
 // call is one attempt to be sent.
@@ -107,11 +120,11 @@ func (d *Driver) sign(c *call) (l signedRequest, err error) {
 // signature, gets a hello and the request once more, within the same limit.
 func (d *Driver) run(ctx context.Context, c *call, first signedRequest) arena.Reply {
 	agent := arena.Agent{ID: c.a.Seat.AgentID, Endpoint: c.a.Seat.Endpoint, Health: arena.Health{OK: true}} // it plays
-	if c.stale {
+	if c.stale && !d.forged {
 		d.greet(ctx, agent, c.key, d.timing.hello) // the request shows whether it worked
 	}
 	said := d.request(ctx, c, first, c.a.TimeLimit)
-	if !said.unknown {
+	if !said.unknown || d.forged {
 		return said.Reply
 	}
 	left := c.a.TimeLimit - said.Elapsed
@@ -151,8 +164,8 @@ func (d *Driver) request(ctx context.Context, c *call, l signedRequest, limit ti
 		}
 		o.SentAt = d.o.Now()
 	} else {
-		x := d.o.Client.Do(ctx, protocol.Request{Method: http.MethodPost, URL: c.a.Seat.Endpoint, Body: l.data, Limit: limit})
-		o.SentAt, o.Elapsed, o.Status = x.SentAt, x.Elapsed, x.Status
+		x := d.client.Do(ctx, protocol.Request{Method: http.MethodPost, URL: c.a.Seat.Endpoint, Body: l.data, Limit: limit})
+		o.SentAt, o.Elapsed, o.Status, o.Reused = x.SentAt, x.Elapsed, x.Status, x.Reused
 		if x.Failure != "" || x.Status != http.StatusAccepted {
 			d.read(&o, c, l, x)
 			return o
@@ -226,7 +239,7 @@ func (d *Driver) read(o *outcome, c *call, l signedRequest, x protocol.Exchange)
 	case err == nil && (!decided || m.Type == TypeError):
 		d.apply(o, c, m)
 	case x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden:
-		o.unknown = true
+		o.unknown, o.Refused = true, true
 		o.judge(protocol.Verdict{Outcome: arena.OutcomeUnavailable, Reason: v.Reason, Detail: "the agent does not know the arena, or not its signature"})
 	case decided:
 		o.judge(v)
@@ -265,6 +278,7 @@ func (d *Driver) apply(o *outcome, c *call, m message) {
 		p, _ := readError(m.Payload) // it was read before
 		o.judge(verdictOf(p))
 		o.unknown = p.Code == UnknownAgent || p.Code == InvalidSignature
+		o.Refused = o.unknown
 		return
 	}
 	p, _ := readResponse(m.Payload) // it was read before

@@ -55,7 +55,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	if err != nil {
 		return fail("bad_version", protocol.Sentence(err.Error()))
 	}
-	h.OK = true
+	h.OK, h.Body = true, said.m.Payload
 	h.MaxConcurrent = min(max(hello.MaxConcurrent, 1), maxConcurrent)
 	h.Capabilities = leaguesOf(said.m.From.Capabilities, a.Leagues)
 	return h
@@ -107,7 +107,7 @@ func (d *Driver) greet(ctx context.Context, a arena.Agent, key ed25519.PublicKey
 			return greeting{reason: "internal", detail: "the arena could not deliver its hello"}
 		}
 	} else {
-		x := d.o.Client.Do(ctx, protocol.Request{
+		x := d.client.Do(ctx, protocol.Request{
 			Method: http.MethodPost, URL: a.Endpoint, Body: data, Limit: limit, WholeCall: true, MaxBody: maxHelloBody, Unproven: !a.Health.OK,
 		})
 		if x.Failure != "" || x.Status != http.StatusAccepted {

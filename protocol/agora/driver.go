@@ -300,7 +300,7 @@ func (t *turn) elapsed() time.Duration {
 func (t *turn) reply(v protocol.Verdict, answer *arena.AnswerBody) arena.Reply {
 	r := arena.Reply{
 		Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Status: t.exchange.Status,
-		Unreached: v.Unreached, Retry: v.Retry, Answer: answer,
+		Unreached: v.Unreached, Retry: v.Retry, Answer: answer, Reused: t.exchange.Reused,
 		SentAt: t.sentAt, Elapsed: t.elapsed(), Request: t.sent,
 	}
 	if answer == nil {

@@ -83,6 +83,7 @@ func (d *Driver) probeEndpoint(ctx context.Context, a arena.Agent, h *arena.Heal
 		return
 	}
 	if !said.failed {
+		h.Body = []byte(said.body)
 		describe(said.body, h)
 		return
 	}

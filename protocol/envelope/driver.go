@@ -34,6 +34,7 @@ type Driver struct {
 	log    *Log
 	logger *slog.Logger
 	now    func() time.Time
+	forged bool // requests are forgeries, and belong to no match
 }
 
 // NewDriver makes a Driver.
@@ -88,6 +89,9 @@ type exchange struct {
 // plus the time of one look into the store.
 func (x *exchange) run(ctx context.Context) arena.Reply {
 	of := arena.Envelope{MatchID: x.a.MatchID, Round: x.a.Round, AgentID: x.a.Seat.AgentID}
+	if x.d.forged {
+		of = arena.Envelope{}
+	}
 	e, stored, err := x.d.log.say(ctx, x.draft(TypeRequest, x.request), of)
 	if err != nil {
 		return x.failed(ctx, err)

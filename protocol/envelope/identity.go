@@ -20,6 +20,7 @@ import (
 type Identity struct {
 	private ed25519.PrivateKey
 	party   Party
+	broken  bool // one bit of each signature is wrong; for forgeries
 }
 
 // keyName is the row of the arena's own key.
@@ -104,9 +105,17 @@ func (i *Identity) Sign(d Draft) (*Envelope, error) {
 	if err != nil {
 		return nil, fmt.Errorf("canonical form: %w", err)
 	}
-	signature := base64.RawURLEncoding.EncodeToString(ed25519.Sign(i.private, unsigned))
+	raw := ed25519.Sign(i.private, unsigned)
+	if i.broken {
+		raw[len(raw)/2] ^= 1
+	}
+	signature := base64.RawURLEncoding.EncodeToString(raw)
 	var b bytes.Buffer
 	b.Write(bytes.TrimSuffix(unsigned, []byte("}")))
 	b.WriteString(`,"sig":"` + signature + `"}`)
+	if i.broken { // which Decode would refuse
+		e, _, _, err := parse(b.Bytes())
+		return e, err
+	}
 	return Decode(b.Bytes())
 }

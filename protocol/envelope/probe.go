@@ -25,6 +25,7 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 			h.Reason, h.Detail = "bad_manifest", protocol.Sentence(err.Error())
 			return h
 		}
+		h.Body = key.Manifest
 		h.Capabilities, h.MaxConcurrent = m.Leagues(a.Leagues), max(m.MaxConcurrent, 1)
 	}
 	switch at := seen(key); {
