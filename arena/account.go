@@ -17,6 +17,7 @@ const (
 	ScopeAdmin     Scope = "admin"
 	ScopeOrganizer Scope = "organizer" // of the leagues that the token lists
 	ScopeModerator Scope = "moderator"
+	ScopeAgent     Scope = "agent" // the key of one agent, which fetches and answers its tasks
 )
 
 // AdminScopes lists the scopes of tokens that belong to no owner.
@@ -36,6 +37,7 @@ const (
 type Token struct {
 	ID         string
 	OwnerID    string // "" for a token of one of AdminScopes
+	AgentID    string // whose key it is, "" for a token of another scope
 	Scope      Scope
 	Leagues    []string // slugs that an organizer's token is valid for
 	Name       string
@@ -67,6 +69,7 @@ type AdminTokenRequest struct {
 type Caller struct {
 	TokenID string
 	OwnerID string // "" for one of AdminScopes
+	AgentID string // of an agent's key
 	Scope   Scope
 	Leagues []string // of an organizer
 }

@@ -114,8 +114,10 @@ type Agent struct {
 
 	// PauseAfter is the number of failed rounds in a row that pauses the agent,
 	// 0 to MaxPauseAfter; 0: none does. Rounds before ResumedAt do not count.
-	PauseAfter       int
-	ResumedAt        time.Time // when its last failing pause was ended; zero: never
+	PauseAfter int
+	ResumedAt  time.Time // when its last failing pause was ended; zero: never
+
+	PullConcurrent   int       // matches that it plays at once if it fetches its tasks
 	EndpointSince    time.Time // when its endpoint was last changed; zero: never
 	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
@@ -126,7 +128,10 @@ const (
 	MaxPauseAfter     = 100
 )
 
-// Health is what the last probe of an endpoint found.
+// Pulls reports whether an AAP agent fetches its tasks.
+func (a Agent) Pulls() bool { return a.Protocol == ProtocolAAP && a.Endpoint == "" }
+
+// Health is the result of the last probe of an endpoint.
 type Health struct {
 	OK              bool
 	CheckedAt       time.Time // zero: never checked
@@ -155,6 +160,8 @@ type Registration struct {
 	Version     string
 	Description string
 	Leagues     []string // slugs of leagues to enter
+
+	PullConcurrent int // 0: 1, or as its health checks declare
 }
 
 // AgentUpdate is a change of an agent by its owner. Nil members stay as they
@@ -162,6 +169,7 @@ type Registration struct {
 type AgentUpdate struct {
 	Name, Endpoint, Version, Description *string
 	PauseAfter                           *int
+	PullConcurrent                       *int // of an agent that fetches its tasks, as it is after the change
 }
 
 // NotRetired returns a conflict if the agent is retired.

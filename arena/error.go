@@ -22,6 +22,10 @@ const (
 	CodeNoMethod        Code = "method_not_allowed" // 405: the path is known, the method is not
 	CodeConflict        Code = "conflict"           // 409: the state does not allow it
 	CodeNameTaken       Code = "name_taken"         // 409
+	CodeHasEndpoint     Code = "agent_has_endpoint" // 409: the agent gets its tasks at its endpoint
+	CodeTaskNotFound    Code = "task_not_found"     // 409: the agent has no such task now
+	CodeAnswerLate      Code = "answer_late"        // 409: after the deadline
+	CodeAnswerRepeated  Code = "answer_repeated"    // 409: the task has another answer
 	CodeTooLarge        Code = "too_large"          // 413: body, pack or list over its limit
 	CodeUnsupported     Code = "unsupported"        // 415: an unsupported content type or format
 	CodeRateLimited     Code = "rate_limited"       // 429

@@ -22,6 +22,32 @@ type Mail struct {
 	CreatedAt time.Time
 }
 
+// PulledTask is a task of an agent that fetches its tasks. An agent has at most
+// one dispatch of a task.
+type PulledTask struct {
+	ID           string // of the dispatch
+	AgentID      string
+	TaskID       string // unique for an agent: a match has one for each round
+	MatchID      string
+	Round        int
+	Attempt      int    // number of the first delivery
+	Body         []byte // the AAP request of the first delivery
+	OutputFormat string
+	Deadline     time.Time // as sent to the agent
+	SentAt       time.Time // when it became available
+	ExpiresAt    time.Time // answers count until then
+	Deliveries   int
+	FetchedAt    time.Time // the last delivery; zero: none, or it failed
+	AnsweredAt   time.Time
+	Answer       []byte
+}
+
+// Presence is until when an agent that fetches its tasks counts as present.
+type Presence struct {
+	AgentID string
+	Until   time.Time
+}
+
 // KeyChallenge is the text whose signature by the agent's private key proves
 // that its owner holds it. It names the arena, the agent and the key, so that
 // the signature is valid for nothing else.

@@ -25,7 +25,7 @@ var ownerTable = db.NewTable("owners", "o",
 // ownerSummaryTable is ownerTable with the sizes that admins see.
 var ownerSummaryTable = db.Extend(ownerTable, func(o *arena.OwnerSummary) *arena.Owner { return &o.Owner },
 	db.Computed(`(SELECT count(*) FROM agents a WHERE a.owner_id = o.id AND a.retired_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Agents }),
-	db.Computed(`(SELECT count(*) FROM tokens t WHERE t.owner_id = o.id AND t.revoked_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Tokens }),
+	db.Computed(`(SELECT count(*) FROM tokens t WHERE t.owner_id = o.id AND t.agent_id IS NULL AND t.revoked_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Tokens }),
 )
 
 var tokenTable = db.NewTable("tokens", "t",
@@ -40,6 +40,7 @@ var tokenTable = db.NewTable("tokens", "t",
 	db.JSON("leagues", func(t *arena.Token) *[]string { return &t.Leagues }),
 	db.Time("expires_at", func(t *arena.Token) *time.Time { return &t.ExpiresAt }),
 	db.Bool("configured", func(t *arena.Token) *bool { return &t.Configured }),
+	db.NullText("agent_id", func(t *arena.Token) *string { return &t.AgentID }),
 	db.Computed(`COALESCE((SELECT o.suspended_at FROM owners o WHERE o.id = t.owner_id), 0)`, func(t *arena.Token) any { return db.IntoTime(&t.OwnerSuspendedAt) }),
 )
 
@@ -159,8 +160,14 @@ func (s *Store) CreateToken(ctx context.Context, t arena.Token, audit ...arena.A
 // Tokens returns an owner's tokens that are not revoked, oldest first, without
 // the keys of its agents.
 func (s *Store) Tokens(ctx context.Context, ownerID string) ([]arena.Token, error) {
-	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.owner_id = $1 AND t.agent_id IS NULL AND t.revoked_at = 0 ORDER BY t.id`, ownerID)
 	return ts, s.wrap(err, "read tokens of %s", ownerID)
+}
+
+// AgentKeys returns the keys of an agent that are not revoked, oldest first.
+func (s *Store) AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error) {
+	ts, err := tokenTable.All(ctx, s.reader, ` WHERE t.agent_id = $1 AND t.revoked_at = 0 ORDER BY t.id`, agentID)
+	return ts, s.wrap(err, "read keys of agent %s", agentID)
 }
 
 // AdminTokens returns the tokens that belong to no owner and are not revoked,

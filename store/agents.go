@@ -49,6 +49,8 @@ var agentTable = db.NewTable("agents", "a",
 	db.Int("declared_latency_ns", func(a *arena.Agent) *time.Duration { return &a.Health.DeclaredLatency }),
 	db.Int("max_concurrent", func(a *arena.Agent) *int { return &a.Health.MaxConcurrent }).
 		With(func(a *arena.Agent) any { return int64(max(1, a.Health.MaxConcurrent)) }),
+	db.Int("pull_concurrent", func(a *arena.Agent) *int { return &a.PullConcurrent }).
+		With(func(a *arena.Agent) any { return int64(max(1, a.PullConcurrent)) }),
 	db.Int("pause_after", func(a *arena.Agent) *int { return &a.PauseAfter }),
 	db.Time("resumed_at", func(a *arena.Agent) *time.Time { return &a.ResumedAt }),
 	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
@@ -70,7 +72,7 @@ var (
 	updateAgents = db.NewUpdate(agentTable, []string{"id"}, []string{
 		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
-		"max_concurrent", "failures", "successes", "key_proved_at",
+		"max_concurrent", "failures", "successes", "key_proved_at", "pull_concurrent",
 		"pause_after", "resumed_at",
 	})
 	updateProbed = db.NewUpdate(agentTable, []string{"id"}, []string{

@@ -27,10 +27,10 @@ type table struct {
 // tables are all of our tables, each behind those that it refers to.
 var tables = []table{
 	{"owners", []string{"id"}, 512},
-	{"tokens", []string{"id"}, 512},
 	{"identities", []string{"issuer", "subject"}, 512},
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
+	{"tokens", []string{"id"}, 512},
 	{"agent_names", []string{"key"}, 1024},
 	{"uptime", []string{"agent_id", "day"}, 1024},
 	{"conformance", []string{"agent_id", "version"}, 64}, // some 20 KiB each
@@ -66,6 +66,8 @@ var tables = []table{
 	{"peers", []string{"agent_id"}, 512},
 	{"nodes", []string{"node"}, 512},
 	{"banner", []string{"one"}, 1},
+	{"pulled_tasks", []string{"agent_id", "task_id"}, 256},
+	{"presence", []string{"agent_id"}, 1024},
 	{"mail", []string{"box", "n"}, 256},
 	{"seen", []string{"scope", "id"}, 1024},
 	{"envelopes", []string{"no"}, 256}, // up to 64 KiB each

@@ -203,7 +203,7 @@ func (s *Store) Conformances(ctx context.Context, ids []string) (map[string]aren
 func (s *Store) DueForConformance(ctx context.Context, now, before time.Time) (a arena.Agent, ok bool, err error) {
 	a, err = agentTable.One(ctx, s.reader, agentOwner+` JOIN conformance c ON c.agent_id = a.id AND `+latestConformance+`
 		WHERE a.retired_at = 0 AND a.passed_at > 0 AND a.health_ok = 1 AND a.paused_until <= $1 AND c.version <> a.version
-		AND c.checked_at <= $2 AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
+		AND c.checked_at <= $2 AND NOT (a.protocol = 'aap' AND a.endpoint = '') AND NOT EXISTS (SELECT 1 FROM seats s WHERE s.agent_id = a.id AND s.playing = 1)
 		ORDER BY c.checked_at, a.id LIMIT 1`, db.Millis(now), db.Millis(before))
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, false, nil

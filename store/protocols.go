@@ -108,11 +108,12 @@ func (s *Store) DropExpired(ctx context.Context, before time.Time, limit int) (n
 	}
 	err = s.writeAlone(ctx, "drop expired", func(ctx context.Context, tx *db.Tx) error {
 		n = 0
-		for _, statement := range []string{
-			`DELETE FROM mail WHERE (box, n) IN (SELECT x.box, x.n FROM mail x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
-			`DELETE FROM seen WHERE (scope, id) IN (SELECT x.scope, x.id FROM seen x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`,
+		for statement, age := range map[string]time.Duration{
+			`DELETE FROM mail WHERE (box, n) IN (SELECT x.box, x.n FROM mail x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`:                                       0,
+			`DELETE FROM seen WHERE (scope, id) IN (SELECT x.scope, x.id FROM seen x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`:                                 0,
+			`DELETE FROM pulled_tasks WHERE (agent_id, task_id) IN (SELECT x.agent_id, x.task_id FROM pulled_tasks x WHERE x.expires_at < $1 ORDER BY x.expires_at LIMIT $2)`: pulledKept,
 		} {
-			dropped, err := db.Exec(ctx, tx, statement, db.Millis(before), limit)
+			dropped, err := db.Exec(ctx, tx, statement, db.Millis(before.Add(-age)), limit)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 const (
 	OwnerSecretPrefix = "aro_"
 	AdminSecretPrefix = "ara_"
+	AgentSecretPrefix = "arg_"
 )
 
 // NewSecret returns a new bearer secret, which is the prefix and 256 random bits

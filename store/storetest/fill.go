@@ -26,7 +26,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	ctx := t.Context()
 	f.league("trivia")
 	f.league("sums")
-	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Name: "admin", Hash: [32]byte{7}, CreatedAt: start}))
+	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_admin", Scope: arena.ScopeAdmin, Name: "admin", Hash: [32]byte{77, 0, 255}, CreatedAt: start}))
 	f.ok(second(f.AdoptOwner(ctx, arena.Owner{ID: "ow_kim", Name: "Kim", CreatedAt: start}, "https://a.example", "1")))
 	f.ok(second(f.FirstSigningKey(ctx, arena.SigningKey{KID: "key_1", Alg: "ES256", Private: []byte{0, 1, 255}, CreatedAt: start, SignsFrom: start})))
 	tasks := make([]arena.Task, 1_300)
@@ -87,6 +87,9 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: "admin", Action: "league.start", Target: "trivia", After: []byte(`{}`)}))
 	f.ok(f.OpenConversation(ctx, arena.Conversation{Key: [32]byte{9, 255}, State: `{}`, CreatedAt: start, ExpiresAt: start}, 1))
 	f.ok(f.SetSecretBase(ctx, ids[0], [32]byte{8, 0, 255}, start))
+	f.ok(second(f.PutPulled(ctx, arena.PulledTask{AgentID: ids[0], TaskID: "tk_9", ID: "p_1", Body: []byte{0, 255}}, time.Minute)))
+	f.ok(f.ExtendPresence(ctx, []arena.Presence{{AgentID: ids[0], Until: start}}))
+	f.ok(f.CreateToken(ctx, arena.Token{ID: "to_key", OwnerID: "ow_a", AgentID: ids[0], Scope: arena.ScopeAgent, Name: "key", Hash: [32]byte{7}, CreatedAt: start}))
 	f.ok(f.SetAgoraWay(ctx, ids[0], "https://a.example/", "words"))
 	season := must(f.StartSeason(ctx, arena.Season{
 		ID: "se_1", League: "sums", Format: arena.FormatSwiss, StartedAt: start,

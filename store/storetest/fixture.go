@@ -131,7 +131,7 @@ func (f *fixture) agent(name string, change ...func(*arena.Agent)) arena.Agent {
 			OK: true, CheckedAt: start, Latency: 1234567 * time.Nanosecond, Reason: "fine", Detail: "all well",
 			Capabilities: []string{"trivia"}, DeclaredLatency: time.Second, MaxConcurrent: 1, Failures: 1, Successes: 2,
 		},
-		CreatedAt: start, PassedAt: start.Add(time.Minute),
+		CreatedAt: start, PassedAt: start.Add(time.Minute), PullConcurrent: 1,
 	}
 	for _, c := range change {
 		c(&a)

@@ -293,3 +293,202 @@ func peers(f *fixture) {
 	f.fails(arena.CodeNotFound, err)
 	f.fails(arena.CodeNotFound, f.NamePeer(ctx, "ag_none", "x"))
 }
+
+func pulledTask(agent, task, id string) arena.PulledTask {
+	return arena.PulledTask{
+		ID: id, AgentID: agent, TaskID: task, MatchID: "m_1", Round: 1, Attempt: 1, Body: []byte(`{"a":"é"}`), OutputFormat: "json",
+		Deadline: start.Add(time.Minute),
+	}
+}
+
+// A task waits, is delivered once, and has one answer. Threat P1.
+func pulled(f *fixture) {
+	ctx := f.t.Context()
+	now := start
+	_, ok, err := f.TakePulled(ctx, "ag_ant", 0, now)
+	f.ok(err)
+	f.equal(false, ok)
+
+	put := must(f.PutPulled(ctx, pulledTask("ag_ant", "tk_1", "p_1"), time.Minute))(f)
+	f.equal(start, put.SentAt)
+	f.equal(start.Add(time.Minute), put.ExpiresAt)
+	f.equal(put, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+	agents, answered, err := f.PulledNews(ctx, now, now)
+	f.ok(err)
+	f.equal([]string{"ag_ant"}, agents)
+	f.equal(0, len(answered))
+	for agent, at := range map[string]time.Time{"ag_bee": now, "ag_ant": put.ExpiresAt} { // another's; over
+		if _, ok, err = f.TakePulled(ctx, agent, 0, at); ok || err != nil {
+			f.t.Fatalf("%s took the task (%v)", agent, err)
+		}
+	}
+
+	// Of many polls at two nodes, one gets it.
+	var polls sync.WaitGroup
+	peer := f.peer()
+	took := make(chan arena.PulledTask, 8)
+	for i := range cap(took) {
+		polls.Go(func() {
+			s := f.Store
+			if i%2 == 1 {
+				s = peer
+			}
+			if t, ok, err := s.TakePulled(ctx, "ag_ant", 9, now.Add(time.Second)); err != nil {
+				f.t.Error(err)
+			} else if ok {
+				took <- t
+			}
+		})
+	}
+	polls.Wait()
+	close(took)
+	var got []arena.PulledTask
+	for t := range took {
+		got = append(got, t)
+	}
+	put.Deliveries, put.FetchedAt = 1, now.Add(time.Second)
+	f.equal([]arena.PulledTask{put}, got)
+	f.equal(put, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+
+	// A delivery that failed is available at once, an older one is not touched.
+	f.ok(f.ReturnPulled(ctx, put))
+	again, ok, err := f.TakePulled(ctx, "ag_ant", 9, now)
+	f.ok(err)
+	f.equal(true, ok)
+	f.equal(2, again.Deliveries)
+	f.ok(f.ReturnPulled(ctx, put))
+	f.equal(again, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+
+	first := false
+	answer := func(agent, task, body string, at time.Time) (t arena.PulledTask, err error) {
+		t, first, err = f.AnswerPulled(ctx, agent, task, []byte(body), at)
+		return t, err
+	}
+	_, err = answer("ag_bee", "tk_1", "4", now)
+	f.fails(arena.CodeTaskNotFound, err)
+	_, err = answer("ag_ant", "tk_\x00", "4", now)
+	f.fails(arena.CodeTaskNotFound, err)
+	_, err = answer("ag_ant", "tk_1", "4", put.ExpiresAt.Add(time.Millisecond))
+	f.fails(arena.CodeAnswerLate, err)
+	given := must(answer("ag_ant", "tk_1", "4", put.ExpiresAt))(f)
+	f.equal(put.ExpiresAt, given.AnsweredAt)
+	f.equal(true, first)
+	f.equal(given, must(answer("ag_ant", "tk_1", "4", put.ExpiresAt.Add(time.Hour)))(f)) // the same again
+	f.equal(false, first)
+	_, err = answer("ag_ant", "tk_1", "5", now)
+	f.fails(arena.CodeAnswerRepeated, err)
+	f.equal(given, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+	_, answered, err = f.PulledNews(ctx, now, now)
+	f.ok(err)
+	f.equal([]string{"p_1"}, answered)
+
+	// Another dispatch replaces it, and its removal leaves the newer one.
+	next := must(f.PutPulled(ctx, pulledTask("ag_ant", "tk_1", "p_2"), time.Hour))(f)
+	f.equal(next, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+	f.ok(f.DropPulled(ctx, given))
+	f.equal(next, must(f.Pulled(ctx, "ag_ant", "tk_1"))(f))
+	f.equal(0, must(f.DropExpired(ctx, next.ExpiresAt.Add(time.Minute), 9))(f)) // late answers are recognized
+	f.equal(1, must(f.DropExpired(ctx, next.ExpiresAt.Add(time.Hour), 9))(f))
+	_, err = f.Pulled(ctx, "ag_ant", "tk_1")
+	f.fails(arena.CodeTaskNotFound, err)
+
+	f.ok(f.ExtendPresence(ctx, []arena.Presence{{AgentID: "ag_ant", Until: start}, {AgentID: "ag_bee", Until: start}}))
+	f.ok(f.ExtendPresence(ctx, []arena.Presence{{AgentID: "ag_ant", Until: start.Add(-time.Hour)}, {AgentID: "ag_bee", Until: start.Add(time.Hour)}}))
+	f.equal(start, must(f.PresentUntil(ctx, "ag_ant"))(f))
+	f.equal(start.Add(time.Hour), must(f.PresentUntil(ctx, "ag_bee"))(f))
+	f.equal(time.Time{}, must(f.PresentUntil(ctx, "ag_cat"))(f))
+}
+
+// The oldest delivery without an answer or an event is delivered again when
+// there are too many.
+func pulledAgain(f *fixture) {
+	ctx := f.t.Context()
+	ids := f.agents("ant", "bee")
+	f.league("trivia")
+	f.open("m_1", ids...)
+	take := func(most int) string {
+		f.t.Helper()
+		f.clock.advance(time.Second)
+		t, ok, err := f.TakePulled(ctx, ids[0], most, f.clock.read())
+		f.ok(err)
+		if !ok {
+			return ""
+		}
+		return t.TaskID
+	}
+	for _, task := range []string{"tk_1", "tk_2"} {
+		f.ok(second(f.PutPulled(ctx, pulledTask(ids[0], task, "p_"+task), time.Hour)))
+		f.clock.advance(time.Second)
+	}
+	f.equal("tk_1", take(0))
+	f.equal("tk_2", take(0))
+	f.equal("", take(2)) // two are out, and two may be
+	f.equal("tk_1", take(1))
+	f.equal("tk_2", take(1)) // the oldest now
+	retry := pulledTask(ids[0], "tk_2", "p_4")
+	retry.Attempt = 2
+	f.equal(3, must(f.PutPulled(ctx, retry, time.Hour))(f).Attempt) // it was delivered as 1 and 2
+	f.equal("tk_2", take(2))
+	_, _, err := f.AnswerPulled(ctx, ids[0], "tk_1", []byte("4"), f.clock.read())
+	f.ok(err)
+	f.equal("tk_2", take(-1))
+	// An event of the round acknowledges what was fetched before it.
+	f.ok(second(f.AppendEvents(ctx, "m_1", ids[0], []arena.Event{{At: f.clock.read(), Type: arena.EventThinking, Body: []byte(`{}`)}})))
+	f.equal("", take(-1))
+
+	f.ok(second(f.PutPulled(ctx, pulledTask(ids[1], "tk_1", "p_3"), time.Hour)))
+	n := 0
+	for ; ; n++ {
+		f.clock.advance(time.Second)
+		_, ok, err := f.TakePulled(ctx, ids[1], -1, f.clock.read())
+		f.ok(err)
+		if !ok {
+			break
+		}
+	}
+	f.equal(10, n)
+}
+
+// Revoked keys, suspended owners, and agents that do not fetch any more.
+// Threat P2.
+func revokedSince(f *fixture) {
+	ctx := f.t.Context()
+	f.agents("ant", "bee", "cat", "dog")
+	at := start.Add(time.Minute)
+	f.clock.advance(time.Minute)
+	f.equal(0, len(must(f.RevokedSince(ctx, start))(f)))
+	f.ok(f.RevokeToken(ctx, "ow_ant", "to_ant"))
+	f.ok(second(f.SuspendOwner(ctx, "ow_bee", at, arena.AuditEntry{})))
+	change := func(id string, apply func(*arena.Agent)) {
+		f.t.Helper()
+		_, _, err := f.UpdateAgent(ctx, id, func(a *arena.Agent) error { apply(a); return nil })
+		f.ok(err)
+	}
+	change("ag_cat", func(a *arena.Agent) { a.RetiredAt = at })
+	change("ag_dog", func(a *arena.Agent) { a.EndpointSince = at })
+	f.equal([]string{"to_ant", "ow_bee", "ag_cat", "ag_dog"}, must(f.RevokedSince(ctx, at))(f))
+	f.equal(0, len(must(f.RevokedSince(ctx, at.Add(time.Millisecond)))(f)))
+	change("ag_dog", func(a *arena.Agent) { a.Endpoint = "" }) // that is how it fetches
+	f.equal([]string{"to_ant", "ow_bee", "ag_cat"}, must(f.RevokedSince(ctx, at))(f))
+}
+
+// The keys of an agent are tokens of their own scope.
+func agentKeys(f *fixture) {
+	ctx := f.t.Context()
+	f.agents("ant", "bee")
+	key := token("to_key", "ow_ant")
+	key.Scope, key.AgentID = arena.ScopeAgent, "ag_ant"
+	f.ok(f.CreateToken(ctx, key))
+	f.equal([]arena.Token{key}, must(f.AgentKeys(ctx, "ag_ant"))(f))
+	f.equal(0, len(must(f.AgentKeys(ctx, "ag_bee"))(f)))
+	f.equal([]arena.Token{token("to_ant", "ow_ant")}, must(f.Tokens(ctx, "ow_ant"))(f))
+	owners, _, err := f.Owners(ctx, arena.OwnerFilter{Query: "ow_ant"}, arena.Page{Limit: 9})
+	f.ok(err)
+	f.equal(1, owners[0].Tokens)
+	f.equal("ag_ant", must(f.TokenByHash(ctx, key.Hash))(f).AgentID)
+	key.ID, key.Hash, key.AgentID = "to_none", [32]byte{1}, "ag_none"
+	f.fails(arena.CodeNotFound, f.CreateToken(ctx, key))
+	f.equal(1, must(f.ReplaceTokens(ctx, "ow_bee", nil))(f))
+	f.equal(2, must(f.ReplaceTokens(ctx, "ow_ant", nil))(f)) // whoever has an owner's token can make keys
+	f.equal(0, len(must(f.AgentKeys(ctx, "ag_ant"))(f)))
+}
