@@ -90,7 +90,7 @@ func (c Caller) May(league string, rights ...Right) bool {
 		return league != "" && slices.Contains(c.Leagues, league) && slices.Contains(rights, RightOrganize)
 	case ScopeModerator:
 		return slices.Contains(rights, RightModerate)
-	case ScopeOwner:
+	case ScopeOwner, ScopeAgent:
 	}
 	return false
 }
@@ -116,10 +116,22 @@ func (c Caller) Require(league string, rights ...Right) error {
 // Owns reports whether the caller may act for the owner: it is the owner, or
 // an admin.
 func (c Caller) Owns(ownerID string) bool {
-	return c.IsAdmin() || c.Known() && c.OwnerID != "" && c.OwnerID == ownerID
+	return c.IsAdmin() || c.Scope == ScopeOwner && c.OwnerID != "" && c.OwnerID == ownerID
 }
 
-// Credentials are what a request says of its caller.
+// MayFetch reports whether the caller may fetch and answer the tasks of an
+// agent: it has a key of the agent, or is its owner.
+func (c Caller) MayFetch(g Agent) bool {
+	return c.Scope == ScopeAgent && c.AgentID == g.ID || c.Scope == ScopeOwner && c.OwnerID == g.OwnerID
+}
+
+// ActsFor reports whether the caller may enter an agent into leagues and read what
+// was sent to it: it owns the agent or has a key of it.
+func (c Caller) ActsFor(g Agent) bool {
+	return c.Owns(g.OwnerID) || c.Scope == ScopeAgent && c.AgentID == g.ID
+}
+
+// Credentials are the data of a request that identify its caller.
 type Credentials struct {
 	Secret  string // a bearer token; a secret of another kind is ""
 	Given   bool   // the request has credentials, valid or not

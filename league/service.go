@@ -213,7 +213,7 @@ func (s *Service) own(ctx context.Context, caller arena.Caller, slug, id string)
 	if err != nil {
 		return arena.Agent{}, err
 	}
-	if !caller.Owns(g.OwnerID) && !caller.May(slug, arena.RightOrganize) {
+	if !caller.ActsFor(g) && !caller.May(slug, arena.RightOrganize) {
 		return arena.Agent{}, arena.Errorf(arena.CodeNotFound, "you have no agent %s", id)
 	}
 	return g, nil

@@ -36,6 +36,7 @@ type Store interface {
 	AdoptOwner(ctx context.Context, o arena.Owner, issuer, subject string) (ownerID string, err error)
 	CreateToken(ctx context.Context, t arena.Token, audit ...arena.AuditEntry) error
 	Tokens(ctx context.Context, ownerID string) ([]arena.Token, error)
+	AgentKeys(ctx context.Context, agentID string) ([]arena.Token, error)
 	RevokeToken(ctx context.Context, ownerID, id string, audit ...arena.AuditEntry) error
 	TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error)
 	Token(ctx context.Context, id string) (arena.Token, error)
@@ -79,6 +80,8 @@ type Options struct {
 	// NewSecret makes an owner's bearer secret and its hash, NewAdminSecret that
 	// of a token that belongs to no owner.
 	NewSecret, NewAdminSecret func() (secret string, hash [32]byte)
+	// NewAgentSecret makes the key of an agent and its hash.
+	NewAgentSecret func() (secret string, hash [32]byte)
 	// HashSecret returns the hash under which a bearer secret is looked up.
 	HashSecret func(secret string) [32]byte
 	Issuer     Issuer // nil: no OIDC tokens are accepted
@@ -93,8 +96,8 @@ type Service struct{ o Options }
 
 // New makes a Service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Agents == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("account: a part is missing: Store, Agents, NewSecret, NewAdminSecret, HashSecret, Now and Logger are needed")
+	if o.Store == nil || o.Agents == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("account: a part is missing: Store, Agents, NewSecret, NewAdminSecret, NewAgentSecret, HashSecret, Now and Logger are needed")
 	}
 	if q := o.Quotas; q.Address == nil || q.Token == nil || q.Guess == nil || q.SignUp == nil {
 		return nil, errors.New("account: a quota is missing: Address, Token, Guess and SignUp are needed")

@@ -51,7 +51,7 @@ func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, erro
 	case err == nil && !t.OwnerSuspendedAt.IsZero():
 		return arena.Caller{}, errSuspended()
 	case err == nil:
-		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, Scope: t.Scope, Leagues: t.Leagues}, nil
+		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, AgentID: t.AgentID, Scope: t.Scope, Leagues: t.Leagues}, nil
 	case arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Caller{}, err
 	case s.o.Issuer == nil || strings.Count(secret, ".") != 2:

@@ -217,7 +217,7 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.Rows, Agents: pauses, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Store: o.Rows, Agents: pauses, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
 		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
 		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {

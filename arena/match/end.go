@@ -28,7 +28,7 @@ func title(caller arena.Caller) string {
 		return "an organizer"
 	case arena.ScopeModerator:
 		return "a moderator"
-	case arena.ScopeAdmin, arena.ScopeOwner:
+	case arena.ScopeAdmin, arena.ScopeOwner, arena.ScopeAgent:
 	}
 	return "an admin"
 }

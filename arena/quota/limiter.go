@@ -99,6 +99,18 @@ func (l *limiter) charge(of []share, n int, now time.Time) {
 	}
 }
 
+// giveBack adds one token to each bucket of a caller.
+func (l *limiter) giveBack(of []share, now time.Time) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range of {
+		l.bucket(s).ReserveN(now, -1)
+	}
+}
+
 func (l *limiter) longest(of []share, now time.Time) (seconds int) {
 	for _, s := range of {
 		b := l.bucket(s)

@@ -176,6 +176,10 @@ func (q *Quota) Take(ctx context.Context, caller string) error {
 	return nil
 }
 
+// Return undoes one Take of the caller on this node. It does not exceed the
+// limit.
+func (q *Quota) Return(caller string) { q.local.giveBack(q.shares(caller), q.o.Now()) }
+
 // Check returns the error that Take would return on this node, and uses no
 // token.
 func (q *Quota) Check(caller string) error {

@@ -110,3 +110,33 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 }
+
+// What is returned may be taken again, and no more than the limit.
+func TestQuota_Return(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Limits: Limits{TokenPerMinute: 2}, Now: func() time.Time { return start }, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() (taken int) {
+		for s.Token.Take(t.Context(), "to_1") == nil {
+			taken++
+		}
+		return taken
+	}
+	if n := take(); n != 2 {
+		t.Errorf("took %d, want 2", n)
+	}
+	s.Token.Return("to_1")
+	if n := take(); n != 1 {
+		t.Errorf("took %d after one was returned", n)
+	}
+	for range 5 {
+		s.Token.Return("to_1")
+		s.Token.Return("to_2")
+	}
+	if n := take(); n != 2 {
+		t.Errorf("took %d after five were returned, want 2", n)
+	}
+	s.Password.Return("ow_1") // no limit
+}

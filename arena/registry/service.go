@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -19,6 +20,8 @@ const (
 	maxDescription = 500
 	maxPublicKey   = 2000
 	maxLeagues     = 20
+
+	maxConcurrent = 1000
 )
 
 // checkTimeout bounds the check of an endpoint after a change: the probe's own
@@ -127,6 +130,11 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	if err := checkRegistration(in); err != nil {
 		return arena.Agent{}, err
 	}
+	if in.PullConcurrent != 0 {
+		if err := checkConcurrent(in.PullConcurrent, in.Protocol, in.Endpoint); err != nil {
+			return arena.Agent{}, err
+		}
+	}
 	publicKey, err := s.checkProtocol(in.Protocol, in.Endpoint, in.PublicKey)
 	if err != nil {
 		return arena.Agent{}, err
@@ -145,7 +153,7 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	g := arena.Agent{
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
 		Endpoint: endpoint, EndpointKey: key, PublicKey: publicKey, Version: in.Version, Description: in.Description,
-		Leagues: in.Leagues, CreatedAt: now, PauseAfter: arena.DefaultPauseAfter,
+		Leagues: in.Leagues, CreatedAt: now, PullConcurrent: max(1, in.PullConcurrent), PauseAfter: arena.DefaultPauseAfter,
 	}
 	for i, slug := range g.Leagues {
 		if err := s.o.Entries.MayEnter(ctx, slug, g, ""); err != nil {
@@ -193,6 +201,17 @@ func checkRegistration(in arena.Registration) error {
 		return err
 	}
 	return plaintext.CheckLine("public_key", in.PublicKey)
+}
+
+// checkConcurrent checks how many matches an agent may play at once.
+func checkConcurrent(n int, protocol, endpoint string) error {
+	switch {
+	case !(arena.Agent{Protocol: protocol, Endpoint: endpoint}).Pulls():
+		return arena.Invalid("max_concurrent", "is for aap agents without an endpoint; others declare it in their health checks")
+	case n < 1 || n > maxConcurrent:
+		return arena.Invalid("max_concurrent", "must be between 1 and %d", maxConcurrent)
+	}
+	return nil
 }
 
 func checkName(name string) error {
@@ -267,7 +286,11 @@ func (s *Service) checkEndpoint(ctx context.Context, endpoint string) (canonical
 
 // audited is what an owner may change in an agent.
 func audited(g arena.Agent) map[string]string {
-	return map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
+	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
+	if g.Pulls() {
+		values["max_concurrent"] = strconv.Itoa(max(1, g.PullConcurrent))
+	}
+	return values
 }
 
 // act returns the audit entry about what the caller does to an agent; changes
@@ -303,6 +326,11 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		in.Endpoint = nil // registered under the rules of its time
 	}
 	endpoint, key := orElse(in.Endpoint, g.Endpoint), g.EndpointKey
+	if in.PullConcurrent != nil {
+		if err := checkConcurrent(*in.PullConcurrent, g.Protocol, endpoint); err != nil {
+			return arena.Agent{}, err
+		}
+	}
 	if in.Endpoint != nil {
 		if err := plaintext.CheckLength("endpoint", endpoint, 0, maxEndpoint); err != nil {
 			return arena.Agent{}, err
@@ -330,6 +358,10 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 			g.Endpoint, g.EndpointKey, g.EndpointSince, g.PassedAt, g.Health = endpoint, key, now, time.Time{}, arena.Health{}
 			g.LiftPause(arena.PauseExpired)
 			g.LiftPause(arena.PauseFailing)
+		}
+		if in.PullConcurrent != nil && g.Pulls() {
+			g.PullConcurrent = *in.PullConcurrent
+			g.Health.MaxConcurrent = g.PullConcurrent // as its next check declares
 		}
 		return nil
 	}, s.act(caller, now, "update-agent", true))

@@ -60,6 +60,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 		Store: s.store, Agents: s.pauses, HashSecret: token.Hash,
 		NewSecret:      func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
 		NewAdminSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		NewAgentSecret: func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
 		Issuer:         issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
 		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
