@@ -27,7 +27,6 @@ type historyReads interface {
 
 // historyHandlers serve the routes that show what agents did.
 type historyHandlers struct {
-	agents    Agents
 	rows      historyReads
 	matches   *matchViews
 	ranks     func(ctx context.Context, league string) (map[string]int, error) // by agent id
@@ -214,9 +213,12 @@ type receiptView struct {
 // deliveries is for the agent's owner and admins: it shows what the agent
 // was sent and how it failed.
 func (h *historyHandlers) deliveries(ctx context.Context, in *deliveriesInput) (*output[listOf[deliveryView]], error) {
-	g, err := h.agents.Own(ctx, callerOf(ctx), in.ID)
+	g, err := h.rows.Agent(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if !callerOf(ctx).ActsFor(g) {
+		return nil, arena.Errorf(arena.CodeNotFound, "you have no agent %s", in.ID)
 	}
 	f := arena.DeliveryFilter{AgentID: g.ID, MatchID: in.Match, Outcome: arena.Outcome(in.Outcome)}
 	list, next, err := h.rows.Deliveries(ctx, f, in.page())

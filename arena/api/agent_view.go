@@ -19,6 +19,8 @@ type agentView struct {
 	OwnerName   string                     `json:"owner_name"`
 	Protocol    string                     `json:"protocol" enum:"aap,agora,envelope,agentprotocol"`
 	Endpoint    string                     `json:"endpoint,omitempty" doc:"Only for its owner and admins."`
+	Pull        bool                       `json:"pull,omitempty" doc:"An aap agent without an endpoint: it fetches its tasks."`
+	Concurrent  int                        `json:"max_concurrent,omitempty" doc:"Of an agent that fetches its tasks: how many it works on at once, as it was registered."`
 	PublicKey   string                     `json:"public_key,omitempty"`
 	Challenge   string                     `json:"key_challenge,omitempty" doc:"The text to sign for POST /v1/agents/{id}/key; only for its owner and admins, until the key is proved."`
 	PauseAfter  *int                       `json:"pause_after,omitempty" doc:"Failed rounds in a row that pause it, 0: none do; only for its owner and admins."`
@@ -134,7 +136,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	now := v.now()
 	view := agentView{
 		AgentID: g.ID, Name: g.Name, OwnerID: g.OwnerID, OwnerName: g.OwnerName, Protocol: g.Protocol,
-		PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Description: g.Description,
+		Pull: g.Pulls(), PublicKey: g.PublicKey, Leagues: orEmpty(g.Leagues), Version: g.Version, Description: g.Description,
 		Status: g.StatusAt(now), Running: g.Running,
 		CreatedAt: jsonTime(g.CreatedAt), RetiredAt: optionalTime(g.RetiredAt),
 		Ratings: map[string]agentRatingView{},
@@ -143,6 +145,9 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 			DeclaredMS: milliseconds(g.Health.DeclaredLatency),
 			Reason:     g.Health.Reason, Capabilities: orEmpty(g.Health.Capabilities), MaxConcurrent: max(1, g.Health.MaxConcurrent),
 		},
+	}
+	if view.Pull {
+		view.Concurrent = max(1, g.PullConcurrent)
 	}
 	if p, paused := g.PauseAt(now); paused && view.Status == arena.AgentPaused {
 		view.Pause = &pauseView{Reason: p.Reason, Since: jsonTime(p.Since), Until: optionalTime(p.Until)}

@@ -35,6 +35,7 @@ type agentReads interface {
 // agentHandlers serve the routes that register, change and show agents.
 type agentHandlers struct {
 	agents Agents
+	keys   agentKeys
 	rows   agentReads
 	views  *agentViews
 }
@@ -46,23 +47,40 @@ func agents[I, O any](h func(*agentHandlers, context.Context, *I) (*O, error)) f
 
 type createAgentInput struct {
 	Body struct {
-		Name        string   `json:"name" minLength:"1" maxLength:"40" doc:"Unique in the arena, in any case; names that look the same count as one."`
-		Endpoint    string   `json:"endpoint,omitempty" maxLength:"2048" doc:"The URL that tasks are posted to; of an aap agent, {endpoint}/health answers checks. Only agents of other protocols may leave it out, and ask for their tasks instead."`
-		Protocol    string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope or agentprotocol."`
-		Leagues     []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`
-		Version     string   `json:"version,omitempty" maxLength:"32" doc:"Declaring a new one makes the next rated matches count more."`
-		Description string   `json:"description,omitempty" maxLength:"500"`
-		PublicKey   string   `json:"public_key,omitempty" maxLength:"2000" doc:"Needed by envelope (a did:key) and agentprotocol (Ed25519, base64). It must be proved before the agent plays: see key_challenge in the answer."`
+		Name          string   `json:"name" minLength:"1" maxLength:"40" doc:"Unique in the arena, in any case; names that look the same count as one."`
+		Endpoint      string   `json:"endpoint,omitempty" maxLength:"2048" doc:"The URL that tasks are posted to; of an aap agent, {endpoint}/health answers checks. Left out: the agent fetches its tasks, an aap agent from GET /v1/agents/{id}/tasks."`
+		Protocol      string   `json:"protocol,omitempty" maxLength:"32" default:"aap" doc:"How the arena speaks to it: aap, agora, envelope, agentprotocol or a2a."`
+		Leagues       []string `json:"leagues,omitempty" maxItems:"20" uniqueItems:"true" maxLength:"40" doc:"Slugs of leagues to enter."`
+		Version       string   `json:"version,omitempty" maxLength:"32" doc:"Declaring a new one makes the next rated matches count more."`
+		Description   string   `json:"description,omitempty" maxLength:"500"`
+		MaxConcurrent int      `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once; default 1. Others declare it in their health checks."`
+		PublicKey     string   `json:"public_key,omitempty" maxLength:"2000" doc:"Needed by envelope (a did:key) and agentprotocol (Ed25519, base64). It must be proved before the agent plays: see key_challenge in the answer."`
 	} `nameHint:"CreateAgentBody"`
 }
 
-func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*output[agentView], error) {
-	b := &in.Body
-	g, err := h.agents.Register(ctx, callerOf(ctx), arena.Registration{
+// createdAgentView is an agent with the key that it was given.
+type createdAgentView struct {
+	AgentView
+	Key string `json:"agent_key,omitempty" doc:"The bearer token with which an aap agent without an endpoint fetches its tasks. It is shown once."`
+}
+
+func (h *agentHandlers) create(ctx context.Context, in *createAgentInput) (*output[createdAgentView], error) {
+	b, caller := &in.Body, callerOf(ctx)
+	g, err := h.agents.Register(ctx, caller, arena.Registration{
 		Name: b.Name, Protocol: b.Protocol, Endpoint: b.Endpoint, PublicKey: b.PublicKey,
-		Version: b.Version, Description: b.Description, Leagues: b.Leagues,
+		Version: b.Version, Description: b.Description, Leagues: b.Leagues, PullConcurrent: b.MaxConcurrent,
 	})
-	return h.show(ctx, g, err)
+	view, err := h.show(ctx, g, err)
+	if err != nil {
+		return nil, err
+	}
+	created := createdAgentView{AgentView: view.Body}
+	if g.Pulls() {
+		if _, created.Key, err = h.keys.CreateAgentKey(ctx, caller, g, "first"); err != nil {
+			return nil, err
+		}
+	}
+	return answer(created)
 }
 
 // show answers with an agent that an operation returned.
@@ -135,10 +153,12 @@ type updateAgentInput struct {
 	IDParam
 	Body struct {
 		Name        *string `json:"name,omitempty" minLength:"1" maxLength:"40"`
-		Endpoint    *string `json:"endpoint,omitempty" maxLength:"2048" doc:"A new one must pass a check before the agent plays again."`
+		Endpoint    *string `json:"endpoint,omitempty" maxLength:"2048" doc:"A new one must pass a check before the agent plays again. Empty: the agent fetches its tasks."`
 		Version     *string `json:"version,omitempty" maxLength:"32"`
 		Description *string `json:"description,omitempty" maxLength:"500"`
 		PauseAfter  *int    `json:"pause_after,omitempty" minimum:"0" maximum:"100" doc:"Failed rounds in a row that pause the agent (default 10); 0: none do."`
+
+		MaxConcurrent *int `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once."`
 	} `nameHint:"UpdateAgentBody"`
 }
 
@@ -146,6 +166,7 @@ func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*outp
 	b := &in.Body
 	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
 		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description, PauseAfter: b.PauseAfter,
+		PullConcurrent: b.MaxConcurrent,
 	})
 	return h.show(ctx, g, err)
 }

@@ -58,6 +58,8 @@ type Handlers struct {
 	// Protocols are the inbound handlers by protocol. They authenticate and
 	// limit as Stream does.
 	Protocols map[string]Inbound
+	// Tasks serve agents that fetch their tasks.
+	Tasks Tasks
 }
 
 // MatchOptions are the parts of the match reads.
@@ -149,6 +151,7 @@ func (o Options) validate() error {
 		{"Handlers.JWKS", o.Handlers.JWKS == nil},
 		{"Handlers.UI", o.Handlers.UI == nil},
 		{"Handlers.Protocols", o.Handlers.Protocols == nil},
+		{"Handlers.Tasks", o.Handlers.Tasks == nil},
 		{"Matches.Visible", o.Matches.Visible == nil},
 		{"Matches.Viewers", o.Matches.Viewers == nil},
 		{"Matches.Record", o.Matches.Record == nil},
@@ -222,9 +225,9 @@ func newResources(o Options) resources {
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{
-		owners:     &accountHandlers{accounts: o.Services.Accounts, now: now},
-		agents:     &agentHandlers{agents: o.Services.Agents, rows: o.Store, views: agents},
-		history:    &historyHandlers{agents: o.Services.Agents, rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
+		owners:     &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now},
+		agents:     &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
+		history:    &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
 		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
 		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table},

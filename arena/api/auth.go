@@ -18,15 +18,17 @@ type scope string
 // The scopes of routes. There is no zero scope: a route without one does not
 // mount.
 const (
-	scopePublic       scope = "public"                        // none; a good token is still recognized
-	scopeOwner        scope = "owner"                         // an owner's
-	scopeAdmin        scope = "admin"                         // an admin's
-	scopeOwnerOrAdmin scope = "owner or admin"                // of its own agents
-	scopeOrganize     scope = "admin or organizer"            // of its leagues
-	scopeEnter        scope = "owner, admin or organizer"     // an agent into a league
-	scopeEnd          scope = "admin, organizer or moderator" // a match
-	scopePause        scope = "owner, admin or moderator"     // an agent
-	scopeToken        scope = "owner, admin, organizer or moderator"
+	scopePublic       scope = "public"                           // none; a good token is still recognized
+	scopeOwner        scope = "owner"                            // an owner's
+	scopeAdmin        scope = "admin"                            // an admin's
+	scopeOwnerOrAdmin scope = "owner or admin"                   // of its own agents
+	scopeOrganize     scope = "admin or organizer"               // of its leagues
+	scopeOwnLog       scope = "agent, owner or admin"            // of what was sent to an agent
+	scopeEnter        scope = "agent, owner, admin or organizer" // an agent into a league
+	scopeEnd          scope = "admin, organizer or moderator"    // a match
+	scopePause        scope = "owner, admin or moderator"        // an agent
+	scopeTasks        scope = "agent or owner"                   // of an agent's tasks
+	scopeAnyToken     scope = "agent, owner, admin, organizer or moderator"
 	scopeElsewhere    scope = "elsewhere" // the mounted handler checks for itself: the stream
 )
 
@@ -41,14 +43,18 @@ func (s scope) admits() []arena.Scope {
 		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin}
 	case scopeOrganize:
 		return []arena.Scope{arena.ScopeAdmin, arena.ScopeOrganizer}
+	case scopeOwnLog:
+		return []arena.Scope{arena.ScopeAgent, arena.ScopeOwner, arena.ScopeAdmin}
 	case scopeEnter:
-		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeOrganizer}
+		return []arena.Scope{arena.ScopeAgent, arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeOrganizer}
 	case scopeEnd:
 		return arena.AdminScopes()
 	case scopePause:
 		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeModerator}
-	case scopeToken:
-		return append(arena.AdminScopes(), arena.ScopeOwner)
+	case scopeTasks:
+		return []arena.Scope{arena.ScopeAgent, arena.ScopeOwner}
+	case scopeAnyToken:
+		return append(arena.AdminScopes(), arena.ScopeOwner, arena.ScopeAgent)
 	case scopePublic, scopeElsewhere:
 	}
 	return nil

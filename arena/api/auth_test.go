@@ -168,10 +168,10 @@ func TestAPI_signUp_invitations(t *testing.T) {
 // owner, and a scope lets in only the tokens that it names. Threat A1.
 func TestCaller_layers(t *testing.T) {
 	t.Parallel()
-	const agentScope arena.Scope = "agent" // of a kind that there may be one day
+	const otherScope arena.Scope = "other" // of a kind that there may be one day
 	holder := func(s arena.Scope, owner string) arena.Caller { return arena.Caller{Scope: s, OwnerID: owner} }
 	all := []scope{
-		scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeEnter, scopeEnd, scopePause, scopeToken, scopeElsewhere, "unheard of", "",
+		scopePublic, scopeOwner, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeOwnLog, scopeEnter, scopeEnd, scopePause, scopeTasks, scopeAnyToken, scopeElsewhere, "unheard of", "",
 	}
 	for _, tt := range []struct {
 		name          string
@@ -181,14 +181,15 @@ func TestCaller_layers(t *testing.T) {
 		let           []scope
 	}{
 		{"nobody", arena.Caller{}, false, false, false, []scope{scopePublic}},
-		{"an owner", holder(arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
-		{"another owner", holder(arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
-		{"an owner without a name", holder(arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeEnter, scopePause, scopeToken}},
-		{"an admin", holder(arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeEnter, scopeEnd, scopePause, scopeToken}},
-		{"an organizer", holder(arena.ScopeOrganizer, ""), false, false, false, []scope{scopePublic, scopeOrganize, scopeEnter, scopeEnd, scopeToken}},
-		{"a moderator", holder(arena.ScopeModerator, ""), false, false, false, []scope{scopePublic, scopeEnd, scopePause, scopeToken}},
+		{"an owner", holder(arena.ScopeOwner, "ow_1"), false, true, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeOwnLog, scopeEnter, scopePause, scopeTasks, scopeAnyToken}},
+		{"another owner", holder(arena.ScopeOwner, "ow_2"), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeOwnLog, scopeEnter, scopePause, scopeTasks, scopeAnyToken}},
+		{"an owner without a name", holder(arena.ScopeOwner, ""), false, false, false, []scope{scopePublic, scopeOwner, scopeOwnerOrAdmin, scopeOwnLog, scopeEnter, scopePause, scopeTasks, scopeAnyToken}},
+		{"an admin", holder(arena.ScopeAdmin, ""), true, true, true, []scope{scopePublic, scopeAdmin, scopeOwnerOrAdmin, scopeOrganize, scopeOwnLog, scopeEnter, scopeEnd, scopePause, scopeAnyToken}},
+		{"an organizer", holder(arena.ScopeOrganizer, ""), false, false, false, []scope{scopePublic, scopeOrganize, scopeEnter, scopeEnd, scopeAnyToken}},
+		{"a moderator", holder(arena.ScopeModerator, ""), false, false, false, []scope{scopePublic, scopeEnd, scopePause, scopeAnyToken}},
+		{"an agent of ow_1", holder(arena.ScopeAgent, "ow_1"), false, false, false, []scope{scopePublic, scopeOwnLog, scopeEnter, scopeTasks, scopeAnyToken}},
 		{"an owner's id without a token", arena.Caller{OwnerID: "ow_1"}, false, false, false, []scope{scopePublic}},
-		{"a token of another scope", holder(agentScope, "ow_3"), false, false, false, []scope{scopePublic}},
+		{"a token of another scope", holder(otherScope, "ow_3"), false, false, false, []scope{scopePublic}},
 	} {
 		if tt.who.IsAdmin() != tt.admin || tt.who.Owns("ow_1") != tt.owns || tt.who.Owns("") != tt.ownerly {
 			t.Errorf("%s: admin %v, owns ow_1 %v, owns what is nobody's %v", tt.name, tt.who.IsAdmin(), tt.who.Owns("ow_1"), tt.who.Owns(""))

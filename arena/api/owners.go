@@ -27,11 +27,21 @@ type Accounts interface {
 	RevokeTokens(ctx context.Context, caller arena.Caller, ownerID string) error
 	Suspend(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
 	Restore(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
+
+	agentKeys
+}
+
+// agentKeys are the keys of agents that fetch their tasks.
+type agentKeys interface {
+	AgentKeys(ctx context.Context, g arena.Agent) ([]arena.Token, error)
+	CreateAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, name string) (t arena.Token, secret string, err error)
+	RevokeAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, id string) error
 }
 
 // accountHandlers serve the routes of owners and tokens.
 type accountHandlers struct {
 	accounts Accounts
+	url      string // of the arena: the issuer of its tokens
 	now      func() time.Time
 }
 
@@ -68,12 +78,14 @@ func (h *accountHandlers) signUp(ctx context.Context, in *signUpInput) (*output[
 }
 
 type meView struct {
-	Scope   arena.Scope `json:"scope" enum:"owner,admin,organizer,moderator"`
+	Scope   arena.Scope `json:"scope" enum:"owner,admin,organizer,moderator,agent"`
 	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
 	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for a token that belongs to no owner."`
+	AgentID string      `json:"agent_id,omitempty" doc:"Whose key it is; only for the key of an agent."`
 	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
+	Issuer  string      `json:"issuer,omitempty" doc:"The iss of task tokens; only for the key of an agent."`
 }
 
 func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView], error) {
@@ -81,6 +93,9 @@ func (h *accountHandlers) me(ctx context.Context, _ *struct{}) (*output[meView],
 	owner, err := h.accounts.Owner(ctx, caller)
 	if err != nil {
 		return nil, err
+	}
+	if caller.Scope == arena.ScopeAgent {
+		return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, AgentID: caller.AgentID, Issuer: h.url})
 	}
 	return answer(meView{Scope: caller.Scope, TokenID: caller.TokenID, OwnerID: owner.ID, Leagues: caller.Leagues, Name: owner.Name, Email: owner.Email})
 }

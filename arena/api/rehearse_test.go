@@ -82,7 +82,7 @@ func TestAPI_rehearse_busy(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, testOptions(t))
 	in := &rehearseInput{}
-	g := arena.Agent{PassedAt: testNow, Running: 2, Health: arena.Health{MaxConcurrent: 2}}
+	g := arena.Agent{Endpoint: "https://x.example", PassedAt: testNow, Running: 2, Health: arena.Health{MaxConcurrent: 2}}
 	if _, err := a.rehearsals.read(t.Context(), g, in); arena.CodeOf(err) != arena.CodeAgentNotReady {
 		t.Errorf("got %v", err)
 	}

@@ -58,7 +58,7 @@ func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
 		{post, "/v1/owners", scopePublic, 201, "sign-up", tagAccounts, "Sign up as an owner", accounts((*accountHandlers).signUp), nil},
-		{get, "/v1/me", scopeToken, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
+		{get, "/v1/me", scopeAnyToken, 200, "get-me", tagAccounts, "Who am I", accounts((*accountHandlers).me), nil},
 		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", accounts((*accountHandlers).tokens), nil},
 		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", accounts((*accountHandlers).createToken), nil},
 		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", accounts((*accountHandlers).revokeToken), nil},
@@ -79,6 +79,11 @@ func routes() []route {
 		{del, "/v1/agents/{id}", scopeOwnerOrAdmin, 204, "retire-agent", tagAgents, "Retire an agent", agents((*agentHandlers).retire), nil},
 		{post, checkPath, scopeOwnerOrAdmin, 200, "check-agent", tagAgents, "Test the endpoint now", agents((*agentHandlers).check), nil},
 		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", agents((*agentHandlers).proveKey), nil},
+		{get, "/v1/agents/{id}/tasks", scopeTasks, 200, "poll-task", tagAgents, "Wait for a task", mountTasks(pollTask), describePoll},
+		{post, "/v1/agents/{id}/tasks/{task_id}/answer", scopeTasks, 202, "answer-task", tagAgents, "Answer a task", mountTasks(answerTask), describeAnswer},
+		{get, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 200, "list-agent-keys", tagAgents, "Keys of an agent that fetches its tasks", agents((*agentHandlers).listKeys), nil},
+		{post, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 201, "create-agent-key", tagAgents, "Make another key", agents((*agentHandlers).createKey), nil},
+		{del, "/v1/agents/{id}/keys/{key_id}", scopeOwnerOrAdmin, 204, "revoke-agent-key", tagAgents, "Revoke a key; polls that use it end", agents((*agentHandlers).revokeKey), nil},
 		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
 		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleRecorded(rehearsals, (*rehearsalHandlers).rehearse), nil},
@@ -90,7 +95,7 @@ func routes() []route {
 		{get, "/v1/agents/{id}/opponents", scopePublic, 200, "list-agent-opponents", tagAgents, "Results by opponent", agentHistory((*historyHandlers).opponents), nil},
 		{get, "/v1/agents/{id}/calibration", scopePublic, 200, "get-agent-calibration", tagAgents, "What its declared confidence and tokens are worth", agentHistory((*historyHandlers).calibration), nil},
 		{get, "/v1/agents/{id}/outcomes", scopePublic, 200, "get-agent-outcomes", tagAgents, "How its rounds end, by cause", agentHistory((*historyHandlers).outcomes), nil},
-		{get, "/v1/agents/{id}/deliveries", scopeOwnerOrAdmin, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", agentHistory((*historyHandlers).deliveries), nil},
+		{get, "/v1/agents/{id}/deliveries", scopeOwnLog, 200, "list-agent-deliveries", tagAgents, "Every request sent to an agent, newest first", agentHistory((*historyHandlers).deliveries), nil},
 
 		{get, "/v1/leagues", scopePublic, 200, "list-leagues", tagLeagues, "Leagues", leagueRoutes((*leagueHandlers).list), nil},
 		{post, "/v1/leagues", scopeAdmin, 201, "create-league", tagLeagues, "Make a league", leagueRoutes((*leagueHandlers).create), nil},
@@ -179,6 +184,9 @@ func routes() []route {
 	}
 }
 
+// ginPath returns the path of a route as Gin writes it.
+func ginPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+
 // mountOn puts the route on the router and into the document.
 func (r route) mountOn(a *API) {
 	if r.scope == "" || r.id == "" || r.summary == "" {
@@ -261,8 +269,7 @@ func protocolHandler(protocol string) func(*API) http.Handler {
 func serve(handler func(*API) http.Handler) func(*API, route) {
 	return func(a *API, r route) {
 		h := handler(a)
-		path := strings.NewReplacer("{", ":", "}", "").Replace(r.path)
-		a.engine.Handle(r.method, path, func(c *gin.Context) { a.forward(c, h) })
+		a.engine.Handle(r.method, ginPath(r.path), func(c *gin.Context) { a.forward(c, h) })
 		op := r.operation()
 		op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
 		a.huma.OpenAPI().AddOperation(&op)

@@ -78,6 +78,27 @@ func (inbound) Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	_ = json.NewEncoder(w).Encode(newProblem(http.StatusTooManyRequests, arena.CodeOf(err), "inbound: "+err.Error()))
 }
 
+// fakeTasks are of agents that the caller may fetch tasks for.
+type fakeTasks struct{}
+
+func (fakeTasks) Poll(w http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID string) error {
+	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
+		return arena.Errorf(arena.CodeUnauthorized, "not yours")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (fakeTasks) Answer(_ http.ResponseWriter, _ *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error) {
+	if caller.Scope == arena.ScopeAgent && caller.AgentID != agentID {
+		return "", arena.Errorf(arena.CodeUnauthorized, "not yours")
+	}
+	if taskID == "late" {
+		return "", arena.Errorf(arena.CodeAnswerLate, "too late")
+	}
+	return arena.OutcomeAnswered, nil
+}
+
 // parts are the options of the API and the settings of its services.
 type parts struct {
 	Options
@@ -143,7 +164,7 @@ func testOptions(t testing.TB) parts {
 		return s, sha256.Sum256([]byte(s))
 	}
 	protocols := map[string]registry.Protocol{
-		arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
+		arena.ProtocolAAP: {Polls: true}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey},
 	}
 	noCheck := func(context.Context, string) (arena.Agent, error) { return arena.Agent{}, errors.New("no store") }
 	noFullCheck := func(context.Context, arena.Agent) (arena.Conformance, error) {
@@ -151,6 +172,7 @@ func testOptions(t testing.TB) parts {
 	}
 	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
+			Tasks:  fakeTasks{},
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}},
 		},

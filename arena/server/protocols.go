@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap"
+	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/agora"
 	"github.com/agora-arena/arena/protocol/envelope"
@@ -75,6 +76,36 @@ func (p protocols) handlers() map[string]api.Inbound {
 	return handlers
 }
 
+// aapDriver sends the tasks of AAP: to the endpoint of an agent, or to its
+// polls if it has none.
+type aapDriver struct {
+	endpoint *aap.Driver
+	pull     *pull.Driver
+}
+
+// Prepare prepares a request to the endpoint, or a task for the polls.
+func (d aapDriver) Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+	if a.Seat.Endpoint == "" {
+		return d.pull.Prepare(ctx, a)
+	}
+	return d.endpoint.Prepare(ctx, a)
+}
+
+// Probe checks the endpoint, or the presence of an agent without one.
+func (d aapDriver) Probe(ctx context.Context, a arena.Agent) arena.Health {
+	if a.Endpoint == "" {
+		return d.pull.Probe(ctx, a)
+	}
+	return d.endpoint.Probe(ctx, a)
+}
+
+// Warm opens a connection to an endpoint.
+func (d aapDriver) Warm(endpoint string) {
+	if endpoint != "" {
+		d.endpoint.Warm(endpoint)
+	}
+}
+
 // outbound is what calls agents, beside the drivers themselves.
 type outbound struct {
 	guard    *protocol.Guard
@@ -115,6 +146,15 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now}); err != nil {
 		return nil, err
 	}
+	if s.pulls, err = pull.NewHub(pull.HubOptions{
+		Store: s.store, Notifier: o.notifier, Interval: s.cfg.HealthInterval, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	pulled, err := pull.NewDriver(s.pulls)
+	if err != nil {
+		return nil, err
+	}
 	agoraDriver, err := agora.New(agora.Options{
 		Client: s.client, Box: o.box, Bases: s.store, Ways: s.store, Now: time.Now,
 		PlainHTTP: len(s.cfg.AllowCIDRs) > 0 || s.cfg.AllowHTTPEndpoints, // an arena that plays on a private network
@@ -138,7 +178,10 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		return nil, err
 	}
 	s.protocols = protocols{
-		arena.ProtocolAAP:      {driver: o.aap},
+		arena.ProtocolAAP: {
+			driver: aapDriver{o.aap, pulled},
+			rules:  registry.Protocol{Polls: true}, stop: s.pulls.Close, wait: s.pulls.Wait,
+		},
 		arena.ProtocolAgora:    {driver: agoraDriver, rules: registry.Protocol{Polls: true}, wait: agoraDriver.Close},
 		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
 		arena.ProtocolAgentProtocol: {
@@ -155,6 +198,9 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
 	})
 	if err != nil {
+		return err
+	}
+	if s.tasks, err = pull.NewServer(pull.ServerOptions{Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: streams, Awake: s.awake, Uncount: services.quotas.Token.Return}); err != nil {
 		return err
 	}
 	p := s.protocols[arena.ProtocolAgora]

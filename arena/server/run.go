@@ -32,6 +32,7 @@ func (s *Server) Run(ctx context.Context) error {
 	hub, matches := make(chan error, 1), make(chan error, 1)
 	go func() { hub <- s.hub.Run(streaming) }()
 	s.wg.Go(func() { _ = s.signed.Run(streaming) }) // ends with its context alone
+	s.wg.Go(func() { _ = s.pulls.Run(streaming) })  // so does this one
 	if s.bus != nil {
 		s.wg.Go(func() { s.forwardWakes(running) })
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/scoring"
@@ -66,6 +67,8 @@ type Server struct {
 	crawler   *protocol.Client // of rehearsals, over a slow network
 	protocols protocols
 	signed    *agentprotocol.Server
+	pulls     *pull.Hub
+	tasks     *pull.Server
 	pauses    *registry.Pauses
 	runner    *engine.Engine
 	network   *health.Network
@@ -291,7 +294,7 @@ func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Hand
 		Store:    s.store,
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
 		Handlers: api.Handlers{
-			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), Protocols: s.protocols.handlers(),
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), Tasks: s.tasks, Protocols: s.protocols.handlers(),
 		},
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
 		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
