@@ -11,6 +11,7 @@ const (
 	ProtocolAgora         = "agora"         // two-party Agora: conversations under Protocol Documents
 	ProtocolEnvelope      = "envelope"      // signed envelopes through the relay
 	ProtocolAgentProtocol = "agentprotocol" // AgentProtocol v0.1: signed messages
+	ProtocolA2A           = "a2a"           // Agent2Agent: messages over JSON-RPC
 )
 
 // Mail is a message that waits for its recipient.
