@@ -92,6 +92,7 @@ func NewAgent(t testing.TB, o AgentOptions) *Agent {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /agora", a.serveTask)
 	mux.HandleFunc("GET /agora/health", a.serveHealth)
+	mux.HandleFunc("GET /agora/.well-known/agent-card.json", a.serveHealth) // A2A's
 	a.server = httptest.NewUnstartedServer(mux)
 	a.server.Config.BaseContext = contextOf(ctx)
 	a.server.Start()

@@ -39,6 +39,9 @@ type Suite struct {
 func (s Suite) agent(t *testing.T, o AgentOptions) *Agent {
 	t.Helper()
 	o.Check = s.Check
+	if o.Health == nil {
+		o.Health = s.Healthy // a driver may check an agent before it puts the task
+	}
 	return NewAgent(t, o)
 }
 

@@ -59,7 +59,7 @@ func (s Suite) outcomeTable(t *testing.T) {
 	t.Parallel()
 	RunOutcomeTable(t, func(t *testing.T, does Does, limit time.Duration) arena.Reply {
 		t.Helper()
-		agent := NewAgent(t, AgentOptions{Play: func(Request) Behaviour {
+		agent := s.agent(t, AgentOptions{Play: func(Request) Behaviour {
 			return map[Does]Behaviour{
 				Answers: s.Answer("Canberra"), SaysLate: Status(http.StatusRequestTimeout), RateLimits: RateLimited(),
 				Fails: Status(http.StatusInternalServerError), Leaves: Unavailable(), Garbles: Garbage(), KeepsQuiet: Stall(),
