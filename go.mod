@@ -6,6 +6,7 @@ require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/MicahParks/jwkset v0.11.3
 	github.com/MicahParks/keyfunc/v3 v3.9.0
+	github.com/a2aproject/a2a-go v0.3.3
 	github.com/agora-arena/agora-go v0.0.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/coder/websocket v1.8.15

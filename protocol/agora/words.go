@@ -2,6 +2,8 @@ package agora
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -69,6 +71,42 @@ func (s *Server) words(ctx context.Context, c *call, text string) (string, error
 		answer = s.help(leagues)
 	}
 	return answer, wordsOf(err)
+}
+
+// Ask answers plain words of a client at an address, outside a conversation.
+// Errors are *arena.Error or the arena's own.
+func (s *Server) Ask(ctx context.Context, address, text string) (string, error) {
+	answer, err := s.words(ctx, &call{address: address}, text)
+	return answer, outward(err)
+}
+
+// Look answers a question in the form of one of the documents standings, matches
+// and rules, for a client at an address. Errors are as those of Ask.
+func (s *Server) Look(ctx context.Context, address, document string, body []byte) (any, error) {
+	for _, doc := range []struct {
+		name   string
+		answer func(context.Context, *call, []byte) (any, error)
+	}{{"standings", s.standings}, {"matches", s.matches}, {"rules", s.rules}} {
+		if doc.name == document {
+			found, err := doc.answer(ctx, &call{address: address}, body)
+			return found, outward(err)
+		}
+	}
+	return nil, arena.Errorf(arena.CodeNotFound, "there is no document %q", document)
+}
+
+// outward makes a refusal in the form of two-party Agora one of the domain.
+func outward(err error) error {
+	if f, ok := errors.AsType[fault](err); ok {
+		return arena.Errorf(arena.CodeMalformed, "%s", string(f))
+	}
+	if r, ok := errors.AsType[refusal](err); ok {
+		if r.status == http.StatusTooManyRequests {
+			return arena.Errorf(arena.CodeRateLimited, "%s", r.text)
+		}
+		return arena.Errorf(arena.CodeMalformed, "%s", r.text)
+	}
+	return err
 }
 
 // asked returns the intent of an earlier question of the conversation that lacked
