@@ -183,7 +183,7 @@ func TestAPI_traffic(t *testing.T) {
 		w.do("GET", "/", "", nil, "X-Forwarded-For", "203.0.113.10").is(200)
 		w.do("GET", "/healthz", "", nil, "X-Forwarded-For", one(0)).is(200)
 	})
-	for _, path := range []string{"/v1/stream", "/relay/events", "/agora/wellknown", "/agora/nothing", "/agentprotocol"} {
+	for _, path := range []string{"/v1/stream", "/relay/events", "/agora/wellknown", "/agora/nothing", "/agentprotocol", "/.well-known/agent-card.json"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			w := limited(t)

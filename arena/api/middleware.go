@@ -38,7 +38,7 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+const apiPaths = " /a2a /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // isAPI reports whether a path belongs to the API, not to the page.
 func isAPI(path string) bool {

@@ -165,6 +165,9 @@ func routes() []route {
 		{get, "/agentprotocol", scopePublic, 200, "agentprotocol-hello", tagProtocols, "AgentProtocol: the arena's own signed hello", serve(protocolHandler(arena.ProtocolAgentProtocol)), describeJSON},
 		{get, "/agentprotocol/ws", scopePublic, 200, "agentprotocol-socket", tagProtocols, "AgentProtocol over a WebSocket", serve(protocolHandler(arena.ProtocolAgentProtocol)), nil},
 
+		{get, "/.well-known/agent-card.json", scopePublic, 200, "a2a-card", tagProtocols, "A2A: the arena's own agent card", serve(protocolHandler(arena.ProtocolA2A)), describeJSON},
+		{post, "/a2a", scopePublic, 200, "a2a", tagProtocols, "A2A: a question about the arena, over JSON-RPC", serve(protocolHandler(arena.ProtocolA2A)), describeJSON},
+
 		{get, "/v1/admin/status", scopeAdmin, 200, "get-status", tagService, "Sizes, nodes and version", handleOn(node, (*nodeHandlers).status), nil},
 		{get, "/v1/admin/audit", scopeAdmin, 200, "list-audit", tagService, "What admins and owners did, newest first", auditRoutes((*auditHandlers).list), nil},
 		{get, "/v1/admin/calendar", scopeOrganize, 200, "get-calendar", tagLeagues, "A month of seasons that were, run and are to come", calendarRoutes((*calendarHandlers).get), nil},

@@ -174,7 +174,7 @@ func testOptions(t testing.TB) parts {
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
-			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}},
+			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
 		},
 		Matches: MatchOptions{
 			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord,

@@ -46,7 +46,7 @@ func (s *Service) FullCheck(ctx context.Context, caller arena.Caller, id string)
 	}
 	if checked.PassedAt.IsZero() {
 		return arena.Agent{}, arena.Conformance{}, arena.Errorf(arena.CodeAgentNotReady,
-			"agent %s is pending: tasks are sent when its endpoint has passed a health check (%s)", id, checked.Health.Reason)
+			"agent %s is pending: tasks are sent when it has passed a health check (%s)", id, checked.Health.Reason)
 	}
 	found, err := s.o.FullCheck(ctx, checked)
 	if err != nil {
@@ -62,9 +62,6 @@ func (s *Service) checkFor(ctx context.Context, caller arena.Caller, id string, 
 	}
 	if err := g.NotRetired(); err != nil {
 		return arena.Agent{}, err
-	}
-	if cost > 1 && g.Protocol != arena.ProtocolAAP {
-		return arena.Agent{}, arena.Invalid("full", "the conformance kit speaks aap, and the agent %s", g.Protocol)
 	}
 	for range cost {
 		if err := s.o.Checks.Take(ctx, caller.TokenID); err != nil {

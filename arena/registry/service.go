@@ -44,6 +44,10 @@ type Protocol struct {
 	CheckKey func(text string) (canonical string, key ed25519.PublicKey, err error)
 	// Polls reports whether an agent may fetch its tasks and needs no endpoint.
 	Polls bool
+	// CheckEndpoint checks what an endpoint that is being registered serves. nil:
+	// the first health check reports everything. It returns an *arena.Error about
+	// the endpoint.
+	CheckEndpoint func(ctx context.Context, endpoint string) error
 }
 
 // Checker probes an agent's endpoint now, stores what it found and returns the
@@ -162,6 +166,9 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 	}
 	e, err := caller.Audit(now, "create-agent", g.ID, nil, audited(g))
 	if err != nil {
+		return arena.Agent{}, err
+	}
+	if err := s.checkServes(ctx, g.Protocol, g.Endpoint); err != nil {
 		return arena.Agent{}, err
 	}
 	if err := s.o.Store.CreateAgent(ctx, g, e); err != nil {
@@ -284,6 +291,15 @@ func (s *Service) checkEndpoint(ctx context.Context, endpoint string) (canonical
 	return s.o.Endpoints.Endpoint(ctx, "endpoint", endpoint)
 }
 
+// checkServes checks what an endpoint serves, if its protocol requires that.
+func (s *Service) checkServes(ctx context.Context, protocol, endpoint string) error {
+	check := s.o.Protocols[protocol].CheckEndpoint
+	if check == nil || endpoint == "" {
+		return nil
+	}
+	return check(ctx, endpoint)
+}
+
 // audited is what an owner may change in an agent.
 func audited(g arena.Agent) map[string]string {
 	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
@@ -342,6 +358,9 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 			return arena.Agent{}, err
 		}
 		if endpoint, key, err = s.checkEndpoint(ctx, endpoint); err != nil {
+			return arena.Agent{}, err
+		}
+		if err := s.checkServes(ctx, g.Protocol, endpoint); err != nil {
 			return arena.Agent{}, err
 		}
 	}

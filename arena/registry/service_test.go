@@ -98,7 +98,7 @@ func newService(t *testing.T) *service {
 	s.ok(s.store.CreateLeague(t.Context(), arena.League{Slug: "quiz", Title: "Quiz", Status: arena.LeagueOpen, CreatedAt: start}))
 	s.options = registry.Options{
 		Store: s.store, Pauses: s.pauses(), Endpoints: s, Checker: s, Entries: s, Checks: s, HostChecks: s.hosts, PublicURL: "https://arena.example",
-		Protocols: map[string]registry.Protocol{arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey}},
+		Protocols: map[string]registry.Protocol{arena.ProtocolAAP: {}, arena.ProtocolAgora: {Polls: true}, arena.ProtocolEnvelope: {Polls: true, CheckKey: checkKey}, arena.ProtocolA2A: {CheckEndpoint: checkServes}},
 		FullCheck: func(_ context.Context, g arena.Agent) (arena.Conformance, error) {
 			return arena.Conformance{AgentID: g.ID, Passed: true}, s.full
 		},
@@ -117,6 +117,14 @@ func checkKey(text string) (string, ed25519.PublicKey, error) {
 		return "", nil, errors.New("is not a key in hexadecimal")
 	}
 	return strings.ToLower(text), key, nil
+}
+
+// checkServes stands for a protocol whose endpoints must serve something.
+func checkServes(_ context.Context, endpoint string) error {
+	if strings.Contains(endpoint, "liar") {
+		return &arena.Error{Code: arena.CodeEndpointInvalid, Message: "x", Fields: []arena.FieldError{{Field: "endpoint", Message: "lies"}}}
+	}
+	return nil
 }
 
 func (s *service) fails(err error, want arena.Code) {
@@ -188,6 +196,9 @@ func TestService_Register(t *testing.T) {
 		"protocol":       {func(r *arena.Registration) { r.Protocol = "smtp" }, arena.CodeInvalid, "protocol"},
 		"no key":         {func(r *arena.Registration) { r.Protocol = arena.ProtocolEnvelope }, arena.CodeInvalid, "public_key"},
 		"bad key":        {func(r *arena.Registration) { r.Protocol, r.PublicKey = arena.ProtocolEnvelope, "x" }, arena.CodeInvalid, "public_key"},
+		"no card": {func(r *arena.Registration) {
+			r.Name, r.Protocol, r.Endpoint = "liar", arena.ProtocolA2A, "https://liar.example"
+		}, arena.CodeEndpointInvalid, "endpoint"},
 		"key of lines":   {func(r *arena.Registration) { r.PublicKey = "a\nb" }, arena.CodeInvalid, "public_key"},
 		"unknown league": {func(r *arena.Registration) { r.Leagues = []string{"quiz", "chess"} }, arena.CodeInvalid, "leagues[1]"},
 		"league twice":   {func(r *arena.Registration) { r.Leagues = []string{"quiz", "quiz"} }, arena.CodeInvalid, "leagues"},
@@ -345,14 +356,16 @@ func TestService_Check(t *testing.T) {
 	polls, err := s.Register(t.Context(), alice(), arena.Registration{Name: "polls", Protocol: arena.ProtocolAgora})
 	s.ok(err)
 	_, _, err = s.FullCheck(t.Context(), alice(), polls.ID)
-	s.fails(err, arena.CodeInvalid)
+	s.ok(err)
 	_, err = s.Service.Check(t.Context(), bob(), g.ID)
 	s.fails(err, arena.CodeNotFound)
 	s.most = s.checks + 19
 	_, _, err = s.FullCheck(t.Context(), alice(), g.ID)
 	s.fails(err, arena.CodeRateLimited)
 	acts := slices.DeleteFunc(s.audited(), func(line string) bool { return !strings.Contains(line, "check-agent") })
-	if d := cmp.Diff([]string{"ow_alice to_alice check-agent ag_ant  ", "ow_alice to_alice check-agent ag_ant  "}, acts); d != "" {
+	if d := cmp.Diff([]string{
+		"ow_alice to_alice check-agent " + polls.ID + "  ", "ow_alice to_alice check-agent ag_ant  ", "ow_alice to_alice check-agent ag_ant  ",
+	}, acts); d != "" {
 		t.Error(d)
 	}
 }

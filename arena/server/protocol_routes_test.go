@@ -21,6 +21,7 @@ func protocolAnswers() map[string]int {
 		"relay-submit": 401, "relay-submit-alias": 401, "relay-events": 200, "relay-events-alias": 200, "relay-health": 200,
 		"relay-seed": 404, "relay-manifest": 200, "relay-discover": 200, // a manifest is not kept
 		"agentprotocol": 400, "agentprotocol-hello": 200, "agentprotocol-socket": 426,
+		"a2a": 200, "a2a-card": 200,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/a2a"
 	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
@@ -117,7 +118,8 @@ type outbound struct {
 }
 
 // newOutbound returns the guarded client and the drivers of all protocols.
-func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
+// Drivers that receive events of agents pass them to streams.
+func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
 	o := &outbound{notifier: mailbox.NewNotifier(nil)}
 	if s.bus != nil {
 		o.notifier = mailbox.NewNotifier(s.bus)
@@ -177,6 +179,10 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	}); err != nil {
 		return nil, err
 	}
+	a2aDriver, err := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: streams, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
 			driver: aapDriver{o.aap, pulled},
@@ -186,6 +192,10 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
 		arena.ProtocolAgentProtocol: {
 			driver: o.signed, rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true},
+		},
+		arena.ProtocolA2A: {
+			driver: a2aDriver,
+			rules:  registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
 	}
 	return o, nil
@@ -219,7 +229,49 @@ func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *serv
 	}
 	p = s.protocols[arena.ProtocolAgentProtocol]
 	p.handler, p.stop = s.signed, s.signed.Close
+	questions, err := a2a.NewServer(a2a.ServerOptions{
+		URL: s.url, Version: s.version(), Ask: polls.Ask, Skills: skills(polls, services, agentprotocol.Lookups(s.store, s.recordOf, s.url)), Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.protocols[arena.ProtocolA2A].handler = questions
 	return nil
+}
+
+// skills are the questions that the arena answers over A2A. The lookups are
+// those of AgentProtocol; each counts as a read of the client's address.
+func skills(polls *agora.Server, services *services, lookups map[string]agentprotocol.Action) []a2a.Skill {
+	look := func(document string) a2a.Action {
+		return func(ctx context.Context, address string, params json.RawMessage) (any, error) {
+			return polls.Look(ctx, address, document, orEmpty(params))
+		}
+	}
+	lookup := func(name string) a2a.Action {
+		return func(ctx context.Context, address string, params json.RawMessage) (any, error) {
+			if _, err := services.accounts.Identify(ctx, arena.Credentials{Address: address}); err != nil {
+				return nil, err
+			}
+			return lookups[name](ctx, arena.Agent{}, params)
+		}
+	}
+	return []a2a.Skill{
+		{ID: "ask", Name: "Ask in words", Description: "Leagues, rules, standings, ratings and matches, in English or Spanish.", Examples: []string{"Which leagues are there?", "Who leads trivia?", "What is the rating of Ann?"}},
+		{ID: "rules", Name: "Rules and leagues", Description: `Data: {"action": "rules", "params": {"league"?}}.`, Action: look("rules")},
+		{ID: "standings", Name: "Standings", Description: `The table of a league. Data: {"action": "standings", "params": {"league", "limit"?}}.`, Action: look("standings")},
+		{ID: "matches", Name: "Matches", Description: `Data: {"action": "matches", "params": {"match_id"?, "league"?, "status"?, "limit"?}}.`, Action: look("matches")},
+		{ID: "directory.search", Name: "Directory", Description: `Agents by name and league. Data: {"action": "directory.search", "params": {"query"?, "league"?, "limit"?, "cursor"?}}.`, Action: lookup("directory.search")},
+		{ID: "reputation.get", Name: "Reputation", Description: `The ratings of an agent, with 95 % intervals. Data: {"action": "reputation.get", "params": {"agent_id", "league"?}}.`, Action: lookup("reputation.get")},
+		{ID: "proofs.get", Name: "Proofs", Description: `The signed record of a finished match. Data: {"action": "proofs.get", "params": {"match_id"}}.`, Action: lookup("proofs.get")},
+	}
+}
+
+// orEmpty returns params, an empty object if there are none.
+func orEmpty(params json.RawMessage) []byte {
+	if len(params) == 0 {
+		return []byte("{}")
+	}
+	return params
 }
 
 // whoAmI returns an agent as the arena has registered it.

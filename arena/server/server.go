@@ -141,7 +141,15 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err = s.connect(ctx); err != nil {
 		return nil, err
 	}
-	out, err := s.newOutbound(ctx)
+	quotas, err := s.newQuotas()
+	if err != nil {
+		return nil, err
+	}
+	streams, err := s.newStreams(quotas.Streams)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.newOutbound(ctx, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +157,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	services, err := s.newServices(out, rescorer)
-	if err != nil {
-		return nil, err
-	}
-	streams, err := s.newStreams(services.quotas.Streams)
+	services, err := s.newServices(out, quotas, rescorer)
 	if err != nil {
 		return nil, err
 	}

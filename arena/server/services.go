@@ -28,30 +28,42 @@ type services struct {
 	leagues  *league.Service
 }
 
+// newQuotas makes the limits of callers.
+func (s *Server) newQuotas() (*quota.Set, error) {
+	counted := quota.Options{Limits: s.limits(), Now: time.Now, Logger: s.log}
+	if s.bus != nil {
+		counted.Shared = s.bus.Take
+	}
+	quotas, err := quota.New(counted)
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.watchQuotas(quotas.Refusals)
+	return quotas, nil
+}
+
+// limits are the limits of callers by the settings.
+func (s *Server) limits() quota.Limits {
+	l := quota.DefaultLimits()
+	l.RequestsPerMinute, l.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
+	l.BytesPerMinute = s.cfg.MiBPerAddress << 20
+	if s.opts.NoLimits {
+		l = quota.Limits{}
+	}
+	l.StreamsPerAddress = cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress)
+	return l
+}
+
 // newServices makes the health checks, the scheduler of leagues and the
 // services.
-func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *services, err error) {
+func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.Rescorer) (_ *services, err error) {
 	if s.sweeper, err = health.New(health.Options{
 		Store: s.store, Probers: s.protocols.probers(), Recorder: s.pauses, CutOff: s.network.CutOff,
 		Workers: s.cfg.HealthWorkers, Interval: s.cfg.HealthInterval, Spread: HealthSpread(s.cfg.HealthInterval), Now: time.Now, Logger: s.log, Rand: mrand.New(secretSource{}), //nolint:gosec // G404: its source is crypto/rand
 	}); err != nil {
 		return nil, err
 	}
-	counted := quota.Options{Limits: quota.DefaultLimits(), Now: time.Now, Logger: s.log}
-	counted.Limits.RequestsPerMinute, counted.Limits.PagesPerMinute = s.cfg.RequestsPerAddress, s.cfg.PagesPerAddress
-	counted.Limits.BytesPerMinute = s.cfg.MiBPerAddress << 20
-	if s.opts.NoLimits {
-		counted.Limits = quota.Limits{}
-	}
-	counted.Limits.StreamsPerAddress = cmp.Or(s.opts.Spectators, s.cfg.SpectatorsPerAddress)
-	if s.bus != nil {
-		counted.Shared = s.bus.Take
-	}
-	v := &services{}
-	if v.quotas, err = quota.New(counted); err != nil {
-		return nil, err
-	}
-	s.metrics.watchQuotas(v.quotas.Refusals)
+	v := &services{quotas: quotas}
 	issuer, err := s.newOutside()
 	if err != nil {
 		return nil, err
@@ -71,7 +83,7 @@ func (s *Server) newServices(out *outbound, rescorer *engine.Rescorer) (_ *servi
 	}
 	if v.agents, err = registry.New(registry.Options{
 		Store: s.store, Pauses: s.pauses, Protocols: s.protocols.rules(), Endpoints: out.guard, Checker: s.sweeper, FullCheck: s.fullCheck,
-		Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: counted.Limits.AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
+		Entries: v.entries, Checks: v.quotas.Check, HostChecks: v.quotas.CheckHost, AgentsPerOwner: s.limits().AgentsPerOwner, PublicURL: s.url, Now: time.Now, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}
