@@ -365,7 +365,7 @@ type findingView struct {
 	Level     string `json:"level" enum:"MUST,SHOULD"`
 	Title     string `json:"title"`
 	Clause    string `json:"clause" doc:"Where it is written."`
-	Result    string `json:"result" enum:"pass,fail,skip"`
+	Result    string `json:"result" enum:"pass,fail,skip,not_applicable" doc:"not_applicable: the protocol, or the way the agent is reached, has nothing to check."`
 	Sent      string `json:"sent,omitempty" doc:"Only for its owner and admins, like got and cure."`
 	Got       string `json:"got,omitempty"`
 	Cure      string `json:"cure,omitempty"`

@@ -42,6 +42,9 @@ type Protocol struct {
 	// CheckKey returns the canonical form of a public key and the key itself. nil:
 	// the protocol has no keys, and the text is kept as it is.
 	CheckKey func(text string) (canonical string, key ed25519.PublicKey, err error)
+	// TrustKeys makes a key count as proved as soon as it is registered: for arenas
+	// whose only owner is the operator.
+	TrustKeys bool
 	// Polls reports whether an agent may fetch its tasks and needs no endpoint.
 	Polls bool
 	// CheckEndpoint checks what an endpoint that is being registered serves. nil:
@@ -158,6 +161,9 @@ func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Re
 		ID: arena.NewID(arena.AgentPrefix, now), OwnerID: caller.OwnerID, Name: in.Name, Protocol: in.Protocol,
 		Endpoint: endpoint, EndpointKey: key, PublicKey: publicKey, Version: in.Version, Description: in.Description,
 		Leagues: in.Leagues, CreatedAt: now, PullConcurrent: max(1, in.PullConcurrent), PauseAfter: arena.DefaultPauseAfter,
+	}
+	if p := s.o.Protocols[in.Protocol]; p.CheckKey != nil && p.TrustKeys {
+		g.KeyProvedAt = now
 	}
 	for i, slug := range g.Leagues {
 		if err := s.o.Entries.MayEnter(ctx, slug, g, ""); err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
@@ -19,24 +18,38 @@ const (
 	recheckEvery   = time.Minute
 )
 
-// fullCheck runs the kit with this arena's own keys, which an agent that plays
-// here knows, and keeps what it found. Its tasks are of a match that does not
-// exist.
-func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
-	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
-	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: token.ES256, Now: time.Now, Logger: s.log})
-	if err != nil {
-		return found, err
+// CheckOptions are the options of a conformance run. All have defaults.
+type CheckOptions struct {
+	League   string
+	Limit    time.Duration
+	Progress func(conformance.Finding)
+}
+
+// Check runs the conformance kit over an agent with this arena's own keys. Its
+// tasks are of matches that do not exist.
+func (s *Server) Check(ctx context.Context, g arena.Agent, o CheckOptions) (conformance.Report, error) {
+	p := s.protocols[g.Protocol]
+	if p == nil {
+		return conformance.Report{}, arena.Invalid("protocol", "the conformance kit has no protocol %q", g.Protocol)
 	}
 	kit, err := conformance.New(conformance.Options{
-		Client: s.client, Sign: s.keys.Sign, Unknown: foreign.Sign, Issuer: s.url, AgentID: g.ID, Limit: fullCheckLimit, Now: time.Now,
+		Driver: p.driver, Profile: p.profileOf(g), Client: s.client, Issuer: s.url, League: o.League, Limit: o.Limit, Progress: o.Progress, Now: time.Now,
 	})
+	if err != nil {
+		return conformance.Report{}, err
+	}
+	return kit.Run(ctx, g), nil
+}
+
+// fullCheck runs the kit over a registered agent and stores its report.
+func (s *Server) fullCheck(ctx context.Context, g arena.Agent) (arena.Conformance, error) {
+	found := arena.Conformance{AgentID: g.ID, Version: g.Version, CheckedAt: time.Now().UTC()}
+	limited, cancel := context.WithTimeout(ctx, fullCheckTime)
+	defer cancel()
+	report, err := s.Check(limited, g, CheckOptions{Limit: fullCheckLimit})
 	if err != nil {
 		return found, err
 	}
-	limited, cancel := context.WithTimeout(ctx, fullCheckTime)
-	defer cancel()
-	report := kit.Run(limited, g.Endpoint)
 	if ctx.Err() != nil { // the caller has gone: what was skipped says nothing about the agent
 		return found, fmt.Errorf("full check of agent %s: %w", g.ID, context.Cause(ctx))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/a2a"
@@ -31,10 +32,21 @@ type driver interface {
 // protocolParts are the parts of one protocol on this node.
 type protocolParts struct {
 	driver  driver
+	profile protocol.Profile // for the conformance kit and rehearsals
+	pulled  protocol.Profile // the same for agents that fetch their tasks, if they may
+
 	rules   registry.Protocol
 	handler api.Inbound // inbound requests of agents; nil: they send none
 	stop    func()      // ends polls and sockets, which the shutdown of a listener would wait for; may be nil
 	wait    func()      // for what still runs once nothing comes in; may be nil
+}
+
+// profileOf returns the profile by which an agent is checked.
+func (p *protocolParts) profileOf(g arena.Agent) protocol.Profile {
+	if g.Pulls() {
+		return p.pulled
+	}
+	return p.profile
 }
 
 // protocols are the parts by the name of the protocol.
@@ -141,9 +153,11 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if o.box, err = mailbox.NewInbox(s.store, o.notifier, time.Now); err != nil {
 		return nil, err
 	}
-	key, err := envelope.LoadKey(ctx, s.store) // the arena's own, for both protocols that need one
-	if err != nil {
-		return nil, err
+	key := s.opts.Identity // the arena's own, for all protocols that need one
+	if key == nil {
+		if key, err = envelope.LoadKey(ctx, s.store); err != nil {
+			return nil, err
+		}
 	}
 	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now}); err != nil {
 		return nil, err
@@ -183,19 +197,37 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if err != nil {
 		return nil, err
 	}
+	foreign, err := token.New(ctx, token.Options{Store: &token.MemoryStore{}, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log})
+	if err != nil {
+		return nil, err
+	}
+	envelopeProfile, err := envelopeDriver.Profile()
+	if err != nil {
+		return nil, err
+	}
+	signedProfile, err := o.signed.Profile()
+	if err != nil {
+		return nil, err
+	}
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
-			driver: aapDriver{o.aap, pulled},
-			rules:  registry.Protocol{Polls: true}, stop: s.pulls.Close, wait: s.pulls.Wait,
+			driver: aapDriver{o.aap, pulled}, profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
+			rules: registry.Protocol{Polls: true}, stop: s.pulls.Close, wait: s.pulls.Wait,
 		},
-		arena.ProtocolAgora:    {driver: agoraDriver, rules: registry.Protocol{Polls: true}, wait: agoraDriver.Close},
-		arena.ProtocolEnvelope: {driver: envelopeDriver, rules: registry.Protocol{CheckKey: envelope.CheckKey, Polls: true}},
+		arena.ProtocolAgora: {
+			driver: agoraDriver, profile: agoraDriver.Profile(), rules: registry.Protocol{Polls: true},
+			wait: func() { agoraDriver.Close() },
+		},
+		arena.ProtocolEnvelope: {
+			driver: envelopeDriver, profile: envelopeProfile, rules: registry.Protocol{CheckKey: envelope.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
+		},
 		arena.ProtocolAgentProtocol: {
-			driver: o.signed, rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, Polls: true},
+			driver: o.signed, profile: signedProfile,
+			rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolA2A: {
-			driver: a2aDriver,
-			rules:  registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
+			driver: a2aDriver, profile: a2aDriver.Profile(foreign.Sign),
+			rules: registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
 	}
 	return o, nil

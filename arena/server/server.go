@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/binary"
@@ -97,6 +98,8 @@ type Options struct {
 	EliminationPause time.Duration                  // 0: the scheduler's own
 	RateLimitPause   time.Duration                  // 0: that of the rules
 	Drivers          func(map[string]engine.Driver) // wraps the drivers of the matches; may be nil
+	TrustKeys        bool                           // agents need not prove their keys
+	Identity         ed25519.PrivateKey             // that signs the arena's messages; nil: the one in the database
 	RelayDev         bool                           // the relay seeds itself on demand, and every key may post
 	Passive          bool                           // Run serves, but plays no matches and runs no jobs: the caller does
 }

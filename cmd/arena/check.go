@@ -7,25 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
-	"net/http"
-	"net/netip"
-	"net/url"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/server"
-	"github.com/agora-arena/arena/arena/token"
-	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
 // CheckCmd is `arena check`.
 type CheckCmd struct {
-	URL       string        `arg:"" placeholder:"URL" help:"The agent's endpoint, as it would be registered."`
-	KeysAddr  string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where the keys of this check's tokens are served; port 0 takes a free one."`
-	Arena     string        `placeholder:"URL" help:"The URL under which the agent reaches --keys-addr, when it is another: a tunnel, a container. It is the issuer of the tokens."`
-	AgentID   string        `default:"ag_check" placeholder:"ID" help:"The agent id that the tokens are for."`
+	Agent    string `arg:"" name:"url" placeholder:"URL" help:"The agent's endpoint, as it would be registered. Without an endpoint: its did:key (envelope), its public key (agentprotocol, KEY@URL with one), or poll (aap, agora)."`
+	Protocol string `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a,auto" help:"The agent's protocol: ${enum}; auto tries what the agent answers to."`
+	KeysAddr string `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where the arena of this check is for the agent, with its keys; port 0 takes a free one."`
+	LocalFlags
+	AgentID   string        `default:"ag_check" placeholder:"ID" help:"The agent id that the tokens of aap are for."`
 	League    string        `placeholder:"SLUG" help:"League of the tasks; the first that the agent's health names."`
 	TimeLimit time.Duration `default:"10s" help:"Of the tasks that are not about time, 1s to 10m."`
 	JSON      bool          `name:"json" help:"Print the report as one JSON object."`
@@ -34,45 +29,53 @@ type CheckCmd struct {
 
 // Help describes how the agent finds the arena of the check.
 func (c *CheckCmd) Help() string {
-	return `Sends the endpoint good tasks, hard tasks and forged ones, and says what an arena
-would think of each reply. Exits with 1 when a MUST fails.
+	return `Sends the agent good tasks, hard tasks and forged ones, and reports what an arena
+would conclude from each reply. Exits with 1 when a MUST fails. What the agent's
+protocol does not have is reported as not applicable.
 
-The tokens are signed with keys of this check, made for it and served at --keys-addr
-while it runs. Start the agent as if an arena were there; it may run already:
+An arena of this check, with keys made for it, runs at --keys-addr while it lasts.
+Start the agent as if that were its arena; it may run already:
 
     ARENA=http://127.0.0.1:8088 ./my-agent
     arena check http://127.0.0.1:8700/agora
+    arena check --protocol agora http://127.0.0.1:8700/agora
+    arena check --protocol envelope did:key:z6Mk…
+    arena check poll
 
-An agent that runs for another arena knows other keys and refuses these tokens: then
-only what needs no token can be checked. Addresses on this machine are called only when
-URL is one.`
+An agent without an endpoint fetches its tasks with an agent key of the check's arena,
+which is printed before the check waits for it.
+
+An agent that runs for another arena knows other keys and refuses these tasks: then
+only what needs no signature can be checked. An agent of envelope or agentprotocol
+keeps the key of the first arena that it meets: restart it, or use --identity.
+Addresses on this machine are called only when URL is one.`
 }
 
 // Run checks and prints.
 func (c *CheckCmd) Run(app *App) (err error) {
-	keys, err := newLocalKeys(app.Ctx, c.KeysAddr, c.Arena)
+	t, err := parseTarget(c.Agent, c.Protocol)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, keys.close()) }()
-	client, err := clientFor(app.Ctx, c.URL)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
 	say := &checkPrinter{w: app.Stdout, verbose: c.Verbose}
+	notes := app.Stdout
 	if c.JSON {
-		say.w = io.Discard
+		say.w, notes = io.Discard, app.Stderr
 	}
-	kit, err := conformance.New(conformance.Options{
-		Client: client, Sign: keys.signer.Sign, Unknown: keys.stranger.Sign, Issuer: keys.issuer, AgentID: c.AgentID,
-		League: c.League, Limit: c.TimeLimit, Progress: say.finding, Now: time.Now,
-	})
+	local, err := startLocal(app, notes, c.KeysAddr, c.LocalFlags, []target{t})
 	if err != nil {
 		return err
 	}
-	say.line("checking %s\n  tokens: issuer %s, agent %s; keys at %s/.well-known/jwks.json\n", c.URL, keys.issuer, c.AgentID, keys.issuer)
-	report := kit.Run(app.Ctx, c.URL)
+	defer func() { err = errors.Join(err, local.close()) }()
+	agent, err := c.find(app.Ctx, local, t)
+	if err != nil {
+		return err
+	}
+	say.line("checking %s over %s\n  arena: %s, agent %s; keys at %[3]s/.well-known/jwks.json\n", cmp.Or(t.endpoint, t.key, t.name), agent.Protocol, local.URL(), agent.ID)
+	report, err := local.Check(app.Ctx, agent, server.CheckOptions{League: c.League, Limit: c.TimeLimit, Progress: say.finding})
+	if err != nil {
+		return err
+	}
 	if err := context.Cause(app.Ctx); err != nil {
 		return fmt.Errorf("interrupted: %w", err)
 	}
@@ -89,7 +92,42 @@ func (c *CheckCmd) Run(app *App) (err error) {
 	return say.err
 }
 
-// checkPrinter writes the report for a person, as it comes.
+// find registers the agent, under the protocol that it answers to if that is to
+// be found out.
+func (c *CheckCmd) find(ctx context.Context, local *localArena, t target) (arena.Agent, error) {
+	protocols := []string{t.protocol}
+	if t.protocol == autoProtocol {
+		protocols = []string{arena.ProtocolAAP, arena.ProtocolAgora}
+	}
+	var first registered
+	for i, protocol := range protocols {
+		t.protocol = protocol
+		if i > 0 {
+			t.name = shortened(protocol+" "+t.name, 40) // names are unique
+		}
+		made, err := local.register(ctx, t)
+		if err != nil {
+			return arena.Agent{}, err
+		}
+		if i == 0 || made.ready() {
+			first = made
+		}
+		if made.ready() {
+			break
+		}
+	}
+	agent, err := local.Parts().Store.Agent(ctx, first.ID)
+	if err != nil {
+		return agent, err
+	}
+	agent.Leagues = []string{cmp.Or(c.League, "trivia")} // in which an agent plays that declares none
+	if agent.Protocol == arena.ProtocolAAP && !agent.Pulls() {
+		agent.ID = c.AgentID
+	}
+	return agent, nil
+}
+
+// checkPrinter prints the findings as they come.
 type checkPrinter struct {
 	w       io.Writer
 	verbose bool
@@ -104,7 +142,11 @@ func (p *checkPrinter) line(format string, args ...any) {
 }
 
 func (p *checkPrinter) finding(f conformance.Finding) {
-	word := map[conformance.Result]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.Skip: "skip"}[f.Result]
+	word := map[conformance.Result]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.Skip: "skip", conformance.NotApplicable: "n/a"}[f.Result]
+	if f.Result == conformance.NotApplicable {
+		p.line("  %-4s  %-6s  %-18s  not applicable: %s", word, f.Level, f.ID, f.Got)
+		return
+	}
 	p.line("  %-4s  %-6s  %-18s  %s (%s), %d ms", word, f.Level, f.ID, f.Title, f.Clause, f.ElapsedMS)
 	if f.Result != conformance.Fail && !p.verbose {
 		return
@@ -121,71 +163,10 @@ func (p *checkPrinter) tallies(r conformance.Report) {
 	if !r.Passed {
 		verdict = "not ready"
 	}
-	p.line("\n%s: MUST %d ok, %d failed, %d skipped; SHOULD %d ok, %d failed, %d skipped", verdict,
+	line := fmt.Sprintf("\n%s: MUST %d ok, %d failed, %d skipped; SHOULD %d ok, %d failed, %d skipped", verdict,
 		r.Must.Pass, r.Must.Fail, r.Must.Skip, r.Should.Pass, r.Should.Fail, r.Should.Skip)
-}
-
-// loopback reports whether a URL names this machine.
-func loopback(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return false
+	if n := r.Must.NotApplicable + r.Should.NotApplicable; n > 0 {
+		line += fmt.Sprintf("; %d not applicable", n)
 	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return err == nil && addr.IsLoopback() || u.Hostname() == "localhost"
-}
-
-// clientFor makes a guarded client for one endpoint. This machine is opened
-// only for an endpoint that is on it.
-func clientFor(ctx context.Context, endpoint string) (*protocol.Client, error) {
-	o := protocol.GuardOptions{AllowHTTP: true} // the author decides what to check
-	if loopback(endpoint) {
-		o.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-	}
-	guard, err := protocol.NewGuard(o)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := guard.CheckEndpoint(ctx, "URL", endpoint); err != nil {
-		return nil, err
-	}
-	return protocol.NewClient(guard, protocol.ClientOptions{MaxConnsPerHost: server.ConnsPerHost, Now: time.Now})
-}
-
-// localKeys are an issuer of tokens that lives as long as one command.
-type localKeys struct {
-	issuer   string
-	signer   *token.Keys
-	stranger *token.Keys // signs with a key that is not served
-	server   *http.Server
-	served   chan error
-}
-
-func newLocalKeys(ctx context.Context, addr, issuer string) (*localKeys, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("--keys-addr: %w", err)
-	}
-	k := &localKeys{issuer: cmp.Or(issuer, "http://"+l.Addr().String()), served: make(chan error, 1)}
-	for _, keys := range []**token.Keys{&k.signer, &k.stranger} {
-		if *keys, err = token.New(ctx, token.Options{
-			Store: &token.MemoryStore{}, Issuer: k.issuer, Alg: token.ES256, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		}); err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/.well-known/jwks.json", k.signer.JWKS())
-	k.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() { k.served <- k.server.Serve(l) }()
-	return k, nil
-}
-
-func (k *localKeys) close() error {
-	err := k.server.Close()
-	if served := <-k.served; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	p.line("%s", line)
 }

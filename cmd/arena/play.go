@@ -7,18 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/league/pack"
@@ -26,7 +23,8 @@ import (
 
 // PlayCmd is `arena play`.
 type PlayCmd struct {
-	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Endpoints of the agents, two or more; NAME=URL gives one a name."`
+	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Agents, two or more, as [NAME=][PROTOCOL=]URL. Without an endpoint: envelope=did:key:…, agentprotocol=KEY (KEY@URL with one), aap=poll, agora=poll."`
+	Protocol   string        `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a" help:"Of agents without a PROTOCOL: ${enum}."`
 	League     string        `required:"" placeholder:"SLUG" help:"League of the match; the agents' health must list it."`
 	Pack       string        `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
 	PackFormat string        `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
@@ -37,8 +35,8 @@ type PlayCmd struct {
 	Judge      string        `placeholder:"KIND" help:"choice, exact, number or another that judges by itself; without, what fits the tasks."`
 	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
 	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
-	Arena      string        `placeholder:"URL" help:"The URL under which agents reach --addr, when it is another. It is the issuer of the tokens."`
-	Out        string        `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it; arena replay shows it."`
+	LocalFlags
+	Out string `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it; arena replay shows it."`
 }
 
 // Help shows the command at work.
@@ -49,6 +47,8 @@ moves. Start the agents as if an arena were at --addr:
 
     ARENA=http://127.0.0.1:8088 ./my-agent
     arena play --league trivia http://127.0.0.1:8700/agora old=http://127.0.0.1:8701/agora
+    arena play --league trivia http://127.0.0.1:8700/agora agora=http://127.0.0.1:8800/agora \
+        ada=envelope=did:key:z6Mk…
     arena play --league arithmetic --generator arithmetic --rounds 10 --out match.jsonl URL URL URL
 
 Ends with 0 when the match was finished, with 1 when it is void.`
@@ -57,83 +57,54 @@ Ends with 0 when the match was finished, with 1 when it is void.`
 // Run plays the match.
 func (c *PlayCmd) Run(app *App) (err error) {
 	if len(c.Endpoints) < 2 {
-		return fmt.Errorf("a match needs two endpoints or more, not %d", len(c.Endpoints))
+		return fmt.Errorf("a match needs two agents or more, not %d", len(c.Endpoints))
 	}
-	dir, err := os.MkdirTemp("", "arena-play-")
-	if err != nil {
-		return fmt.Errorf("folder for the match: %w", err)
+	targets := make([]target, len(c.Endpoints))
+	for i, arg := range c.Endpoints {
+		if targets[i], err = parseTarget(arg, c.Protocol); err != nil {
+			return err
+		}
+		if !targets[i].named {
+			targets[i].name = shortened(strconv.Itoa(i+1)+" "+targets[i].name, 40)
+		}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	cfg, err := c.config(dir)
-	if err != nil {
-		return err
-	}
-	s, err := server.New(app.Ctx, cfg, slog.New(slog.DiscardHandler), server.Options{Version: readBuildInfo().Version, NoLimits: true})
-	if err != nil {
-		return err
-	}
-	running, stop := context.WithCancel(app.Ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.Run(running) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-served)
-	}()
-	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %s/.well-known/jwks.json\n", s.URL(), s.URL()); err != nil {
-		return err
-	}
-	secret, _ := s.AdminToken()
-	admin := apiclient.New(s.LocalURL(), secret)
-	match, err := c.schedule(app.Ctx, admin)
+	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, targets)
 	if err != nil {
 		return err
 	}
-	return c.watch(app, admin, match)
-}
-
-func (c *PlayCmd) config(dir string) (server.Config, error) {
-	flags := map[string]string{
-		"ARENA_ADDR": c.Addr, "ARENA_PUBLIC_URL": c.Arena, "ARENA_METRICS_ADDR": "", "ARENA_HEALTH_INTERVAL": "1h",
-		"ARENA_DATABASE_URL": "sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_SHUTDOWN_GRACE": "1s",
+	defer func() { err = errors.Join(err, local.close()) }()
+	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %[1]s/.well-known/jwks.json\n", local.URL()); err != nil {
+		return err
 	}
-	if slices.ContainsFunc(c.Endpoints, func(e string) bool { return loopback(c.player(0, e).endpoint) }) {
-		flags["ARENA_ALLOW_CIDRS"] = "127.0.0.0/8,::1/128"
+	match, err := c.schedule(app.Ctx, local, targets)
+	if err != nil {
+		return err
 	}
-	return server.Load(server.Sources{Flags: flags})
-}
-
-// player is one argument.
-type player struct{ name, endpoint string }
-
-// player reads NAME=URL or URL. A name is never part of a URL: those have a
-// colon before any equals sign.
-func (c *PlayCmd) player(i int, arg string) player {
-	if name, endpoint, named := strings.Cut(arg, "="); named && !strings.Contains(name, ":") {
-		return player{name, endpoint}
-	}
-	name := strconv.Itoa(i + 1)
-	if u, err := url.Parse(arg); err == nil && u.Host != "" {
-		name = shortened(name+" "+u.Host, 40)
-	}
-	return player{name, arg}
+	return c.watch(app, local.admin, match)
 }
 
 // schedule makes pack, league and agents, as a host and owners would, and the
 // match at once.
-func (c *PlayCmd) schedule(ctx context.Context, admin *apiclient.Client) (match string, err error) {
-	if err := c.makeLeague(ctx, admin); err != nil {
+func (c *PlayCmd) schedule(ctx context.Context, local *localArena, targets []target) (match string, err error) {
+	if err := c.makeLeague(ctx, local.admin); err != nil {
 		return "", err
 	}
-	ids := make([]string, len(c.Endpoints))
-	for i, arg := range c.Endpoints {
-		if ids[i], err = c.register(ctx, admin, c.player(i, arg)); err != nil {
+	ids := make([]string, len(targets))
+	for i, t := range targets {
+		made, err := local.register(ctx, t, c.League)
+		if err != nil {
 			return "", err
 		}
+		if !made.ready() {
+			return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check --protocol %s %s", t.name, made.Health.Reason, plainText(made.Health.Detail),
+				t.protocol, cmp.Or(t.endpoint, t.key, "poll"))
+		}
+		ids[i] = made.ID
 	}
 	var made struct {
 		ID string `json:"match_id"`
 	}
-	err = admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
+	err = local.admin.Call(ctx, http.MethodPost, "/v1/matches", map[string]any{"league": c.League, "agents": ids}, &made)
 	return made.ID, err
 }
 
@@ -197,29 +168,6 @@ func (c *PlayCmd) judgeOf(data []byte) string {
 		return arena.JudgeCode
 	}
 	return arena.JudgeExact
-}
-
-// register returns the id of a checked agent.
-func (c *PlayCmd) register(ctx context.Context, admin *apiclient.Client, p player) (id string, err error) {
-	var owner struct{ Token string }
-	if err := admin.As("").Call(ctx, http.MethodPost, "/v1/owners", map[string]any{"name": p.name}, &owner); err != nil {
-		return "", fmt.Errorf("%s: %w", p.name, err)
-	}
-	var made struct {
-		ID     string `json:"agent_id"`
-		Status string `json:"status"`
-		Health struct{ Reason, Detail string }
-	}
-	err = admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
-		"name": p.name, "endpoint": p.endpoint, "leagues": []string{c.League},
-	}, &made)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", p.name, err)
-	case made.Status != string(arena.AgentActive):
-		return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check %s", p.name, made.Health.Reason, plainText(made.Health.Detail), p.endpoint)
-	}
-	return made.ID, nil
 }
 
 // watch prints the match and writes its log while it is played.

@@ -29,7 +29,10 @@ func (d *Driver) Probe(ctx context.Context, a arena.Agent) arena.Health {
 	x := d.o.Client.Do(ctx, protocol.Request{
 		Method: http.MethodGet, URL: address, Limit: probeLimit, WholeCall: true, MaxBody: probeBody, Unproven: !a.Health.OK,
 	})
-	return ReadHealth(x, d.o.Now())
+	h := arena.Health{CheckedAt: d.o.Now(), Latency: x.Elapsed, Body: x.Body}
+	h.Reason, h.Detail = unhealthy(x, &h)
+	h.OK = h.Reason == ""
+	return h
 }
 
 // unhealthy returns the reason why x is not a healthy reply, "" when it is one.

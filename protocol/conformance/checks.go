@@ -12,55 +12,55 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
-	"github.com/agora-arena/arena/protocol/aap"
 )
 
 // check is one line of the kit.
 type check struct {
-	id     string
-	level  Level
-	title  string
-	clause string
-	needs  func(*session) string // why it is pointless now; "" when it is not
-	run    func(context.Context, *session) outcome
+	id       string
+	level    Level
+	title    string
+	clause   string
+	endpoint bool                  // it needs an endpoint
+	needs    func(*session) string // why it is pointless now; "" when it is not
+	run      func(context.Context, *session) outcome
 }
 
 // checks lists all, in the order in which they are made.
-func checks() []check {
-	const health, request, reply = "AAP 4; rules, 4", "AAP 1; rules, 2", "AAP 2; rules, 3"
+func checks(p protocol.Profile) []check {
+	in := p.Clauses
 	list := []check{
-		{"health.ok", Must, "GET /health answers 200 with status ok and version 1.0", health, nil, healthOK},
-		{"health.fields", Should, "the health check has every field of AAP", health, healthy, healthFields},
-		{"task.answer", Must, "a task with a good token is answered", "AAP 1, 2, 5", nil, taskAnswer},
-		{"task.option", Should, "a task with options is answered with one of them", request, answering, taskOption},
-		{"task.additions", Must, "members that AAP does not name are passed over, total_rounds may be null", request, answering, taskAdditions},
-		{"task.long", Should, "a task of 40 KiB is answered", request, answering, taskLong},
-		{"task.hostile", Must, "hostile text in a task does not break the reply", reply, answering, taskHostile},
-		{"delivery.twice", Must, "a task that comes twice (attempt 2) is answered twice", "AAP 6; rules, 3", answering, deliveredTwice},
-		{"delivery.same", Should, "a task that comes twice gets the same answer", "rules, 3", redelivered, deliveredSame},
-		{"deadline.kept", Should, "a task of one second is answered, or given up with 408, within it", "AAP 6; rules, 3", answering, deadlineKept},
-		{"load.declared", Must, "max_concurrent tasks at once are all answered", health, answering, loadDeclared},
-		{"load.over", Should, "tasks over max_concurrent are answered, or refused with 429 or 503", "AAP 6", answering, loadOver},
+		{id: "health.ok", level: Must, title: p.Health.Title, clause: in.Health, run: healthOK},
+		{id: "health.fields", level: Should, title: "the agent's description of itself has every field", clause: in.Health, needs: healthy, run: healthFields},
+		{id: "task.answer", level: Must, title: "a good task is answered", clause: in.Request, run: taskAnswer},
+		{id: "task.option", level: Should, title: "a task with options is answered with one of them", clause: in.Request, needs: answering, run: taskOption},
+		{id: "task.additions", level: Must, title: "unknown members are ignored, total_rounds may be null", clause: in.Request, needs: answering, run: taskAdditions},
+		{id: "task.long", level: Should, title: fmt.Sprintf("a task of %s is answered", size(p.LongTask)), clause: in.Request, needs: answering, run: taskLong},
+		{id: "task.hostile", level: Must, title: "hostile text in a task does not break the reply", clause: in.Reply, needs: answering, run: taskHostile},
+		{id: "delivery.twice", level: Must, title: "a task that comes twice (attempt 2) is answered twice", clause: in.Errors, needs: answering, run: deliveredTwice},
+		{id: "delivery.same", level: Should, title: "a task that comes twice gets the same answer", clause: "rules, 3", needs: redelivered, run: deliveredSame},
+		{id: "deadline.kept", level: Should, title: "a task of one second is answered, or given up, within it", clause: in.Errors, needs: answering, run: deadlineKept},
+		{id: "load.declared", level: Must, title: "max_concurrent tasks at once are all answered", clause: in.Health, needs: answering, run: loadDeclared},
+		{id: "load.over", level: Should, title: "tasks over max_concurrent are answered, or refused as rate limited or unavailable", clause: in.Errors, needs: answering, run: loadOver},
 	}
-	list = append(list, tokenChecks()...)
+	list = append(list, forgeryChecks(p)...)
 	return append(list,
-		check{"body.broken", Should, "a body that is not JSON gets a 4xx", request, answering, bodyBroken},
-		check{"http.get", Should, "GET and HEAD on the task path get a 4xx", "AAP 1", nil, wrongMethods},
-		check{"http.keep_alive", Should, "connections are kept for the next request", "HTTP/1.1", healthy, keepAlive},
-		check{"health.after", Must, "after all this the health check is good still", health, healthy, healthAfter},
+		check{id: "body.broken", level: Should, title: "half a message gets a 4xx", clause: in.Request, endpoint: true, needs: answering, run: bodyBroken},
+		check{id: "http.get", level: Should, title: "GET and HEAD on the endpoint get a 4xx", clause: in.Method, endpoint: true, run: wrongMethods},
+		check{id: "http.keep_alive", level: Should, title: "connections are kept for the next request", clause: "HTTP/1.1", endpoint: true, needs: healthy, run: keepAlive},
+		check{id: "health.after", level: Must, title: "the agent is healthy after all these checks", clause: in.Health, needs: healthy, run: healthAfter},
 	)
 }
 
 func healthy(s *session) string {
 	if !s.health.OK {
-		return "the health check is not good"
+		return "the health check failed"
 	}
 	return ""
 }
 
 func answering(s *session) string {
 	if !s.answered {
-		return "no task has been answered"
+		return "no task was answered"
 	}
 	return ""
 }
@@ -72,66 +72,65 @@ func redelivered(s *session) string {
 	return ""
 }
 
-const healthSize = 4 << 10
-
-func (s *session) probe(ctx context.Context) (arena.Health, protocol.Exchange, string) {
-	url, err := aap.HealthURL(s.endpoint)
-	if err != nil {
-		return arena.Health{Detail: err.Error()}, protocol.Exchange{}, "GET"
+// state returns one line about a health check.
+func state(h arena.Health) string {
+	var line strings.Builder
+	if h.OK {
+		fmt.Fprintf(&line, "healthy in %d ms, max_concurrent %d", h.Latency.Milliseconds(), h.MaxConcurrent)
+	} else {
+		line.WriteString(clip(h.Detail))
 	}
-	x := s.get(ctx, http.MethodGet, url, healthSize)
-	return aap.ReadHealth(x, s.Now()), x, "GET " + url
+	if len(h.Body) > 0 {
+		line.WriteString(": " + clip(string(h.Body)))
+	}
+	return line.String()
 }
 
 func healthOK(ctx context.Context, s *session) outcome {
-	h, x, sent := s.probe(ctx)
-	s.health, s.probed = h, x
+	h := s.Driver.Probe(ctx, s.agent)
+	s.health = h
 	if s.League == "" && len(h.Capabilities) > 0 {
 		s.league = h.Capabilities[0]
 	}
 	if !h.OK {
-		return failed(sent, bytesOf(x), `%s. Answer within 5 s and 4 KiB with {"status":"ok","version":"1.0","capabilities":["trivia"],"avg_latency_ms":340,"max_concurrent":5}`, h.Detail)
+		return failed(s.Profile.Health.Sent, state(h), "%s. %s", strings.TrimSuffix(clip(h.Detail), "."), s.advice(s.Profile.Health.Cure))
 	}
-	return passed(sent, bytesOf(x))
-}
-
-func bytesOf(x protocol.Exchange) string {
-	if x.Status == 0 {
-		return string(x.Failure)
-	}
-	return fmt.Sprintf("%d in %d ms: %s", x.Status, x.Elapsed.Milliseconds(), clip(string(x.Body)))
+	return passed(s.Profile.Health.Sent, state(h))
 }
 
 func healthFields(_ context.Context, s *session) outcome {
-	x, sent := s.probed, "the same"
+	const sent = "the same"
+	got := state(s.health)
+	if len(s.health.Body) == 0 {
+		return outcome{nothing: true, got: "the agent sent no description of itself, which this protocol allows"}
+	}
 	var have map[string]json.RawMessage
-	_ = json.Unmarshal(x.Body, &have) // it has been read before
+	_ = json.Unmarshal(s.health.Body, &have) // the driver has read it
 	var missing []string
-	for _, name := range []string{"capabilities", "avg_latency_ms", "max_concurrent"} {
+	for _, name := range s.Profile.Health.Fields {
 		if v, ok := have[name]; !ok || string(v) == "null" || string(v) == "[]" {
 			missing = append(missing, name)
 		}
 	}
 	switch {
 	case len(missing) > 0:
-		return failed(sent, bytesOf(x), "Add %s: an agent takes seats only in the leagues that capabilities names, and max_concurrent of them at once (1 when it says nothing).", strings.Join(missing, ", "))
+		return failed(sent, got, "Add %s: an agent gets seats only in the leagues that it declares, and one seat at a time unless it declares more.", strings.Join(missing, ", "))
 	case !slices.Contains(s.health.Capabilities, s.league):
-		return failed(sent, bytesOf(x), "Add %q to capabilities, or the agent takes no seat in that league.", s.league)
+		return failed(sent, got, "Declare the league %q, or the agent gets no seat in it.", s.league)
 	}
-	return passed(sent, bytesOf(x))
+	return passed(sent, got)
 }
 
 func taskAnswer(ctx context.Context, s *session) outcome {
 	x := s.ask(ctx, s.attempt(nil), "a task with options")
+	s.request = x.reply.Request
 	if s.answered = x.ok(); s.answered {
 		return passed(x.sent, x.got())
 	}
-	switch x.reply.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable: // 503: the SDKs, without any keys
-		return failed(x.sent, x.got(), "The agent does not take our token, or has no keys yet. It must read its keys from %s/.well-known/jwks.json and take tokens with iss %q and aud %q. "+
-			"With an SDK: ARENA=%s, and no agent id or %s. It must be able to reach that address.", s.Issuer, s.Issuer, s.AgentID, s.Issuer, s.AgentID)
+	if x.reply.Refused || x.reply.Outcome == arena.OutcomeUnavailable { // 503: the SDKs, without any keys
+		return failed(x.sent, x.got(), "%s. %s", x.why(), s.advice(s.Profile.Untrusted))
 	}
-	return failed(x.sent, x.got(), `%s. Answer with status 200, Content-Type application/json and {"answer":"…"}.`, x.why())
+	return failed(x.sent, x.got(), "%s. %s", x.why(), s.advice(s.Profile.Reply))
 }
 
 func taskOption(ctx context.Context, s *session) outcome {
@@ -155,26 +154,33 @@ func taskAdditions(ctx context.Context, s *session) outcome {
 	a := s.attempt(func(a *arena.Attempt) {
 		a.Task.Options, a.MaxTokens = nil, 0
 		a.Previous = &arena.PreviousRound{Outcome: arena.OutcomeAnswered, Correct: "Canberra", Points: arena.OnePoint, Measured: time.Second}
+		a.Edit = addMembers
 	})
-	x := s.post(ctx, a, delivery{what: "a task with members of a later version", before: func(body []byte) []byte {
-		var m map[string]any
-		if json.Unmarshal(body, &m) != nil {
-			return body
-		}
-		m["season"], m["x_later"] = map[string]any{"name": "2031", "weeks": []int{1, 2}}, nil
-		m["task"].(map[string]any)["attachments"] = []any{}
-		changed, err := json.Marshal(m)
-		if err != nil {
-			return body
-		}
-		return changed
-	}})
-	return mustAnswer(x, "Pass over members that you do not know, and let total_rounds, max_tokens and options be null or absent: the arena adds members, it never renames them.")
+	return mustAnswer(s.ask(ctx, a, "a task with members of a later version"),
+		"Ignore members that you do not know, and let total_rounds, max_tokens and options be null or absent: the arena adds members, it never renames them.")
+}
+
+// addMembers adds members to a task that no version has.
+func addMembers(body []byte) []byte {
+	var m map[string]any
+	if json.Unmarshal(body, &m) != nil {
+		return body
+	}
+	m["season"], m["x_later"] = map[string]any{"name": "2031", "weeks": []int{1, 2}}, nil
+	if task, ok := m["task"].(map[string]any); ok {
+		task["attachments"] = []any{}
+	}
+	changed, err := json.Marshal(m)
+	if err != nil {
+		return body
+	}
+	return changed
 }
 
 func taskLong(ctx context.Context, s *session) outcome {
+	const line = "The quick brown fox jumps over the lazy dog. "
 	a := s.attempt(func(a *arena.Attempt) {
-		a.Task.Description = strings.Repeat("The quick brown fox jumps over the lazy dog. ", 910) + "What is the capital of Australia?"
+		a.Task.Description = strings.Repeat(line, s.Profile.LongTask/len(line)) + "What is the capital of Australia?"
 	})
 	return mustAnswer(s.ask(ctx, a, "a long task"), "Read bodies up to 1 MiB and cut what your model cannot take.")
 }
@@ -201,17 +207,17 @@ func deliveredTwice(ctx context.Context, s *session) outcome {
 func deliveredSame(_ context.Context, s *session) outcome {
 	if s.first.ok() && s.second.ok() && s.first.reply.Answer.Answer != s.second.reply.Answer.Answer {
 		return failed("the same two", fmt.Sprintf("first %q, then %q", clip(s.first.reply.Answer.Answer), clip(s.second.reply.Answer.Answer)),
-			"Remember the answer by task_id until the deadline is over: thinking twice costs time that is not there.")
+			"Remember the answer by task_id until the deadline is over: the second delivery has only what is left of the time limit.")
 	}
 	return passed("the same two", "one answer")
 }
 
 func deadlineKept(ctx context.Context, s *session) outcome {
 	x := s.ask(ctx, s.attempt(func(a *arena.Attempt) { a.TimeLimit = time.Second }), "a task")
-	if x.ok() || x.reply.Status == http.StatusRequestTimeout && x.reply.Reason == "status_408" {
+	if x.ok() || x.gaveUp() {
 		return passed(x.sent, x.got())
 	}
-	return failed(x.sent, x.got(), "%s. Watch time_limit_seconds and deadline: 1 ms late is late, and the round is lost either way.", x.why())
+	return failed(x.sent, x.got(), "%s. Watch time_limit_seconds and deadline: an answer that is 1 ms late loses the round.", x.why())
 }
 
 const (
@@ -224,7 +230,10 @@ func (s *session) together(ctx context.Context, n int) []exchange {
 	replies := make([]exchange, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		a := s.attempt(nil)
+		a := s.attempt(func(a *arena.Attempt) { // tasks at once are of several matches
+			a.MatchID = fmt.Sprintf("%s_%d", a.MatchID, a.Round)
+			a.Round, a.TotalRounds = 1, 1
+		})
 		wg.Go(func() { replies[i] = s.ask(ctx, a, "a task") })
 	}
 	wg.Wait()
@@ -251,53 +260,70 @@ func loadOver(ctx context.Context, s *session) outcome {
 		switch {
 		case x.ok():
 			answers++
-		case x.reply.Status == http.StatusTooManyRequests, x.reply.Status == http.StatusServiceUnavailable:
+		case x.busy():
 			refusals++
 		default:
-			return failed(sent, x.got(), "%s. Refuse at once with 503 (leave the match, no penalty) or 429 (pause five minutes) what you cannot work on.", x.why())
+			return failed(sent, x.got(), "%s. Refuse at once with 503 (leave the match, no penalty) or 429 (pause five minutes) what you cannot work on, or with the words that the protocol has for them.", x.why())
 		}
 	}
-	return passed(sent, fmt.Sprintf("%d answers, %d refused with 429 or 503", answers, refusals))
+	return passed(sent, fmt.Sprintf("%d answers, %d refused", answers, refusals))
 }
 
 func bodyBroken(ctx context.Context, s *session) outcome {
-	x := s.post(ctx, s.attempt(nil), delivery{what: "half a task", before: func(body []byte) []byte { return body[:len(body)/2] }})
-	if status := x.reply.Status; status < 400 || status > 499 {
-		return failed(x.sent, x.got(), "Answer 400 to what you cannot read; 5xx makes an arena try again.")
+	const sent = "half a message"
+	if !s.Profile.BareTask {
+		x := s.plain(ctx, http.MethodPost, s.request[:len(s.request)/2])
+		return refusedBody(sent, status(http.MethodPost, x), x.Status)
 	}
-	return passed(x.sent, x.got())
+	a := s.attempt(func(a *arena.Attempt) {
+		a.Edit = func(body []byte) []byte { return body[:len(body)/2] }
+	})
+	x := s.ask(ctx, a, sent)
+	return refusedBody(x.sent, x.got(), x.reply.Status)
+}
+
+func refusedBody(sent, got string, status int) outcome {
+	if !clientError(status) {
+		return failed(sent, got, "Answer 400 to what you cannot read; after 5xx an arena tries again.")
+	}
+	return passed(sent, got)
+}
+
+// status returns one line about a request that is no task.
+func status(method string, x protocol.Exchange) string {
+	if x.Failure != "" {
+		return fmt.Sprintf("%s: %s", method, x.Failure)
+	}
+	return fmt.Sprintf("%s: %d", method, x.Status)
 }
 
 func wrongMethods(ctx context.Context, s *session) outcome {
+	const sent = "GET and HEAD on the endpoint"
 	var got []string
 	wrong := false
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		x := s.get(ctx, method, s.endpoint, protocol.MaxBody)
-		said := fmt.Sprintf("%s: %d", method, x.Status)
-		if x.Failure != "" {
-			said = fmt.Sprintf("%s: %s", method, x.Failure)
-		}
-		got = append(got, said)
-		wrong = wrong || x.Status < 400 || x.Status > 499
+		x := s.plain(ctx, method, nil)
+		got = append(got, status(method, x))
+		wrong = wrong || !clientError(x.Status)
 	}
 	if wrong {
-		return failed("GET and HEAD on the task path", strings.Join(got, ", "), "Answer 405 with Allow: POST, so that nobody takes a page for an agent.")
+		return failed(sent, strings.Join(got, ", "), "Answer 405 with Allow: POST, so that nobody mistakes a page for an agent.")
 	}
-	return passed("GET and HEAD on the task path", strings.Join(got, ", "))
+	return passed(sent, strings.Join(got, ", "))
 }
 
-func keepAlive(ctx context.Context, s *session) outcome {
-	s.probe(ctx)
+func keepAlive(_ context.Context, s *session) outcome {
+	const sent = "several requests, one after the other"
 	if !s.reused.Load() {
-		return failed("several requests, one after the other", "a new connection for each", "Speak HTTP/1.1 and keep connections open: the clock of a task runs while nobody listens yet.")
+		return failed(sent, "a new connection for each", "Keep connections of HTTP/1.1 open: a new connection takes part of the time limit of a task.")
 	}
-	return passed("several requests, one after the other", "connections were used again")
+	return passed(sent, "connections were used again")
 }
 
 func healthAfter(ctx context.Context, s *session) outcome {
-	h, x, sent := s.probe(ctx)
+	h := s.Driver.Probe(ctx, s.agent)
 	if !h.OK {
-		return failed(sent, bytesOf(x), "%s. Something in this run broke the agent; its own log says what.", h.Detail)
+		return failed(s.Profile.Health.Sent, state(h), "%s. Something in this run broke the agent; see its own log.", strings.TrimSuffix(clip(h.Detail), "."))
 	}
-	return passed(sent, bytesOf(x))
+	return passed(s.Profile.Health.Sent, state(h))
 }

@@ -27,9 +27,10 @@ type Result string
 // and not applicable when the protocol, or the way the agent is reached, has
 // nothing to check.
 const (
-	Pass Result = "pass"
-	Fail Result = "fail"
-	Skip Result = "skip"
+	Pass          Result = "pass"
+	Fail          Result = "fail"
+	Skip          Result = "skip"
+	NotApplicable Result = "not_applicable"
 )
 
 // Finding is one check with its result.
@@ -47,16 +48,18 @@ type Finding struct {
 
 // Tally counts the findings of one level.
 type Tally struct {
-	Pass int `json:"pass"`
-	Fail int `json:"fail"`
-	Skip int `json:"skip"`
+	Pass          int `json:"pass"`
+	Fail          int `json:"fail"`
+	Skip          int `json:"skip"`
+	NotApplicable int `json:"not_applicable"`
 }
 
 // Report is everything that a run found.
 type Report struct {
-	Endpoint  string    `json:"endpoint"`
-	AgentID   string    `json:"agent_id"` // whom the tokens were for
-	Issuer    string    `json:"issuer"`   // who made them
+	Protocol  string    `json:"protocol"`
+	Endpoint  string    `json:"endpoint"` // "" for an agent that connects to the arena
+	AgentID   string    `json:"agent_id"` // under which the arena knows the agent
+	Issuer    string    `json:"issuer"`   // URL of the arena
 	League    string    `json:"league"`
 	CheckedAt string    `json:"checked_at"` // RFC 3339
 	Passed    bool      `json:"passed"`     // every MUST
@@ -65,19 +68,21 @@ type Report struct {
 	Checks    []Finding `json:"checks"`
 }
 
-// Signer makes the bearer token of a task.
-type Signer func(arena.TaskClaims) (string, error)
+// Driver sends tasks and health checks over the agent's protocol.
+type Driver interface {
+	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
+	Probe(ctx context.Context, a arena.Agent) arena.Health
+}
 
 // Options are the parts of a Kit. All but those with a default are needed.
 type Options struct {
-	Client   *protocol.Client
-	Sign     Signer // with a key that Issuer publishes
-	Unknown  Signer // with one that nobody publishes
-	Issuer   string // iss of the tokens of Sign
-	AgentID  string
-	League   string        // default: the first that the agent's health names, else "trivia"
-	Limit    time.Duration // of tasks that are not about time, 1 s to 10 min; default 10 s
-	Progress func(Finding) // called for each finding as it comes; default: nobody
+	Driver   Driver
+	Profile  protocol.Profile // of the driver's protocol
+	Client   *protocol.Client // for plain requests to the endpoint
+	Issuer   string           // URL of the arena
+	League   string           // default: the first that the agent's health names, else "trivia"
+	Limit    time.Duration    // of tasks that are not about time, 1 s to 10 min; default 10 s
+	Progress func(Finding)    // called for each finding as it comes; default: none
 	Now      func() time.Time
 }
 
@@ -91,8 +96,8 @@ func New(o Options) (*Kit, error) {
 		o.Progress = func(Finding) {}
 	}
 	switch {
-	case o.Client == nil, o.Sign == nil, o.Unknown == nil, o.Now == nil, o.Issuer == "", o.AgentID == "":
-		return nil, errors.New("conformance: client, signers, issuer, agent id and clock are needed")
+	case o.Driver == nil, o.Client == nil, o.Now == nil, o.Issuer == "", o.Profile.Name == "":
+		return nil, errors.New("conformance: driver, profile, client, issuer and clock are needed")
 	case o.Limit < time.Second || o.Limit > 10*time.Minute:
 		return nil, fmt.Errorf("conformance: a time limit of %s is not in 1s..10m", o.Limit)
 	}
@@ -101,16 +106,17 @@ func New(o Options) (*Kit, error) {
 
 // Run makes all checks of one agent, one after the other. When the context
 // ends, the rest is skipped and the report has not passed.
-func (k *Kit) Run(ctx context.Context, endpoint string) Report {
+func (k *Kit) Run(ctx context.Context, agent arena.Agent) Report {
 	now := k.o.Now()
 	s := &session{
-		Options: k.o, endpoint: endpoint, matchID: arena.NewID(arena.MatchPrefix, now),
+		Options: k.o, agent: agent, matchID: arena.NewID(arena.MatchPrefix, now),
 		league: cmp.Or(k.o.League, "trivia"),
 	}
 	report := Report{
-		Endpoint: endpoint, AgentID: k.o.AgentID, Issuer: k.o.Issuer, CheckedAt: now.UTC().Format(arena.TimeFormat), Passed: true,
+		Protocol: k.o.Profile.Name, Endpoint: agent.Endpoint, AgentID: agent.ID, Issuer: k.o.Issuer,
+		CheckedAt: now.UTC().Format(arena.TimeFormat), Passed: true,
 	}
-	for _, c := range checks() {
+	for _, c := range checks(k.o.Profile) {
 		f := s.make(ctx, c)
 		k.o.Progress(f)
 		report.add(f)
@@ -119,11 +125,15 @@ func (k *Kit) Run(ctx context.Context, endpoint string) Report {
 	return report
 }
 
-const noTime = "the run was ended before"
+const noTime = "the run ended before this check"
 
 // make runs one check.
 func (s *session) make(ctx context.Context, c check) Finding {
 	f := Finding{ID: c.id, Level: c.level, Title: c.title, Clause: c.clause}
+	if why := s.notApplicable(c); why != "" {
+		f.Result, f.Got = NotApplicable, why
+		return f
+	}
 	if ctx.Err() != nil {
 		f.Result, f.Got = Skip, noTime
 		return f
@@ -144,10 +154,24 @@ func (s *session) make(ctx context.Context, c check) Finding {
 	if o.level != "" {
 		f.Level = o.level
 	}
-	if o.wrong {
+	switch {
+	case o.wrong:
 		f.Result, f.Cure = Fail, o.cure
+	case o.nothing:
+		f.Result = NotApplicable
 	}
 	return f
+}
+
+// notApplicable returns why a check has no meaning, "" when it has one.
+func (s *session) notApplicable(c check) string {
+	if why := s.Profile.NotApplicable[c.id]; why != "" {
+		return why
+	}
+	if c.endpoint && s.agent.Endpoint == "" {
+		return "the agent has no endpoint"
+	}
+	return ""
 }
 
 func (r *Report) add(f Finding) {
@@ -164,5 +188,7 @@ func (r *Report) add(f Finding) {
 		t.Fail++
 	case Skip:
 		t.Skip++
+	case NotApplicable:
+		t.NotApplicable++
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/protocol/aap"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
@@ -55,7 +56,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{}
 	issuer := httptest.NewUnstartedServer(nil)
 	b.issuer = "http://" + issuer.Listener.Addr().String()
-	keys, strangers := newKeys(t, b.issuer), newKeys(t, b.issuer)
+	keys, unknown := newKeys(t, b.issuer), newKeys(t, b.issuer)
 	b.kid = keys.Keys()[0].KID
 	issuer.Config.Handler = keys.JWKS()
 	issuer.Start()
@@ -65,8 +66,10 @@ func newBench(t *testing.T) *bench {
 	client, err := protocol.NewClient(guard, protocol.ClientOptions{MaxConnsPerHost: 64, Now: time.Now})
 	must(t, err)
 	t.Cleanup(client.Close)
+	driver, err := aap.New(aap.Options{Client: client, Sign: keys.Sign, Now: time.Now})
+	must(t, err)
 	b.kit, err = conformance.New(conformance.Options{
-		Client: client, Sign: keys.Sign, Unknown: strangers.Sign, Issuer: b.issuer, AgentID: "ag_1", Now: time.Now,
+		Driver: driver, Profile: driver.Profile(unknown.Sign), Client: client, Issuer: b.issuer, Now: time.Now,
 		Progress: func(f conformance.Finding) { b.seen = append(b.seen, f) },
 	})
 	must(t, err)
@@ -100,12 +103,12 @@ func (b *bench) check(t *testing.T, agent http.Handler) conformance.Report {
 	t.Helper()
 	s := httptest.NewServer(agent)
 	defer s.Close()
-	r := b.kit.Run(t.Context(), s.URL+"/agora")
+	r := b.kit.Run(t.Context(), arena.Agent{ID: "ag_1", Endpoint: s.URL + "/agora"})
 	if diff := gocmp.Diff(r.Checks, b.seen); diff != "" {
 		t.Errorf("progress and report differ:\n%s", diff)
 	}
 	for _, f := range r.Checks {
-		if f.ID == "" || f.Title == "" || f.Clause == "" || (f.Cure != "") != (f.Result == conformance.Fail) || f.Result != conformance.Skip && f.Sent == "" {
+		if f.ID == "" || f.Title == "" || f.Clause == "" || (f.Cure != "") != (f.Result == conformance.Fail) || f.Result != conformance.Skip && f.Result != conformance.NotApplicable && f.Sent == "" {
 			t.Errorf("a finding that says too little or too much: %+v", f)
 		}
 	}
@@ -169,7 +172,7 @@ func TestKit_naive_agent(t *testing.T) {
 		t.Errorf("failures (-want +got):\n%s", diff)
 	}
 	for _, f := range r.Checks {
-		if strings.HasPrefix(f.ID, "token.") && !strings.Contains(f.Cure, "checks no tokens") {
+		if strings.HasPrefix(f.ID, "token.") && !strings.Contains(f.Cure, "checks no credentials") {
 			t.Errorf("%s does not say it: %s", f.ID, f.Cure)
 		}
 	}
@@ -417,7 +420,7 @@ func TestKit_cut(t *testing.T) {
 		b.good.ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	r := b.kit.Run(ctx, s.URL+"/agora")
+	r := b.kit.Run(ctx, arena.Agent{ID: "ag_1", Endpoint: s.URL + "/agora"})
 	if r.Passed || r.Must.Fail+r.Should.Fail != 0 || r.Must.Skip != 11 {
 		t.Errorf("report: %+v", r)
 	}

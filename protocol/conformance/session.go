@@ -10,22 +10,20 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/protocol"
-	"github.com/agora-arena/arena/protocol/aap"
-	"github.com/agora-arena/arena/protocol/task"
 )
 
 // session is one run over one agent: the results of earlier checks.
 type session struct {
 	Options
-	endpoint string
-	matchID  string
-	league   string
-	round    atomic.Int64
+	agent   arena.Agent
+	matchID string
+	league  string
+	round   atomic.Int64
 
 	health   arena.Health
-	probed   protocol.Exchange // the health check that came with it
-	answered bool              // a good task got a good answer
-	first    exchange          // the task that was delivered twice
+	answered bool     // a good task got a good answer
+	request  []byte   // of the good task
+	first    exchange // the task that was delivered twice
 	second   exchange
 	reused   atomic.Bool         // a connection was used again
 	refusals map[string]exchange // of forgeries, by check
@@ -36,13 +34,13 @@ type session struct {
 type exchange struct {
 	sent  string
 	reply arena.Reply
-	body  []byte
 }
 
 // outcome is the end of one check.
 type outcome struct {
 	sent, got string
 	wrong     bool
+	nothing   bool // there is nothing to check
 	cure      string
 	level     Level // "": the check's own
 }
@@ -63,83 +61,63 @@ func (s *session) attempt(change func(*arena.Attempt)) arena.Attempt {
 			ID: fmt.Sprintf("tk_%s_%d", s.matchID, no), Description: "What is the capital of Australia?",
 			Options: []string{"Sydney", "Canberra", "Melbourne", "Perth"},
 		},
-		Seat: arena.Seat{AgentID: s.AgentID, Endpoint: s.endpoint},
+		Seat: arena.Seat{
+			AgentID: s.agent.ID, Name: s.agent.Name, OwnerID: s.agent.OwnerID, Protocol: s.agent.Protocol,
+			Endpoint: s.agent.Endpoint, PublicKey: s.agent.PublicKey, Version: s.agent.Version,
+		},
 	}
 	if change != nil {
 		change(&a)
 	}
-	a.Deadline = s.Now().Add(a.TimeLimit)
 	return a
 }
 
-// delivery is how a task is sent. Zero members send it as an arena does.
-type delivery struct {
-	what   string              // for the report
-	before func([]byte) []byte // changes the body before the token is made for it
-	after  func([]byte) []byte // and after
-	sign   Signer              // makes the token
-}
-
-// post sends a task.
-func (s *session) post(ctx context.Context, a arena.Attempt, d delivery) exchange {
-	ours := func(err error) exchange { // never seen with the signers of this program
-		return exchange{sent: d.what, reply: arena.Reply{Outcome: arena.OutcomeVoid, Detail: "the kit could not make it: " + err.Error()}}
+// send sends a task through a driver, or a forgery.
+func (s *session) send(ctx context.Context, a arena.Attempt, prepare protocol.Sender, what string) exchange {
+	a.Deadline = s.Now().Add(a.TimeLimit)
+	send, err := prepare(ctx, a)
+	if err != nil { // never seen with the signers of this program
+		return exchange{sent: what, reply: arena.Reply{Outcome: arena.OutcomeVoid, Detail: "the kit could not make it: " + err.Error()}}
 	}
-	if d.sign == nil {
-		d.sign = s.Sign
-	}
-	body, err := task.Encode(a)
-	if err != nil {
-		return ours(err)
-	}
-	if d.before != nil {
-		body = d.before(body)
-	}
-	token, err := d.sign(aap.Claims(a, body, s.Now()))
-	if err != nil {
-		return ours(err)
-	}
-	if d.after != nil {
-		body = d.after(body)
-	}
-	x := s.do(ctx, protocol.Request{
-		Method: http.MethodPost, URL: s.endpoint, Token: token, Body: body, Limit: a.TimeLimit,
-	})
-	sent := fmt.Sprintf("POST %s, %s, time limit %g s", d.what, size(len(body)), a.TimeLimit.Seconds())
-	return exchange{sent: sent, reply: aap.ReadReply(x, a.Task.OutputFormat, body), body: x.Body}
-}
-
-// ask posts a task as an arena does.
-func (s *session) ask(ctx context.Context, a arena.Attempt, what string) exchange {
-	return s.post(ctx, a, delivery{what: what})
-}
-
-// do makes a request and notes whether connections are kept.
-func (s *session) do(ctx context.Context, r protocol.Request) protocol.Exchange {
-	x := s.Client.Do(ctx, r)
-	if x.Reused {
+	r := send(ctx)
+	if r.Reused {
 		s.reused.Store(true)
 	}
-	return x
+	return exchange{sent: fmt.Sprintf("%s, %s, time limit %g s", what, size(len(r.Request)), a.TimeLimit.Seconds()), reply: r}
 }
 
-// get makes a request without a body to the task path, or to another.
-func (s *session) get(ctx context.Context, method, url string, most int) protocol.Exchange {
-	return s.do(ctx, protocol.Request{Method: method, URL: url, Limit: 5 * time.Second, WholeCall: true, MaxBody: most})
+// ask sends a task as an arena does.
+func (s *session) ask(ctx context.Context, a arena.Attempt, what string) exchange {
+	return s.send(ctx, a, s.Driver.Prepare, what)
+}
+
+// plain makes a request to the endpoint that is no task.
+func (s *session) plain(ctx context.Context, method string, body []byte) protocol.Exchange {
+	return s.Client.Do(ctx, protocol.Request{
+		Method: method, URL: s.agent.Endpoint, Body: body, Limit: 5 * time.Second, WholeCall: true, MaxBody: protocol.MaxBody,
+	})
+}
+
+// advice fills the arena's URL and the agent's id into advice of a profile.
+func (s *session) advice(text string) string {
+	return strings.NewReplacer("{issuer}", s.Issuer, "{agent}", s.agent.ID).Replace(text)
 }
 
 // got returns one line about the reply.
 func (x exchange) got() string {
 	r := x.reply
+	after := fmt.Sprintf(" in %d ms", r.Elapsed.Milliseconds())
 	switch {
-	case r.Outcome == arena.OutcomeAnswered:
-		return fmt.Sprintf("200 in %d ms: %s", r.Elapsed.Milliseconds(), clip(string(x.body)))
-	case r.Status != 0 && len(x.body) > 0:
-		return fmt.Sprintf("%d in %d ms: %s", r.Status, r.Elapsed.Milliseconds(), clip(string(x.body)))
+	case r.Answer != nil:
+		return "answered" + after + ": " + clip(r.Answer.Answer)
+	case r.Status != 0 && len(r.Head) > 0:
+		return fmt.Sprintf("%d%s: %s", r.Status, after, clip(string(r.Head)))
 	case r.Status != 0:
-		return fmt.Sprintf("%d in %d ms, no body", r.Status, r.Elapsed.Milliseconds())
+		return fmt.Sprintf("%d%s, no body", r.Status, after)
+	case len(r.Head) > 0:
+		return string(r.Outcome) + after + ": " + clip(string(r.Head))
 	default:
-		return r.Detail
+		return clip(r.Detail)
 	}
 }
 
@@ -150,7 +128,21 @@ func (x exchange) why() string {
 	if x.reply.Detail == "" {
 		return string(x.reply.Outcome)
 	}
-	return x.reply.Detail
+	return strings.TrimSuffix(clip(x.reply.Detail), ".")
+}
+
+// gaveUp reports whether the agent itself said that its time was not enough.
+func (x exchange) gaveUp() bool {
+	switch protocol.Failure(x.reply.Reason) { //nolint:exhaustive // the others are no timeouts
+	case protocol.FailTimeout, protocol.FailLate:
+		return false
+	}
+	return x.reply.Outcome == arena.OutcomeTimeout
+}
+
+// busy reports whether the agent refused the task for now.
+func (x exchange) busy() bool {
+	return x.reply.Outcome == arena.OutcomeRateLimited || x.reply.Outcome == arena.OutcomeUnavailable
 }
 
 // clip makes one printable line of an agent's bytes.
@@ -177,4 +169,9 @@ func size(n int) string {
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// clientError reports whether a status refuses a request.
+func clientError(status int) bool {
+	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
 }
