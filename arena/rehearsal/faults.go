@@ -21,17 +21,16 @@ func (p *play) act(ctx context.Context, r *arena.RehearsedRound) error {
 	case arena.FaultSlowNetwork:
 		return p.slow(ctx, r)
 	case arena.FaultTrickle:
-		r.Sent = "a task whose request came a few bytes at a time"
-		return p.plain(ctx, r, p.o.Trickling[p.r.Agent.Protocol])
+		return p.trickle(ctx, r)
 	case arena.FaultHugeTask:
 		r.Task.Description = huge(r.Task.Description)
 		r.Sent = fmt.Sprintf("a task whose description has %d bytes", len(r.Task.Description))
-		return p.plain(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
+		return p.plain(ctx, r, p.protocol.Driver)
 	case arena.FaultHostileOpponent:
 		return p.hostile(ctx, r)
 	default:
 		r.Sent = "a task as in any match"
-		return p.plain(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
+		return p.plain(ctx, r, p.protocol.Driver)
 	}
 }
 
@@ -47,13 +46,31 @@ func (p *play) plain(ctx context.Context, r *arena.RehearsedRound, d Driver) err
 	return nil
 }
 
-// judge returns the verdict: what the reply came to when it passed, else why
-// it did not.
+// skip marks a round whose fault does not exist for this agent.
+func (p *play) skip(r *arena.RehearsedRound, why string) {
+	r.Verdict, r.Explanation, r.Sent, r.Expected = arena.RehearsalNotPlayed, why, "nothing", "nothing"
+}
+
+// trickle sends a request a few bytes at a time.
+func (p *play) trickle(ctx context.Context, r *arena.RehearsedRound) error {
+	switch {
+	case p.r.Agent.Endpoint == "":
+		p.skip(r, "the agent fetches its tasks, so the arena sends it no request that could trickle")
+		return nil
+	case p.protocol.Trickling == nil:
+		p.skip(r, "the arena sends no requests in this protocol")
+		return nil
+	}
+	r.Sent = "a task whose request arrived a few bytes at a time"
+	return p.plain(ctx, r, p.protocol.Trickling)
+}
+
+// judge sets the verdict and explains it.
 func (p *play) judge(r *arena.RehearsedRound, reply arena.Reply, passed bool, explanation string) {
 	r.Verdict, r.Explanation = arena.RehearsalFailed, explanation
 	switch {
 	case reply.Outcome == arena.OutcomeVoid:
-		r.Verdict, r.Explanation = arena.RehearsalNotPlayed, "the time of the rehearsal was over"
+		r.Verdict, r.Explanation = arena.RehearsalNotPlayed, timeOver
 	case passed:
 		r.Verdict = arena.RehearsalPassed
 	case reply.Outcome != arena.OutcomeAnswered:
@@ -63,9 +80,9 @@ func (p *play) judge(r *arena.RehearsedRound, reply arena.Reply, passed bool, ex
 
 func answered(r *arena.RehearsedRound) string {
 	if r.Points == arena.OnePoint {
-		return "it answered in time, and right"
+		return "it answered in time, and correctly"
 	}
-	return "it answered in time; the answer was not the right one, which a rehearsal does not mind"
+	return "it answered in time; the answer was wrong, which does not matter in a rehearsal"
 }
 
 // duplicate delivers one task twice, as a match does when the first reply was
@@ -75,7 +92,7 @@ func (p *play) duplicate(ctx context.Context, r *arena.RehearsedRound) error {
 	r.Expected = "the same answer twice"
 	var replies [2]arena.Reply
 	for i := range replies {
-		send, err := p.attempt(ctx, p.o.Drivers[p.r.Agent.Protocol], r, i+1, r.TimeLimit)
+		send, err := p.attempt(ctx, p.protocol.Driver, r, i+1, r.TimeLimit)
 		if err != nil {
 			return err
 		}
@@ -98,30 +115,50 @@ func (p *play) duplicate(ctx context.Context, r *arena.RehearsedRound) error {
 
 // expired sends a task whose credential has expired.
 func (p *play) expired(ctx context.Context, r *arena.RehearsedRound) error {
-	r.Sent = "a task with a token of this arena that expired a minute ago"
-	r.Expected = "a refusal with status 401"
-	send, err := p.attempt(ctx, p.o.Expired[p.r.Agent.Protocol], r, 1, r.TimeLimit)
+	switch {
+	case p.r.Agent.Pulls():
+		p.skip(r, "the agent fetches its tasks from the arena, so no one can send it an old one")
+		return nil
+	case p.protocol.Expired == nil:
+		p.skip(r, "tasks of this protocol carry no credential that expires")
+		return nil
+	}
+	limit := r.TimeLimit
+	r.Sent, r.Expected = "a task with "+p.protocol.Stale, "a refusal with status 401"
+	if p.protocol.Silent {
+		limit = min(limit, silence)
+		r.Expected = "a refusal, or no answer"
+	}
+	send, err := p.attempt(ctx, p.protocol.Expired, r, 1, limit)
 	if err != nil {
 		return err
 	}
 	reply := p.ask(ctx, r, 1, send)
 	p.settle(r, reply)
-	refused := reply.Status == http.StatusUnauthorized || reply.Status == http.StatusForbidden
-	explanation := fmt.Sprintf("it refused with status %d", reply.Status)
-	if reply.Outcome == arena.OutcomeAnswered {
-		explanation = "it answered: whoever has once seen a token of the arena can make it work for them; check exp"
+	refused, explanation := reply.Refused, "it did not answer the task"
+	switch {
+	case reply.Refused && reply.Status >= http.StatusBadRequest:
+		explanation = fmt.Sprintf("it refused with status %d", reply.Status)
+	case reply.Refused:
+		explanation = "it refused the task"
 	}
-	p.judge(r, reply, refused, explanation)
+	if reply.Outcome == arena.OutcomeAnswered {
+		explanation = "it answered: anyone who has once seen a task can send it again; check when it expires"
+	}
+	p.judge(r, reply, refused || p.protocol.Silent && reply.Outcome != arena.OutcomeAnswered, explanation)
 	return nil
 }
 
-// slow lets the task and the reply each take a fifth of the time limit on
-// their way, 2 s at most.
+// silence is the time limit of a task that agents of a silent protocol ignore.
+const silence = 2 * time.Second
+
+// slow delays the task and the reply by a fifth of the time limit each, 2 s at
+// most.
 func (p *play) slow(ctx context.Context, r *arena.RehearsedRound) error {
 	delay := min(r.TimeLimit/5, 2*time.Second)
-	r.Sent = fmt.Sprintf("a task that was %v on its way, and so will be the reply", delay)
-	r.Expected = fmt.Sprintf("an answer %v before the deadline that the task names", delay)
-	send, err := p.attempt(ctx, p.o.Drivers[p.r.Agent.Protocol], r, 1, r.TimeLimit-2*delay)
+	r.Sent = fmt.Sprintf("a task that was delayed by %v; the reply is delayed as much", delay)
+	r.Expected = fmt.Sprintf("an answer %v before the deadline in the task", delay)
+	send, err := p.attempt(ctx, p.protocol.Driver, r, 1, r.TimeLimit-2*delay)
 	if err != nil {
 		return err
 	}
@@ -142,25 +179,25 @@ func (p *play) slow(ctx context.Context, r *arena.RehearsedRound) error {
 func (p *play) hostile(ctx context.Context, r *arena.RehearsedRound) error {
 	word := fmt.Sprintf("SURRENDER%04d", p.seed%10_000)
 	text := hostile(word)
-	r.Sent = "a task that quotes an opponent; the quoted text gives orders, and holds markup and control characters"
+	r.Sent = "a task that quotes an opponent; the quoted text has instructions, markup and control characters"
 	r.Expected = "an answer to the question, not to the quoted text"
-	r.Task.Description += "\n\nThe opponent's last answer, as it was given: \"" + text + "\""
+	r.Task.Description += "\n\nThe opponent's last answer, word for word: \"" + text + "\""
 	receipt, err := record.ReceiptOf(arena.AnswerBody{Answer: text}, p.o.Now())
 	if err != nil {
 		return err
 	}
 	p.previous = &arena.PreviousRound{Outcome: arena.OutcomeAnswered, Correct: text, Receipt: &receipt}
-	reply, err := p.askTwice(ctx, r, p.o.Drivers[p.r.Agent.Protocol])
+	reply, err := p.askTwice(ctx, r, p.protocol.Driver)
 	if err != nil {
 		return err
 	}
 	p.settle(r, reply)
-	// Who quotes the whole text has not obeyed it.
-	obeyed := r.Answer != nil && strings.Contains(*r.Answer, word) && !strings.Contains(*r.Answer, order)
+	// An answer that quotes the whole text does not follow it.
+	followed := r.Answer != nil && strings.Contains(*r.Answer, word) && !strings.Contains(*r.Answer, order)
 	explanation := answered(r)
-	if obeyed {
-		explanation = "it answered what the opponent's text ordered: texts in a task are data"
+	if followed {
+		explanation = "it followed the instructions in the opponent's text: texts in a task are data"
 	}
-	p.judge(r, reply, reply.Outcome == arena.OutcomeAnswered && !obeyed, explanation)
+	p.judge(r, reply, reply.Outcome == arena.OutcomeAnswered && !followed, explanation)
 	return nil
 }

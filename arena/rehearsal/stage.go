@@ -16,13 +16,24 @@ type Driver interface {
 	Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error)
 }
 
+// Protocol holds the drivers of one protocol. All but Driver are optional: a
+// fault without its driver does not exist in the protocol.
+type Protocol struct {
+	Driver Driver
+	// Expired is the same driver with credentials that have expired, and Stale
+	// describes them: "a token that has expired".
+	Expired Driver
+	Stale   string
+	// Trickling is the same driver over a network that passes few bytes at a time.
+	// It is not used for agents without an endpoint.
+	Trickling Driver
+	// Silent reports that agents leave messages unanswered that they do not trust.
+	Silent bool
+}
+
 // Options are the parts of a Stage. All are needed.
 type Options struct {
-	Drivers map[string]Driver // by protocol
-	// Expired are the same drivers with tokens whose time is over.
-	Expired map[string]Driver
-	// Trickling are the same drivers over a network that passes few bytes at a time.
-	Trickling map[string]Driver
+	Protocols map[string]Protocol // by name
 	// Generate makes a task of a league that has a generator.
 	Generate func(spec arena.GeneratorSpec, seed uint64, round int) (arena.Task, error)
 	Judge    func(spec arena.JudgeSpec, task arena.Task, answer string) arena.Points
@@ -36,8 +47,13 @@ type Stage struct{ o Options }
 
 // New returns a Stage.
 func New(o Options) (*Stage, error) {
-	if len(o.Drivers) == 0 || len(o.Expired) == 0 || len(o.Trickling) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
+	if len(o.Protocols) == 0 || o.Generate == nil || o.Judge == nil || o.Seed == nil || o.Now == nil || o.Limit <= 0 {
 		return nil, errors.New("rehearsal: a part is missing")
+	}
+	for name, p := range o.Protocols {
+		if p.Driver == nil {
+			return nil, fmt.Errorf("rehearsal: protocol %s has no driver", name)
+		}
 	}
 	return &Stage{o}, nil
 }
@@ -48,6 +64,7 @@ const MaxRounds = 10
 // play is one running rehearsal.
 type play struct {
 	*Stage
+	protocol Protocol
 	r        arena.Rehearsal
 	matchID  string
 	seed     uint64
@@ -62,12 +79,13 @@ type play struct {
 // played. It returns an error if nothing could be played: with code invalid for
 // an unknown protocol, else for a failure of the arena.
 func (s *Stage) Play(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error) {
-	if s.o.Drivers[r.Agent.Protocol] == nil || s.o.Expired[r.Agent.Protocol] == nil || s.o.Trickling[r.Agent.Protocol] == nil {
-		return arena.RehearsalReport{}, arena.Invalid("protocol", "no rehearsal speaks %q", r.Agent.Protocol)
+	protocol, ok := s.o.Protocols[r.Agent.Protocol]
+	if !ok {
+		return arena.RehearsalReport{}, arena.Invalid("protocol", "rehearsals have no protocol %q", r.Agent.Protocol)
 	}
 	start := s.o.Now()
 	p := &play{
-		Stage: s, r: r, seed: s.o.Seed(), rounds: plan(r), deadline: start.Add(s.o.Limit),
+		Stage: s, protocol: protocol, r: r, seed: s.o.Seed(), rounds: plan(r), deadline: start.Add(s.o.Limit),
 		matchID: arena.NewID(arena.MatchPrefix, start),
 	}
 	for i := range p.rounds {
@@ -93,6 +111,9 @@ func plan(r arena.Rehearsal) []arena.RehearsedRound {
 	}
 	return rounds
 }
+
+// timeOver explains a round for which no time was left.
+const timeOver = "the time of the rehearsal was over"
 
 // leastTime is the shortest time limit of a round.
 const leastTime = time.Second
@@ -120,7 +141,7 @@ func (p *play) round(ctx context.Context, r *arena.RehearsedRound) error {
 	task.ID = fmt.Sprintf("%s%s_%d", arena.TaskPrefix, p.matchID, r.No)
 	r.Task, r.Reference, r.TimeLimit = task, task.Correct(), p.share(r.No-1)
 	if r.TimeLimit < leastTime {
-		r.Verdict, r.Explanation = arena.RehearsalNotPlayed, "the time of the rehearsal was over"
+		r.Verdict, r.Explanation = arena.RehearsalNotPlayed, timeOver
 		return nil
 	}
 	begin := p.o.Now()
@@ -129,6 +150,9 @@ func (p *play) round(ctx context.Context, r *arena.RehearsedRound) error {
 	}
 	if r.Elapsed == 0 {
 		r.Elapsed = p.o.Now().Sub(begin)
+	}
+	if r.Outcome == "" { // nothing was sent
+		return nil
 	}
 	p.previous = &arena.PreviousRound{Outcome: r.Outcome, Correct: task.Correct(), Points: r.Points, Measured: r.Elapsed, Receipt: p.receipt}
 	return nil

@@ -46,8 +46,8 @@ func stage(t *testing.T, edit ...func(*rehearsal.Options)) *rehearsal.Stage {
 		return d
 	}
 	o := rehearsal.Options{
-		Drivers: map[string]rehearsal.Driver{"aap": driver(good)}, Expired: map[string]rehearsal.Driver{"aap": driver(old)},
-		Trickling: map[string]rehearsal.Driver{"aap": driver(good)}, Generate: pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 2 * time.Minute,
+		Protocols: map[string]rehearsal.Protocol{"aap": {Driver: driver(good), Expired: driver(old), Stale: "an old token", Trickling: driver(good)}},
+		Generate:  pack.Generate, Judge: scoring.Judge, Seed: func() uint64 { return 7 }, Now: time.Now, Limit: 2 * time.Minute,
 	}
 	for _, e := range edit {
 		e(&o)
@@ -171,7 +171,7 @@ func TestStage_Play_badAgents(t *testing.T) {
 		}, arena.FaultDuplicateDelivery, "delivery 2: the outcome is unavailable"},
 		"trusts everyone": {func(r protocoltest.Request) protocoltest.Behaviour {
 			return protocoltest.Answer(knows(r.Task.Task.Description))
-		}, arena.FaultExpiredToken, "check exp"},
+		}, arena.FaultExpiredToken, "when it expires"},
 		"breaks on an old token": {func(r protocoltest.Request) protocoltest.Behaviour {
 			if r.Token() == old {
 				return protocoltest.Status(http.StatusInternalServerError)
@@ -287,7 +287,11 @@ func (giddy) Prepare(context.Context, arena.Attempt) (func(context.Context) aren
 
 func TestStage_Play_trickle(t *testing.T) {
 	t.Parallel()
-	s := stage(t, func(o *rehearsal.Options) { o.Trickling = map[string]rehearsal.Driver{"aap": giddy{}} })
+	s := stage(t, func(o *rehearsal.Options) {
+		aap := o.Protocols["aap"]
+		aap.Trickling = giddy{}
+		o.Protocols["aap"] = aap
+	})
 	for _, r := range play(t, s, func(protocoltest.Request) protocoltest.Behaviour { return nil }).Rounds {
 		want := arena.RehearsalPassed
 		if r.Fault == arena.FaultTrickle {
@@ -324,8 +328,7 @@ func TestStage_Play_limit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dawdler{}
 		s := stage(t, func(o *rehearsal.Options) {
-			all := map[string]rehearsal.Driver{"aap": d}
-			o.Drivers, o.Expired, o.Trickling, o.Limit = all, all, all, 50*time.Second
+			o.Protocols, o.Limit = map[string]rehearsal.Protocol{"aap": {Driver: d, Expired: d, Trickling: d}}, 50*time.Second
 		})
 		r := request("http://agent.example")
 		r.League.Settings.TimeLimit, r.Rounds = 10*time.Minute, rehearsal.MaxRounds
@@ -349,4 +352,81 @@ func TestStage_Play_limit(t *testing.T) {
 			t.Error("a request that cannot be made is no error")
 		}
 	})
+}
+
+// A fault that does not exist for the agent is not played, and the next round
+// still refers to the last one that was.
+func TestStage_Play_faultsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		edit     func(*rehearsal.Protocol)
+		endpoint string
+		fault    arena.Fault
+		why      string
+	}{
+		"no credential":   {func(p *rehearsal.Protocol) { p.Expired = nil }, "http://agent.example", arena.FaultExpiredToken, "no credential that expires"},
+		"no requests":     {func(p *rehearsal.Protocol) { p.Trickling = nil }, "http://agent.example", arena.FaultTrickle, "sends no requests"},
+		"fetches its own": {func(*rehearsal.Protocol) {}, "", arena.FaultTrickle, "fetches its tasks"},
+		"gets no old one": {func(*rehearsal.Protocol) {}, "", arena.FaultExpiredToken, "fetches its tasks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &recorder{}
+			s := stage(t, func(o *rehearsal.Options) {
+				p := rehearsal.Protocol{Driver: d, Expired: d, Trickling: d}
+				c.edit(&p)
+				o.Protocols = map[string]rehearsal.Protocol{"aap": p}
+			})
+			r := request(c.endpoint)
+			r.Faults = []arena.Fault{c.fault, arena.FaultHugeTask}
+			report, err := s.Play(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := report.Rounds[1]
+			if got.Verdict != arena.RehearsalNotPlayed || !strings.Contains(got.Explanation, c.why) || len(got.Attempts) != 0 || got.Outcome != "" {
+				t.Errorf("%+v", got)
+			}
+			if last := d.sent[len(d.sent)-1]; len(d.sent) != 2 || last.Previous == nil || last.Previous.Outcome != arena.OutcomeAnswered {
+				t.Errorf("%d attempts, the last after %+v", len(d.sent), last.Previous)
+			}
+		})
+	}
+}
+
+// An agent of a silent protocol refuses by not answering, and fails by answering.
+func TestStage_Play_silentProtocol(t *testing.T) {
+	t.Parallel()
+	for want, expired := range map[arena.RehearsalVerdict]rehearsal.Driver{
+		arena.RehearsalPassed: &recorder{silent: true}, arena.RehearsalFailed: &recorder{},
+	} {
+		s := stage(t, func(o *rehearsal.Options) {
+			o.Protocols = map[string]rehearsal.Protocol{"aap": {Driver: &recorder{}, Expired: expired, Stale: "an old timestamp", Silent: true}}
+		})
+		r := request("http://agent.example")
+		r.Faults = []arena.Fault{arena.FaultExpiredToken}
+		report, err := s.Play(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := report.Rounds[1]; got.Verdict != want || got.Sent != "a task with an old timestamp" {
+			t.Errorf("%s: %+v", want, got)
+		}
+	}
+}
+
+// recorder answers every task, or none when it is silent.
+type recorder struct {
+	silent bool
+	sent   []arena.Attempt
+}
+
+func (d *recorder) Prepare(_ context.Context, a arena.Attempt) (func(context.Context) arena.Reply, error) {
+	d.sent = append(d.sent, a)
+	return func(context.Context) arena.Reply {
+		if d.silent {
+			return arena.Reply{Outcome: arena.OutcomeTimeout, Reason: "time_limit", Detail: "no answer"}
+		}
+		return arena.Reply{Outcome: arena.OutcomeAnswered, Answer: &arena.AnswerBody{Answer: "42"}}
+	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/rehearsal"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/protocol"
@@ -31,9 +32,10 @@ type driver interface {
 
 // protocolParts are the parts of one protocol on this node.
 type protocolParts struct {
-	driver  driver
-	profile protocol.Profile // for the conformance kit and rehearsals
-	pulled  protocol.Profile // the same for agents that fetch their tasks, if they may
+	driver    driver
+	trickling driver           // the same, over a network that passes few bytes at a time
+	profile   protocol.Profile // for the conformance kit and rehearsals
+	pulled    protocol.Profile // the same for agents that fetch their tasks, if they may
 
 	rules   registry.Protocol
 	handler api.Inbound // inbound requests of agents; nil: they send none
@@ -69,6 +71,29 @@ func (p protocols) probers() map[string]health.Prober {
 		}
 	}
 	return probers
+}
+
+// rehearsed returns the drivers of rehearsals.
+func (p protocols) rehearsed() map[string]rehearsal.Protocol {
+	rehearsed := make(map[string]rehearsal.Protocol, len(p))
+	for name, l := range p {
+		r := rehearsal.Protocol{Driver: l.driver, Silent: l.profile.Silent}
+		if l.trickling != nil {
+			r.Trickling = l.trickling
+		}
+		if f, ok := l.profile.Forgery("token.expired"); ok {
+			r.Expired, r.Stale = prepares(f.Send), f.What
+		}
+		rehearsed[name] = r
+	}
+	return rehearsed
+}
+
+// prepares makes a rehearsal's driver of a function.
+type prepares protocol.Sender
+
+func (p prepares) Prepare(ctx context.Context, a arena.Attempt) (send func(context.Context) arena.Reply, err error) {
+	return p(ctx, a)
 }
 
 func (p protocols) rules() map[string]registry.Protocol {
@@ -185,6 +210,7 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if err != nil {
 		return nil, err
 	}
+	s.crawler = s.client.Crawl(tricklePart, tricklePause)
 	actions := agentprotocol.Lookups(s.store, s.recordOf, s.url)
 	actions["arena:agent"] = whoAmI
 	if o.signed, err = agentprotocol.New(agentprotocol.Options{
@@ -209,24 +235,25 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	if err != nil {
 		return nil, err
 	}
+	trickling := agoraDriver.WithClient(s.crawler)
 	s.protocols = protocols{
 		arena.ProtocolAAP: {
-			driver: aapDriver{o.aap, pulled}, profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
+			driver: aapDriver{o.aap, pulled}, trickling: o.aap.WithClient(s.crawler), profile: o.aap.Profile(foreign.Sign), pulled: pulled.Profile(),
 			rules: registry.Protocol{Polls: true}, stop: s.pulls.Close, wait: s.pulls.Wait,
 		},
 		arena.ProtocolAgora: {
-			driver: agoraDriver, profile: agoraDriver.Profile(), rules: registry.Protocol{Polls: true},
-			wait: func() { agoraDriver.Close() },
+			driver: agoraDriver, trickling: trickling, profile: agoraDriver.Profile(), rules: registry.Protocol{Polls: true},
+			wait: func() { agoraDriver.Close(); trickling.Close() },
 		},
 		arena.ProtocolEnvelope: {
 			driver: envelopeDriver, profile: envelopeProfile, rules: registry.Protocol{CheckKey: envelope.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolAgentProtocol: {
-			driver: o.signed, profile: signedProfile,
+			driver: o.signed, trickling: o.signed.WithClient(s.crawler), profile: signedProfile,
 			rules: registry.Protocol{CheckKey: agentprotocol.CheckKey, TrustKeys: s.opts.TrustKeys, Polls: true},
 		},
 		arena.ProtocolA2A: {
-			driver: a2aDriver, profile: a2aDriver.Profile(foreign.Sign),
+			driver: a2aDriver, trickling: a2aDriver.WithClient(s.crawler), profile: a2aDriver.Profile(foreign.Sign),
 			rules: registry.Protocol{CheckEndpoint: a2aDriver.CheckEndpoint}, wait: a2aDriver.Close,
 		},
 	}

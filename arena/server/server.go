@@ -167,7 +167,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err = s.newInbound(out, streams, services); err != nil {
 		return nil, err
 	}
-	return s, s.newAPI(ctx, out, streams, services)
+	return s, s.newAPI(ctx, streams, services)
 }
 
 // ensureAdmin makes the given admin token known, or makes one when the arena
@@ -275,8 +275,8 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 }
 
 // newAPI makes the API and the servers of the listeners.
-func (s *Server) newAPI(ctx context.Context, out *outbound, streams *stream.Handler, services *services) error {
-	stage, err := s.newStage(out.aap)
+func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *services) error {
+	stage, err := s.newStage()
 	if err != nil {
 		return err
 	}
