@@ -60,6 +60,9 @@ type Handlers struct {
 	Protocols map[string]Inbound
 	// Tasks serve agents that fetch their tasks.
 	Tasks Tasks
+	// MCP makes the handler of POST /mcp from the operations that it offers as
+	// tools.
+	MCP func(Operations) (MCP, error)
 }
 
 // MatchOptions are the parts of the match reads.
@@ -152,6 +155,7 @@ func (o Options) validate() error {
 		{"Handlers.UI", o.Handlers.UI == nil},
 		{"Handlers.Protocols", o.Handlers.Protocols == nil},
 		{"Handlers.Tasks", o.Handlers.Tasks == nil},
+		{"Handlers.MCP", o.Handlers.MCP == nil},
 		{"Matches.Visible", o.Matches.Visible == nil},
 		{"Matches.Viewers", o.Matches.Viewers == nil},
 		{"Matches.Record", o.Matches.Record == nil},
@@ -218,6 +222,7 @@ type resources struct {
 	audit      *auditHandlers
 	node       *nodeHandlers
 	pages      *pageHandlers
+	mcp        MCP
 }
 
 func newResources(o Options) resources {
@@ -260,6 +265,10 @@ func New(o Options) (*API, error) {
 	}
 	if err := a.engine.SetTrustedProxies(o.Site.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("api: trusted proxies: %w", err)
+	}
+	var err error
+	if a.mcp, err = o.Handlers.MCP(newOperations(a.resources)); err != nil {
+		return nil, fmt.Errorf("api: mcp: %w", err)
 	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true

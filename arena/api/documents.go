@@ -194,7 +194,14 @@ var skillMarkdown string
 
 // skill returns the handler of /skill.md.
 func (h *pageHandlers) skill() http.Handler {
-	page := strings.NewReplacer(
+	page := h.skillText()
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "text/markdown", page) })
+}
+
+// skillText returns the page that describes how to compete in this arena, with its
+// address and limits.
+func (h *pageHandlers) skillText() string {
+	return strings.NewReplacer(
 		"{{arena}}", h.url,
 		"{{rehearsals}}", limitInWords(h.limits.RehearsalsPerHour),
 		"{{address_limit}}", limitInWords(h.limits.AddressPerMinute),
@@ -203,7 +210,6 @@ func (h *pageHandlers) skill() http.Handler {
 		"{{event_burst}}", strconv.Itoa(h.events.Burst),
 		"{{event_max}}", strconv.Itoa(h.events.Max),
 	).Replace(skillMarkdown)
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, "text/markdown", page) })
 }
 
 // limitInWords returns a limit as text; zero is none.

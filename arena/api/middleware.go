@@ -29,6 +29,8 @@ import (
 const (
 	maxJSONBody = 64 << 10 // bytes
 	maxPackBody = 16 << 20 // bytes
+	// A message of MCP holds an answer of 64 KiB, whose characters may be escaped.
+	maxMCPBody = 256 << 10 // bytes
 
 	bodyTimeout    = 20 * time.Second // to send a body
 	requestTimeout = 30 * time.Second // for everything a handler does
@@ -38,7 +40,7 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /a2a /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // isAPI reports whether a path belongs to the API, not to the page.
 func isAPI(path string) bool {
@@ -233,7 +235,7 @@ func (a *API) readBody(c *gin.Context, limit int64) error {
 	case err != nil:
 		return arena.Errorf(arena.CodeMalformed, "the body ended before it was complete")
 	}
-	if limit == maxJSONBody && len(data) > 0 {
+	if limit != maxPackBody && len(data) > 0 {
 		if err := wantJSON(c.GetHeader("Content-Type")); err != nil {
 			return err
 		}

@@ -81,6 +81,7 @@ func routes() []route {
 		{post, "/v1/agents/{id}/key", scopeOwnerOrAdmin, 200, "prove-key", tagAgents, "Prove that its public key is yours", agents((*agentHandlers).proveKey), nil},
 		{get, "/v1/agents/{id}/tasks", scopeTasks, 200, "poll-task", tagAgents, "Wait for a task", mountTasks(pollTask), describePoll},
 		{post, "/v1/agents/{id}/tasks/{task_id}/answer", scopeTasks, 202, "answer-task", tagAgents, "Answer a task", mountTasks(answerTask), describeAnswer},
+		{post, mcpPath, scopePublic, 200, "mcp", tagAgents, "The arena as tools of the Model Context Protocol (streamable HTTP)", mountMCP, describeMCP},
 		{get, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 200, "list-agent-keys", tagAgents, "Keys of an agent that fetches its tasks", agents((*agentHandlers).listKeys), nil},
 		{post, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 201, "create-agent-key", tagAgents, "Make another key", agents((*agentHandlers).createKey), nil},
 		{del, "/v1/agents/{id}/keys/{key_id}", scopeOwnerOrAdmin, 204, "revoke-agent-key", tagAgents, "Revoke a key; polls that use it end", agents((*agentHandlers).revokeKey), nil},
@@ -203,8 +204,11 @@ func (r route) mountOn(a *API) {
 
 // maxBody is the cap of the route's body in bytes.
 func (r route) maxBody() int64 {
-	if r.path == packsPath || r.path == packCheckPath {
+	switch r.path {
+	case packsPath, packCheckPath:
 		return maxPackBody
+	case mcpPath:
+		return maxMCPBody
 	}
 	return maxJSONBody
 }

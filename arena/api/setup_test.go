@@ -173,6 +173,7 @@ func testOptions(t testing.TB) parts {
 	return parts{Rows: struct{ rows }{}, SignupMode: account.SignupOpen, NewSecret: newSecret, Protocols: protocols, CheckEndpoint: checkEndpoint, CheckAgent: noCheck, FullCheck: noFullCheck, Publisher: &publisher{}, Wake: func() {}, Defaults: defaults, CheckSettings: checkSettings, Options: Options{
 		Handlers: Handlers{
 			Tasks:  fakeTasks{},
+			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
 		},

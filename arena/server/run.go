@@ -96,6 +96,9 @@ func (s *Server) Close() error {
 			l.stop()
 		}
 	}
+	if s.mcp != nil {
+		s.mcp.Close()
+	}
 	for _, h := range []*http.Server{s.public, s.private} {
 		if h == nil {
 			continue

@@ -25,6 +25,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/arena/mcp"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/script"
@@ -70,6 +71,7 @@ type Server struct {
 	signed    *agentprotocol.Server
 	pulls     *pull.Hub
 	tasks     *pull.Server
+	mcp       *mcp.Server
 	pauses    *registry.Pauses
 	runner    *engine.Engine
 	network   *health.Network
@@ -302,6 +304,12 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), Tasks: s.tasks, Protocols: s.protocols.handlers(),
+			MCP: func(operations api.Operations) (_ api.MCP, err error) {
+				s.mcp, err = mcp.New(mcp.Options{
+					Operations: operations, Tasks: s.tasks, Watches: services.quotas.Streams, URL: s.url, Version: s.version(), Logger: s.log,
+				})
+				return s.mcp, err
+			},
 		},
 		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
 		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
