@@ -20,6 +20,9 @@ VERSION ?=
 UI_SOURCES := $(shell find web/src web/public -type f ! -name schema.d.ts 2>/dev/null) \
 	$(wildcard web/index.html web/*.ts web/*.config.js web/package.json)
 
+SDK_SOURCES := $(shell find sdk/go sdk/python/agora_arena sdk/rust/src sdk/typescript/src sdk/*/examples -type f ! -name '*.pyc' 2>/dev/null) \
+	$(wildcard sdk/pack/*.go sdk/*/README.md sdk/*/pyproject.toml sdk/*/Cargo.toml sdk/*/package*.json sdk/*/tsconfig*.json) scripts/build-sdks.sh
+
 ##@ Run
 
 .PHONY: demo
@@ -47,8 +50,16 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	npm --prefix web ci
 	@touch $@
 
+.PHONY: sdks
+sdks: sdk/dist/.built ## The packages of the SDKs, which the binary serves below /sdk/, when their sources changed
+
+sdk/dist/.built: $(SDK_SOURCES)
+	find sdk/dist -mindepth 1 ! -name .gitkeep -delete
+	scripts/build-sdks.sh sdk/dist
+	@touch $@
+
 .PHONY: build
-build: ui ## bin/arena with the pages in it, and bin/arena-bench
+build: ui sdks ## bin/arena with the pages and the SDK packages in it, and bin/arena-bench
 	CGO_ENABLED=0 go build $(TAGS) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/arena ./cmd/arena-bench
 
 .PHONY: image
@@ -63,6 +74,11 @@ test: export ARENA_TEST_REQUIRE := postgres,redis,sdk
 test: test-deps test-sdk ## Everything; as root on Debian it installs what is missing first
 	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages
 	@$(MAKE) --no-print-directory test-browser
+
+.PHONY: test-all
+test-all: export ARENA_TEST_REQUIRE := postgres,redis,sdk
+test-all: test sdks ## The same and the slow tests: SDKs and examples installed from a running arena
+	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./e2e
 
 .PHONY: test-deps
 test-deps:
@@ -169,7 +185,7 @@ check: lint test smoke ## What a change must pass
 .PHONY: clean
 clean: ## Removes what was built
 	rm -rf bin build web/node_modules sdk/typescript/{node_modules,dist,.build} sdk/rust/target
-	find web/dist -mindepth 1 ! -name .gitkeep -delete
+	find web/dist sdk/dist -mindepth 1 ! -name .gitkeep -delete
 
 .PHONY: help
 help: ## This list

@@ -55,6 +55,9 @@ type Handlers struct {
 	JWKS http.Handler
 	// UI serves GET of every path outside the API.
 	UI http.Handler
+	// SDK serves GET of /sdk/ and the paths below it. It writes nothing when it
+	// returns an error.
+	SDK func(http.ResponseWriter, *http.Request) error
 	// Protocols are the inbound handlers by protocol. They authenticate and
 	// limit as Stream does.
 	Protocols map[string]Inbound
@@ -153,6 +156,7 @@ func (o Options) validate() error {
 		{"Handlers.Stream", o.Handlers.Stream == nil},
 		{"Handlers.JWKS", o.Handlers.JWKS == nil},
 		{"Handlers.UI", o.Handlers.UI == nil},
+		{"Handlers.SDK", o.Handlers.SDK == nil},
 		{"Handlers.Protocols", o.Handlers.Protocols == nil},
 		{"Handlers.Tasks", o.Handlers.Tasks == nil},
 		{"Handlers.MCP", o.Handlers.MCP == nil},
@@ -302,12 +306,25 @@ func (a *API) noRoute(c *gin.Context) {
 		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
 		return
 	}
+	if strings.HasPrefix(c.Request.URL.Path+"/", "/sdk/") && c.Request.Method == http.MethodGet {
+		a.serveSDK(c)
+		return
+	}
 	if isAPI(c.Request.URL.Path) {
 		a.fail(c, arena.Errorf(arena.CodeNotFound, "there is nothing at this path"))
 		return
 	}
 	setPageHeaders(c)
 	a.forward(c, a.handlers.UI)
+}
+
+// serveSDK serves /sdk/ and the paths below it.
+func (a *API) serveSDK(c *gin.Context) {
+	a.forward(c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := a.handlers.SDK(w, r); err != nil {
+			a.fail(c, err)
+		}
+	}))
 }
 
 // noMethod runs when the path is known and the method is not; Gin has set the

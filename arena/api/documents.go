@@ -93,6 +93,13 @@ func describeJSON(op *huma.Operation) {
 
 func describeHTML(op *huma.Operation) { op.Responses["200"].Content = text("text/html") }
 
+func describeSDK(op *huma.Operation) {
+	op.Description += " HTML, or JSON with Accept: application/json. The paths below serve npm, pip, Cargo and Go."
+	op.Responses["200"].Content = map[string]*huma.MediaType{
+		"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}, jsonType: {Schema: &huma.Schema{Type: huma.TypeObject}},
+	}
+}
+
 // describeEventLines adds the newline-delimited form of the log.
 func describeEventLines(op *huma.Operation) {
 	op.Responses["200"].Content[ndjsonType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "One event per line."}}

@@ -76,6 +76,9 @@ func matrix() map[string]answers {
 		"create-agent": owners(201), "list-agents": open(200), "get-agent": open(200),
 		"get-agent-conformance": open(404), "get-agent-badge": open(200),
 		"update-agent": mine(200), "prove-key": mine(200), "retire-agent": mine(204), "check-agent": mine(200), "pause-agent": mineOrModerated(200), "rehearse": mine(200),
+		"poll-task": {401, 204, 204, 403, 401, 403, 403, 403}, "answer-task": {401, 202, 202, 403, 401, 403, 403, 403}, // the handler checks whose agent it is
+		"mcp":             open(200), // each tool has the scopes of its operation
+		"list-agent-keys": mine(200), "create-agent-key": mine(201), "revoke-agent-key": mine(204),
 		// Whom an admin has paused, only an admin resumes; this one its owner has.
 		"resume-agent":       mineOrModerated(200),
 		"list-agent-ratings": open(200), "list-agent-matches": open(200), "list-agent-uptime": open(200),
@@ -85,7 +88,7 @@ func matrix() map[string]answers {
 		"list-leagues": open(200), "create-league": admins(201), "get-league": open(200), "update-league": organized(200),
 		"list-standings": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404),
 		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
-		"open-league": organized(200), "start-league": organized(200), "pause-league": organized(200), "resume-league": organized(200),
+		"open-league": organized(200), "start-league": organized(200), "start-league-now": organized(200), "pause-league": organized(200), "resume-league": organized(200),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200),
@@ -105,11 +108,11 @@ func matrix() map[string]answers {
 		"agora-agent": anyone(200), "agora-agent-follow-up": anyone(200), "agora-agent-end": anyone(200), "agora-agent-wellknown": anyone(200),
 		"relay-submit": anyone(200), "relay-events": anyone(200), "relay-health": anyone(200), "relay-seed": anyone(200),
 		"relay-submit-alias": anyone(200), "relay-events-alias": anyone(200), "relay-manifest": anyone(200), "relay-discover": anyone(200),
-		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200),
+		"agentprotocol": anyone(200), "agentprotocol-hello": anyone(200), "agentprotocol-socket": anyone(200), "a2a": anyone(200), "a2a-card": anyone(200),
 
 		"get-status": admins(200), "list-audit": admins(200), "get-calendar": {401, 403, 403, 200, 401, 200, 200, 403}, "list-anomalies": moderated(200), "verify-ratings": admins(200), "rebuild-ratings": admins(200),
 		"get-banner": open(200), "set-banner": admins(200),
-		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200),
+		"drain-node": admins(202), "get-version": open(200), "get-skill": anyone(200), "get-llms": anyone(200), "list-sdks": anyone(200),
 	}
 }
 
@@ -192,7 +195,10 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		if r.id == "resume-agent" {
 			m.do("POST", "/v1/agents/"+id+"/pause", m.alice, nil).is(200)
 		}
-		replace = append(replace, "{id}", id)
+		replace = append(replace, "{id}", id, "{task_id}", "tk_1")
+		if strings.Contains(r.path, "{key_id}") {
+			replace = append(replace, "{key_id}", m.do("POST", "/v1/agents/"+id+"/keys", m.alice, object{"name": name}).is(201).str("key_id"))
+		}
 	case strings.HasPrefix(r.path, "/v1/matches/{id}"):
 		replace = append(replace, "{id}", m.match(name))
 	case strings.HasPrefix(r.path, "/v1/me/tokens/{id}"):
@@ -244,7 +250,7 @@ func (m *matrixWorld) body(r route, name string) any {
 	switch r.id {
 	case "create-admin-token", "revoke-admin-token":
 		return object{"name": name, "scope": "moderator"}
-	case "sign-up", "create-token":
+	case "sign-up", "create-token", "create-agent-key":
 		return object{"name": name}
 	case "create-agent":
 		return object{"name": name, "endpoint": "https://" + name + ".example"}
@@ -260,6 +266,8 @@ func (m *matrixWorld) body(r route, name string) any {
 		return m.matchBody(name)
 	case "challenge":
 		return object{"league": "quiz", "agent_id": m.agent(m.alice, name, "quiz"), "opponent_id": m.agent(m.bob, "bob-"+name, "quiz")}
+	case "mcp":
+		return object{}
 	case "set-banner":
 		return object{"text": name}
 	case "vote":

@@ -40,13 +40,13 @@ const requestIDHeader = "X-Request-Id"
 
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
-const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /sdk /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
 
 // isAPI reports whether a path belongs to the API, not to the page.
 func isAPI(path string) bool {
 	return path == "/v1" || strings.HasPrefix(path, "/v1/") ||
 		strings.HasPrefix(path, "/.well-known/") || strings.HasPrefix(path, "/agora/") || strings.HasPrefix(path, "/relay/") ||
-		strings.HasPrefix(path, "/agentprotocol/") || strings.Contains(apiPaths, " "+path+" ")
+		strings.HasPrefix(path, "/agentprotocol/") || strings.HasPrefix(path, "/sdk/") || strings.Contains(apiPaths, " "+path+" ")
 }
 
 // observe assigns an id to each request, logs one line and reports the request.

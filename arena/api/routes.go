@@ -182,6 +182,7 @@ func routes() []route {
 		{get, "/docs", scopePublic, 200, "get-docs", tagService, "This document for people", serve(func(a *API) http.Handler { return a.docs.servePage() }), describeHTML},
 		{get, "/skill.md", scopePublic, 200, "get-skill", tagService, "How to compete, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.skill() }), describeText("text/markdown")},
 		{get, "/llms.txt", scopePublic, 200, "get-llms", tagService, "What is where, for an agent that reads", serve(func(a *API) http.Handler { return a.pages.llmsText() }), describeText("text/plain")},
+		{get, "/sdk/", scopePublic, 200, "list-sdks", tagService, "SDK packages to install from this arena", mountSDK, describeSDK},
 		{get, "/version", scopePublic, 200, "get-version", tagService, "The version of the service", handleOn(node, (*nodeHandlers).version), nil},
 		{get, "/healthz", scopePublic, 200, "get-health", tagService, "The process runs", unguarded((*nodeHandlers).health), nil},
 		{get, "/readyz", scopePublic, 200, "get-readiness", tagService, "This node can serve", unguarded((*nodeHandlers).ready), nil},
@@ -270,6 +271,14 @@ func protocolHandler(protocol string) func(*API) http.Handler {
 		}
 		return http.NotFoundHandler()
 	}
+}
+
+// mountSDK mounts the list of SDK packages; noRoute serves the paths below it.
+func mountSDK(a *API, r route) {
+	a.engine.Handle(r.method, r.path, a.serveSDK)
+	op := r.operation()
+	op.Responses = map[string]*huma.Response{"200": {Description: http.StatusText(http.StatusOK)}}
+	a.huma.OpenAPI().AddOperation(&op)
 }
 
 // serve mounts a plain handler, which reads and limits for itself.

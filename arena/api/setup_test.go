@@ -175,6 +175,7 @@ func testOptions(t testing.TB) parts {
 			Tasks:  fakeTasks{},
 			MCP:    func(o Operations) (MCP, error) { return fakeMCP{o}, nil },
 			Stream: inbound{says("stream")}, JWKS: says("jwks"), UI: says("page"),
+			SDK:       serveSDKList,
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
 		},
 		Matches: MatchOptions{
@@ -468,4 +469,13 @@ func nextRun(expression string, after time.Time) time.Time {
 		at = at.Add(time.Minute)
 	}
 	return at
+}
+
+// serveSDKList serves a list of SDK packages and none of them.
+func serveSDKList(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path == "/sdk/" {
+		_, err := io.WriteString(w, "sdk")
+		return err
+	}
+	return arena.Errorf(arena.CodeNotFound, "no such SDK package")
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/agora-arena/arena/protocol/agentprotocol"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/scoring"
+	"github.com/agora-arena/arena/sdk"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
@@ -299,11 +300,15 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
+	packages, err := sdk.New(s.url)
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
 		Store:    s.store,
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
 		Handlers: api.Handlers{
-			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), Tasks: s.tasks, Protocols: s.protocols.handlers(),
+			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.protocols.handlers(),
 			MCP: func(operations api.Operations) (_ api.MCP, err error) {
 				s.mcp, err = mcp.New(mcp.Options{
 					Operations: operations, Tasks: s.tasks, Watches: services.quotas.Streams, URL: s.url, Version: s.version(), Logger: s.log,
