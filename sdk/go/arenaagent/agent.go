@@ -157,11 +157,11 @@ func (a *Agent) start(f func()) bool {
 }
 
 // work does one task in the slot that was taken for it, and finishes its flight.
-func (a *Agent) work(task *Task, token string, limit time.Duration, key string, f *flight) {
+func (a *Agent) work(task *Task, limit time.Duration, key string, f *flight) {
 	began := a.config.Now()
 	ctx, cancel := context.WithTimeout(a.life, limit)
 	defer cancel()
-	events := &Events{token: token, log: a.config.Logger, dropped: &a.dropped}
+	events := &Events{token: task.Token, log: a.config.Logger, dropped: &a.dropped}
 	if events.link = a.link(task); events.link != nil {
 		defer events.link.done()
 	}

@@ -114,7 +114,7 @@ func TestAgent_answers(t *testing.T) {
 	if time.Until(got.Deadline) > 30*time.Second || got.Claims.AgentID != agenttest.AgentID || got.Claims.BodyHash == "" {
 		t.Errorf("task is %+v", got)
 	}
-	got.Deadline, got.Claims = time.Time{}, arenaagent.Claims{}
+	got.Deadline, got.Claims, got.Body, got.Token = time.Time{}, arenaagent.Claims{}, nil, ""
 	if diff := diff(arenaagent.Task{
 		Version: "1.0", League: "trivia", MatchID: "m_1", Round: 5, Description: "What is the capital of Australia?",
 		InputFormat: "string", OutputFormat: "string", Options: []string{"Sydney", "Canberra"}, TimeLimit: 30 * time.Second,

@@ -27,7 +27,7 @@ func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler
 		limit = t.TimeLimit
 	}
 	t.TimeLimit = limit
-	work, _ := t.times()
+	work, _ := t.times(time.Time{})
 	began := time.Now() //nolint:forbidigo // the work's own stopwatch
 	ctx, cancel := context.WithTimeout(ctx, work)
 	defer cancel()

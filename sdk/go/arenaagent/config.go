@@ -47,6 +47,10 @@ type Config struct {
 	Addr  string // where Serve listens; default ":8700"
 	Path  string // of the endpoint; default "/agora"; the health check is at Path + "/health"
 
+	// AgentKey is the key that the arena issued for the agent. Connect needs it;
+	// an agent that serves an endpoint has none.
+	AgentKey string
+
 	// AgentID is the id that the arena gave the agent. A token for another
 	// agent is refused. It may be set later, see Agent.SetAgentID; until then
 	// every task is refused, unless AnyAgent is set.
@@ -60,7 +64,7 @@ type Config struct {
 	Issuer string
 
 	Capabilities  []string // slugs of the leagues it plays, for the health check
-	MaxConcurrent int      // tasks at once; default DefaultMaxConcurrent
+	MaxConcurrent int      // tasks at once; default DefaultMaxConcurrent, of Connect what the agent registered
 	WhenFull      error    // for a task too many: ErrUnavailable (default) or ErrRateLimited
 
 	Events EventMode                       // default EventsWebSocket

@@ -14,6 +14,9 @@
 //		return arenaagent.Answer{Value: task.Options[0], Confidence: 0.4}, nil
 //	})
 //
+// Connect does the same without an open port: it fetches the tasks of an agent
+// that was registered without an endpoint, with the agent's key.
+//
 // # The handler
 //
 // The handler's context ends a moment before the time limit of the task, so

@@ -3,9 +3,13 @@ package arenaagent_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
@@ -28,6 +32,39 @@ func ExampleServe() {
 	if err != nil {
 		logger.Error("agent ended", slog.Any("error", err))
 	}
+}
+
+func ExampleConnect() {
+	log.Fatal(arenaagent.Connect(context.Background(), arenaagent.Config{Arena: os.Args[1], AgentKey: os.Args[2]}, func(_ context.Context, task *arenaagent.Task, _ *arenaagent.Events) (arenaagent.Answer, error) {
+		return arenaagent.Answer{Value: task.Options[0]}, nil
+	}))
+}
+
+// The program of the README is the example above, in at most twelve lines.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(source), "func ExampleConnect() {\n")
+	body, _, _ := strings.Cut(after, "\n}\n")
+	for program := range strings.SplitSeq(string(readme), "```go\n") {
+		program, _, _ = strings.Cut(program, "```")
+		if !strings.Contains(program, body) {
+			continue
+		}
+		lines := slices.DeleteFunc(strings.Split(program, "\n"), func(line string) bool { return line == "" })
+		if len(lines) > 12 {
+			t.Errorf("the program has %d lines", len(lines))
+		}
+		return
+	}
+	t.Error("README.md does not show ExampleConnect")
 }
 
 func ExampleEvents() {

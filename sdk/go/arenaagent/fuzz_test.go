@@ -1,6 +1,9 @@
 package arenaagent
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A task that is taken has a question and a time in which to answer it.
 func FuzzDecodeTask(f *testing.F) {
@@ -15,7 +18,7 @@ func FuzzDecodeTask(f *testing.F) {
 		if task.MatchID == "" || task.Description == "" || task.TimeLimit < 0 || task.TimeLimit > maxTimeLimit || task.Attempt < 1 {
 			t.Fatalf("%q: %+v", body, task)
 		}
-		if work, wait := task.times(); work > wait || wait > task.TimeLimit {
+		if work, wait := task.times(time.Time{}); work > wait || wait > task.TimeLimit {
 			t.Fatalf("%q: work %v, wait %v of %v", body, work, wait, task.TimeLimit)
 		}
 	})

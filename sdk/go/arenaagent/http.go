@@ -39,42 +39,49 @@ func (a *Agent) serveTask(w http.ResponseWriter, r *http.Request) {
 		write(w, failure(http.StatusRequestEntityTooLarge, errors.New("the task cannot be read, or is over 1 MiB")))
 		return
 	}
-	token := bearer(r)
-	claims, refused, ok := a.authorize(r, token, body)
+	task, refused, ok := a.accept(r.Context(), bearer(r), body)
 	if !ok {
 		write(w, refused)
 		return
 	}
-	task, err := decodeTask(body)
-	if err != nil {
-		write(w, failure(http.StatusBadRequest, err))
-		return
-	}
-	task.Claims = claims
-	if !a.config.InsecureSkipTokens && (claims.MatchID != task.MatchID || claims.Round != task.Round) {
-		write(w, failure(http.StatusUnauthorized, errUnauthorized))
-		return
-	}
-	work, wait := task.times()
+	work, wait := task.times(time.Time{})
 	gone := a.config.Now().Sub(arrived) // the first task may have waited for the arena's keys
 	ctx, cancel := context.WithTimeout(r.Context(), wait-gone)
 	defer cancel()
-	write(w, a.answer(ctx, task, token, work-gone))
+	write(w, a.answer(ctx, task, work-gone))
+}
+
+// accept verifies the token of a task and decodes the task. If ok is false, the
+// task is refused with the reply.
+func (a *Agent) accept(ctx context.Context, token string, body []byte) (_ *Task, refused reply, ok bool) {
+	claims, refused, ok := a.authorize(ctx, token, body)
+	if !ok {
+		return nil, refused, false
+	}
+	task, err := decodeTask(body)
+	if err != nil {
+		return nil, failure(http.StatusBadRequest, err), false
+	}
+	task.Claims, task.Body, task.Token = claims, body, token
+	if !a.config.InsecureSkipTokens && (claims.MatchID != task.MatchID || claims.Round != task.Round) {
+		return nil, failure(http.StatusUnauthorized, errUnauthorized), false
+	}
+	return task, reply{}, true
 }
 
 // authorize checks the token; refused is the reply when it is not good.
-func (a *Agent) authorize(r *http.Request, token string, body []byte) (_ Claims, refused reply, ok bool) {
+func (a *Agent) authorize(ctx context.Context, token string, body []byte) (_ Claims, refused reply, ok bool) {
 	if a.config.InsecureSkipTokens {
 		return Claims{}, reply{}, true
 	}
-	claims, err := a.tokens.verify(r.Context(), token, body)
+	claims, err := a.tokens.verify(ctx, token, body)
 	switch {
 	case err == nil:
 		return claims, reply{}, true
 	case errors.Is(err, errNoKeys): // nobody's fault yet: leave the match rather than lose it
 		return Claims{}, failure(http.StatusServiceUnavailable, errNoKeys), false
 	default:
-		a.config.Logger.WarnContext(r.Context(), "task refused", slog.Any("error", err))
+		a.config.Logger.WarnContext(ctx, "task refused", slog.Any("error", err))
 		return Claims{}, failure(http.StatusUnauthorized, errUnauthorized), false
 	}
 }
@@ -82,12 +89,12 @@ func (a *Agent) authorize(r *http.Request, token string, body []byte) (_ Claims,
 // answer gives the reply to a task: the one of the work on it that goes on or
 // is done already, else that of new work, which may take limit. ctx is the
 // request's.
-func (a *Agent) answer(ctx context.Context, task *Task, token string, limit time.Duration) reply {
+func (a *Agent) answer(ctx context.Context, task *Task, limit time.Duration) reply {
 	key := task.key()
 	for {
 		f, first := a.flights.join(key)
 		if first {
-			a.takeOff(task, token, limit, key, f)
+			a.takeOff(task, limit, key, f)
 		}
 		select {
 		case <-f.done:
@@ -102,14 +109,14 @@ func (a *Agent) answer(ctx context.Context, task *Task, token string, limit time
 }
 
 // takeOff starts the work, or ends the flight when there is no room for it.
-func (a *Agent) takeOff(task *Task, token string, limit time.Duration, key string, f *flight) {
+func (a *Agent) takeOff(task *Task, limit time.Duration, key string, f *flight) {
 	select {
 	case a.slots <- struct{}{}:
 	default:
 		a.flights.finish(key, f, a.replyFor(Answer{}, nil, 0, a.config.WhenFull))
 		return
 	}
-	if !a.start(func() { a.work(task, token, limit, key, f) }) {
+	if !a.start(func() { a.work(task, limit, key, f) }) {
 		<-a.slots
 		a.flights.finish(key, f, failure(http.StatusServiceUnavailable, ErrUnavailable))
 	}

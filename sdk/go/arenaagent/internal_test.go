@@ -192,7 +192,7 @@ func TestAgent_joined_failure(t *testing.T) {
 		task := &Task{MatchID: "m_1", Round: 1, TaskID: "tk_1"}
 		f, _ := a.flights.join(task.key())
 		got := make(chan reply, 1)
-		go func() { got <- a.answer(t.Context(), task, "", time.Second) }()
+		go func() { got <- a.answer(t.Context(), task, time.Second) }()
 		synctest.Wait() // it waits for f
 		a.flights.finish(task.key(), f, failure(500, errors.New("first try")))
 		if r := <-got; !r.answered() {
@@ -219,7 +219,7 @@ func TestTask_times(t *testing.T) {
 		if test.left > 0 {
 			task.Deadline = issued.Add(test.left)
 		}
-		if work, wait := task.times(); work != test.work || wait != test.wait {
+		if work, wait := task.times(time.Time{}); work != test.work || wait != test.wait {
 			t.Errorf("%s: %s and %s, want %s and %s", name, work, wait, test.work, test.wait)
 		}
 	}

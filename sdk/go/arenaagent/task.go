@@ -33,6 +33,12 @@ type Task struct {
 	Previous *Previous // nil in the first round
 
 	Claims Claims // of the token that came with the task
+
+	// Body and Token are the task as it came. Together they are a receipt
+	// signed by the arena. Until the deadline Token is a secret: it opens the
+	// agent's side of the event stream.
+	Body  json.RawMessage
+	Token string
 }
 
 // Previous says how the agent's last round in the match went.
@@ -86,6 +92,10 @@ type taskWire struct {
 // maxTimeLimit keeps a hostile number from becoming a nonsensical duration.
 const maxTimeLimit = 24 * time.Hour
 
+// sameClock is the longest time between the whole second of a token and its
+// arrival at which the two clocks count as equal.
+const sameClock = 1250 * time.Millisecond
+
 func decodeTask(body []byte) (*Task, error) {
 	var w taskWire
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -126,10 +136,16 @@ func (t *Task) key() string {
 // both counted from the arrival of the task. The arena's own clock tells how
 // much of the limit is left, as the token says when it was made; a part is
 // kept back for the way of the reply.
-func (t *Task) times() (work, wait time.Duration) {
+//
+// IssuedAt has whole seconds. If arrived is not zero, the agent's own clock
+// refines it, unless that clock differs from the arena's.
+func (t *Task) times(arrived time.Time) (work, wait time.Duration) {
 	left := t.TimeLimit
-	if !t.Deadline.IsZero() && !t.Claims.IssuedAt.IsZero() {
-		if d := t.Deadline.Sub(t.Claims.IssuedAt); d > 0 {
+	if issued := t.Claims.IssuedAt; !t.Deadline.IsZero() && !issued.IsZero() {
+		if d := arrived.Sub(issued); !arrived.IsZero() && d >= 0 && d < sameClock {
+			issued = arrived
+		}
+		if d := t.Deadline.Sub(issued); d > 0 {
 			left = min(left, d)
 		}
 	}
@@ -146,6 +162,10 @@ type Answer struct {
 	Subagents  []string // nil: the names given to Events.Spawn
 	Tools      []string // nil: the names given to Events.ToolCall
 	Tokens     int64    // 0: not told
+
+	// Raw replaces the whole body of the reply, for handlers that forward tasks
+	// to another AAP endpoint. It is sent as it is, at most 64 KiB.
+	Raw json.RawMessage
 }
 
 // answerWire is the body of the reply.
@@ -161,6 +181,7 @@ type answerWire struct {
 
 // The arena reads no reply over 64 KiB; what is too long for it is cut.
 const (
+	maxReply     = 64 << 10
 	maxAnswer    = 24 << 10
 	maxReasoning = 4 << 10
 	maxNames     = 64
@@ -168,6 +189,12 @@ const (
 )
 
 func (a Answer) encode(took time.Duration) ([]byte, error) {
+	if a.Raw != nil {
+		if len(a.Raw) > maxReply {
+			return nil, fmt.Errorf("Answer.Raw has %d bytes, the limit is %d", len(a.Raw), maxReply)
+		}
+		return a.Raw, nil
+	}
 	w := answerWire{
 		Answer: clip(a.Value, maxAnswer), Reasoning: clip(a.Reasoning, maxReasoning),
 		SubagentsUsed: clipAll(a.Subagents), ToolsUsed: clipAll(a.Tools), LatencyMS: took.Milliseconds(),

@@ -89,16 +89,23 @@ type verifier struct {
 
 func newVerifier(c Config) *verifier {
 	v := &verifier{
-		parser: jwt.NewParser(
-			jwt.WithValidMethods([]string{"ES256", "EdDSA", "RS256"}),
-			jwt.WithIssuer(c.Issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
-			jwt.WithLeeway(c.Leeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Now),
-		),
 		loaded: make(chan struct{}), looking: make(chan struct{}, 1),
-		looks: rate.NewLimiter(rate.Every(looksPause), looksAtOnce), issuer: c.Issuer, anyAgent: c.AnyAgent,
+		looks: rate.NewLimiter(rate.Every(looksPause), looksAtOnce), anyAgent: c.AnyAgent,
 	}
+	v.setIssuer(c, c.Issuer)
 	v.agentID.Store(&c.AgentID)
 	return v
+}
+
+// setIssuer sets the iss that tokens must have. It must not be called once
+// tokens are verified.
+func (v *verifier) setIssuer(c Config, issuer string) {
+	v.issuer = issuer
+	v.parser = jwt.NewParser(
+		jwt.WithValidMethods([]string{"ES256", "EdDSA", "RS256"}),
+		jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
+		jwt.WithLeeway(c.Leeway), jwt.WithStrictDecoding(), jwt.WithTimeFunc(c.Now),
+	)
 }
 
 // load reads the key set, and has it read again until ctx ends. It waits for

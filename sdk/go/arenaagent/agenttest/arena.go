@@ -32,6 +32,7 @@ const AgentID = "ag_test"
 type Arena struct {
 	tb     testing.TB
 	server *httptest.Server
+	mux    *http.ServeMux
 	client *http.Client
 
 	mu      sync.Mutex
@@ -41,7 +42,8 @@ type Arena struct {
 	dials   int
 	socks   map[*websocket.Conn]bool
 	events  []Event
-	changed chan struct{} // closed at each event
+	changed chan struct{} // closed at each change
+	pulls   pulls
 }
 
 type signingKey struct {
@@ -60,13 +62,17 @@ type Event struct {
 // New starts an arena that ends with the test.
 func New(tb testing.TB) *Arena {
 	tb.Helper()
-	a := &Arena{tb: tb, socks: map[*websocket.Conn]bool{}, changed: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}}}
+	a := &Arena{tb: tb, socks: map[*websocket.Conn]bool{}, changed: make(chan struct{}), client: &http.Client{Transport: &http.Transport{}}, pulls: newPulls()}
 	a.RotateKey()
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/jwks.json", a.serveKeys)
-	mux.HandleFunc("GET /v1/stream", a.serveSocket)
-	mux.HandleFunc("POST /v1/stream", a.servePost)
-	a.server = httptest.NewServer(mux)
+	a.mux = http.NewServeMux()
+	a.mux.HandleFunc("GET /.well-known/jwks.json", a.serveKeys)
+	a.mux.HandleFunc("GET /v1/stream", a.serveSocket)
+	a.mux.HandleFunc("POST /v1/stream", a.servePost)
+	a.mux.HandleFunc("GET /v1/me", a.pulling(a.serveMe))
+	a.mux.HandleFunc("GET /v1/agents/{id}", a.serveAgent)
+	a.mux.HandleFunc("GET /v1/agents/{id}/tasks", a.pulling(a.serveTasks))
+	a.mux.HandleFunc("POST /v1/agents/{id}/tasks/{task}/answer", a.pulling(a.serveAnswer))
+	a.server = httptest.NewServer(a.mux)
 	tb.Cleanup(func() {
 		a.CutSockets(websocket.StatusGoingAway)
 		a.server.Close()
@@ -74,6 +80,10 @@ func New(tb testing.TB) *Arena {
 	})
 	return a
 }
+
+// Handle serves more of the arena's API, for the tests of programs that register
+// agents. The pattern is one of http.ServeMux.
+func (a *Arena) Handle(pattern string, h http.HandlerFunc) { a.mux.HandleFunc(pattern, h) }
 
 // URL is the arena's base URL.
 func (a *Arena) URL() string { return a.server.URL }
@@ -207,6 +217,11 @@ func (a *Arena) Ask(ctx context.Context, endpoint string, task Task) (Reply, err
 	if r.Body, err = io.ReadAll(resp.Body); err != nil {
 		return r, fmt.Errorf("ask: %w", err)
 	}
+	return r, r.decode()
+}
+
+// decode reads the members of the body.
+func (r *Reply) decode() error {
 	var wire struct {
 		Answer        string   `json:"answer"`
 		Confidence    *float64 `json:"confidence"`
@@ -215,10 +230,10 @@ func (a *Arena) Ask(ctx context.Context, endpoint string, task Task) (Reply, err
 		ToolsUsed     []string `json:"tools_used"`
 	}
 	if err := json.Unmarshal(r.Body, &wire); err != nil {
-		return r, fmt.Errorf("ask: reply %q: %w", r.Body, err)
+		return fmt.Errorf("reply %q: %w", r.Body, err)
 	}
 	r.Answer, r.Confidence, r.Reasoning, r.Subagents, r.Tools = wire.Answer, wire.Confidence, wire.Reasoning, wire.SubagentsUsed, wire.ToolsUsed
-	return r, nil
+	return nil
 }
 
 // Make gives the body and the token of a task.
@@ -356,8 +371,10 @@ func (a *Arena) note(who Event, fields map[string]any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.events = append(a.events, who)
-	close(a.changed)
-	a.changed = make(chan struct{})
+	a.acknowledge(func(o *offer) bool {
+		return cmp.Or(o.task.MatchID, "m_test") == who.MatchID && cmp.Or(o.task.Round, 1) == who.Round
+	})
+	a.signal()
 }
 
 // Events gives the events of a match, as soon as there are at least n. It
