@@ -34,7 +34,7 @@ FAILURES = {
 
 class Agent:
     """Answers the task POST and the health check. It must be closed; as a context manager it closes itself. server.py
-    serves it with the standard library, and asgi with any ASGI server."""
+    serves it with the standard library, and asgi with any ASGI server; connect.py feeds it with fetched tasks."""
 
     def __init__(self, config: Config, handler: Handler) -> None:
         """Makes an agent and begins to read the arena's keys. The arena need not be there yet. ValueError when
@@ -105,10 +105,13 @@ class Agent:
         return Reply(200 if well else 503, json.dumps(body).encode())
 
     def _task(self, authorization: str, body: bytes) -> Reply:
-        arrived = time.monotonic()
         if len(body) > MAX_BODY:
             return failure(413, "the task is over 1 MiB")
-        token = bearer(authorization)
+        return self._deliver(bearer(authorization), body)
+
+    def _deliver(self, token: str, body: bytes) -> Reply:
+        """Returns the reply to a task, given the bytes of its body and its token."""
+        arrived = time.monotonic()
         claims: Optional[Claims] = None
         try:
             if self._verifier is not None:
@@ -136,7 +139,7 @@ class Agent:
                 self._take_off(task, token, work_until - time.monotonic(), key, flight)
             reply = flight.wait(wait_until - time.monotonic())
             if reply is None:
-                return failure(408, FAILURES[408])
+                return Reply(408, failure(408, FAILURES[408]).body, ended=flight)
             if first or reply.status == 200:
                 return reply
             # The delivery before this one failed: this one is a new try.

@@ -1,4 +1,4 @@
-"""What a handler may raise to choose the status of the reply (AAP, "Error codes")."""
+"""What a handler may raise to choose the status of the reply (AAP, "Error codes"), and what connect raises."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ class RateLimited(Exception):
 
 class Unavailable(Exception):
     """The agent is not available: 503, it leaves the match and its rating does not move."""
+
+
+class Refused(Exception):
+    """Raised by connect when the arena rejects the agent key or the agent. Trying again would not help."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status of the response."""
 
 
 def status_of(error: Optional[BaseException]) -> int:

@@ -19,6 +19,8 @@ class Reply:
 
     status: int
     body: bytes
+    ended: Optional["Flight"] = None
+    """Present when a handler outlived the time limit: its work, which still goes on."""
 
 
 def failure(status: int, message: str) -> Reply:
@@ -37,6 +39,10 @@ class Flight:
         """Lets go who waits."""
         self._reply = reply
         self._done.set()
+
+    def landed(self) -> bool:
+        """Reports whether the work is over."""
+        return self._done.is_set()
 
     def wait(self, seconds: float) -> Optional[Reply]:
         """The reply; None when it is not there in time."""

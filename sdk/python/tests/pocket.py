@@ -7,13 +7,16 @@ import base64
 import hashlib
 import http.client
 import json
+import re
+import select
+import socket
 import threading
 import time
 import unittest
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 from urllib.parse import urlsplit
 
 import jwt
@@ -38,14 +41,22 @@ class Arena:
         self.seen: List[Tuple[Members, Members]] = []  # claims and message
         self.grown = threading.Condition()
         self.keys: List[Any] = []
+        self.deliveries: List[Tuple[int, bytes, int]] = []  # each poll gets the next, and waits when there is none
+        self.refusals: List[Tuple[int, bytes, int]] = []  # instead of the reply to the next answers
+        self.answers: List[Tuple[str, bytes]] = []
+        self.polls = 0  # waiting now
+        self.registered = 1  # the agent's max_concurrent
+        self.ended = False
+        case.addCleanup(self.end)
         self.rotate()
         arena = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def reply(self, status: int, body: bytes) -> None:
+            def reply(self, status: int, body: bytes, retry_after: int = 0) -> None:
                 self.send_response(status)
+                self.send_header("Retry-After", str(retry_after))
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -56,6 +67,8 @@ class Arena:
                 if self.path == "/v1/stream":
                     self.close_connection = True
                     return arena.serve_socket(self)
+                if self.path.startswith("/v1/"):
+                    return arena.pull(self, b"")
                 arena.key_fetches += 1
                 keys = [arena.public(i) for i in range(len(arena.keys))]
                 return self.reply(200, json.dumps(arena.jwks or {"keys": keys}).encode())
@@ -64,6 +77,8 @@ class Arena:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if arena.down:
                     return self.reply(503, b"")
+                if self.path != "/v1/stream":
+                    return arena.pull(self, body)
                 for line in body.splitlines():
                     arena.note(self.headers["Authorization"].split()[1], line)
                 return self.reply(200, b"{}")
@@ -123,6 +138,61 @@ class Arena:
             self.case.assertTrue(self.grown.wait_for(lambda: len(self.seen) >= n, 30), f"{len(self.seen)} events of {n}")
             return list(self.seen)
 
+    def offer(self, **change: Any) -> None:
+        """Puts a task with changed members where the next poll finds it."""
+        body, token = self.make(**change)
+        head = f'{{"task_id": "{change.get("task_id", "tk_test")}", "token": "{token}", "attempt": 1, "task": '
+        self.give(200, head.encode() + body + b"}")
+
+    def give(self, status: int, body: bytes = b"", retry_after: int = 0) -> None:
+        """Sets the reply to the next poll."""
+        with self.grown:
+            self.deliveries.append((status, body, retry_after))
+            self.grown.notify_all()
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Waits until the condition holds."""
+        with self.grown:
+            self.case.assertTrue(self.grown.wait_for(condition, 30), "waited in vain")
+
+    def end(self) -> None:
+        """Lets the polls go."""
+        with self.grown:
+            self.ended = True
+            self.grown.notify_all()
+
+    def pull(self, request: Any, body: bytes) -> None:
+        """Replies to an agent that fetches its tasks."""
+        answer = re.fullmatch(r"/v1/agents/ag_test/tasks/(\w+)/answer", request.path)
+        if request.headers["Authorization"] != "Bearer ak_test":
+            request.reply(401, b'{"code":"unauthorized","detail":"the key is not known"}')
+        elif request.path == "/v1/me":
+            request.reply(200, b'{"agent_id":"ag_test","owner_id":"ow_test","scope":"agent"}')
+        elif request.path == "/v1/agents/ag_test":
+            request.reply(200, json.dumps({"health": {"max_concurrent": self.registered}}).encode())
+        elif answer and request.command == "POST":
+            with self.grown:
+                refusal = self.refusals.pop(0) if self.refusals else None
+                if refusal is None:
+                    self.answers.append((answer[1], body))
+                self.grown.notify_all()
+            request.reply(*(refusal or (202, b"{}")))
+        elif request.path == "/v1/agents/ag_test/tasks?wait=30":
+            with self.grown:
+                self.polls += 1
+                self.grown.notify_all()
+                while not (self.deliveries or self.ended or cut(request.connection)):
+                    self.grown.wait(0.02)
+                self.polls -= 1
+                self.grown.notify_all()
+                reply = self.deliveries.pop(0) if self.deliveries and not cut(request.connection) else (204, b"", 0)
+            try:
+                request.reply(*reply)
+            except ConnectionError:
+                request.close_connection = True
+        else:
+            request.reply(404, b"{}")
+
     def serve(self, handler: Any, **config: Any) -> Tuple[Agent, str]:
         """Makes an agent and serves it on a port of its own until the test ends."""
         agent = Agent(Config(**{"arena": self.url, "addr": "127.0.0.1:0", "any_agent": True, **config}), handler)
@@ -154,6 +224,12 @@ class Arena:
         """Posts a task and reads the reply."""
         body, token = self.make(**change)
         return post(endpoint, body, f"Bearer {token}")
+
+
+def cut(connection: socket.socket) -> bool:
+    """Whether the client has gone."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
 
 def post(endpoint: str, body: bytes, authorization: Optional[str]) -> Tuple[int, Members]:

@@ -10,10 +10,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Docs(unittest.TestCase):
-    def test_the_readme_shows_the_example_and_an_agent_has_20_lines_at_most(self) -> None:
-        example = (ROOT / "examples/agent.py").read_text()
-        self.assertIn("```python\n" + example + "```", (ROOT / "README.md").read_text())
-        self.assertLessEqual(len(example.splitlines()), 20)
+    def test_the_readme_shows_the_examples_which_are_short(self) -> None:
+        for name, lines in (("connect", 12), ("agent", 20)):
+            example = (ROOT / f"examples/{name}.py").read_text()
+            self.assertIn("```python\n" + example + "```", (ROOT / "README.md").read_text())
+            self.assertLessEqual(len(example.splitlines()), lines)
 
     def test_the_readme_names_every_setting(self) -> None:
         for field in dataclasses.fields(Config):

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +20,8 @@ import type { Claims } from './token.js';
 /** The AAP version that the SDK speaks. */
 export const VERSION = '1.0';
 
-const shutdownMs = 10_000; // how long serve waits for tasks at work when it is told to stop
+/** How long `serve` and `connect` wait for tasks in progress before they stop. */
+export const shutdownMs = 10_000;
 
 /** The time that a handler has. */
 export interface Context {
@@ -118,7 +120,15 @@ export class Agent {
     const arrived = performance.now();
     const body = await readBody(request);
     if (body === null) return failure(413, 'the task is over 1 MiB');
-    const token = bearer(request);
+    return this.deliver(body, bearer(request), arrived);
+  }
+
+  /**
+   * Returns the reply to a task, given the bytes of its body and its token.
+   *
+   * @internal
+   */
+  async deliver(body: Buffer, token: string, arrived: number): Promise<Reply> {
     let claims: Claims | null = null;
     try {
       claims = (await this.#tokens?.verify(token, body)) ?? null;
@@ -154,7 +164,7 @@ export class Agent {
         const { flight, first } = this.#flights.join(key);
         if (first) this.#takeOff(task, token, work, key, flight);
         const reply = await Promise.race([flight.done, late]);
-        if (reply === null) return failure(408, 'the task took too long');
+        if (reply === null) return { ...failure(408, 'the task took too long'), ended: flight.done };
         if (first || reply.status === 200) return reply;
         // The delivery before this one failed: this one is a new try.
       }
@@ -255,18 +265,19 @@ export class Agent {
 export async function serve(config: Config, handler: Handler, options: { signal?: AbortSignal } = {}): Promise<void> {
   const agent = new Agent({ logger: console, ...config }, handler);
   const server = await agent.listen();
-  await new Promise<void>((resolve) => {
-    if (options.signal !== undefined) {
-      if (options.signal.aborted) resolve();
-      options.signal.addEventListener('abort', () => resolve(), { once: true });
-    } else {
-      for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
-    }
-  });
+  const signal = options.signal ?? interrupted();
+  if (!signal.aborted) await once(signal, 'abort');
   server.keepAliveTimeout = 1; // connections end with the task at work on them
   const closed = new Promise((resolve) => server.close(resolve));
   const grace = setTimeout(() => server.closeAllConnections(), shutdownMs); // tasks that take longer are lost
   await closed;
   clearTimeout(grace);
   await agent.close();
+}
+
+/** Returns a signal that aborts on SIGINT or SIGTERM. */
+export function interrupted(): AbortSignal {
+  const end = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => end.abort());
+  return end.signal;
 }

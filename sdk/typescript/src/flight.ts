@@ -2,6 +2,8 @@
 export interface Reply {
   status: number;
   body: string;
+  /** Present when a handler outlived the time limit: resolves when it has returned. */
+  ended?: Promise<unknown>;
 }
 
 /** A reply without an answer. */

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
@@ -20,6 +21,17 @@ export interface Seen {
   round: number;
   match: string;
   message: Members;
+}
+
+interface Delivery {
+  status: 200 | 204;
+  body?: string;
+}
+
+interface Refusal {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
 }
 
 export class Arena {
@@ -46,6 +58,7 @@ export class Arena {
       }
       let body = '';
       for await (const part of request) body += part;
+      if (request.url !== '/v1/stream') return a.#pull(request, response, body);
       const token = String(request.headers.authorization).replace('Bearer ', '');
       for (const line of body.trimEnd().split('\n')) a.#note(token, line);
       return response.end('{}');
@@ -107,8 +120,61 @@ export class Arena {
     return { agent, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}/agora` };
   }
 
+  /** What an agent that pulls may see: each poll gets the next of these, and waits when there is none. */
+  deliveries: (Delivery | Refusal)[] = [];
+  /** Instead of the reply to the next answers. */
+  refusals: Refusal[] = [];
+  polls = 0; // waiting now
+  registered = 1; // the agent's max_concurrent
+  answers: { taskId: string; body: string }[] = [];
+
+  /** Puts a task with changed members where the next poll finds it. */
+  async offer(change: Members = {}): Promise<void> {
+    const { body, token } = await this.make(change);
+    const task_id = String(change['task_id'] ?? 'tk_test');
+    this.give({ status: 200, body: `{"task_id": "${task_id}", "token": "${token}", "attempt": 1, "task": ${body}}` });
+  }
+
+  give(d: Delivery | Refusal): void {
+    this.deliveries.push(d);
+    this.#grown.emit('grown');
+  }
+
+  /** Resolves when the condition holds. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await once(this.#grown, 'grown');
+  }
+
+  async #pull(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
+    const reply = (r: Delivery | Refusal): void => void response.writeHead(r.status, { 'Retry-After': '0', ...('headers' in r && r.headers) }).end(r.body);
+    if (request.headers.authorization !== 'Bearer ak_test') return reply({ status: 401, body: '{"code":"unauthorized","detail":"the key is not known"}' });
+    if (request.url === '/v1/me') return reply({ status: 200, body: '{"agent_id":"ag_test","owner_id":"ow_test","scope":"agent"}' });
+    if (request.url === '/v1/agents/ag_test') return reply({ status: 200, body: `{"health":{"max_concurrent":${this.registered}}}` });
+    const taskId = /^\/v1\/agents\/ag_test\/tasks\/(\w+)\/answer$/.exec(request.url ?? '')?.[1];
+    if (taskId !== undefined && request.method === 'POST') {
+      const refusal = this.refusals.shift();
+      if (refusal === undefined) this.answers.push({ taskId, body });
+      this.#grown.emit('grown');
+      return reply(refusal ?? { status: 202, body: '{}' });
+    }
+    if (request.url !== '/v1/agents/ag_test/tasks?wait=30') return reply({ status: 404, body: '{}' });
+    this.polls++;
+    this.#grown.emit('grown');
+    const gone = once(response, 'close').then(() => this.#grown.emit('grown'));
+    while (this.deliveries.length === 0 && !response.destroyed) await Promise.race([once(this.#grown, 'grown'), gone]);
+    this.polls--;
+    this.#grown.emit('grown');
+    if (!response.destroyed) reply(this.deliveries.shift()!);
+  }
+
   /** Posts a task with changed members and reads the reply. */
   async ask(endpoint: string, change: Members = {}, signal?: AbortSignal): Promise<{ status: number; reply: Members }> {
+    const { body, token } = await this.make(change);
+    return post(endpoint, body, `Bearer ${token}`, signal);
+  }
+
+  /** Makes a task with changed members, and its token. */
+  async make(change: Members = {}): Promise<{ body: string; token: string }> {
     const limit = change['time_limit_seconds'] ?? 10;
     const now = Date.now();
     const body = JSON.stringify({
@@ -126,7 +192,7 @@ export class Arena {
       .setProtectedHeader({ alg: 'ES256', kid, typ: 'aap-task+jwt' })
       .setIssuer(this.url).setSubject('ag_test').setAudience('ag_test').setIssuedAt(Math.floor(now / 1000))
       .setExpirationTime(expires).setJti(randomUUID()).sign(key);
-    return post(endpoint, body, `Bearer ${token}`, signal);
+    return { body, token };
   }
 }
 

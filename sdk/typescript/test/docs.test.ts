@@ -4,10 +4,12 @@ import { test } from 'node:test';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-test('the README shows the example, and an agent has 20 lines at most', () => {
-  const example = read('examples/agent.mjs');
-  assert.ok(read('README.md').includes('```js\n' + example + '```'));
-  assert.ok(example.trimEnd().split('\n').length <= 20);
+test('the README shows the examples, which are short', () => {
+  for (const [name, lines] of [['connect', 12], ['agent', 20]] as const) {
+    const example = read(`examples/${name}.mjs`);
+    assert.ok(read('README.md').includes('```js\n' + example + '```'), name);
+    assert.ok(example.trimEnd().split('\n').length <= lines, name);
+  }
 });
 
 test('the README names every setting', () => {
