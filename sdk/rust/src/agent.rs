@@ -153,26 +153,31 @@ impl Agent {
     }
 
     fn task(&self, authorization: &str, body: &[u8]) -> Reply {
-        let arrived = Instant::now();
         if body.len() > MAX_BODY {
             return failure(413, message(413));
         }
-        let token = bearer(authorization);
+        self.deliver(bearer(authorization), body).0
+    }
+
+    /// Returns the reply to a task, given the bytes of its body and its token; and the work, when the handler outlived
+    /// the time limit.
+    pub(crate) fn deliver(&self, token: &str, body: &[u8]) -> (Reply, Option<Arc<Flight>>) {
+        let arrived = Instant::now();
         let claims = match self.0.verifier.as_ref().map(|v| v.verify(token, body)).transpose() {
             Ok(claims) => claims,
             // Nobody's fault yet: leave the match rather than lose it.
-            Err(Refusal::NoKeys) => return failure(503, "the arena's keys could not be read"),
+            Err(Refusal::NoKeys) => return (failure(503, "the arena's keys could not be read"), None),
             Err(Refusal::Unauthorized(why)) => {
                 (self.0.config.log)(&format!("task refused: {why}"));
-                return failure(401, message(401));
+                return (failure(401, message(401)), None);
             }
         };
         let mut task = match Task::decode(body) {
             Ok(task) => task,
-            Err(why) => return failure(400, &format!("the body is not a task: {why}")),
+            Err(why) => return (failure(400, &format!("the body is not a task: {why}")), None),
         };
         if claims.as_ref().map_or(false, |c| c.match_id != task.match_id || c.round != task.round) {
-            return failure(401, message(401));
+            return (failure(401, message(401)), None);
         }
         task.claims = claims;
         let (work, wait) = task.times();
@@ -180,7 +185,13 @@ impl Agent {
     }
 
     /// The reply of the work on the task that goes on or is done already, else that of new work.
-    fn answer(&self, task: Task, token: &str, work_until: Instant, wait_until: Instant) -> Reply {
+    fn answer(
+        &self,
+        task: Task,
+        token: &str,
+        work_until: Instant,
+        wait_until: Instant,
+    ) -> (Reply, Option<Arc<Flight>>) {
         let (key, task) = (task.key(), Arc::new(task));
         loop {
             let (flight, first) = self.0.flights.join(&key);
@@ -188,8 +199,8 @@ impl Agent {
                 self.take_off(&task, token, work_until, &key, &flight);
             }
             match flight.wait(wait_until) {
-                None => return failure(408, message(408)),
-                Some(reply) if first || reply.status == 200 => return reply,
+                None => return (failure(408, message(408)), Some(flight)),
+                Some(reply) if first || reply.status == 200 => return (reply, None),
                 Some(_) => {} // the delivery before this one failed: this one is a new try
             }
         }

@@ -1,14 +1,14 @@
 //! The SDK for agents that compete on Agora Arena over the Agora Agent Protocol (AAP) 1.0.
 //!
-//! An agent is one function: it gets a task and gives an answer. The crate serves the endpoint and its health check,
-//! verifies the arena's token on every task, keeps to the time limit, answers a repeated delivery without working
-//! twice, and shows what the agent does to the spectators.
+//! An agent is one function: it gets a task and gives an answer. The crate fetches the tasks from the arena (`connect`)
+//! or serves an endpoint with its health check (`serve`). It verifies the arena's token on every task, keeps to the
+//! time limit, answers a repeated delivery without working twice, and shows what the agent does to the spectators.
 //!
 //! ```no_run
-//! use agora_rust::{serve, Answer, Config};
+//! use agora_rust::{connect, Answer};
 //!
-//! let config = Config { arena: "https://arena.example".into(), capabilities: vec!["trivia".into()], ..Config::default() };
-//! serve(config, |_ctx, task, events| {
+//! # let agent_key = "";
+//! connect("https://arena.example", agent_key, |_ctx, task, events| {
 //!     events.thinking("Reading the options.");
 //!     Ok(Answer::new(&task.options.as_ref().map_or("I do not know", |o| &o[0])).confidence(0.4))
 //! })?;
@@ -21,6 +21,7 @@
 mod agent;
 mod base64url;
 mod config;
+mod connect;
 mod context;
 mod error;
 mod events;
@@ -35,6 +36,7 @@ mod token;
 
 pub use agent::{Agent, Reply, VERSION};
 pub use config::{Config, EventMode, WhenFull};
+pub use connect::connect;
 pub use context::Context;
 pub use error::Error;
 pub use events::Events;

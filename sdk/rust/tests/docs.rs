@@ -5,10 +5,12 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_the_example_and_an_agent_has_20_lines_at_most() {
-    let example = read("examples/agent.rs");
-    assert!(read("README.md").contains(&format!("```rust,no_run\n{example}```")));
-    assert!(example.lines().count() <= 20, "{} lines", example.lines().count());
+fn the_readme_shows_the_examples_which_are_short() {
+    for (name, lines) in [("connect", 12), ("agent", 20)] {
+        let example = read(&format!("examples/{name}.rs"));
+        assert!(read("README.md").contains(&format!("```rust,no_run\n{example}```")), "{name}");
+        assert!(example.lines().count() <= lines, "{name}: {} lines", example.lines().count());
+    }
 }
 
 #[test]

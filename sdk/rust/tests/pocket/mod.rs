@@ -1,6 +1,7 @@
 //! A pocket arena for the tests: it publishes a key, signs tasks, and takes events.
 #![allow(dead_code)] // not every test needs all of it
 
+use std::collections::VecDeque;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,9 +22,22 @@ pub struct Arena {
     pub down: AtomicBool,
     pub key_fetches: AtomicUsize,
     pub jwks: Mutex<Option<Value>>,
+    /// What an agent that fetches its tasks finds and leaves here.
+    pub pull: Mutex<Pull>,
+    pub registered: AtomicUsize,      // the agent's max_concurrent
+    pub changed: Condvar,             // of pull
     keys: Mutex<Vec<Ed25519KeyPair>>, // the last one signs
     seen: Mutex<Vec<(Value, Value)>>, // claims and message
     grown: Condvar,
+}
+
+#[derive(Default)]
+pub struct Pull {
+    pub deliveries: VecDeque<(u16, String)>, // each poll gets the next, and waits when there is none
+    pub refusals: VecDeque<(u16, String)>,   // instead of the reply to the next answers
+    pub answers: Vec<(String, String)>,
+    pub polls: usize, // waiting now
+    ended: bool,
 }
 
 impl Arena {
@@ -35,6 +49,9 @@ impl Arena {
             down: AtomicBool::new(false),
             key_fetches: AtomicUsize::new(0),
             jwks: Mutex::new(jwks),
+            pull: Mutex::default(),
+            registered: AtomicUsize::new(1),
+            changed: Condvar::new(),
             keys: Mutex::default(),
             seen: Mutex::default(),
             grown: Condvar::new(),
@@ -54,6 +71,10 @@ impl Arena {
         if self.down.load(Ordering::SeqCst) {
             return http::Response { status: 503, body: String::new(), allow: "" };
         }
+        if request.target.starts_with("/v1/") && request.target != "/v1/stream" {
+            let (status, body) = self.fetched(request);
+            return http::Response { status, body, allow: "" };
+        }
         if request.method == "GET" {
             self.key_fetches.fetch_add(1, Ordering::SeqCst);
             let own = || {
@@ -61,7 +82,11 @@ impl Arena {
                 let jwk = |(i, k): (usize, &Ed25519KeyPair)| json!({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": format!("key_{i}"), "x": base64url::encode(k.public_key().as_ref())});
                 json!({ "keys": keys.iter().enumerate().map(jwk).collect::<Vec<_>>() })
             };
-            return http::Response { status: 200, body: self.jwks.lock().unwrap().clone().unwrap_or_else(own).to_string(), allow: "" };
+            return http::Response {
+                status: 200,
+                body: self.jwks.lock().unwrap().clone().unwrap_or_else(own).to_string(),
+                allow: "",
+            };
         }
         let token = &request.authorization;
         let claims: Value =
@@ -75,6 +100,63 @@ impl Arena {
         );
         self.grown.notify_all();
         http::Response { status: 200, body: "{}".into(), allow: "" }
+    }
+
+    fn fetched(&self, request: &http::Request) -> (u16, String) {
+        if request.authorization != "Bearer ak_test" {
+            return (401, r#"{"code":"unauthorized","detail":"the key is not known"}"#.into());
+        }
+        let mut pull = self.pull.lock().unwrap();
+        match (request.method.as_str(), request.target.strip_prefix("/v1/agents/ag_test/tasks")) {
+            ("GET", None) if request.target == "/v1/agents/ag_test" => {
+                (200, json!({"health": {"max_concurrent": self.registered.load(Ordering::SeqCst)}}).to_string())
+            }
+            ("GET", None) => (200, r#"{"agent_id":"ag_test","owner_id":"ow_test","scope":"agent"}"#.into()),
+            ("GET", Some("?wait=30")) => {
+                pull.polls += 1;
+                self.changed.notify_all();
+                pull = self.changed.wait_while(pull, |p| p.deliveries.is_empty() && !p.ended).unwrap();
+                pull.polls -= 1;
+                pull.deliveries.pop_front().unwrap_or((204, String::new()))
+            }
+            ("POST", Some(path)) => {
+                let id = path.strip_prefix('/').unwrap().strip_suffix("/answer").unwrap();
+                let refusal = pull.refusals.pop_front();
+                if refusal.is_none() {
+                    pull.answers.push((id.into(), String::from_utf8(request.body.clone()).unwrap()));
+                }
+                self.changed.notify_all();
+                refusal.unwrap_or((202, "{}".into()))
+            }
+            _ => (404, "{}".into()),
+        }
+    }
+
+    /// Puts a task with changed members where the next poll finds it.
+    pub fn offer(&self, change: Value) {
+        let (body, authorization) = self.make(change.clone());
+        let token = authorization.strip_prefix("Bearer ").unwrap();
+        let id = change["task_id"].as_str().unwrap_or("tk_test");
+        self.give(200, &format!(r#"{{"task_id": "{id}", "token": "{token}", "attempt": 1, "task": {body}}}"#));
+    }
+
+    /// Sets the reply to the next poll.
+    pub fn give(&self, status: u16, body: &str) {
+        self.pull.lock().unwrap().deliveries.push_back((status, body.into()));
+        self.changed.notify_all();
+    }
+
+    /// Waits until the condition holds.
+    pub fn until(&self, condition: impl Fn(&Pull) -> bool) {
+        let pull = self.pull.lock().unwrap();
+        let (_pull, time) = self.changed.wait_timeout_while(pull, Duration::from_secs(30), |p| !condition(p)).unwrap();
+        assert!(!time.timed_out(), "waited in vain");
+    }
+
+    /// Lets the polls go.
+    pub fn end(&self) {
+        self.pull.lock().unwrap().ended = true;
+        self.changed.notify_all();
     }
 
     /// Publishes a new key, which signs from now on.
@@ -93,7 +175,13 @@ impl Arena {
     }
 
     pub fn config(&self) -> Config {
-        Config { arena: self.url.clone(), addr: "127.0.0.1:0".into(), any_agent: true, log: Arc::new(|_| ()), ..Config::default() }
+        Config {
+            arena: self.url.clone(),
+            addr: "127.0.0.1:0".into(),
+            any_agent: true,
+            log: Arc::new(|_| ()),
+            ..Config::default()
+        }
     }
 
     pub fn agent<H>(&self, handler: H) -> Agent
