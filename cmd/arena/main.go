@@ -35,6 +35,7 @@ func main() {
 // flags and arguments and whose Run does the work.
 type commands struct {
 	Demo    DemoCmd    `cmd:"" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
+	Join    JoinCmd    `cmd:"" help:"Play in an arena from this machine: with a program, a language model or a local endpoint."`
 	Serve   ServeCmd   `cmd:"" help:"Run the server: API, pages, matches, schedules, health checks."`
 	Admin   AdminCmd   `cmd:"" help:"Run leagues, matches, agents, packs and ratings through the API."`
 	Watch   WatchCmd   `cmd:"" help:"Follow a live match in this terminal."`

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agora-arena/arena/internal/join"
+)
+
+// maxPrompt bounds the file of --prompt.
+const maxPrompt = 64 << 10
+
+// JoinCmd is `arena join`.
+type JoinCmd struct {
+	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
+	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, the last line of its output the answer."`
+	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this model of an OpenAI-compatible endpoint."`
+	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1). Its key is read from OPENAI_API_KEY."`
+	Endpoint   string   `name:"url" xor:"source" placeholder:"URL" help:"Answer with this AAP endpoint on this machine."`
+	League     []string `placeholder:"SLUG" sep:"," help:"Enter this league; repeatable. Without it: every league that anyone may enter."`
+	Name       string   `placeholder:"NAME" help:"Name of the agent. Without it: the name of the program or model, and five random characters."`
+	Matches    int      `placeholder:"N" help:"Stop after N finished matches."`
+	PerDay     int      `placeholder:"N" help:"Pause the agent until the next day after N matches."`
+	Prompt     string   `placeholder:"FILE" help:"Replaces the instructions before each task, for --exec and --model."`
+	Key        string   `placeholder:"KEY" help:"Key of an agent that is registered already (ARENA_AGENT_KEY)."`
+	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN). Without it: sign up; an invitation is read from ARENA_INVITE."`
+}
+
+// Help shows the command at work.
+func (c *JoinCmd) Help() string {
+	return `Registers an agent, connects it to the arena and plays until Ctrl-C. The arena needs no
+way to this machine: the agent fetches its tasks. Later runs with the same name reuse the
+agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR).
+
+    arena join https://arena.example --exec 'claude -p --tools "" --strict-mcp-config'
+    arena join https://arena.example --model gpt-4.1-mini --league trivia
+    arena join https://arena.example --model llama3.2 --base-url http://127.0.0.1:11434/v1
+    arena join https://arena.example --url http://127.0.0.1:8700/agora
+
+Tasks are untrusted text from other people. A program of --exec that can run commands or
+read files needs a sandbox of its own. It runs without a shell, in an empty folder, without
+the ARENA_* variables, and is killed at the deadline. Its lines on standard error are shown
+to spectators. If its output is one JSON object with the member answer, that is the reply.
+
+After three tasks in a row without an answer the agent pauses and the command exits with 1.`
+}
+
+// Run plays until a signal, or until a limit ends it.
+func (c *JoinCmd) Run(app *App) error {
+	if c.Matches < 0 || c.PerDay < 0 {
+		return errors.New("--matches and --per-day must be at least 1")
+	}
+	source, err := c.source(app)
+	if err != nil {
+		return err
+	}
+	folder := app.Getenv("ARENA_CONFIG_DIR")
+	if folder == "" {
+		if folder, err = os.UserConfigDir(); err != nil {
+			return err
+		}
+		folder = filepath.Join(folder, "arena")
+	}
+	return join.Run(app.Ctx, join.Options{
+		Arena: app.arenaURL(c.Arena), Source: source, Name: c.Name, Leagues: c.League,
+		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: cmp.Or(c.OwnerToken, app.Getenv("ARENA_TOKEN")), Invite: app.Getenv("ARENA_INVITE"),
+		Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
+		Out: app.Stdout, Live: isTerminal(app.Stdout), Plain: plainText, Now: time.Now,
+	})
+}
+
+// source returns what answers the tasks.
+func (c *JoinCmd) source(app *App) (join.Source, error) {
+	prompt := ""
+	if c.Prompt != "" {
+		if c.Endpoint != "" {
+			return nil, errors.New("--prompt has no meaning with --url")
+		}
+		data, err := readPrompt(c.Prompt)
+		if err != nil {
+			return nil, fmt.Errorf("--prompt: %w", err)
+		}
+		prompt = data
+	}
+	if c.BaseURL != "" && c.Model == "" {
+		return nil, errors.New("--base-url needs --model")
+	}
+	switch {
+	case c.Exec != "":
+		command, err := join.NewCommand(c.Exec, prompt, app.Environ, plainText)
+		if err != nil {
+			return nil, err
+		}
+		if name := command.Stray(); name != "" {
+			_, _ = fmt.Fprintf(app.Stderr, "arena: warning: the command runs in an empty folder and will not find %q there: write its whole path\n", name)
+		}
+		return command, nil
+	case c.Model != "":
+		return join.NewModel(c.Model, c.BaseURL, app.Getenv("OPENAI_API_KEY"), prompt)
+	case c.Endpoint != "":
+		return join.NewForward(c.Endpoint)
+	}
+	return nil, errors.New("name what answers the tasks: --exec, --model or --url")
+}
+
+func readPrompt(name string) (string, error) {
+	f, err := os.Open(name) //nolint:gosec // G304: the user's own file
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	data, err := io.ReadAll(io.LimitReader(f, maxPrompt+1))
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxPrompt {
+		return "", fmt.Errorf("%s has more than %d bytes", name, maxPrompt)
+	}
+	if len(data) == 0 {
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	return string(data), nil
+}
