@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,8 @@ type BenchAgentsCmd struct {
 	Count  int      `arg:"" help:"Number of agents."`
 	League []string `default:"bench" help:"Leagues that they can play in."`
 	Stall  bool     `help:"Never answer a task, and tell how many the arena gave up."`
+	Answer string   `default:"42" help:"The answer to each task."`
+	Mutate bool     `help:"Answer with programs that are hard to parse or to run, each a new one."`
 }
 
 const benchAnswer = "42"
@@ -33,7 +36,12 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	arrivals := []int64{}
 	var task lastTask
 	left := 0
-	reply := []byte(`{"answer":"` + benchAnswer + `","confidence":0.9,"tokens":12}`)
+	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // G404: programs, not secrets
+	answer := func(text string) []byte {
+		body, _ := json.Marshal(map[string]any{"answer": text, "confidence": 0.9, "tokens": 12}) // texts and numbers always encode
+		return body
+	}
+	reply := answer(c.Answer)
 	leagues, err := json.Marshal(c.League)
 	if err != nil {
 		return fmt.Errorf("leagues: %w", err)
@@ -56,6 +64,13 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 			mu.Lock()
 			left++
 			mu.Unlock()
+			return
+		}
+		if c.Mutate {
+			mu.Lock()
+			program := hostileProgram(random)
+			mu.Unlock()
+			send(w, answer(program))
 			return
 		}
 		send(w, reply)

@@ -22,6 +22,9 @@ type benchLeague struct {
 	format             string
 	minSeats, maxSeats int
 	limit              time.Duration // of a round; 0: 30 s
+	pause              time.Duration // between rounds
+	judge              any           // as in the API; nil: exact
+	task               string        // members of each task beside its description; empty: the answer that benchmark agents give
 }
 
 // prepare makes the pack, the league and the agents.
@@ -30,15 +33,20 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 		ID string `json:"pack_id"`
 	}
 	var lines bytes.Buffer
+	judge, task := any("exact"), `"answer":"`+benchAnswer+`"`
+	if l.judge != nil {
+		judge, task = l.judge, l.task
+	}
 	for i := range l.rounds {
-		fmt.Fprintf(&lines, `{"description":"question %d","answer":"%s"}`+"\n", i, benchAnswer)
+		fmt.Fprintf(&lines, `{"description":"question %d",%s}`+"\n", i, task)
 	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
 		return nil, err
 	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
-		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": "exact", "format": l.format,
+		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": judge, "format": l.format,
 		"rounds": l.rounds, "time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
+		"break_seconds": l.pause.Seconds(),
 	}, nil); err != nil {
 		return nil, err
 	}
@@ -52,7 +60,7 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 			Status string `json:"status"`
 		}
 		if err := admin.As(owner.Token).Call(ctx, http.MethodPost, "/v1/agents", map[string]any{
-			"name": fmt.Sprintf("agent %d", i), "endpoint": endpoint, "leagues": []string{l.slug},
+			"name": fmt.Sprintf("%s agent %d", l.slug, i), "endpoint": endpoint, "leagues": []string{l.slug},
 		}, &agent); err != nil {
 			return nil, err
 		}
@@ -66,17 +74,22 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 
 // watchLeague opens a league's event stream.
 func watchLeague(ctx context.Context, base, slug string) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?league="+slug, nil)
+	return watch(ctx, base, "league="+slug)
+}
+
+// watch opens the event stream of a topic.
+func watch(ctx context.Context, base, topic string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/stream?"+topic, nil)
 	if err != nil {
-		return nil, fmt.Errorf("watch the league: %w", err)
+		return nil, fmt.Errorf("watch %s: %w", topic, err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("watch the league: %w", err)
+		return nil, fmt.Errorf("watch %s: %w", topic, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("watch the league: %s", resp.Status), resp.Body.Close())
+		return nil, errors.Join(fmt.Errorf("watch %s: %s", topic, resp.Status), resp.Body.Close())
 	}
 	return resp.Body, nil
 }

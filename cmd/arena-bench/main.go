@@ -48,6 +48,7 @@ type BenchCmd struct {
 	Agents  BenchAgentsCmd  `cmd:"" hidden:"" help:"The agents of the benchmarks, in a process of their own."`
 	Soak    BenchSoakCmd    `cmd:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
 	Hostile BenchHostileCmd `cmd:"" hidden:"" help:"The agents of bench soak, in a process of their own."`
+	Judge   BenchJudgeCmd   `cmd:"" help:"What judging an answer that is a program takes, and what hostile programs do."`
 	Ratings BenchRatingsCmd `cmd:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 

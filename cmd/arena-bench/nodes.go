@@ -119,15 +119,11 @@ func (b *streamBench) nodes(app *App) (err error) {
 
 // startRedis starts a redis-server that keeps nothing.
 func startRedis(ctx context.Context) (url string, stop func() error, err error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	address, err := freeAddress(ctx)
 	if err != nil {
-		return "", nil, fmt.Errorf("find a port: %w", err)
+		return "", nil, err
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String()) // an address that was just given
-	if err := l.Close(); err != nil {
-		return "", nil, fmt.Errorf("find a port: %w", err)
-	}
+	_, port, _ := net.SplitHostPort(address)                                                                                   // an address that was just returned
 	cmd := exec.CommandContext(ctx, "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no") //nolint:gosec // our own port
 	if err := cmd.Start(); err != nil {
 		return "", nil, fmt.Errorf("start redis-server: %w", err)

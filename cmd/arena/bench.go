@@ -19,6 +19,7 @@ type BenchCmd struct {
 	Reads   BenchRunCmd `cmd:"" passthrough:"" help:"What the reads of the pages take in a large database."`
 	Events  BenchRunCmd `cmd:"" passthrough:"" help:"From an agent to a spectator through the log, and events taken per second."`
 	Soak    BenchRunCmd `cmd:"" passthrough:"" help:"Spectators, honest and hostile agents at once, and what stays behind."`
+	Judge   BenchRunCmd `cmd:"" passthrough:"" help:"What judging an answer that is a program takes, and what hostile programs do."`
 	Ratings BenchRunCmd `cmd:"" passthrough:"" help:"Processor time of replaying, fitting and settling ratings."`
 }
 
