@@ -25,7 +25,9 @@ type eventWords struct {
 	Args             json.RawMessage `json:"args"`
 	Result           json.RawMessage `json:"result"`
 	Data             json.RawMessage `json:"data"`
-	Value            string          `json:"value"`
+	Value            json.RawMessage `json:"value"`
+	Final            bool            `json:"final"`
+	Fatal            bool            `json:"fatal"`
 	Answer           string          `json:"answer"`
 	Outcome          string          `json:"outcome"`
 	Reason           string          `json:"reason"`
@@ -38,6 +40,11 @@ type eventWords struct {
 		Description string   `json:"description"`
 		Options     []string `json:"options"`
 	} `json:"task"`
+	Events []struct {
+		Seq     int64           `json:"seq"`
+		AgentID string          `json:"agent_id"`
+		Hidden  json.RawMessage `json:"hidden"`
+	} `json:"events"`
 	Seats         []seatWords `json:"seats"`
 	RatingChanges []struct {
 		AgentID string  `json:"agent_id"`
@@ -55,6 +62,8 @@ type seatWords struct {
 	Outcome string  `json:"outcome"`
 	Place   int     `json:"place"`
 	State   string  `json:"state"`
+	Over    bool    `json:"over_max_tokens"`
+	Reason  string  `json:"reason"`
 }
 
 // words reads the event's own members. What has another form than it should
@@ -70,7 +79,8 @@ type screen struct {
 	out   io.Writer
 	color bool
 	names map[string]string // by agent id
-	err   error             // the first failed write
+	round roundMarks
+	err   error // the first failed write
 }
 
 // The colours of lines.
@@ -143,6 +153,7 @@ func (s *screen) learn(w eventWords) (names []string) {
 // show writes one event.
 func (s *screen) show(e liveEvent) {
 	w := e.words()
+	s.round.note(e, w)
 	switch e.Type {
 	case "match_scheduled":
 		s.line(paintBold, "%s in %s: %s", plainText(e.MatchID), plainText(w.League), strings.Join(s.learn(w), " · "))
@@ -196,7 +207,7 @@ func (s *screen) agent(e liveEvent, w eventWords) {
 	case "intermediate_result":
 		what = s.raw(w.Data)
 	case "answer":
-		what = s.text(w.Value)
+		what = s.raw(w.Value)
 	case "error":
 		what = s.text(w.Message)
 	}
@@ -235,6 +246,9 @@ func (s *screen) closed(e liveEvent, w eventWords) {
 			answer = *seat.Answer
 		}
 		s.line(paint, "          %-*s  %5s  %s", nameWidth, s.name(seat.AgentID), points(seat.Points), s.text(answer))
+		for _, mark := range s.round.of(seat) {
+			s.line(paintDim, "          %-*s         %s", nameWidth, "", s.text(mark))
+		}
 	}
 }
 
@@ -265,3 +279,115 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s" }
 
 func points(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
+
+// claims are what an agent says of its own answer.
+type claims struct {
+	Tokens    *int64   `json:"tokens"`
+	LatencyMS *float64 `json:"latency_ms"`
+	Tools     []string `json:"tools_used"`
+	Subagents []string `json:"subagents_used"`
+}
+
+func (c claims) String() string {
+	var parts []string
+	if c.Tokens != nil {
+		parts = append(parts, fmt.Sprintf("%d tokens", *c.Tokens))
+	}
+	if c.LatencyMS != nil {
+		parts = append(parts, seconds(*c.LatencyMS))
+	}
+	if len(c.Tools) > 0 {
+		parts = append(parts, "tools "+strings.Join(c.Tools, " "))
+	}
+	if len(c.Subagents) > 0 {
+		parts = append(parts, "subagents "+strings.Join(c.Subagents, " "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// roundMarks collects what is shown beside the answers when a round closes.
+type roundMarks struct {
+	no       int
+	claims   map[string]claims // by agent
+	declined map[string]string // by agent: why its offer was declined
+	events   []agentEvent
+}
+
+// agentEvent is an event that an agent reported. last means that the agent
+// announced no more after it.
+type agentEvent struct {
+	seq   int64
+	agent string
+	last  bool
+}
+
+// note collects from one event.
+func (m *roundMarks) note(e liveEvent, w eventWords) {
+	if e.Type == "round_started" {
+		*m = roundMarks{no: e.Round, claims: map[string]claims{}, declined: map[string]string{}}
+	}
+	if m.claims == nil || e.Round != m.no {
+		return
+	}
+	switch e.Type {
+	case "thinking", "spawn_subagent", "tool_call", "tool_response", "subagent_done", "intermediate_result", "answer", "error":
+		m.events = append(m.events, agentEvent{e.Seq, e.AgentID, w.Final || w.Fatal})
+	case "seat_outcome":
+		m.claim(e.AgentID, e.raw)
+		switch w.Reason {
+		case "offer_price", "offer_late", "offer_expired":
+			m.declined[e.AgentID] = strings.TrimPrefix(w.Reason, "offer_")
+		}
+	case "reveal":
+		for _, r := range w.Events {
+			m.claim(r.AgentID, r.Hidden)
+			var hidden struct{ Final, Fatal bool }
+			_ = json.Unmarshal(r.Hidden, &hidden) // anything else has no such members
+			for i := range m.events {
+				if m.events[i].seq == r.Seq && (hidden.Final || hidden.Fatal) {
+					m.events[i].last = true
+				}
+			}
+		}
+	}
+}
+
+// claim notes the claims in an outcome, if there are any.
+func (m *roundMarks) claim(agent string, outcome json.RawMessage) {
+	var c claims
+	_ = json.Unmarshal(outcome, &c) // a member of another type is no claim
+	if c.String() != "" {
+		m.claims[agent] = c
+	}
+}
+
+// of returns the marks of a seat.
+func (m *roundMarks) of(seat seatWords) (marks []string) {
+	if seat.Over {
+		mark := "over max_tokens"
+		if seat.Reason == "token_limit" {
+			mark += ", no points"
+		}
+		marks = append(marks, mark)
+	}
+	if why := m.declined[seat.AgentID]; why != "" {
+		marks = append(marks, "offer declined: "+why)
+	}
+	if c, ok := m.claims[seat.AgentID]; ok {
+		marks = append(marks, "its own claim: "+c.String())
+	}
+	after, ended := 0, false
+	for _, e := range m.events {
+		if e.agent != seat.AgentID {
+			continue
+		}
+		if ended {
+			after++
+		}
+		ended = ended || e.last
+	}
+	if after > 0 {
+		marks = append(marks, fmt.Sprintf("events after its final one: %d", after))
+	}
+	return marks
+}

@@ -112,3 +112,45 @@ func TestPlainText_anything(t *testing.T) {
 		}
 	}
 }
+
+// When a round closes, what is known beside the answers is shown with them,
+// in live and in sealed matches alike.
+func TestScreen_marks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		bodies []string
+		want   []string
+	}{
+		"live": {[]string{
+			`"type":"answer","round":1,"agent_id":"ag_1","final":true,"value":42`,
+			`"type":"thinking","round":1,"agent_id":"ag_1","message":"more"`,
+			`"type":"seat_outcome","round":1,"agent_id":"ag_1","outcome":"answered","answer":"42","tokens":120,"latency_ms":300,"tools_used":["calc"],"subagents_used":["a","b"]`,
+			`"type":"seat_outcome","round":1,"agent_id":"ag_2","outcome":"unavailable","reason":"offer_price"`,
+		}, []string{"answer: 42", "over max_tokens, no points", "its own claim: 120 tokens, 0.3 s, tools calc, subagents a b", "events after its final one: 1", "offer declined: price"}},
+		"sealed": {[]string{
+			`"type":"error","round":1,"agent_id":"ag_1","commitment":"00"`,
+			`"type":"thinking","round":1,"agent_id":"ag_1","commitment":"00"`,
+			`"type":"thinking","round":1,"agent_id":"ag_1","commitment":"00"`,
+			`"type":"seat_outcome","round":1,"agent_id":"ag_1","outcome":"answered","commitment":"00"`,
+			`"type":"reveal","round":1,"events":[{"seq":3,"agent_id":"ag_1","hidden":{"fatal":true,"message":"x"}},{"seq":6,"agent_id":"ag_1","hidden":{"answer":"42","tokens":7}}]`,
+		}, []string{"its own claim: 7 tokens", "events after its final one: 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			s := &screen{out: &out, names: map[string]string{}}
+			bodies := append([]string{`"type":"match_started","seats":[]`, `"type":"round_started","round":1,"task":{}`}, c.bodies...)
+			bodies = append(bodies, `"type":"round_closed","round":1,"seats":[{"agent_id":"ag_1","answer":"42","points":0,"outcome":"answered","over_max_tokens":true,"reason":"token_limit"},{"agent_id":"ag_2","outcome":"unavailable"}]`)
+			for i, body := range bodies {
+				e, err := parseLive(fmt.Appendf(nil, `{"seq":%d,"match_id":"m_1","ts":"2026-11-21T12:00:00.000Z",%s}`, i+1, body))
+				must(t, err)
+				s.show(e)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want+"\n") {
+					t.Errorf("no %q in\n%s", want, out.String())
+				}
+			}
+		})
+	}
+}
