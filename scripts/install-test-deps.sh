@@ -38,6 +38,7 @@ has redis-server || need redis-server "the Redis server, 7 or newer, for the tes
 python="$(dirname "$0")/python.sh"
 "$python" -c 'import jwt, cryptography' 2>/dev/null || need "python3-jwt python3-cryptography" "Python 3.9 or newer with PyJWT and cryptography, for the Python SDK"
 "$python" -c 'import websockets' 2>/dev/null || need python3-websockets "websockets for Python"
+"$python" -c 'import build, ensurepip, setuptools, wheel' 2>/dev/null || need "python3-build python3-setuptools python3-venv python3-wheel" "build, ensurepip, setuptools and wheel for Python, for the packages of the SDKs"
 "$python" -c 'import mypy' 2>/dev/null || need mypy "mypy"
 has cargo || need cargo "Rust 1.63 or newer, for the Rust SDK"
 # Elsewhere cargo brings the crates itself.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and tests the SDKs that are not in Go: all, or those named.
+# Builds and tests the SDKs that are not in Go: all, or those named. a2a is the
+# example on the A2A SDK, which the end-to-end tests start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/scripts/python.sh
@@ -27,7 +28,11 @@ rust() {
   cargo "${config[@]}" build --quiet --examples
 }
 
-if [ $# -eq 0 ]; then set -- typescript python rust; fi
+a2a() {
+  npm --prefix examples/a2a ci
+}
+
+if [ $# -eq 0 ]; then set -- typescript python rust a2a; fi
 for sdk in "$@"; do
   start=$SECONDS
   ("$sdk")

@@ -55,6 +55,7 @@ type post struct {
 	answer  string    // with status 200
 	secret  string    // sent as the reasoning, one of a kind
 	replied time.Time // when a good reply was written, zero: none was
+	pulled  bool      // the agent fetched it
 }
 
 // secretOf marks what an agent says in a round. Whoever reads it before the
@@ -67,6 +68,8 @@ func secretOf(match string, round int, agent string, attempt int) string {
 // nodes for its tasks.
 type agent struct {
 	id     string
+	pulls  bool
+	key    string // with which it polls
 	kind   kind
 	chance *chance
 	fleet  *fleet
@@ -75,12 +78,14 @@ type agent struct {
 
 	mu    sync.Mutex
 	posts []post
+	given map[string]post // by task, what it answered, of an agent that polls
 }
 
 // fleet is all agents.
 type fleet struct {
 	cluster *cluster
 	http    *http.Client
+	polls   *http.Client // whose requests have their own time limits
 	agents  []*agent
 	leagues []string
 	ctx     context.Context //nolint:containedctx // ends with the run: what the agents do by themselves ends then
@@ -89,13 +94,17 @@ type fleet struct {
 }
 
 func newFleet(ctx context.Context, c *cluster, n int, seed uint64, leagues []string) (*fleet, error) {
-	f := &fleet{cluster: c, leagues: leagues, http: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}}
+	f := &fleet{cluster: c, leagues: leagues, http: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}, polls: &http.Client{Transport: &http.Transport{}}}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	hostile := hostileKinds()
 	for i := range n {
-		a := &agent{kind: honest, fleet: f, chance: newChance(seed, 1000+uint64(i))}
+		a := &agent{kind: honest, fleet: f, chance: newChance(seed, 1000+uint64(i)), pulls: i/2%2 == 1, given: map[string]post{}}
 		if i%6 == 5 { // one in six
 			a.kind = hostile[i/6%len(hostile)]
+		}
+		f.agents = append(f.agents, a)
+		if a.pulls {
+			continue
 		}
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -110,7 +119,6 @@ func newFleet(ctx context.Context, c *cluster, n int, seed uint64, leagues []str
 			BaseContext: func(net.Listener) context.Context { return f.ctx },
 		}
 		f.wg.Go(func() { _ = a.server.Serve(l) }) // until close
-		f.agents = append(f.agents, a)
 	}
 	return f, nil
 }
@@ -118,10 +126,13 @@ func newFleet(ctx context.Context, c *cluster, n int, seed uint64, leagues []str
 func (f *fleet) close() {
 	f.cancel()
 	for _, a := range f.agents {
-		_ = a.server.Close() // nobody listens any more
+		if a.server != nil {
+			_ = a.server.Close() // nobody listens any more
+		}
 	}
 	f.wg.Wait()
 	f.http.CloseIdleConnections()
+	f.polls.CloseIdleConnections()
 }
 
 // journal gives everything that all agents received, in order of time.
@@ -139,7 +150,7 @@ func (f *fleet) journal() []post {
 func (a *agent) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the arena may have hung up
-		"status": "ok", "version": "1.0", "capabilities": a.fleet.leagues, "avg_latency_ms": 100, "max_concurrent": 6,
+		"status": "ok", "version": "1.0", "capabilities": a.fleet.leagues, "avg_latency_ms": 100, "max_concurrent": atOnce,
 	})
 }
 
@@ -162,39 +173,13 @@ func (a *agent) task(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the arena hung up
 	}
-	var q request
-	flaw := ""
-	if err := json.Unmarshal(body, &q); err != nil {
-		flaw = "its body is not a task: " + err.Error()
-	}
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if flaw == "" {
-		flaw = a.checkToken(token, body, q)
-	}
-	p := post{
-		agent: a.id, kind: a.kind, at: at, match: q.MatchID, league: q.League, round: q.Round, attempt: q.Attempt, task: q.TaskID,
-		limit: time.Duration(q.TimeLimit * float64(time.Second)), flaw: flaw,
-	}
-	p.secret = secretOf(q.MatchID, q.Round, a.id, q.Attempt)
-	p.answer = strings.Replace(q.Task.Description, "question", "right answer", 1)
-	if a.chance.oneIn(4) {
-		p.answer = "wrong " + p.secret
-	}
-	a.mu.Lock()
-	n := len(a.posts)
-	a.posts = append(a.posts, p)
-	a.mu.Unlock()
+	p, n := a.note(at, token, body)
 	if a.kind != honest && a.kind != late {
 		a.misbehave(w, r)
 		return
 	}
-	think := a.chance.between(30*time.Millisecond, 700*time.Millisecond)
-	if a.kind == late {
-		think = p.limit + 50*time.Millisecond
-	} else if a.chance.oneIn(2) {
-		a.fleet.wg.Go(func() { a.tell(token, p) })
-	}
-	if !wait(r.Context(), think) {
+	if !wait(r.Context(), a.think(token, p)) {
 		panic(http.ErrAbortHandler) // a handler that just returns would send an empty 200
 	}
 	reply, _ := json.Marshal(map[string]any{"answer": p.answer, "reasoning": p.secret, "confidence": 0.5}) // always encodes
@@ -207,6 +192,45 @@ func (a *agent) task(w http.ResponseWriter, r *http.Request) {
 		a.posts[n].replied = time.Now()
 		a.mu.Unlock()
 	}
+}
+
+// note writes a task down and decides its answer. It returns the number of the
+// note.
+func (a *agent) note(at time.Time, token string, body []byte) (p post, n int) {
+	var q request
+	flaw := ""
+	if err := json.Unmarshal(body, &q); err != nil {
+		flaw = "its body is not a task: " + err.Error()
+	}
+	if flaw == "" {
+		flaw = a.checkToken(token, body, q)
+	}
+	p = post{
+		agent: a.id, kind: a.kind, at: at, match: q.MatchID, league: q.League, round: q.Round, attempt: q.Attempt, task: q.TaskID,
+		limit: time.Duration(q.TimeLimit * float64(time.Second)), flaw: flaw, pulled: a.pulls,
+	}
+	p.secret = secretOf(q.MatchID, q.Round, a.id, q.Attempt)
+	p.answer = strings.Replace(q.Task.Description, "question", "right answer", 1)
+	if a.chance.oneIn(4) {
+		p.answer = "wrong " + p.secret
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.posts = append(a.posts, p)
+	return p, len(a.posts) - 1
+}
+
+// think returns how long the agent works on a task, and may report events
+// meanwhile.
+func (a *agent) think(token string, p post) time.Duration {
+	d := a.chance.between(30*time.Millisecond, 700*time.Millisecond)
+	if a.kind == late {
+		return p.limit + 50*time.Millisecond
+	}
+	if a.chance.oneIn(2) {
+		a.fleet.wg.Go(func() { a.tell(token, p) })
+	}
+	return d
 }
 
 // checkToken says what is wrong with a task's token; its signature is for the

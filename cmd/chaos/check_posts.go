@@ -39,7 +39,7 @@ func (c *checker) posts() {
 			switch {
 			case i > 0 && posts[i-1].attempt == p.attempt:
 				c.broken("14", "agent %s received attempt %d of round %d of match %s twice, at %v and %v", at.agent, p.attempt, at.round, at.match, posts[i-1].at.UTC(), p.at.UTC())
-			case p.attempt < 1 || p.attempt > 2*(r.Interruptions+1):
+			case p.attempt < 1 || p.attempt > 2*(r.Interruptions+1) && !p.pulled:
 				c.broken("14", "agent %s received attempt %d of round %d of match %s, which was interrupted %d times", at.agent, p.attempt, at.round, at.match, r.Interruptions)
 			case p.task != r.Task.ID:
 				c.broken("14", "agent %s was asked task %s in round %d of match %s, the round's is %s", at.agent, p.task, at.round, at.match, r.Task.ID)
@@ -62,7 +62,7 @@ func (c *checker) answer(m *matchFacts, a arena.Answer, posts []post) {
 		switch {
 		case i < 0:
 			c.broken("8", "match %s: agent %s never gave the answer that is stored for round %d", m.ID, a.AgentID, a.Round)
-		case i < len(posts)-1:
+		case i < len(posts)-1 && !posts[i].pulled: // a poll may get a task again that the agent works on
 			c.broken("14", "match %s: the answer of agent %s in round %d came with attempt %d, and attempt %d was sent",
 				m.ID, a.AgentID, a.Round, posts[i].attempt, posts[len(posts)-1].attempt)
 		}
@@ -71,7 +71,11 @@ func (c *checker) answer(m *matchFacts, a arena.Answer, posts []post) {
 	if len(posts) == 0 || a.Round > len(m.rounds) || m.rounds[a.Round-1].ClosedAt.IsZero() {
 		return
 	}
-	if last := posts[len(posts)-1]; last.kind == honest && !last.replied.IsZero() && last.replied.Sub(last.at) < last.limit/2 && !c.asleep(last) {
+	last := posts[len(posts)-1]
+	if last.pulled && m.rounds[a.Round-1].Interruptions > 0 {
+		return // the answer may have come to a node that was dead by then, and the task is asked again
+	}
+	if last.kind == honest && !last.replied.IsZero() && last.replied.Sub(last.at) < last.limit/2 && !c.asleep(last) {
 		c.broken("7", "match %s: agent %s answered round %d within %v (attempt %d), stored is %s %q",
 			m.ID, a.AgentID, a.Round, last.replied.Sub(last.at).Round(1e6), last.attempt, a.Outcome, a.Reason)
 	}
@@ -88,16 +92,18 @@ func (c *checker) asleep(p post) bool {
 // deliveriesWereReceived: every attempt that brought a reply is in the
 // journal of the agent that it was sent to (invariants 8 and 14).
 func (c *checker) deliveriesWereReceived() {
-	received := map[cell]map[int]bool{}
+	received, fetched := map[cell]map[int]bool{}, map[cell]bool{}
 	for _, p := range c.j.posts {
 		at := cell{p.match, p.round, p.agent}
+		fetched[at] = fetched[at] || p.pulled // its deliveries have numbers of their own
 		if received[at] == nil {
 			received[at] = map[int]bool{}
 		}
 		received[at][p.attempt] = true
 	}
 	for _, d := range c.f.deliveries {
-		if d.Status != 0 && !received[cell{d.MatchID, d.Round, d.AgentID}][d.Attempt] {
+		at := cell{d.MatchID, d.Round, d.AgentID}
+		if d.Status != 0 && !received[at][d.Attempt] && !fetched[at] {
 			c.broken("14", "attempt %d of round %d of match %s is stored with status %d, agent %s never received it", d.Attempt, d.Round, d.MatchID, d.Status, d.AgentID)
 		}
 	}

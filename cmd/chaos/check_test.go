@@ -237,6 +237,52 @@ func TestCheck_busyMachine(t *testing.T) {
 	}
 }
 
+// An agent that fetches its tasks may get one more often than an endpoint, and
+// its answer may have come to a node that died; else the same rules hold.
+func TestCheck_pulled(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		harm    func(m *matchFacts, j *journals)
+		pulled  []string // rules that are broken if the agent fetches its tasks
+		carried []string // and if it has an endpoint
+	}{
+		"many attempts": {harm: func(_ *matchFacts, j *journals) {
+			again := j.posts[1]
+			again.attempt = 5
+			j.posts = append(j.posts, again)
+		}, carried: []string{"14", "14"}},
+		"an answer to a dead node": {harm: func(m *matchFacts, _ *journals) {
+			m.answers[1].Outcome, m.answers[1].Points = arena.OutcomeTimeout, 0
+		}, carried: []string{"7"}},
+		"an answer that is not stored": {harm: func(m *matchFacts, j *journals) {
+			m.answers[1].Outcome, m.answers[1].Points = arena.OutcomeTimeout, 0
+			m.rounds[0].Interruptions = 0
+		}, pulled: []string{"7"}, carried: []string{"7"}},
+		"an attempt twice": {harm: func(_ *matchFacts, j *journals) {
+			j.posts = append(j.posts, j.posts[1])
+		}, pulled: []string{"14"}, carried: []string{"14", "14"}},
+	} {
+		for _, pulled := range []bool{true, false} {
+			f, j := peaceful(t)
+			j.posts[1].pulled = pulled
+			tc.harm(f.matches[testMatch], j)
+			var broken []string
+			for _, v := range check(f, j) {
+				if v.rule == "7" || v.rule == "14" {
+					broken = append(broken, v.rule)
+				}
+			}
+			want := tc.carried
+			if pulled {
+				want = tc.pulled
+			}
+			if !slices.Equal(broken, want) {
+				t.Errorf("%s, pulled %t: rules %q are broken, want %q", name, pulled, broken, want)
+			}
+		}
+	}
+}
+
 // A process that could not reach the database kept its match.
 func TestCheck_keptLease(t *testing.T) {
 	t.Parallel()

@@ -106,15 +106,43 @@ func (l *load) setUp(ctx context.Context, owners int) error {
 		var made struct {
 			ID     string `json:"agent_id"`
 			Status string `json:"status"`
+			Key    string `json:"agent_key"`
 		}
-		in := map[string]any{"name": fmt.Sprintf("%s %d", a.kind, i), "endpoint": a.url, "version": "1"}
+		in := map[string]any{"name": fmt.Sprintf("%s %d", a.kind, i), "version": "1"}
+		if a.pulls {
+			in["max_concurrent"], in["leagues"] = pullAtOnce, slugs()
+		} else {
+			in["endpoint"] = a.url
+		}
 		if _, err := l.api.as(tokens[i%owners]).call(ctx, http.MethodPost, "/v1/agents", in, &made); err != nil {
 			return err
+		}
+		if a.id, a.key = made.ID, made.Key; a.pulls {
+			a.start()
+			continue
 		}
 		if made.Status != "active" {
 			return fmt.Errorf("agent %d is %s after its check", i, made.Status)
 		}
-		a.id = made.ID
+	}
+	return l.present(ctx)
+}
+
+// present waits until all agents that poll count as healthy.
+func (l *load) present(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for i, a := range l.fleet.agents {
+		for status := ""; status != "active"; {
+			if !wait(ctx, 20*time.Millisecond) {
+				return fmt.Errorf("agent %d polls and is %q", i, status)
+			}
+			var g struct{ Status string }
+			if _, err := l.api.call(ctx, http.MethodGet, "/v1/agents/"+a.id, nil, &g); err != nil {
+				return err
+			}
+			status = g.Status
+		}
 	}
 	return nil
 }
