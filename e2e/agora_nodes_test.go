@@ -43,15 +43,9 @@ func pollingAgents(t *testing.T, server *storetest.Server) {
 			}
 		})
 	}
-	eventually(t, "both are active", func() bool {
-		for _, id := range ids {
-			var a struct{ Status string }
-			if p.call(p.admin, http.MethodGet, "/v1/agents/"+id, nil, &a); a.Status != "active" {
-				return false
-			}
-		}
-		return true
-	})
+	for _, id := range ids {
+		p.active(p.admin, id)
+	}
 	var m struct {
 		ID string `json:"match_id"`
 	}

@@ -57,7 +57,7 @@ func checked(t *testing.T, want int, args ...string) conformance.Report {
 	t.Helper()
 	code, out, errs := call(t, append([]string{"check", "--json"}, args...)...)
 	var r conformance.Report
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != want || (code == exitOK) != (errs == "") {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != want || code != exitOK && errs == "" {
 		t.Fatalf("exit code %d, want %d; %v, stderr %q\n%s", code, want, err, errs, out)
 	}
 	return r
@@ -72,7 +72,7 @@ func TestE2E_Check_sdk_agent(t *testing.T) {
 		t.Errorf("report: %+v", r)
 	}
 	code, out, _ := call(t, "check", endpoint, "--keys-addr", addr, "--verbose") // other keys, same place
-	for _, want := range []string{"issuer http://" + addr, "ok    MUST    task.answer", "sent  POST a task", "got   200 in ", "\nready: MUST 12 ok, 0 failed"} {
+	for _, want := range []string{"arena: http://" + addr, "ok    MUST    task.answer", "sent  a task", "got   answered in ", "\nready: MUST 12 ok, 0 failed"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, out)
 		}
@@ -88,7 +88,7 @@ func TestE2E_Check_naive_agent(t *testing.T) {
 	r := checked(t, exitOK, naive.Endpoint(), "--keys-addr", "127.0.0.1:0")
 	found := 0
 	for _, f := range r.Checks {
-		if strings.HasPrefix(f.ID, "token.") && f.Level == conformance.Should && f.Result == conformance.Fail && strings.Contains(f.Cure, "checks no tokens") {
+		if strings.HasPrefix(f.ID, "token.") && f.Level == conformance.Should && f.Result == conformance.Fail && strings.Contains(f.Cure, "checks no credentials") {
 			found++
 		}
 	}
@@ -147,7 +147,7 @@ func TestE2E_Check_through_the_API(t *testing.T) {
 	p := serve(t, t.TempDir())
 	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
 	endpoint := sdkAgent(t, strings.TrimPrefix(p.url, "http://"), "")
-	agent := p.register("steady", endpoint, "trivia")
+	agent := p.register("steady", endpoint)
 	var got struct {
 		Status string             `json:"status"`
 		Report conformance.Report `json:"report"`

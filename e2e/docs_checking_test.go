@@ -22,8 +22,8 @@ func TestE2E_Docs_checking(t *testing.T) {
 	page := docText(t, "docs/checking.md")
 	p := serve(t, t.TempDir())
 	p.league("trivia", p.choices(), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2})
-	agent := p.register("steady", sdkAgent(t, strings.TrimPrefix(p.url, "http://"), ""), "trivia")
-	rival, _ := p.goAgent("trivia", func(context.Context, *arenaagent.Task) {})
+	agent := p.register("steady", sdkAgent(t, strings.TrimPrefix(p.url, "http://"), ""))
+	rival, _ := p.goAgent(func(context.Context, *arenaagent.Task) {})
 	match := p.schedule("trivia", agent, rival)
 	p.watch(match, 0).end(nil)
 	local := freeAddr(t) // of the page's 127.0.0.1:8088

@@ -242,6 +242,16 @@ func (p *process) call(c *apiclient.Client, method, path string, in, out any) {
 	must(p.t, c.Call(p.t.Context(), method, path, in, out))
 }
 
+// active waits until an agent is active.
+func (p *process) active(owner *apiclient.Client, id string) {
+	p.t.Helper()
+	eventually(p.t, "the agent is active", func() bool {
+		var now struct{ Status string }
+		p.call(owner, http.MethodGet, "/v1/agents/"+id, nil, &now)
+		return now.Status == "active"
+	})
+}
+
 // refused calls the API and wants a problem with this status and code.
 func (p *process) refused(c *apiclient.Client, method, path string, in any, status int, code string) apiclient.Problem {
 	p.t.Helper()

@@ -2,13 +2,18 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -84,7 +89,7 @@ func TestE2E_MCP(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	want := "check_agent deliveries list_leagues my_agents register_agent rehearse_agent standings watch_match"
+	want := "check_agent deliveries join_league list_leagues my_agents register_agent rehearse_agent standings watch_match"
 	if strings.Join(names, " ") != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}
@@ -138,10 +143,10 @@ func TestE2E_MCP(t *testing.T) {
 		args document
 		says string
 	}{
-		"standings":      {document{"league": "no such"}, "404 not_found"},
+		"standings":      {document{"league": "no such"}, "not_found"},
 		"check_agent":    {document{"agent_id": rival.id}, "you have no agent"},
 		"register_agent": {document{"name": "x", "endpoint": "ftp://x", "leagues": []string{}}, "endpoint: an endpoint begins with http"},
-		"watch_match":    {document{"match_id": "m_none"}, "404 not_found"},
+		"watch_match":    {document{"match_id": "m_none"}, "not_found"},
 		"deliveries":     {document{}, "agent_id"},
 	} {
 		if _, failed := m.use(tool, tc.args); !strings.Contains(failed, tc.says) {
@@ -183,6 +188,141 @@ func TestE2E_MCP_waits(t *testing.T) {
 	must(t, m.session.Close())
 	if errs.Len() > 0 {
 		t.Errorf("it wrote to standard error: %s", errs.String())
+	}
+}
+
+// bearer puts a token on each request, which it sends to the next of some arenas.
+type bearer struct {
+	token string
+	at    []*process
+	sent  *atomic.Int64
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	to, err := url.Parse(b.at[int(b.sent.Add(1))%len(b.at)].url)
+	if err != nil {
+		return nil, err
+	}
+	r.URL.Host, r.Host = to.Host, to.Host
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// remote returns a connection to /mcp, each request of which goes to the next node.
+func remote(token string, at ...*process) mcp.Transport {
+	client := &http.Client{Transport: bearer{token, at, new(atomic.Int64)}}
+	return &mcp.StreamableClientTransport{Endpoint: at[0].url + "/mcp", HTTPClient: client, DisableStandaloneSSE: true}
+}
+
+// plays fetches and answers tasks until ctx ends.
+func (m *model) plays(ctx context.Context, answer func(protocoltest.Request) string) {
+	for ctx.Err() == nil {
+		next, failed := m.useUntil(ctx, "next_task", document{"wait_seconds": 5})
+		if ctx.Err() != nil || next["task"] == nil {
+			if failed != "" && ctx.Err() == nil {
+				m.t.Error(failed)
+				return
+			}
+			continue
+		}
+		var r protocoltest.Request
+		text, _ := json.Marshal(next["task"]) //nolint:errchkjson // it was decoded from JSON
+		if err := json.Unmarshal(text, &r.Task); err != nil {
+			m.t.Error(err)
+		}
+		m.useUntil(ctx, "report", document{"task_id": next["task_id"], "type": "thinking", "message": "well"})
+		if out, failed := m.useUntil(ctx, "answer", document{"task_id": next["task_id"], "answer": answer(r), "confidence": 0.9}); ctx.Err() == nil && out["outcome"] != "answered" {
+			m.t.Errorf("answer: %v %s", out, failed)
+		}
+	}
+}
+
+// useUntil calls a tool until ctx ends and returns its structured result.
+func (m *model) useUntil(ctx context.Context, tool string, args document) (result document, failed string) {
+	res, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case res.IsError:
+		return nil, fmt.Sprint(res.Content[0])
+	}
+	result, _ = res.StructuredContent.(document)
+	return result, ""
+}
+
+// duel lets two agents without endpoints join a league and play a match, and returns
+// its events by type.
+func duel(t *testing.T, p *process, connections ...func(key string) mcp.Transport) (ids []string, types map[string]int) {
+	t.Helper()
+	p.league("trivia", p.pack(9), map[string]any{"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 30, "visibility": "live"})
+	ctx, stop := context.WithCancel(t.Context())
+	var playing sync.WaitGroup
+	defer playing.Wait()
+	defer stop()
+	for i, connection := range connections {
+		a := p.puller([]string{"Ann", "Bob"}[i])
+		m := connect(t, connection(a.key))
+		if out := m.must("join_league", document{"league": "trivia"}); out["agent_id"] != a.id {
+			t.Errorf("joined: %v", out)
+		}
+		ids = append(ids, a.id)
+		playing.Go(func() {
+			m.plays(ctx, []func(protocoltest.Request) string{correct, func(protocoltest.Request) string { return "no idea" }}[i])
+		})
+	}
+	for _, id := range ids {
+		p.active(p.admin, id)
+	}
+	var m struct {
+		ID string `json:"match_id"`
+	}
+	p.call(p.admin, http.MethodPost, "/v1/matches", map[string]any{"league": "trivia", "agents": ids}, &m)
+	types = map[string]int{}
+	p.watch(m.ID, 0).until(func(e event) bool {
+		types[e.Type]++
+		return e.Type == "match_finished"
+	})
+	return ids, types
+}
+
+// Two language models play a match, one connected to the arena and one through the
+// program, and read what came of it.
+func TestE2E_MCP_plays(t *testing.T) {
+	t.Parallel()
+	p := serve(t, t.TempDir())
+	var key string
+	ids, types := duel(t, p, func(k string) mcp.Transport {
+		key = k
+		return remote(k, p)
+	}, func(k string) mcp.Transport { return host(t, p.url, k, t.Output()) })
+	if types["thinking"] == 0 || types["round_closed"] == 0 {
+		t.Errorf("events: %v", types)
+	}
+	m := connect(t, remote(key, p))
+	if last := m.must("watch_match", document{"wait_seconds": 0}); last["match"].(document)["status"] != "finished" {
+		t.Errorf("the latest match: %v", last["match"])
+	}
+	if s := first(m.must("standings", document{"league": "trivia", "limit": 1})); str(s, "agent_id") != ids[0] {
+		t.Errorf("standings: %v", s)
+	}
+	got, err := m.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "arena://deliveries"})
+	must(t, err)
+	if !strings.Contains(got.Contents[0].Text, `"outcome":"answered"`) {
+		t.Errorf("deliveries: %s", got.Contents[0].Text)
+	}
+	if got, err = m.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "arena://rules"}); err != nil || !strings.Contains(got.Contents[0].Text, p.url) {
+		t.Errorf("rules: %v %v", got, err)
+	}
+	for name, token := range map[string]string{"a wrong key": "arg_wrong", "a task token": "a.b.c"} {
+		_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), remote(token, p), nil)
+		if err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	code, _, stderr := call(t, "mcp", "--url", p.url, "--token", "arg_wrong")
+	if code == 0 || !strings.Contains(stderr, p.url+"/mcp") || !strings.Contains(stderr, "Unauthorized") {
+		t.Errorf("arena mcp with a wrong key: %d %s", code, stderr)
 	}
 }
 

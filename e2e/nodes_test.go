@@ -170,6 +170,9 @@ func (c *cluster) finished(s *store.Store, id string, rounds int, takenOver bool
 	if m.Status != arena.MatchFinished || m.Lease.Epoch > 1 != takenOver || answered != 2*rounds {
 		c.t.Errorf("match %s is %s %q under lease %d, with %d right answers in %d rounds",
 			id, m.Status, m.VoidReason, m.Lease.Epoch, answered, rounds)
+		for _, a := range answers {
+			c.t.Logf("round %d, %s: %s %s, %d attempts, after %v, %v points, at %v", a.Round, a.AgentID, a.Outcome, a.Reason, a.Attempts, a.Elapsed, a.Points, a.ArrivedAt)
+		}
 	}
 }
 
@@ -187,6 +190,9 @@ func TestE2E_Nodes(t *testing.T) {
 	t.Run("drain by an admin", func(t *testing.T) { t.Parallel(); adminDrain(t, server) })
 	t.Run("jobs", func(t *testing.T) { t.Parallel(); jobsOnce(t, server) })
 	t.Run("polling agents", func(t *testing.T) { t.Parallel(); pollingAgents(t, server) })
+	t.Run("language models", func(t *testing.T) { t.Parallel(); languageModels(t, server) })
+	t.Run("pulling agents", func(t *testing.T) { t.Parallel(); pullingAgents(t, server) })
+	t.Run("pulling agents without a bus", func(t *testing.T) { t.Parallel(); pullingAgents(t, server, "ARENA_REDIS_URL=") })
 }
 
 // Three nodes are restarted one after the other: no round is lost or asked

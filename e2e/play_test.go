@@ -139,7 +139,7 @@ func TestPlay_refuses(t *testing.T) {
 	t.Parallel()
 	good := localAgent(t, "quiz", answers(""))
 	for want, args := range map[string][]string{
-		"two endpoints or more":        {good},
+		"two agents or more":           {good},
 		"among the capabilities":       {"--league", "debate", good, "other=" + good},
 		"its health check is not good": {good, "http://" + freeAddr(t) + "/agora"},
 		"--pack":                       {"--pack", "/no/such/pack.jsonl", good, "other=" + good},

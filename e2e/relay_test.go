@@ -73,15 +73,8 @@ func TestE2E_RelayTypeScript(t *testing.T) {
 	must(t, err)
 	k.prove("", strings.TrimSpace(string(proof)))
 	k.active()
-	rival, _ := p.goAgent("trivia", p.heard)
-	s := p.watch(p.schedule("trivia", &contestant{id: k.id}, rival), 0)
-	var result finished
-	s.end(&result)
-	s.gapless(1)
-	if !result.Rated || len(result.RatingChanges) != 2 {
-		t.Errorf("result is %+v", result)
-	}
-	checkPlayed(t, s.seen, k.id, "typescript")
+	rival, _ := p.goAgent(p.heard)
+	p.playsRated(&contestant{id: k.id}, rival, "typescript")
 }
 
 // Agents behind a closed firewall play through the relay, against one that

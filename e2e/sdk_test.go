@@ -84,18 +84,10 @@ func TestE2E_SDKs(t *testing.T) {
 				"format": "ladder", "min_seats": 2, "max_seats": 2, "time_limit_seconds": 20, "visibility": "live",
 			})
 			endpoint := startAgent(t, p.url, name, agent.command)
-			stranger := p.register(name, endpoint, "trivia")
+			stranger := p.register(name, endpoint)
 			p.conforms(stranger)
-			rival, overheard := p.goAgent("trivia", p.heard)
-			id := p.schedule("trivia", stranger, rival)
-			s := p.watch(id, 0)
-			var result finished
-			s.end(&result)
-			s.gapless(1)
-			if !result.Rated || len(result.RatingChanges) != 2 {
-				t.Errorf("result is %+v", result)
-			}
-			checkPlayed(t, s.seen, stranger.id, name)
+			rival, overheard := p.goAgent(p.heard)
+			p.playsRated(stranger, rival, name)
 			checkRefuses(t, endpoint, overheard())
 		})
 	}
@@ -147,15 +139,15 @@ func startAgent(t *testing.T, arena, name string, command []string, env ...strin
 	return endpoint
 }
 
-// register registers an endpoint under an owner of its own.
-func (p *process) register(name, endpoint, league string) *contestant {
+// register registers an endpoint in the league trivia, under an owner of its own.
+func (p *process) register(name, endpoint string) *contestant {
 	p.t.Helper()
 	c := &contestant{owner: p.owner(name + " & co")}
 	var made struct {
 		ID     string `json:"agent_id"`
 		Status string `json:"status"`
 	}
-	p.call(c.owner, http.MethodPost, "/v1/agents", map[string]any{"name": name, "endpoint": endpoint, "leagues": []string{league}}, &made)
+	p.call(c.owner, http.MethodPost, "/v1/agents", map[string]any{"name": name, "endpoint": endpoint, "leagues": []string{"trivia"}}, &made)
 	if made.Status != "active" {
 		p.t.Fatalf("agent %s is %s after its check", name, made.Status)
 	}
@@ -191,9 +183,9 @@ type overheard struct {
 // goAgent registers an agent on the Go SDK that takes the last option, after
 // it has waited for before. The
 // function gives the last request that came to it.
-func (p *process) goAgent(league string, before func(context.Context, *arenaagent.Task)) (*contestant, func() overheard) {
+func (p *process) goAgent(before func(context.Context, *arenaagent.Task)) (*contestant, func() overheard) {
 	p.t.Helper()
-	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Capabilities: []string{league}},
+	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Capabilities: []string{"trivia"}},
 		func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 			events.Thinking("The last one.")
 			before(ctx, task)
@@ -219,7 +211,7 @@ func (p *process) goAgent(league string, before func(context.Context, *arenaagen
 		must(p.t, agent.Close())
 		server.Close()
 	})
-	return p.register("Gopher", server.URL+"/agora", league), func() overheard {
+	return p.register("Gopher", server.URL+"/agora"), func() overheard {
 		mu.Lock()
 		defer mu.Unlock()
 		return last
@@ -272,6 +264,20 @@ func (p *process) choices() string {
 	}
 	p.call(p.admin, http.MethodPost, "/v1/packs?format=jsonl&name=choices", lines.Bytes(), &made)
 	return made.ID
+}
+
+// playsRated has an agent play a rated duel, and checks its log, its result and
+// what the agent did in it.
+func (p *process) playsRated(c, rival *contestant, name string) {
+	p.t.Helper()
+	s := p.watch(p.schedule("trivia", c, rival), 0)
+	var result finished
+	s.end(&result)
+	s.gapless(1)
+	if !result.Rated || len(result.RatingChanges) != 2 || result.RatingChanges[0].AgentID == "" {
+		p.t.Errorf("result is %+v", result)
+	}
+	checkPlayed(p.t, s.seen, c.id, name)
 }
 
 // checkPlayed checks that an agent answered all three rounds, and reported a
