@@ -25,21 +25,17 @@ func compiled(t *testing.T, page string, replace *strings.Replacer) (program str
 }
 
 // The README's way from its agent to a league of one's own: the agent is
-// built and registered as it says, and a league is made in three calls.
+// registered, built and connected as it says, and a league is made in three
+// calls.
 func TestE2E_Docs_readme(t *testing.T) {
 	t.Parallel()
 	compiled(t, "sdk/go/README.md", strings.NewReplacer())
 	p := serve(t, t.TempDir())
-	addr := freeAddr(t)
-	swap := strings.NewReplacer("http://127.0.0.1:8080", p.url, "127.0.0.1:8700", addr, `":8700"`, `"`+addr+`"`)
+	swap := strings.NewReplacer("http://127.0.0.1:8080", p.url)
 	docsLeague(t, p)
 	wrong := func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("wrong") }
 	rivals := []*contestant{p.contestant("rival", wrong, "trivia"), p.contestant("another", wrong, "trivia"), p.contestant("third", wrong)}
-	beside(t, compiled(t, "README.md", swap))
-	eventually(t, "the agent is well", func() bool {
-		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a question to a neighbour
-		return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
-	})
+	program := compiled(t, "README.md", swap)
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "geography.txt"), []byte("#Q What is the capital of Australia?\n^ Canberra\nA Sydney\nB Canberra\nC Perth\nD Hobart\n\n"), 0o600))
 	run := func(script, want string) string {
@@ -57,7 +53,18 @@ func TestE2E_Docs_readme(t *testing.T) {
 	for _, b := range ofKind(blocksOf(docText(t, "README.md")), "") {
 		switch {
 		case strings.HasPrefix(b, "A=http://127.0.0.1:8080"):
-			run(swap.Replace(b), `"status":"active"`)
+			made := run(swap.Replace(b), `"agent_key":"`)
+			var agent struct {
+				ID  string `json:"agent_id"`
+				Key string `json:"agent_key"`
+			}
+			must(t, json.Unmarshal([]byte(made), &agent))
+			beside(t, "env", "ARENA="+p.url, "AGENT_KEY="+agent.Key, program)
+			eventually(t, "the agent of the README plays", func() bool {
+				var seen struct{ Status string }
+				p.call(p.admin, http.MethodGet, "/v1/agents/"+agent.ID, nil, &seen)
+				return seen.Status == "active"
+			})
 			parts++
 		case strings.Contains(b, "/v1/packs?format=opentriviaqa"):
 			first, rest, _ := strings.Cut(b, "\n")
@@ -71,7 +78,10 @@ func TestE2E_Docs_readme(t *testing.T) {
 			parts++
 		}
 	}
-	for _, b := range ofKind(blocksOf(docText(t, "README.md")), "json") {
+	for _, b := range ofKind(blocksOf(docText(t, "docs/operations.md")), "json") {
+		if !strings.HasPrefix(b, `{"slug"`) {
+			continue
+		}
 		for _, r := range rivals {
 			b = strings.Replace(b, "ag_…", r.id, 1)
 		}

@@ -45,6 +45,9 @@ func TestDocs_authors(t *testing.T) {
 			t.Errorf("the first snippet in %s is not %s", kind, file)
 		}
 	}
+	if snippets := ofKind(blocks, "js"); len(snippets) < 2 || snippets[1] != docText(t, plainAgent) {
+		t.Errorf("the second snippet in js is not %s", plainAgent)
+	}
 	for _, text := range ofKind(blocks, "json") {
 		if !json.Valid([]byte(text)) {
 			t.Errorf("no JSON: %s", text)
@@ -90,7 +93,7 @@ func beside(t *testing.T, name string, args ...string) {
 }
 
 // Every command of the page is run, in its order and in one shell, beside each
-// agent that needs nothing but Go or Python: from sign-up to the standings.
+// agent that needs nothing but Go or Node: from sign-up to the standings.
 func TestE2E_Docs_authors(t *testing.T) {
 	t.Parallel()
 	blocks := blocksOf(docText(t, "docs/authors.md"))
@@ -104,13 +107,9 @@ func TestE2E_Docs_authors(t *testing.T) {
 		},
 		"plain": func(t *testing.T, dir string, swap *strings.Replacer) []string {
 			t.Helper()
-			python, err := exec.LookPath("python3")
-			if err != nil {
-				t.Skip("needs python3")
-			}
-			source := filepath.Join(dir, "agent.py")
-			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(blocks, "python")[1])), 0o600))
-			return []string{python, source}
+			source := filepath.Join(dir, "agent.mjs")
+			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(blocks, "js")[1])), 0o600))
+			return []string{node(t), source}
 		},
 	} {
 		t.Run(language, func(t *testing.T) {
@@ -118,7 +117,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 			p := serve(t, t.TempDir())
 			addr := freeAddr(t)
 			_, port, _ := strings.Cut(addr, ":")
-			swap := strings.NewReplacer("http://127.0.0.1:8080", p.url, "127.0.0.1:8700", addr, `"127.0.0.1", 8700`, `"127.0.0.1", `+port)
+			swap := strings.NewReplacer("http://127.0.0.1:8080", p.url, "127.0.0.1:8700", addr, `PORT = '8700'`, `PORT = '`+port+`'`)
 			docsLeague(t, p)
 			rival := p.contestant("rival", func(protocoltest.Request) protocoltest.Behaviour { return protocoltest.Answer("wrong") }, "trivia")
 			command := prepare(t, t.TempDir(), swap)
@@ -146,6 +145,34 @@ func TestE2E_Docs_authors(t *testing.T) {
 			}
 			fieldsExplained(t, docText(t, "docs/authors.md"), rival.Requests())
 		})
+	}
+}
+
+// plainAgent is an agent without an SDK.
+const plainAgent = "examples/plain/agent.mjs"
+
+func node(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("needs node")
+	}
+	return path
+}
+
+// The agent without an SDK passes every check, those that are no duty too.
+func TestE2E_Docs_plain(t *testing.T) {
+	t.Parallel()
+	keys, addr := freeAddr(t), freeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	beside(t, "env", "ARENA=http://"+keys, "AGENT_ID=ag_check", "PORT="+port, node(t), filepath.Join(root(t), plainAgent))
+	eventually(t, "the agent listens", func() bool {
+		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a question to a neighbour
+		return err == nil && res.Body.Close() == nil
+	})
+	out, err := exec.CommandContext(t.Context(), buildArena(t), "check", "--keys-addr", keys, "http://"+addr+"/agora").CombinedOutput()
+	if err != nil || bytes.Contains(out, []byte("FAIL")) || !bytes.Contains(out, []byte("ready: ")) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
