@@ -1,5 +1,6 @@
-// Package archtest holds the architecture as tests: which package may import
-// what, how long a file may be, which files may open connections or decode
-// loosely, the licenses of all dependencies, and that the threat table and the
-// protocol tables name tests that exist. It contains no other code.
+// Package archtest tests the architecture: the imports of each package, the
+// length of files, the files that may open connections or decode loosely, the
+// terms of names and comments, the licenses of all dependencies, and that the
+// threat table and the protocol tables name existing tests. It contains no other
+// code.
 package archtest

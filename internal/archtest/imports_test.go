@@ -14,31 +14,32 @@ import (
 	"testing"
 )
 
-// room is one line of the house rules: what the sources of a directory may
-// import beside the standard library.
-type room struct {
-	dir     string   // relative to the module; "protocol/*" stands for each room right below
-	ours    []string // rooms of this module; may end in "/*"
-	outside []string // modules of others, or packages within them
-	tests   []string // modules that only its tests use
+// importRule lists the packages that the sources of a directory may import in
+// addition to the standard library.
+type importRule struct {
+	dir     string   // relative to the module; "protocol/*" matches each package right below
+	ours    []string // packages of this module; may end in "/*"
+	outside []string // third-party modules, or packages within them
+	tests   []string // modules that only the tests import
 	why     string
 }
 
-// The rooms of the house. There are three kinds: the words (arena) and the
-// leaves, which know nothing; actors and pure rules, which know the words;
-// adapters, which know the words and one technology. cmd/arena joins them.
-func rooms() []room {
-	words := []string{"arena"}
-	return []room{
-		{dir: "arena", why: "the words know no technology: standard library only"},
-		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "leaf: the one JSON decoder"},
-		{dir: "arena/visibility/seal", ours: words, why: "leaf: pure"},
-		{dir: "arena/visibility/mode", ours: words, why: "pure: what each visibility mode does"},
-		{dir: "arena/plaintext", ours: words, outside: []string{"golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}, why: "leaf: pure; what people may enter as names and texts"},
-		{dir: "arena/record", ours: words, why: "leaf: pure; records are made on one side and checked on the other"},
+// importRules returns the rules of all packages. There are three layers: the
+// domain types (arena) and the utility packages, which import nothing; services,
+// actors and pure rules, which import the domain types; adapters, which import
+// the domain types and one technology. cmd/arena connects them.
+func importRules() []importRule {
+	domain := []string{"arena"}
+	return []importRule{
+		{dir: "arena", why: "the domain types depend on no technology: standard library only"},
+		{dir: "arena/strictjson", outside: []string{"github.com/go-json-experiment/json"}, why: "utility: the one JSON decoder"},
+		{dir: "arena/visibility/seal", ours: domain, why: "utility: pure"},
+		{dir: "arena/visibility/mode", ours: domain, why: "pure: what each visibility mode does"},
+		{dir: "arena/plaintext", ours: domain, outside: []string{"golang.org/x/text/cases", "golang.org/x/text/unicode/norm"}, why: "utility: pure; what people may enter as names and texts"},
+		{dir: "arena/record", ours: domain, why: "utility: pure; records are made on one side and checked on the other"},
 		{dir: "arena/visibility", ours: []string{"arena", "arena/visibility/mode"}, why: "service: what spectators may see, and when; the only way to a public read"},
 		{dir: "arena/visibility/visibilitytest", ours: []string{"arena", "arena/visibility"}, why: "visible matches for tests"},
-		{dir: "scoring", ours: words, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
+		{dir: "scoring", ours: domain, outside: []string{"golang.org/x/text/unicode/norm"}, why: "pure: points and ratings depend on nothing that changes"},
 		{dir: "scoring/sandbox", outside: []string{"github.com/dop251/goja"}, why: "the only package that imports the JavaScript interpreter; only arena/script/worker may import it, so that no server process runs untrusted code"},
 		{dir: "scoring/sandbox/sandboxtest", ours: []string{"arena", "scoring/sandbox"}, why: "runs scripts in the process of a test"},
 		{
@@ -51,27 +52,31 @@ func rooms() []room {
 			outside: []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock", "golang.org/x/sys/unix"},
 		},
 
-		{dir: "arena/quota", ours: words, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
-		{dir: "arena/account", ours: words, why: "service: its parts are handed in"},
-		{dir: "arena/match", ours: words, why: "service: its parts are handed in"},
-		{dir: "arena/registry", ours: words, why: "service: its parts are handed in"},
+		{dir: "arena/quota", ours: domain, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
+		{dir: "arena/account", ours: domain, why: "service: its parts are handed in"},
+		{dir: "arena/match", ours: domain, why: "service: its parts are handed in"},
+		{dir: "arena/registry", ours: domain, why: "service: its parts are handed in"},
 		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "league/game", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
-		{dir: "arena/rehearsal", ours: words, why: "actor: its parts are handed in"},
+		{dir: "arena/rehearsal", ours: domain, why: "actor: its parts are handed in"},
 		{dir: "league/pack", ours: []string{"arena", "arena/plaintext", "scoring"}, why: "pure: where tasks come from"},
 		{dir: "league/matching", why: "pure: graphs and weights, standard library only"},
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
 		{dir: "league/game", ours: []string{"arena", "scoring"}, why: "pure: the games that matches are played in"},
 		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "pure: which settings of a league hold together"},
 		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/settings"}, why: "actor: its parts are handed in"},
-		{dir: "health", ours: words, why: "actor: its parts are handed in"},
+		{dir: "health", ours: domain, why: "actor: its parts are handed in"},
 
 		{
-			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "adapter: the only room that knows Gin and Huma",
+			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "adapter: the only package that imports Gin and Huma",
 			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2"},
 		},
 		{
-			dir: "arena/token", ours: words, why: "adapter: the arena's side of JSON web tokens",
+			dir: "arena/mcp", ours: domain, outside: []string{"github.com/modelcontextprotocol/go-sdk"},
+			why: "adapter: the arena as tools; what they do is handed in, since the operations of the API and the tasks of agents are other adapters'",
+		},
+		{
+			dir: "arena/token", ours: domain, why: "adapter: the arena's side of JSON web tokens",
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
 		},
 		{
@@ -80,39 +85,40 @@ func rooms() []room {
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
 		{
-			dir: "store/internal/db", ours: words, why: "adapter: the only package that imports SQL drivers",
+			dir: "store/internal/db", ours: domain, why: "adapter: the only package that imports SQL drivers",
 			outside: []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5"},
 		},
 		{dir: "store/internal/writer", ours: []string{"arena", "store/internal/db"}, why: "group commit: no statements of its own"},
 		{
-			dir: "store/pgserver", why: "where PostgreSQL's programs are, and as whom they run",
+			dir: "store/pgserver", why: "the paths and the user of PostgreSQL's programs",
 		},
 		{
 			dir: "store/storetest", ours: []string{"arena", "arena/visibility", "migrations", "store", "store/pgserver"}, why: "the suite that every engine passes, and databases to run it on",
 			outside: append(testLibraries(), "github.com/jackc/pgx/v5"),
 		},
 		{
-			dir: "arena/card", ours: []string{"arena", "arena/visibility"}, why: "adapter: the only room that draws",
+			dir: "arena/card", ours: []string{"arena", "arena/visibility"}, why: "adapter: the only package that draws images",
 			outside: []string{"golang.org/x/image"},
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "adapter: the only room that knows WebSocket",
+			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "adapter: the only package that serves WebSocket to spectators",
 			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
 		{
-			dir: "stream/bus", why: "adapter: the only room that knows Redis; the hub sees it through an interface",
+			dir: "stream/bus", why: "adapter: the only package that imports Redis; the hub uses an interface",
 			outside: []string{"github.com/redis/go-redis/v9"},
 		},
-		{dir: "stream/bus/redistest", why: "Redis servers for tests; it speaks the wire itself"},
+		{dir: "stream/bus/redistest", why: "Redis servers for tests, with a minimal client of its own"},
 		{
-			dir: "protocol", ours: words, why: "adapter: the one guarded way out to strangers",
+			dir: "protocol", ours: domain, why: "adapter: the only guarded client for untrusted endpoints",
 			outside: []string{"code.dny.dev/ssrf", "golang.org/x/net/idna", "golang.org/x/sys/unix"},
 			tests:   []string{"golang.org/x/net/dns/dnsmessage"},
 		},
-		{dir: "protocol/task", ours: words, why: "leaf of the protocols: a task and an answer, whatever carries them"},
-		{dir: "protocol/mailbox", ours: words, why: "leaf of the protocols: waiting, across nodes"},
-		{dir: "protocol/conformance", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task"}, why: "what an author's endpoint is held against; signers are handed in"},
+		{dir: "protocol/task", ours: domain, why: "shared by the protocols: the encoding of tasks and answers"},
+		{dir: "protocol/mailbox", ours: domain, why: "shared by the protocols: waiting for messages across nodes"},
+		{dir: "protocol/conformance", ours: []string{"arena", "protocol"}, why: "the checks of an author's agent; drivers and profiles are handed in"},
+		{dir: "protocol/aap/pull", ours: []string{"arena", "protocol", "protocol/aap", "protocol/task", "protocol/mailbox"}, why: "adapter: the tasks of AAP for agents without an endpoint"},
 		{
 			dir: "protocol/agora", ours: []string{"arena", "arena/visibility", "protocol", "protocol/task", "protocol/mailbox"}, outside: []string{"github.com/goccy/go-yaml"},
 			why: "adapter: two-party Agora; its Protocol Documents begin with YAML",
@@ -127,8 +133,14 @@ func rooms() []room {
 			why:     "adapter: the driver of signed messages and the arena's side of their three transports",
 			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
+		{
+			dir: "protocol/a2a", ours: []string{"arena", "protocol", "protocol/task"}, why: "adapter: agents that are called over A2A",
+			tests: []string{"github.com/a2aproject/a2a-go"},
+		},
 		{dir: "protocol/*", ours: []string{"arena", "protocol", "protocol/task", "protocol/mailbox"}, why: "adapter: one driver for each protocol, on the guarded client"},
 		{dir: "web", why: "adapter: embedded pages, standard library only"},
+		{dir: "sdk", ours: domain, why: "adapter: embedded packages of the SDKs"},
+		{dir: "sdk/pack", why: "makes packages of the SDKs, standard library only"},
 
 		{
 			dir: "sdk/go/arenaagent", why: "a module of its own, for agent authors: it never imports the arena",
@@ -141,7 +153,7 @@ func rooms() []room {
 		{dir: "examples/*", ours: []string{"sdk/go/*"}, why: "examples import only the SDK, as the agents of others do"},
 
 		{
-			dir: "arena/server", ours: []string{"arena", "arena/*", "health", "league", "league/*", "protocol", "protocol/*", "scoring", "store", "stream", "stream/*", "web"},
+			dir: "arena/server", ours: []string{"arena", "arena/*", "health", "league", "league/*", "protocol", "protocol/*", "scoring", "sdk", "store", "stream", "stream/*", "web"},
 			why:     "composition root: connects the parts of a node",
 			outside: []string{"github.com/robfig/cron/v3", "github.com/prometheus/client_golang"},
 		},
@@ -154,40 +166,41 @@ func rooms() []room {
 			outside: []string{"github.com/alecthomas/kong", "github.com/modelcontextprotocol/go-sdk", "github.com/parquet-go/parquet-go"},
 		},
 		{
-			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "a module of its own, so that its libraries stay out of the server's go.mod; it breaks nodes from outside and checks what is left; it knows rows and pure rules, none of the wiring",
+			dir: "cmd/chaos", ours: []string{"arena", "scoring", "store", "store/pgserver"}, why: "a module of its own, so that its libraries stay out of the server's go.mod; it injects faults into nodes and checks the stored result; it imports store and pure rules, but no wiring",
 			outside: []string{"github.com/Shopify/toxiproxy/v2", "github.com/rs/zerolog", "github.com/anishathalye/porcupine", "github.com/coder/websocket"},
 		},
 		{
 			dir: "e2e", why: "tests of the built programs",
 			tests: []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite", "github.com/modelcontextprotocol/go-sdk"},
 		},
+		{dir: "internal/join", ours: []string{"internal/apiclient", "sdk/go/arenaagent"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
 		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
 	}
 }
 
-// sharedLibraries may stand in several rooms; every other library has one.
+// sharedLibraries may be imported by several packages; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
-		"github.com/alecthomas/kong":       "both programs parse a command line",
-		"golang.org/x/time/rate":           "a token bucket is a small part that each room keeps for itself",
-		"github.com/golang-jwt/jwt/v5":     "arena/token signs what the SDK verifies, and neither may import the other",
-		"github.com/MicahParks/jwkset":     "the key sets of both sides",
-		"github.com/MicahParks/keyfunc/v3": "the SDK verifies task tokens with it, and arena/token those of an outside issuer",
-		"github.com/coder/websocket":       "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
-		"github.com/mr-tron/base58":        "a did:key is written and read on both sides, and neither may import the other",
-		"golang.org/x/text/unicode/norm":   "one Unicode form for answers that are compared and for names",
-		"golang.org/x/sys/unix":            "socket options of outbound connections, and limits of script workers",
+		"github.com/alecthomas/kong":             "both programs parse a command line",
+		"golang.org/x/time/rate":                 "a token bucket is small enough for each package to have its own",
+		"github.com/golang-jwt/jwt/v5":           "arena/token signs what the SDK verifies, and neither may import the other",
+		"github.com/MicahParks/jwkset":           "the key sets of both sides",
+		"github.com/MicahParks/keyfunc/v3":       "the SDK verifies task tokens with it, and arena/token those of an OIDC issuer",
+		"github.com/coder/websocket":             "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
+		"github.com/mr-tron/base58":              "a did:key is written and read on both sides, and neither may import the other",
+		"golang.org/x/text/unicode/norm":         "one Unicode form for answers that are compared and for names",
+		"github.com/modelcontextprotocol/go-sdk": "arena/mcp serves the tools that arena mcp offers on standard input and output",
+		"golang.org/x/sys/unix":                  "socket options of outbound connections, and limits of script workers",
 	}
 }
 
 // oneFile names libraries and packages that only one file may import.
 func oneFile() map[string]string {
 	return map[string]string{
-		"github.com/robfig/cron/v3":              "arena/server/jobs.go",
-		"github.com/modelcontextprotocol/go-sdk": "cmd/arena/mcp.go",
-		"github.com/parquet-go/parquet-go":       "cmd/arena/parquet.go",
-		module + "arena/script/worker":           "cmd/arena/script_worker.go",
+		"github.com/robfig/cron/v3":        "arena/server/jobs.go",
+		"github.com/parquet-go/parquet-go": "cmd/arena/parquet.go",
+		module + "arena/script/worker":     "cmd/arena/script_worker.go",
 	}
 }
 
@@ -195,8 +208,9 @@ func testLibraries() []string {
 	return []string{"github.com/google/go-cmp/cmp", "pgregory.net/rapid", "go.uber.org/goleak"}
 }
 
-// leaves may be imported by every room but the words and the SDKs.
-func leaves() []string {
+// utilities returns the packages that every package may import, except arena and
+// the SDKs.
+func utilities() []string {
 	return []string{"arena/strictjson", "arena/visibility/seal", "arena/record", "arena/plaintext"}
 }
 
@@ -218,7 +232,7 @@ func dirOf(pkg string) (dir string, ours bool) {
 	return strings.CutPrefix(pkg, module)
 }
 
-// root is the directory of the repository and of its main module.
+// root returns the directory of the repository and of its main module.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")
@@ -228,8 +242,8 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// sources returns the files of the project with one of the endings, relative to
-// the root, without what is installed, built or kept as test data.
+// sources returns the files of the project with one of the extensions, relative
+// to the root. It leaves out installed and generated files and test data.
 func sources(t *testing.T, endings ...string) []string {
 	t.Helper()
 	var files []string
@@ -251,7 +265,7 @@ func sources(t *testing.T, endings ...string) []string {
 }
 
 // under reports whether name is the package or module p, or lies in it.
-// A p that ends in "/*" stands for all that lies below it.
+// A p that ends in "/*" matches everything below it.
 func under(name, p string) bool {
 	if p == "*" {
 		return true
@@ -262,29 +276,29 @@ func under(name, p string) bool {
 	return name == p
 }
 
-func roomOf(dir string) (room, bool) {
-	for _, r := range rooms() {
+func ruleOf(dir string) (importRule, bool) {
+	for _, r := range importRules() {
 		if r.dir == dir {
 			return r, true
 		}
 	}
-	for _, r := range rooms() {
+	for _, r := range importRules() {
 		if above, ok := strings.CutSuffix(r.dir, "/*"); ok && path.Dir(dir) == above {
 			return r, true
 		}
 	}
-	return room{}, false
+	return importRule{}, false
 }
 
-// may reports whether a file of the room may import the package.
-func (r room) may(file, pkg string) bool {
+// may reports whether a file of the rule's directory may import the package.
+func (r importRule) may(file, pkg string) bool {
 	test := strings.HasSuffix(file, "_test.go")
 	if name, ours := dirOf(pkg); ours {
-		if test { // tests put real parts together; the compiler refuses cycles
+		if test { // tests combine real parts; the compiler rejects cycles
 			return !strings.HasPrefix(r.dir, "sdk/") || strings.HasPrefix(name, "sdk/")
 		}
-		leaf := slices.Contains(leaves(), name) && r.dir != "arena" && !strings.HasPrefix(r.dir, "sdk/")
-		return leaf || slices.ContainsFunc(r.ours, func(p string) bool { return under(name, p) })
+		utility := slices.Contains(utilities(), name) && r.dir != "arena" && !strings.HasPrefix(r.dir, "sdk/")
+		return utility || slices.ContainsFunc(r.ours, func(p string) bool { return under(name, p) })
 	}
 	allowed := r.outside
 	if test {
@@ -302,12 +316,12 @@ func parse(t *testing.T, file string, mode parser.Mode) *ast.File {
 	return f
 }
 
-func TestRooms_Imports(t *testing.T) {
+func TestImports(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t, ".go") {
-		r, ok := roomOf(path.Dir(file))
+		r, ok := ruleOf(path.Dir(file))
 		if !ok {
-			t.Errorf("%s: the room %s is not in the table: say who it is and what it may import", file, path.Dir(file))
+			t.Errorf("%s: the package %s has no import rule; add one", file, path.Dir(file))
 			continue
 		}
 		for _, spec := range parse(t, file, parser.ImportsOnly).Imports {
@@ -336,14 +350,14 @@ func TestRooms_Imports(t *testing.T) {
 	}
 }
 
-func TestRooms_OneLibraryOneRoom(t *testing.T) {
+func TestImports_onePackagePerLibrary(t *testing.T) {
 	t.Parallel()
 	home := map[string]string{}
-	for _, r := range rooms() {
+	for _, r := range importRules() {
 		for _, library := range r.outside {
 			_, shared := sharedLibraries()[library]
 			if first, taken := home[library]; taken && !shared && !strings.HasSuffix(r.dir, "test") {
-				t.Errorf("%s stands in %s and in %s; give it one room", library, first, r.dir)
+				t.Errorf("%s is imported by %s and by %s; import it in one package only", library, first, r.dir)
 			}
 			if !slices.Contains(testLibraries(), library) {
 				home[library] = r.dir
@@ -352,8 +366,8 @@ func TestRooms_OneLibraryOneRoom(t *testing.T) {
 	}
 }
 
-// The rule table itself must refuse what the design refuses.
-func TestRooms_TableRefuses(t *testing.T) {
+// The rules must reject the imports that the design forbids.
+func TestImports_rejected(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ file, pkg string }{
 		{"arena/match.go", "github.com/google/uuid"},
@@ -376,28 +390,28 @@ func TestRooms_TableRefuses(t *testing.T) {
 		{"scoring/rating_test.go", "github.com/stretchr/testify/assert"},
 		{"store/store.go", "github.com/google/go-cmp/cmp"},
 	} {
-		r, ok := roomOf(path.Dir(tc.file))
+		r, ok := ruleOf(path.Dir(tc.file))
 		if !ok || r.may(tc.file, tc.pkg) {
 			t.Errorf("%s may import %s", tc.file, tc.pkg)
 		}
 	}
 }
 
-func TestRooms_Doc(t *testing.T) {
+func TestPackageDoc(t *testing.T) {
 	t.Parallel()
-	said := map[string]bool{} // by room: a comment says what it is
+	documented := map[string]bool{} // by directory
 	for _, file := range sources(t, ".go") {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		dir := path.Dir(file)
-		// An example is read as one file and says it there.
-		said[dir] = said[dir] || (path.Base(file) == "doc.go" || strings.HasPrefix(dir, "examples/")) &&
+		// An example is read as one file, so the comment is in that file.
+		documented[dir] = documented[dir] || (path.Base(file) == "doc.go" || strings.HasPrefix(dir, "examples/")) &&
 			len(parse(t, file, parser.ParseComments|parser.PackageClauseOnly).Doc.Text()) >= 80
 	}
-	for dir, ok := range said {
+	for dir, ok := range documented {
 		if !ok {
-			t.Errorf("%s has no doc.go that says what it owns and what it leaves to others", dir)
+			t.Errorf("%s has no doc.go that describes what the package owns", dir)
 		}
 	}
 }

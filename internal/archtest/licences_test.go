@@ -1,9 +1,11 @@
 package archtest
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +105,61 @@ func licenceIn(t *testing.T, dir string) string {
 		}
 	}
 	return ""
+}
+
+// lock is the part of a package-lock.json that the rules below read.
+type lock struct {
+	Packages map[string]struct {
+		Resolved string
+		Licence  string `json:"license"`
+	}
+}
+
+// lockProblems returns what the rules for npm packages forbid in a lock file: a
+// download address, and in the SDK and the examples, which authors install, a
+// licence that asks for more than a notice.
+func lockProblems(file string, l lock) (problems []string) {
+	permissive := regexp.MustCompile(`\b(MIT|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause)\b`)
+	for name, p := range l.Packages {
+		if p.Resolved != "" {
+			problems = append(problems, name+" has the address "+p.Resolved)
+		}
+		if !strings.HasPrefix(file, "web/") && !permissive.MatchString(p.Licence) && name != "" {
+			problems = append(problems, name+" has the licence "+p.Licence)
+		}
+	}
+	return problems
+}
+
+func TestLicences_npm(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, file := range sources(t, ".json") {
+		if filepath.Base(file) != "package-lock.json" {
+			continue
+		}
+		found++
+		data, err := os.ReadFile(filepath.Join(root(t), file))
+		var l lock
+		if err == nil {
+			err = json.Unmarshal(data, &l)
+		}
+		if err != nil || len(l.Packages) < 2 {
+			t.Fatalf("%s lists %d packages, %v", file, len(l.Packages), err)
+		}
+		for _, problem := range lockProblems(file, l) {
+			t.Errorf("%s: %s", file, problem)
+		}
+	}
+	if found < 3 {
+		t.Errorf("found %d lock files", found)
+	}
+	// The rules find what they must.
+	var l lock
+	err := json.Unmarshal([]byte(`{"packages": {"": {}, "a": {"license": "MIT", "resolved": "https://npm.example/a.tgz"}, "b": {"license": "GPL-3.0"}, "c": {}}}`), &l)
+	if problems := lockProblems("examples/package-lock.json", l); err != nil || len(problems) != 3 {
+		t.Errorf("found %v, %v", problems, err)
+	}
 }
 
 func TestLicenceOf(t *testing.T) {

@@ -18,7 +18,7 @@ func TestDocs_protocols(t *testing.T) {
 	tests := testsOfTheHouse(t)
 	row := regexp.MustCompile(`^\| .+ \| .+ \| (.+) \|$`)
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)(?:/[^`]*)?`")
-	for _, protocol := range []string{arena.ProtocolAAP, arena.ProtocolAgora, arena.ProtocolEnvelope, arena.ProtocolAgentProtocol} {
+	for _, protocol := range []string{arena.ProtocolAAP, arena.ProtocolAgora, arena.ProtocolEnvelope, arena.ProtocolAgentProtocol, arena.ProtocolA2A} {
 		text, err := os.ReadFile(filepath.Join(root(t), "docs", "protocols", protocol+".md"))
 		if err != nil {
 			t.Error(err)

@@ -1,11 +1,14 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -122,5 +125,30 @@ func TestSizes_Packages(t *testing.T) {
 	}
 	if found := overfull(append(full, "a/more.go")); len(found) != 1 {
 		t.Errorf("found %v", found)
+	}
+}
+
+// maxExampleLines is the most lines of an example in a script language, so that
+// it can be read at once.
+const maxExampleLines = 40
+
+func TestSizes_Examples(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, file := range sources(t, ".mjs", ".sh") {
+		if !strings.HasPrefix(file, "examples/") {
+			continue
+		}
+		found++
+		text, err := os.ReadFile(filepath.Join(root(t), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(text, []byte("\n")); n > maxExampleLines {
+			t.Errorf("%s has %d lines; at most %d", file, n, maxExampleLines)
+		}
+	}
+	if found < 2 {
+		t.Errorf("found %d examples", found)
 	}
 }

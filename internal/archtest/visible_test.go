@@ -14,7 +14,7 @@ import (
 // publicPackages serve spectators. A name that ends in "/*" stands for all
 // packages below it.
 func publicPackages() []string {
-	return []string{"arena/api", "arena/card", "stream", "stream/*", "protocol", "protocol/*", "web"}
+	return []string{"arena/api", "arena/card", "arena/mcp", "stream", "stream/*", "protocol", "protocol/*", "web"}
 }
 
 // publicFiles serve spectators from a package that also does other things.

@@ -16,12 +16,12 @@ import (
 // maxLines is the length of the longest source file.
 const maxLines = 500
 
-// generated files have no limit; nobody reads them from top to bottom.
+// generated returns generated files, which have no length limit.
 func generated() []string {
 	return []string{"web/src/lib/api/schema.d.ts"}
 }
 
-func TestHouse_FileLength(t *testing.T) {
+func TestArchitecture_FileLength(t *testing.T) {
 	t.Parallel()
 	for _, file := range sources(t, ".go", ".ts", ".mjs", ".js", ".svelte", ".css", ".sh", ".py", ".rs") {
 		text, err := os.ReadFile(filepath.Join(root(t), file))
@@ -29,22 +29,22 @@ func TestHouse_FileLength(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lines := bytes.Count(text, []byte("\n")); lines > maxLines && !slices.Contains(generated(), file) {
-			t.Errorf("%s has %d lines, the limit is %d: find the two files in it", file, lines, maxLines)
+			t.Errorf("%s has %d lines, the limit is %d: split it", file, lines, maxLines)
 		}
 	}
 }
 
-// packageVars are package variables that the rule below would refuse.
+// packageVars returns the package variables that are exceptions to the rule below.
 func packageVars() map[string]string {
 	return map[string]string{
 		"cmd/arena.version": "the linker can set only a variable",
 	}
 }
 
-// State of a package is shared by everyone who imports it and by every test.
-// So there is no init, and a package variable is a constant in disguise:
-// an error, an expression, a table that nobody writes to.
-func TestHouse_NoPackageState(t *testing.T) {
+// Package-level state is shared by all importers and tests. So there is no init
+// function, and a package variable must be effectively constant: an error, an
+// expression, or a table that is never written to.
+func TestArchitecture_NoPackageState(t *testing.T) {
 	t.Parallel()
 	packages := map[string][]*ast.File{}
 	for _, file := range sources(t, ".go") {
@@ -74,8 +74,8 @@ func TestHouse_NoPackageState(t *testing.T) {
 	}
 }
 
-// packageVariables returns the variables at the top level with their values,
-// nil where there is none. Embedded files and _ are left out.
+// packageVariables returns the top-level variables with their values, or nil for
+// those without one. It leaves out embedded files and _.
 func packageVariables(files []*ast.File) map[string]ast.Expr {
 	vars := map[string]ast.Expr{}
 	for _, f := range files {
@@ -104,13 +104,12 @@ func packageVariables(files []*ast.File) map[string]ast.Expr {
 	return vars
 }
 
-// constant reports whether an expression makes a value that stays as it is
-// while nobody assigns to it.
+// constant reports whether the value of an expression is immutable.
 func constant(value ast.Expr) bool {
 	switch v := value.(type) {
 	case *ast.BasicLit:
 		return true
-	case *ast.CompositeLit: // a table; sync.Mutex{} and its kin are no tables
+	case *ast.CompositeLit: // a table, unless it is sync.Mutex{} or similar
 		sel, ok := v.Type.(*ast.SelectorExpr)
 		return !ok || !isSelector(sel, "sync", sel.Sel.Name) && !isSelector(sel, "atomic", sel.Sel.Name)
 	case *ast.CallExpr:
@@ -131,8 +130,8 @@ func constant(value ast.Expr) bool {
 	}
 }
 
-// constantCalls are the beginnings of calls whose results cannot change. Those
-// of db are descriptions of tables, which remember the texts that they built.
+// constantCalls returns the prefixes of calls whose results are immutable. Those
+// of db are descriptions of tables, which cache the statements that they built.
 func constantCalls() []string {
 	return []string{
 		"arena.Errorf", "arena.Invalid", "db.New", "db.Extend", "errors.New", "base32.NewEncoding", "base64.NewEncoding", "netip.MustParse",
