@@ -1,6 +1,7 @@
-// The pages and their addresses.
+// The pages and their addresses. ../../routes.go has the same addresses: the
+// server answers others with 404.
 
-export type PageName = 'lobby' | 'match' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'missing';
+export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -11,6 +12,9 @@ export interface Route {
 const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/$/, 'lobby'],
   [/^\/m\/([^/]+)$/, 'match'],
+  [/^\/matches$/, 'matches'],
+  [/^\/schedule$/, 'schedule'],
+  [/^\/compare$/, 'compare'],
   [/^\/leagues$/, 'leagues'],
   [/^\/l\/([^/]+)$/, 'league'],
   [/^\/leaderboard$/, 'leaderboard'],

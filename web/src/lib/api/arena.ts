@@ -1,11 +1,19 @@
 import { get, post } from './client';
-import type { Agent, Calibration, ConformanceReport, Judge, League, List, Lobby, Match, MatchStatus, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
+import type { Agent, Calibration, ConformanceReport, Judge, League, List, Lobby, Match, OpponentRecord, RatingHistory, Results, Season, Standing, UptimeDay, WholeSeason } from './contract';
 
 // The API's routes that the page reads, one function each.
 
 export interface MatchQuery {
-  status?: MatchStatus;
-  league?: string;
+  /** One status, or several separated by commas. */
+  status?: string | undefined;
+  league?: string | undefined;
+  agent?: string | undefined;
+  opponent?: string | undefined;
+  q?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  order?: 'newest' | 'soonest' | undefined;
+  cursor?: string | undefined;
   limit?: number;
 }
 
@@ -31,6 +39,8 @@ export const leagueMatches = async (slug: string, signal?: AbortSignal): Promise
 export const matches = (query: MatchQuery, signal?: AbortSignal) => get<List<Match>>('/v1/matches', { ...query }, signal);
 export const match = (matchId: string, signal?: AbortSignal) => get<Match>(`/v1/matches/${id(matchId)}`, {}, signal);
 export const agent = (agentId: string, signal?: AbortSignal) => get<Agent>(`/v1/agents/${id(agentId)}`, {}, signal);
+/** Agents with a text in their name. */
+export const agents = (q: string, limit: number, signal?: AbortSignal) => get<List<Agent>>('/v1/agents', { q, limit }, signal);
 export const conformance = (agentId: string, signal?: AbortSignal) => get<ConformanceReport>(`/v1/agents/${id(agentId)}/conformance`, {}, signal);
 export const agentMatches = (agentId: string, limit: number, signal?: AbortSignal) =>
   get<List<Match>>(`/v1/agents/${id(agentId)}/matches`, { limit }, signal);

@@ -51,7 +51,10 @@ export async function call<T>(path: string, init: RequestInit, signal?: AbortSig
   if (res.status === 204) return undefined as T;
   const type = res.headers.get('content-type') ?? '';
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
-  const body: unknown = await res.json().catch(() => null);
+  const body: unknown = await res.json().catch((cause: unknown) => {
+    if (signal?.aborted) throw cause;
+    return null;
+  });
   if (!res.ok) {
     const problem = (body ?? {}) as Partial<Problem>;
     throw new ApiError(res.status, problem.code ?? 'unknown', problem.detail ?? problem.title ?? res.statusText, problem.errors ?? []);

@@ -7,6 +7,8 @@ export const en = {
   'app.skip': 'Skip to the content',
   'nav.main': 'Main',
   'nav.live': 'Live',
+  'nav.matches': 'Matches',
+  'nav.schedule': 'Schedule',
   'nav.leagues': 'Leagues',
   'nav.leaderboard': 'Leaderboard',
   'nav.console': 'Owner console',
@@ -52,6 +54,7 @@ export const en = {
   'lobby.leagues': 'The leagues',
   'lobby.announce': 'Result: {text}',
 
+  'match.compare': 'Head to head',
   'match.versus': 'v',
   'match.seats_one': '{n} agent',
   'match.seats_other': '{n} agents',

@@ -6,6 +6,8 @@ export const es: Dictionary = {
   'app.skip': 'Ir al contenido',
   'nav.main': 'Principal',
   'nav.live': 'En vivo',
+  'nav.matches': 'Partidas',
+  'nav.schedule': 'Calendario',
   'nav.leagues': 'Ligas',
   'nav.leaderboard': 'Clasificación',
   'nav.console': 'Consola de propietarios',
@@ -51,6 +53,7 @@ export const es: Dictionary = {
   'lobby.leagues': 'Las ligas',
   'lobby.announce': 'Resultado: {text}',
 
+  'match.compare': 'Cara a cara',
   'match.versus': 'contra',
   'match.seats_one': '{n} agente',
   'match.seats_other': '{n} agentes',

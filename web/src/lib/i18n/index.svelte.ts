@@ -1,7 +1,9 @@
 import { en, type Dictionary, type Key } from './en';
+import { fill, type Params } from './fill';
+
+export { fill, type Params };
 
 export type Language = 'en' | 'es';
-export type Params = Readonly<Record<string, string | number>>;
 /** A key with _one and _other forms, without the ending. */
 export type PluralKey = Key extends infer K ? (K extends `${infer Base}_one` ? Base : never) : never;
 
@@ -33,10 +35,6 @@ class Words {
   /** The text of a key that is put together from data, or the fallback when there is none. */
   readonly tx = (key: string, fallback: string, params: Params = {}): string =>
     Object.hasOwn(this.#words, key) ? fill(this.#words[key as Key], params) : fallback;
-}
-
-export function fill(text: string, params: Params): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in params ? String(params[name]) : whole));
 }
 
 function stored(): Language | undefined {
