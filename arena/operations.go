@@ -61,7 +61,8 @@ type Mover struct {
 	Name    string
 	League  string
 	Rating  MilliElo
-	Change  MilliElo // over the time that was asked for
-	Matches int      // rated matches in that time
+	Rated   int      // rated matches in all
+	Change  MilliElo // over the requested period
+	Matches int      // rated matches in that period
 	Recent  []MilliElo
 }

@@ -315,14 +315,14 @@ func (s *Store) Movers(ctx context.Context, since time.Time, limit int) ([]arena
 		return nil, err
 	}
 	movers, err := db.All(ctx, s.reader, func(r db.Row) (m arena.Mover, err error) {
-		return m, r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, recentInto{&m.Recent}, &m.Change, &m.Matches)
+		return m, r.Scan(&m.AgentID, &m.Name, &m.League, &m.Rating, &m.Rated, recentInto{&m.Recent}, &m.Change, &m.Matches)
 	}, moversQuery, db.Millis(since), moversLooked, limit)
 	return movers, s.wrap(err, "read movers")
 }
 
 // moversQuery begins with the settlements: SQLite keeps to the order of a
 // CROSS JOIN.
-const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.recent, t.change, t.matches FROM (
+const moversQuery = `SELECT a.id, a.name, t.league, g.melo, g.matches, g.recent, t.change, t.matches FROM (
 		SELECT c.agent_id, c.league, CAST(sum(c.delta) AS BIGINT) AS change, count(*) AS matches
 		FROM settlements s CROSS JOIN rating_changes c
 		WHERE c.settlement = s.seq AND s.at >= $1 AND s.seq > (SELECT n.value - $2 FROM counters n WHERE n.name = 'settlements')

@@ -87,6 +87,7 @@ type moverView struct {
 	Name    string           `json:"name"`
 	League  string           `json:"league"`
 	Rating  arena.MilliElo   `json:"rating"`
+	Rated   int              `json:"rated_matches"`
 	Change  arena.MilliElo   `json:"change" doc:"Within the last day."`
 	Matches int              `json:"matches" doc:"Rated ones within the last day."`
 	Recent  []arena.MilliElo `json:"recent" doc:"Ratings after the last matches, oldest first."`
@@ -190,7 +191,7 @@ func (h *lobbyHandlers) fillHighlights(ctx context.Context, v *lobbyView) (podiu
 	v.Upsets, v.Movers = kept.upsets, []moverView{}
 	for _, m := range kept.movers {
 		v.Movers = append(v.Movers, moverView{
-			AgentID: m.AgentID, Name: m.Name, League: m.League, Rating: m.Rating, Change: m.Change, Matches: m.Matches, Recent: orEmpty(m.Recent),
+			AgentID: m.AgentID, Name: m.Name, League: m.League, Rating: m.Rating, Rated: m.Rated, Change: m.Change, Matches: m.Matches, Recent: orEmpty(m.Recent),
 		})
 	}
 	return kept.podiums, nil

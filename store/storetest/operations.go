@@ -89,9 +89,11 @@ func movers(f *fixture) {
 	last := history[len(history)-1]
 	f.equal("trivia", first.League)
 	f.equal(arena.Mover{
-		AgentID: first.AgentID, Name: first.Name, League: "trivia", Rating: last.Rating, Matches: 2,
+		AgentID: first.AgentID, Name: first.Name, League: "trivia", Rating: last.Rating, Rated: 2, Matches: 2,
 		Change: last.Rating - arena.StartRating, Recent: []arena.MilliElo{history[0].Rating, last.Rating},
 	}, first)
+	i := slices.IndexFunc(late, func(m arena.Mover) bool { return m.League == "trivia" })
+	f.equal([2]int{2, 1}, [2]int{late[i].Rated, late[i].Matches})
 	f.equal(1, len(must(f.Movers(ctx, start, 1))(f)))
 	f.equal(0, len(must(f.Movers(ctx, start.Add(3*time.Hour), 9))(f)))
 	f.fails(arena.CodeInvalid, second(f.Movers(ctx, start, 0)))

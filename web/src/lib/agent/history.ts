@@ -1,35 +1,25 @@
 import type { RatingPoint } from '../api/contract';
+import { FRESH_MATCHES, halfWidth, K, startVariance, varianceAfter } from '../rating';
 
 // What a rating graph shows beside the rating.
 
-/** The rules of the rating (docs/rules.md): steps of 40 in the first 30 matches and in 10 after a new version, else of 20, of 10 from 2400 on. */
-const K = { fresh: 40, settled: 20, top: 10 } as const;
-const FRESH_MATCHES = 30;
 const VERSION_MATCHES = 10;
 const TOP_ELO = 2400;
-/** How far strengths of newcomers lie apart: the standard deviation before the first match. */
-const PRIOR_ELO = 200;
-/** 95 % of a normal distribution lie within so many standard deviations. */
-const Z95 = 1.96;
 
 /**
- * Half the width of the band in which a strength lies in 19 of 20 cases, in Elo, at each point. Between equals a match moves
- * a rating by ±K/2 at random and takes the share K·ln 10/1600 of its error away; the variance of the error follows from both.
+ * Half the width of the 95 % interval at each point, in Elo: the spread of a rating, widened by declared versions.
  * first is the number of the first point's match, 1-based.
  */
 export function band(points: readonly RatingPoint[], first: number): number[] {
-  let variance = PRIOR_ELO ** 2;
-  let fresh = FRESH_MATCHES;
-  const step = (k: number) => {
-    const kept = 1 - (k * Math.LN10) / 1600;
-    variance = kept * kept * variance + (k * k) / 4;
-  };
+  let variance = startVariance;
+  let fresh: number = FRESH_MATCHES;
+  const step = (k: number) => (variance = varianceAfter(variance, k));
   const pace = (rating: number) => (fresh-- > 0 ? K.fresh : rating >= TOP_ELO ? K.top : K.settled);
   for (let n = 1; n < first; n++) step(pace(0)); // matches before what is shown
   return points.map((p, i) => {
     if (i > 0 && p.version && p.version !== points[i - 1]?.version) fresh = Math.max(fresh, VERSION_MATCHES);
     step(pace(p.rating));
-    return Z95 * Math.sqrt(variance);
+    return halfWidth(variance);
   });
 }
 

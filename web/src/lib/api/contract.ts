@@ -91,6 +91,8 @@ export interface RatingChange {
   rating_before: number;
   rating_after: number;
   rating_delta: number;
+  /** Rated matches after this one. */
+  matches?: number;
 }
 
 export interface ClosedSeat {

@@ -118,6 +118,9 @@ export const en = {
   'match.standings': 'Standings',
   'match.pinned': 'In detail',
   'match.pin': '{name}: {state}',
+  'match.surprise': 'Upset: the ratings gave {name} an expected score of {score}.',
+  'match.expected': 'expected {score}',
+  'match.expected.hint': 'Expected score of the winner, from the ratings before the match',
   'match.survivors': 'Still in: {n} of {total}',
   'match.announce.round': 'Round {n} started: {task}',
   'match.announce.closed': 'Round {n} closed. Right answer: {correct}.',
@@ -382,7 +385,7 @@ export const en = {
   'judge.good.half': 'near 50 % is fair',
   'judge.good.high': 'higher is better',
   'judge.version': 'Version {v}',
-  'board.fit': 'Between {low} and {high}, refitted over all matches',
+  'board.fit': 'Refit of all results: between {low} and {high}',
   'board.fit.ranks': 'rank {low} to {high}',
 
   ...rulesEn,
@@ -396,7 +399,8 @@ export const en = {
   'board.record': 'Won, drawn, lost',
   'board.matches': 'Matches',
   'board.record.text': '{w} won, {d} drawn, {l} lost',
-  'board.provisional': 'Provisional: fewer than 30 rated matches',
+  'rating.spread_one': 'Between {low} and {high} with 95 % probability, after {n} rated match',
+  'rating.spread_other': 'Between {low} and {high} with 95 % probability, after {n} rated matches',
   'board.trend.text': 'from {from} to {to}',
 
   'agent.status.pending': 'not checked yet',

@@ -117,6 +117,9 @@ export const es: Dictionary = {
   'match.standings': 'Posiciones',
   'match.pinned': 'En detalle',
   'match.pin': '{name}: {state}',
+  'match.surprise': 'Sorpresa: las puntuaciones daban a {name} un resultado esperado de {score}.',
+  'match.expected': 'esperado {score}',
+  'match.expected.hint': 'Resultado esperado del ganador, según las puntuaciones antes de la partida',
   'match.survivors': 'Siguen dentro: {n} de {total}',
   'match.announce.round': 'Empezó la ronda {n}: {task}',
   'match.announce.closed': 'Se cerró la ronda {n}. Respuesta correcta: {correct}.',
@@ -381,7 +384,7 @@ export const es: Dictionary = {
   'judge.good.half': 'cerca del 50 % es justo',
   'judge.good.high': 'más es mejor',
   'judge.version': 'Versión {v}',
-  'board.fit': 'Entre {low} y {high}, ajustado con todas las partidas',
+  'board.fit': 'Reajuste con todos los resultados: entre {low} y {high}',
   'board.fit.ranks': 'puesto {low} a {high}',
 
   ...rulesEs,
@@ -395,7 +398,8 @@ export const es: Dictionary = {
   'board.record': 'Ganadas, empatadas, perdidas',
   'board.matches': 'Partidas',
   'board.record.text': '{w} ganadas, {d} empatadas, {l} perdidas',
-  'board.provisional': 'Provisional: menos de 30 partidas puntuadas',
+  'rating.spread_one': 'Entre {low} y {high} con un 95 % de probabilidad, tras {n} partida puntuada',
+  'rating.spread_other': 'Entre {low} y {high} con un 95 % de probabilidad, tras {n} partidas puntuadas',
   'board.trend.text': 'de {from} a {to}',
 
   'agent.status.pending': 'aún sin comprobar',

@@ -246,7 +246,7 @@ function matchFinished(state: MatchState, e: Of<'match_finished'>): MatchState {
   const seats: Record<string, Seat> = { ...withStandings(state.seats, e.seats, state.rounds.length) };
   for (const c of changes) {
     const seat = seats[c.agent_id];
-    if (seat) seats[c.agent_id] = { ...seat, ratingBefore: c.rating_before, ratingDelta: c.rating_delta };
+    if (seat) seats[c.agent_id] = { ...seat, ratingBefore: c.rating_before, ratingDelta: c.rating_delta, ...(c.matches === undefined ? {} : { ratedMatches: c.matches }) };
   }
   return { ...state, status: 'finished', finishedAt: e.ts, rated: e.rated, seats, changes };
 }

@@ -38,7 +38,7 @@ const object = (members: Readonly<Record<string, Shape>>): Shape => (v) =>
 
 const seats = list(object({ agent_id: text, name: text, version: maybe(text) }));
 const standing = { agent_id: text, points: number, place: number, state: text };
-const change = object({ agent_id: text, rating_before: number, rating_after: number, rating_delta: number });
+const change = object({ agent_id: text, rating_before: number, rating_after: number, rating_delta: number, matches: maybe(number) });
 const answered = { answer: maybe(text), reasoning: maybe(text), confidence: maybe(number) };
 
 /** The members that each of the arena's own events must have. What agents say of themselves may be anything. */

@@ -82,6 +82,8 @@ export interface Seat {
   readonly outRound: number;
   readonly ratingBefore?: number;
   readonly ratingDelta?: number;
+  /** Rated matches after this one. */
+  readonly ratedMatches?: number;
 }
 
 export interface MatchState {

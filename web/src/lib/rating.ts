@@ -1,0 +1,58 @@
+// What a rating says (docs/rules.md, section 7): the score that it promises
+// against another one, and how far it can be from the strength behind it.
+
+/** Every agent starts here in every league. */
+export const START_ELO = 1500;
+
+/** Steps of 40 in the first 30 matches and in 10 after a new version, else of 20, of 10 from 2400 on. */
+export const K = { fresh: 40, settled: 20, top: 10 } as const;
+export const FRESH_MATCHES = 30;
+/** The standard deviation of strengths before the first match. */
+const PRIOR_ELO = 200;
+/** 95 % of a normal distribution lie within so many standard deviations. */
+const Z95 = 1.96;
+
+export const startVariance = PRIOR_ELO ** 2;
+
+/**
+ * The variance of a rating's error after one more match. Between equals a match moves a rating by ±K/2 at random and removes
+ * the share K·ln 10/1600 of its error.
+ */
+export function varianceAfter(variance: number, k: number): number {
+  const kept = 1 - (k * Math.LN10) / 1600;
+  return kept * kept * variance + (k * k) / 4;
+}
+
+/** Half the width of the 95 % interval of a variance. */
+export const halfWidth = (variance: number): number => Z95 * Math.sqrt(variance);
+
+/** From here on the spread changes by less than a tenth of a point. */
+const LEVEL = 300;
+
+/** The ± of a rating after so many rated matches, in Elo: half the width of its 95 % interval. */
+export function spread(matches: number): number {
+  let variance = startVariance;
+  for (let n = 0; n < Math.min(matches, LEVEL); n++) variance = varianceAfter(variance, n < FRESH_MATCHES ? K.fresh : K.settled);
+  return halfWidth(variance);
+}
+
+/** The expected score of a rating against another one, 0 to 1. */
+export const expected = (own: number, other: number): number => 1 / (1 + 10 ** ((other - own) / 400));
+
+/** An expected score up to this makes a win a surprise. */
+const SURPRISE = 0.4;
+
+/** A rating as it was before a match. */
+export interface Before {
+  readonly id: string;
+  readonly rating: number;
+}
+
+/** The expected score of the sole winner among its opponents, where winning was a surprise. */
+export function surprise(winner: string, ratings: readonly Before[]): number | undefined {
+  const own = ratings.find((r) => r.id === winner);
+  const others = ratings.filter((r) => r.id !== winner);
+  if (!own || !others.length) return undefined;
+  const score = others.reduce((sum, o) => sum + expected(own.rating, o.rating), 0) / others.length;
+  return score <= SURPRISE ? score : undefined;
+}
