@@ -35,6 +35,9 @@ export function duration(ms: number, language = 'en'): string {
   return `${s} s`;
 }
 
+/** A duration in whole milliseconds: 1,234 ms. */
+export const milliseconds = (ms: number, language = 'en'): string => `${count(Math.round(ms), language)}\u00a0ms`;
+
 /** What is left, rounded up to whole seconds: 0:09, 2:10, 1:02:03. */
 export function countdown(ms: number): string {
   const all = Math.max(0, Math.ceil(ms / 1000));

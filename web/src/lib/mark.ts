@@ -37,6 +37,17 @@ export function markOf(id: string): Mark {
   return mark;
 }
 
+/** Hues nearer than this look alike. */
+const APART = 60;
+const apart = (a: number, b: number): boolean => Math.abs(((a - b + 540) % 360) - 180) >= APART;
+
+/** The hues of two agents side by side: those of their marks, and another one for the second where they look alike. */
+export function huesOf(a: string, b: string): [number, number] {
+  const [first, second] = [markOf(a).hue, markOf(b)];
+  const hue = [second.hue, second.figureHue].find((h) => apart(first, h)) ?? (first + 180) % 360;
+  return [first, hue];
+}
+
 function draw(id: string): Mark {
   const random = bits(id);
   const hue = random(24) * 15;

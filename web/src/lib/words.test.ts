@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ServerClock } from './clock';
-import { countdown, delta, duration, elo, points, relative, shortHash } from './format';
-import { markOf } from './mark';
+import { countdown, delta, duration, elo, milliseconds, points, relative, shortHash } from './format';
+import { huesOf, markOf } from './mark';
 import { resolve } from './routes';
 
 describe('format', () => {
@@ -14,6 +14,7 @@ describe('format', () => {
     expect([0, 420, 12_000, 65_000].map((ms) => duration(ms))).toEqual(['0.0 s', '0.4 s', '12.0 s', '1:05']);
     expect(duration(4200, 'es')).toBe('4,2 s');
   });
+  it('writes milliseconds', () => expect([0.4, 1234.5].map((ms) => milliseconds(ms))).toEqual(['0\u00a0ms', '1,235\u00a0ms']));
   it('counts down to zero and no further', () =>
     expect([-5, 1, 9_000, 130_000, 3_723_000].map(countdown)).toEqual(['0:00', '0:01', '0:09', '2:10', '1:02:03']));
   it('says how long ago', () => {
@@ -40,6 +41,15 @@ describe('marks', () => {
   it('are the same for one id and differ between ids', () => {
     expect(markOf('ag_7')).toEqual(markOf('ag_7'));
     expect(new Set(ids.map((id) => JSON.stringify(markOf(id)))).size).toBeGreaterThan(290);
+  });
+  it('have hues that differ in every duel', () => {
+    for (const a of ids.slice(0, 60)) {
+      for (const b of ids.slice(0, 60)) {
+        const [x, y] = huesOf(a, b);
+        expect(x).toBe(markOf(a).hue);
+        expect(Math.abs(((x - y + 540) % 360) - 180)).toBeGreaterThanOrEqual(60);
+      }
+    }
   });
   it('stay inside their box', () => {
     for (const id of ids) {

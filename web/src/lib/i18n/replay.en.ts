@@ -10,6 +10,8 @@ export const replayEn = {
   'event.next': 'On one event',
   'round.back': 'Back one round',
   'round.next': 'On one round',
+  'first': 'To the start',
+  'last': 'To the end, or back to live',
   'moment': 'Next decisive moment',
   'moment.lead': 'The lead changes',
   'moment.out': 'Somebody drops out',

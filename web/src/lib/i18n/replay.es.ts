@@ -11,6 +11,8 @@ export const replayEs: Readonly<Record<ReplayKey, string>> = {
   'event.next': 'Un evento adelante',
   'round.back': 'Una ronda atrás',
   'round.next': 'Una ronda adelante',
+  'first': 'Al principio',
+  'last': 'Al final, o de vuelta al directo',
   'moment': 'Siguiente momento decisivo',
   'moment.lead': 'Cambia el liderato',
   'moment.out': 'Alguien queda fuera',

@@ -1,6 +1,6 @@
 // The keys of a replay.
 
-export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'moment' | 'legend' | 'leave';
+export type Act = 'toggle' | 'event.back' | 'event.next' | 'round.back' | 'round.next' | 'first' | 'last' | 'moment' | 'legend' | 'leave';
 
 /** For the legend, in its order. */
 export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
@@ -9,6 +9,8 @@ export const KEYS: readonly { keys: readonly string[]; act: Act }[] = [
   { keys: ['→'], act: 'event.next' },
   { keys: ['k', '⇧ ←'], act: 'round.back' },
   { keys: ['j', '⇧ →'], act: 'round.next' },
+  { keys: ['Home'], act: 'first' },
+  { keys: ['End'], act: 'last' },
   { keys: ['n'], act: 'moment' },
   { keys: ['?'], act: 'legend' },
   { keys: ['Esc'], act: 'leave' },
@@ -50,6 +52,8 @@ export function actOf(e: KeyboardEvent): Act | undefined {
   if (slider && ['ArrowRight', 'ArrowUp'].includes(e.key)) return e.shiftKey ? 'round.next' : 'event.next';
   if (slider && e.key === 'PageDown') return 'round.back';
   if (slider && e.key === 'PageUp') return 'round.next';
+  if (slider && e.key === 'Home') return 'first';
+  if (slider && e.key === 'End') return 'last';
   if (!slider && at?.matches('input, textarea, select, [contenteditable]')) return undefined;
   if (e.key === 'Escape') return 'leave';
   if (!shortcuts.on) return undefined;
@@ -64,6 +68,10 @@ export function actOf(e: KeyboardEvent): Act | undefined {
       return 'round.next';
     case 'k':
       return 'round.back';
+    case 'Home':
+      return 'first';
+    case 'End':
+      return 'last';
     case 'n':
       return 'moment';
     case '?':

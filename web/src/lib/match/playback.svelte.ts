@@ -111,6 +111,12 @@ export class Playback implements MatchTime {
     else if (by > 0) this.seek(this.length);
   }
 
+  /** To the beginning of the first round. */
+  first(): void {
+    this.stop();
+    this.seek(this.reel.chapters[0]?.from ?? 1);
+  }
+
   /** To a round as it ended; the newest one is the end of what is known. */
   result(no: number): void {
     this.stop();
