@@ -42,7 +42,7 @@ class Router {
     if (resolve(link.pathname).page === 'missing') return; // the API's own pages
     if (link.hash && link.pathname === location.pathname) return;
     e.preventDefault();
-    this.go(link.pathname + link.search);
+    this.go(link.pathname + link.search + link.hash);
   }
 }
 

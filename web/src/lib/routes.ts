@@ -1,7 +1,7 @@
 // The pages and their addresses. ../../routes.go has the same addresses: the
 // server answers others with 404.
 
-export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'missing';
+export type PageName = 'lobby' | 'match' | 'matches' | 'schedule' | 'compare' | 'leagues' | 'league' | 'leaderboard' | 'agent' | 'console' | 'admin' | 'replay' | 'embed' | 'tv' | 'missing';
 
 export interface Route {
   readonly page: PageName;
@@ -15,6 +15,7 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/matches$/, 'matches'],
   [/^\/schedule$/, 'schedule'],
   [/^\/compare$/, 'compare'],
+  [/^\/tv$/, 'tv'],
   [/^\/leagues$/, 'leagues'],
   [/^\/l\/([^/]+)$/, 'league'],
   [/^\/leaderboard$/, 'leaderboard'],

@@ -33,6 +33,7 @@ export const en = {
 
   'lobby.title': 'Live now',
   'lobby.watch': 'Watch',
+  'lobby.tv': 'TV mode',
   'lobby.also': 'Also live',
   'lobby.more_one': 'and {n} more in the leagues',
   'lobby.more_other': 'and {n} more in the leagues',

@@ -31,6 +31,7 @@ export const es: Dictionary = {
   'error.retry': 'Reintentar',
 
   'lobby.title': 'En vivo ahora',
+  'lobby.tv': 'Modo TV',
   'lobby.watch': 'Ver',
   'lobby.also': 'También en vivo',
   'lobby.more_one': 'y {n} más en las ligas',

@@ -8,6 +8,10 @@ import { consoleEn } from './console.en';
 import { consoleEs } from './console.es';
 import { en } from './en';
 import { es } from './es';
+import { findEn } from './find.en';
+import { findEs } from './find.es';
+import { nextEn } from './next.en';
+import { nextEs } from './next.es';
 import { replayEn } from './replay.en';
 import { replayEs } from './replay.es';
 
@@ -19,6 +23,8 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['replay', replayEn, replayEs],
   ['agent', agentEn, agentEs],
   ['admin console', adminEn, adminEs],
+  ['finding', findEn, findEs],
+  ['next match', nextEn, nextEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {

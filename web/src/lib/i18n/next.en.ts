@@ -1,0 +1,45 @@
+// The texts about what to watch next, TV mode and following.
+export const nextEn = {
+  'next.title': 'Watch next',
+  'next.in': 'Next in {s} s:',
+  'next.stay': 'Stay here',
+  'next.stay.key': 'Esc',
+  'next.go': 'Watch now',
+  'next.announce': 'Next match in {s} seconds: {name}. Press Escape to stay.',
+  'next.stayed': 'You stay on this match.',
+  'next.auto': 'Continue with the next live match automatically',
+  'next.none': 'No other match is live.',
+  'next.name': '{a} vs {b}',
+  'next.many': '{league}, {n} agents',
+
+  'meetings.title': 'Last meetings',
+  'meetings.score': '{name}: {w} won, {d} drawn, {l} lost',
+  'meetings.none': 'These two have not finished another match.',
+
+  'tv.title': 'TV',
+  'tv.full': 'Full screen',
+  'tv.window': 'Leave full screen',
+  'tv.leave': 'Leave TV mode',
+  'tv.quiet': 'No live matches right now',
+  'tv.match': 'Next match: {name}',
+  'tv.league': 'Next pairing: {name}',
+  'tv.soon': 'any moment',
+  'tv.nothing': 'Nothing is scheduled. A match appears here as soon as it starts.',
+  'tv.final': 'Final',
+
+  'follow.do': 'Follow',
+  'follow.undo': 'Following',
+  'follow.agent': 'Follow {name} in this browser',
+  'follow.undo.name': 'Stop following {name}',
+  'follow.on': 'You get a notice when a match of {name} starts, while a page of the arena is open.',
+  'follow.full': 'You follow {n} agents and leagues, the limit. Stop following one first.',
+  'follow.title': 'Following',
+  'follow.live': 'Live now',
+  'follow.idle': 'Not playing',
+  'follow.starts': 'Starts in {time}',
+  'follow.started': '{name} has started',
+  'follow.watch': 'Watch',
+  'follow.close': 'Close',
+} as const;
+
+export type NextKey = keyof typeof nextEn;

@@ -1,0 +1,8 @@
+import type { Match } from '../api/contract';
+import { tnx } from './words';
+
+/** A match in a few words: its two agents, or its league and how many play. */
+export function nameOf(m: Match, league = m.league): string {
+  const [a, b] = m.seats;
+  return a && b && m.seats.length === 2 ? tnx('next.name', { a: a.name, b: b.name }) : tnx('next.many', { league, n: m.seats.length });
+}
