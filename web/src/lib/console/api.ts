@@ -1,5 +1,5 @@
-import { post, url } from '$lib/api/client';
-import type { Agent, List, Match } from '$lib/api/contract';
+import { get, post, url } from '$lib/api/client';
+import type { Agent, ConformanceReport, List, Match } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
 import { session, type Me } from './session.svelte';
 
@@ -11,6 +11,9 @@ export type Token = Schemas['Token'];
 export type CreatedToken = Schemas['CreatedToken'];
 export type NewAgent = Schemas['CreateAgentBody'];
 export type AgentChange = Schemas['UpdateAgentBody'];
+export type CreatedAgent = Schemas['CreatedAgent'];
+export type Key = Schemas['Key'];
+export type Rehearsal = Schemas['Rehearsal'];
 
 const at = (agentId: string) => `/v1/agents/${encodeURIComponent(agentId)}`;
 const entry = (slug: string, agentId: string) => `/v1/leagues/${encodeURIComponent(slug)}/entries/${encodeURIComponent(agentId)}`;
@@ -24,11 +27,31 @@ export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v
 export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =>
   session.call<List<Agent>>('GET', url('/v1/agents', { owner: 'me', limit: 100, retired: retired ? 'true' : undefined, cursor: cursor || undefined }), undefined, {}, signal);
 export const agent = (agentId: string, signal?: AbortSignal) => session.call<Agent>('GET', at(agentId), undefined, {}, signal);
-export const register = (body: NewAgent) => session.call<Agent>('POST', '/v1/agents', body);
+export const register = (body: NewAgent) => session.call<CreatedAgent>('POST', '/v1/agents', body);
 export const change = (agentId: string, body: AgentChange) => session.call<Agent>('PATCH', at(agentId), body);
 export const act = (agentId: string, what: 'check' | 'pause' | 'resume') => session.call<Agent>('POST', `${at(agentId)}/${what}`);
 export const proveKey = (agentId: string, signature: string) => session.call<Agent>('POST', `${at(agentId)}/key`, { signature });
 export const retire = (agentId: string) => session.call<void>('DELETE', at(agentId));
+
+/** The keys of an agent that fetches its tasks, oldest first. */
+export const keys = (agentId: string, signal?: AbortSignal) => session.call<List<Key>>('GET', `${at(agentId)}/keys`, undefined, {}, signal);
+export const createKey = (agentId: string, name: string) => session.call<Schemas['CreatedKey']>('POST', `${at(agentId)}/keys`, { name });
+export const revokeKey = (agentId: string, keyId: string) => session.call<void>('DELETE', `${at(agentId)}/keys/${encodeURIComponent(keyId)}`);
+
+/** A private run with injected faults; without any, one plain round. Answered when it is over, within a minute. */
+export const rehearse = (agentId: string, body: Schemas['RehearseBody']) => session.call<Rehearsal>('POST', `${at(agentId)}/rehearse`, body);
+/** Runs the conformance kit, within a minute. */
+export const fullCheck = (agentId: string) => session.call<Agent>('POST', `${at(agentId)}/check?full=true`);
+/** The findings of the last full check, with requests and replies. */
+export const findings = (agentId: string, signal?: AbortSignal) => session.call<ConformanceReport>('GET', `${at(agentId)}/conformance`, undefined, {}, signal);
+
+/** What /sdk/ lists of a package. */
+export interface SDK {
+  language: string;
+  install: string[];
+}
+/** The packages of SDKs that the arena serves, the preferred one of a language first. */
+export const sdks = (signal?: AbortSignal) => get<{ artifacts: SDK[] }>('/sdk/', {}, signal);
 
 /** The password travels as a header, in UTF-8 as the bytes of ISO 8859-1. */
 export const enter = (slug: string, agentId: string, password: string) =>

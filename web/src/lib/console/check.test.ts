@@ -24,9 +24,11 @@ describe('the steps of an endpoint test', () => {
   ])('%s fails at its step', (reason, want) => expect(states(reason)).toBe(want));
   it.each([
     ['agora', '', 'pp'], ['agora', 'refused', 'fs'], ['agora', 'status_404', 'fs'],
-    ['envelope', 'key_not_proved', 'fss'], ['envelope', 'not_polling', 'pfs'], ['agentprotocol', '', 'ppp'],
+    ['envelope', 'key_not_proved', 'fss'], ['envelope', 'not_polling', 'pfs'], ['agentprotocol', '', 'ppp'], ['a2a', 'card_host', 'fs'],
   ] as const)('of %s with the reason %s', (protocol, reason, want) =>
     expect(stepsOf(checked(reason, [], [], protocol)).map((s) => s.state[0]).join('')).toBe(want));
+  it.each([['', 'pp'], ['not_polling', 'fs'], ['a word of tomorrow', 'fs']])('of an agent that fetches its tasks with the reason "%s"', (reason, want) =>
+    expect(stepsOf({ ...checked(reason), pull: true }).map((s) => s.state[0]).join('')).toBe(want));
   it('names the leagues that the agent does not declare', () => {
     const last = stepsOf(checked('', ['trivia'], ['trivia', 'cup'])).at(-1);
     expect(last).toEqual({ name: 'leagues', state: 'failed', reason: 'not_declared', missing: ['cup'] });

@@ -3,12 +3,16 @@ import type { Agent } from '$lib/api/contract';
 // The endpoint test as the steps that it takes, read from its one result.
 
 export const STEPS = ['reached', 'status', 'json', 'ok', 'version', 'leagues'] as const;
-export type StepName = (typeof STEPS)[number] | 'key';
+export type StepName = (typeof STEPS)[number] | 'key' | 'fetches';
 
 /** The steps for agents of a protocol: only AAP has a health check of its own. */
 const STEPS_OF: Readonly<Record<string, readonly StepName[]>> = {
   aap: STEPS, agora: ['reached', 'leagues'], envelope: ['key', 'reached', 'leagues'], agentprotocol: ['key', 'reached', 'leagues'],
+  a2a: ['reached', 'leagues'],
 };
+/** Of an AAP agent without an endpoint: it is there when it asks for tasks. */
+const STEPS_OF_PULL: readonly StepName[] = ['fetches', 'leagues'];
+
 /** skipped: an earlier step failed, so this one was not tried. */
 export type StepState = 'passed' | 'failed' | 'skipped' | 'waiting';
 
@@ -24,14 +28,14 @@ export interface Step {
 const FAILS_AT: Readonly<Record<string, StepName>> = {
   redirect: 'status', switching_protocols: 'status',
   truncated: 'json', too_large: 'json', bad_encoding: 'json', bad_content_type: 'json', bad_json: 'json',
-  not_ok: 'ok', bad_version: 'version', key_not_proved: 'key',
+  not_ok: 'ok', bad_version: 'version', key_not_proved: 'key', not_polling: 'fetches',
 };
 
 /** The step at which a check fails with this reason; everything else is a failure to reach it. */
 const stepOf = (reason: string): StepName => FAILS_AT[reason] ?? (/^status_\d+$/.test(reason) ? 'status' : 'reached');
 
-export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol'> | undefined): Step[] {
-  const names = STEPS_OF[agent?.protocol ?? 'aap'] ?? STEPS;
+export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol' | 'pull'> | undefined): Step[] {
+  const names = agent?.pull ? STEPS_OF_PULL : (STEPS_OF[agent?.protocol ?? 'aap'] ?? STEPS);
   if (!agent?.health.checked_at) return names.map((name) => ({ name, state: 'waiting' }));
   const { ok, reason = '', capabilities } = agent.health;
   if (ok) {
@@ -39,7 +43,7 @@ export function stepsOf(agent: Pick<Agent, 'health' | 'leagues' | 'protocol'> | 
     return names.map((name) => (name === 'leagues' && missing.length ? { name, state: 'failed', reason: 'not_declared', missing } : { name, state: 'passed' }));
   }
   const step = stepOf(reason);
-  const at = names.indexOf(names.includes(step) ? step : 'reached');
+  const at = Math.max(0, names.indexOf(names.includes(step) ? step : 'reached'));
   return names.map((name, i) => (i < at ? { name, state: 'passed' } : i > at ? { name, state: 'skipped' } : { name, state: 'failed', reason }));
 }
 

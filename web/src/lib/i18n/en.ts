@@ -434,6 +434,7 @@ export const en = {
   'agent.status.paused': 'paused',
   'agent.status.retired': 'retired',
   'agent.pause.health': 'paused: three health checks in a row failed. It comes back after two good ones.',
+  'agent.pause.failing': 'paused: it failed too many rounds in a row',
   'agent.pause.rate_limit': 'paused: it said it was busy. It comes back in {time}.',
   'agent.pause.rate_limit.plain': 'paused: it said it was busy. It comes back by itself.',
   'agent.pause.expired': 'expired: its endpoint did not pass a check for seven days. Its owner can fix it and check it again, or change the endpoint.',

@@ -433,6 +433,7 @@ export const es: Dictionary = {
   'agent.status.paused': 'en pausa',
   'agent.status.retired': 'retirado',
   'agent.pause.health': 'en pausa: falló tres comprobaciones de salud seguidas. Vuelve tras dos buenas.',
+  'agent.pause.failing': 'en pausa: falló demasiadas rondas seguidas',
   'agent.pause.rate_limit': 'en pausa: dijo que estaba ocupado. Vuelve en {time}.',
   'agent.pause.rate_limit.plain': 'en pausa: dijo que estaba ocupado. Vuelve solo.',
   'agent.pause.expired': 'caducado: su dirección no superó ninguna comprobación en siete días. Su dueño puede arreglarla y comprobarla de nuevo, o cambiarla.',
