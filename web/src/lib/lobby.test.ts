@@ -25,6 +25,14 @@ describe('the hall', () => {
     expect(finished.recent[0]!.seats[0]).toMatchObject({ points: 4, place: 1, rating_delta: 18.244 });
   });
 
+  it('knows the format of a match that it first heard of when it started, and who is out', () => {
+    const log = readFileSync('src/lib/fixtures/elimination.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
+    const [match] = log.slice(log.findIndex((e) => e.type === 'match_started'), log.findIndex((e) => e.type === 'match_finished')).reduce(applyHall, emptyHall).live;
+    expect(match).toMatchObject({ format: 'elimination', visibility: 'sealed' });
+    expect(match!.seats.some((s) => s.state === 'out')).toBe(true);
+    expect(match!.seats.some((s) => s.state === 'active')).toBe(true);
+  });
+
   it('ignores what a list already knew', () => {
     const hall = hallOf([match('m_fixture_duel', { seq: log.length, round: 5 })]);
     expect(log.reduce(applyHall, hall)).toBe(hall);

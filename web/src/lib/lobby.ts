@@ -1,4 +1,4 @@
-import type { ArenaEvent, Match, MatchSeat, SeatBrief } from './api/contract';
+import type { ArenaEvent, League, Match, MatchSeat, SeatBrief, StandingBrief } from './api/contract';
 
 // What the lobby and a league's page know of their matches: the lists of the
 // API, kept current by the stream's events. Pure.
@@ -47,7 +47,8 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
       };
     case 'match_started':
       return {
-        ...blank(id, e.ts), ...known, league: e.league, rated: e.rated, total_rounds: e.total_rounds, status: 'running', started_at: e.ts,
+        ...blank(id, e.ts), ...known, league: e.league, format: e.format, visibility: e.visibility, rated: e.rated, total_rounds: e.total_rounds,
+        status: 'running', started_at: e.ts,
         seats: seated(e.seats, known?.seats),
       };
     case 'round_started':
@@ -84,10 +85,10 @@ function seated(briefs: readonly SeatBrief[], known: readonly MatchSeat[] = []):
   }));
 }
 
-function scored(seats: readonly MatchSeat[], lines: readonly { agent_id: string; points: number; place: number }[]): MatchSeat[] {
+function scored(seats: readonly MatchSeat[], lines: readonly StandingBrief[]): MatchSeat[] {
   return seats.map((s) => {
     const line = lines.find((l) => l.agent_id === s.agent_id);
-    return line ? { ...s, points: line.points, place: line.place } : s;
+    return line ? { ...s, points: line.points, place: line.place, state: line.state } : s;
   });
 }
 
@@ -103,6 +104,10 @@ function place(hall: Hall, m: Match): Hall {
   const recent = put(hall.recent, over) ?? [m, ...hall.recent].slice(0, RECENT);
   return { live, next, recent };
 }
+
+/** The leagues that start matches next, the soonest first. */
+export const coming = (leagues: readonly League[]): League[] =>
+  leagues.filter((l) => l.next_run_at && !l.note && ['running', 'frozen'].includes(l.status)).sort((a, b) => (a.next_run_at ?? '').localeCompare(b.next_run_at ?? ''));
 
 /** Ratings of agents, by league and agent. */
 export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>;

@@ -26,6 +26,10 @@ export function rulesOf(l: League): string[] {
   ].filter(Boolean);
 }
 
+/** What tells a league from others of its format, in two sentences. */
+export const summaryOf = (l: League): string =>
+  [tx(`rules.format.${l.format}`, ''), l.debate ? t('rules.debate') : l.generator ? t('rules.generator', { name: l.generator.name }) : judgeOf(l)].filter(Boolean).join(' ');
+
 function tokensOf({ max_tokens: n, max_tokens_policy: policy }: League): string {
   if (!n) return '';
   if (policy === 'zero_points') return t('rules.tokens.zero', { n });

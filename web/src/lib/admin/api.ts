@@ -19,7 +19,7 @@ export type AdminToken = Schemas['AdminToken'];
 export type AdminTokenBody = Schemas['CreateAdminTokenBody'];
 export type Scope = AdminTokenBody['scope'];
 export type Owner = Schemas['OwnerSummary'];
-export type Move = 'open' | 'start' | 'pause' | 'resume' | 'freeze' | 'finish';
+export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze' | 'finish';
 
 const id = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path, undefined, {}, signal);

@@ -1,4 +1,5 @@
 import type { League } from '../api/contract';
+import type { Move } from './api';
 import type { components } from '../api/schema';
 
 // The wizard's answers, as the API takes them and as the league page shows
@@ -224,8 +225,13 @@ export function previewOf(d: Draft): League {
   };
 }
 
-/** What may be done to a league in a state (states: docs/rules.md). */
-export const MOVES = {
+const MOVES = {
   draft: ['open'], open: ['start', 'finish'], running: ['freeze', 'pause', 'finish'], frozen: ['resume', 'pause', 'finish'], paused: ['resume', 'finish'],
   finished: ['open'],
 } as const;
+
+/** What may be done to a league (states: docs/rules.md). One with a schedule need not wait for it. */
+export function movesOf(l: Pick<League, 'status' | 'schedule' | 'format'>): readonly Move[] {
+  const waits = l.schedule && l.format !== 'ladder' && (l.status === 'open' || l.status === 'running');
+  return waits ? ['start-now', ...MOVES[l.status]] : MOVES[l.status];
+}
