@@ -65,7 +65,8 @@ function route(w, url) {
   }
   if (kind === 'matches' && !id) {
     const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
-    return list(matches().filter((m) => (!status || status.includes(m.status)) && (!league || m.league === league)));
+    const seats = ['agent', 'opponent'].map((name) => url.searchParams.get(name)).filter(Boolean);
+    return list(matches().filter((m) => (!status || status.includes(m.status)) && (!league || m.league === league) && seats.every((id) => m.seats.some((s) => s.agent_id === id))));
   }
   if (kind === 'banner') return { text: '' };
   if (kind === 'lobby') {

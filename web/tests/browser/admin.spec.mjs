@@ -3,6 +3,7 @@
 //   scripts/browser-test.sh admin.spec.mjs
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { ADMIN, api, id, look, mapAll, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
@@ -24,7 +25,7 @@ async function type(page, name) {
 test('the door takes an admin and nobody else, and the token lives in the tab', async () => {
   const { page, faults, close } = await open('/admin', { refusals: true });
   const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
-  for (const [wrong, why] of [['nonsense', /does not know this token/], [token, /an owner's token/]]) {
+  for (const [wrong, why] of [['nonsense', /does not accept this token/], [token, /an owner's token/]]) {
     await page.locator(`${id('admin-door')} [name="token"]`).fill(wrong);
     await page.locator(`${id('admin-door')} button`).click();
     await page.locator(id('trouble'), { hasText: why }).waitFor();
@@ -32,7 +33,7 @@ test('the door takes an admin and nobody else, and the token lives in the tab', 
   await page.locator(`${id('admin-door')} [name="token"]`).fill(ADMIN);
   await page.keyboard.press('Enter');
   await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
-  assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.admin'), localStorage.length]), [ADMIN, 0]);
+  assert.deepEqual(await page.evaluate(() => [sessionStorage.getItem('arena.admin'), localStorage.getItem('arena.admin')]), [ADMIN, null]);
   await page.locator(id('sign-out')).click();
   await page.locator(id('admin-door')).waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.getItem('arena.admin')), null);
@@ -53,6 +54,13 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   assert.match(await wrong.textContent(), /line 2.*answer/);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-packs-lines-1440-dark.png` });
   assert.equal((await (await send('GET', '/v1/packs')).json()).items.filter((p) => p.name === slug).length, 0);
+  // The page reads Parquet files, and says when it cannot.
+  const parquet = (name) => fileURLToPath(new URL(`../../src/lib/admin/testdata/${name}`, import.meta.url));
+  await upload.locator('[type="file"]').setInputFiles(parquet('mmlu-zstd.parquet'));
+  assert.match(await text(page, 'pack-unreadable'), /ZSTD/);
+  await upload.locator('[type="file"]').setInputFiles(parquet('mmlu.parquet'));
+  await page.locator(id('pack-sample'), { hasText: 'eagle' }).waitFor();
+  assert.equal(await page.locator(id('pack-unreadable')).count(), 0);
   await upload.locator('[type="file"]').setInputFiles(file(`${slug}.jsonl`, task('One?', '1'), task('<b>Two?</b>', '2')));
   await upload.locator('button').click();
   assert.match(await text(page, 'pack-made'), /2 tasks, 0 left out/);

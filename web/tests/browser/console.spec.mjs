@@ -2,8 +2,13 @@
 //
 //   scripts/browser-test.sh console.spec.mjs
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ADMIN, api, fake, id, look, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES } from './kit/kit.mjs';
+import { fileURLToPath } from 'node:url';
+import { ADMIN, api, fake, id, look, mapAll, open, ORIGIN, PATIENCE, register, SCREENS, send, SIZES, until } from './kit/kit.mjs';
 
 const HOSTILE = '<script>alert(1)</script> no answer';
 const once = () => Date.now().toString(36);
@@ -16,7 +21,7 @@ async function signUp(page, name) {
   const token = await page.locator(id('secret-token')).inputValue();
   await page.locator(id('kept')).focus();
   await page.keyboard.press('Enter');
-  await page.locator(id('my-agents')).waitFor();
+  await page.locator(id('register')).waitFor();
   return token;
 }
 
@@ -37,11 +42,11 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   const { page, faults, close } = await open('/', { refusals: true });
   await page.locator('header a[href="/console"]').click();
   await page.locator(id('door')).waitFor();
-  await signUp(page, `owner ${once()}`);
+  const token = await signUp(page, `owner ${once()}`);
 
   // A refused form says what is wrong at the field, and focus is there.
-  await page.locator('.console a[href="/console/new"]').first().click();
   const form = page.locator(id('register'));
+  await page.locator('[name="way"][value="http"]').check();
   await form.locator('[name="name"]').fill(name);
   await form.locator('[name="endpoint"]').fill(`${ORIGIN}/agora`);
   await page.locator(`#league-${league}`).check();
@@ -82,6 +87,30 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   assert.match(await page.locator(id('request')).textContent(), /"task_id"/);
   assert.equal(await page.locator(id('reply')).textContent(), HOSTILE);
   assert.equal(await page.locator('main script').count(), 0);
+
+  // The same entry as a command, and sent again.
+  const curl = await page.locator(id('curl')).textContent();
+  assert.ok(curl.includes(`'${agent.endpoint}'`) && curl.includes('"task_id"'), curl);
+  await page.locator(id('pause')).click();
+  await until('agent without a match', async () => (await api(`/v1/agents/${agentId}`)).running === 0, PATIENCE);
+  await page.locator(id('send-again')).click();
+  await page.locator(`${id('deliveries')} ${id('rehearsal')} [data-verdict="failed"]`).waitFor({ timeout: PATIENCE });
+
+  // A sick agent is red, with the reason and the way to the log.
+  await page.locator(id('resume')).click();
+  agent.healthy = false;
+  await page.locator(id('check-now')).click();
+  const failure = page.locator(id('failure'), { hasText: 'its status is not "ok"' });
+  await failure.waitFor();
+  await page.locator('.console a[href="/console"]').click();
+  await page.locator(`${id('failure')} a`).click();
+  await page.waitForFunction(() => {
+    const top = document.querySelector('#log')?.getBoundingClientRect().top;
+    return top !== undefined && top < innerHeight;
+  });
+  agent.healthy = true;
+  await page.locator(id('check-now')).click();
+  await failure.waitFor({ state: 'detached' });
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/console-agent-1440-dark.png`, fullPage: true });
 
   // Out of the league, a new version, and the end.
@@ -89,9 +118,11 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await entry.locator('button').click();
   await page.locator(`${id('entry')}[data-league="${league}"][data-entered="false"]`).waitFor();
   await page.locator(`${id('edit')} [name="version"]`).fill('2.0');
+  await page.locator(`${id('edit')} [name="pause_after"]`).fill('20');
   await page.locator(`${id('edit')} button`).click();
   await page.locator(id('said'), { hasText: 'Saved' }).waitFor();
-  assert.equal((await api(`/v1/agents/${agentId}`)).version, '2.0');
+  const saved = await api(`/v1/agents/${agentId}`, { token });
+  assert.deepEqual([saved.version, saved.pause_after], ['2.0', 20]);
   const retire = page.locator(`${id('retire')} button`);
   assert.equal(await retire.isDisabled(), true);
   await page.locator(`${id('retire')} input`).fill(name);
@@ -102,17 +133,82 @@ test('an owner brings an agent from sign-up to its first delivery, and retires i
   await close();
 });
 
-test('the page of an agent shows its last full check', { timeout: PATIENCE }, async (t) => {
+test('a command copied from the console connects an agent, whose first match it shows', { timeout: PATIENCE }, async (t) => {
+  const { page, faults, close } = await open('/console', { refusals: true });
+  await signUp(page, `owner ${once()}`);
+  await page.locator(`${id('register')} [type="checkbox"]:checked`).first().waitFor();
+  assert.match(await page.locator(id('join-command')).textContent(), /--key arg_…/);
+  await page.locator(`${id('register')} button`).click();
+  await page.locator(`${id('connection')}[data-connection="waiting"]`).waitFor();
+  const command = await page.locator(id('join-command')).textContent();
+  const key = /--key (arg_\S+)/.exec(command)[1];
+  assert.equal((await api('/v1/me', { token: key })).scope, 'agent');
+
+  const created = page.url();
+  const dir = mkdtempSync(join(tmpdir(), 'console-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, 'claude'), '#!/bin/sh\ncat >/dev/null\necho 42\n', { mode: 0o755 });
+  const arena = fileURLToPath(new URL('../../../bin/arena', import.meta.url));
+  const run = spawn('bash', ['-c', `exec ${command}`], {
+    env: { HOME: dir, ARENA_CONFIG_DIR: dir, PATH: [dir, dirname(arena), process.env.PATH].join(delimiter) }, stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise((done) => run.once('exit', done));
+  let out = '';
+  let connected = false;
+  for (const stream of [run.stdout, run.stderr]) stream.on('data', (text) => (out += text));
+  t.after(async () => {
+    run.kill();
+    await ended;
+    if (!connected) console.error(out);
+  });
+  await page.locator(`${id('connection')}[data-connection="connected"]`).waitFor();
+  connected = true;
+  assert.equal(page.url(), created);
+  await page.locator(id('first-match')).click({ timeout: PATIENCE });
+  await page.locator(`${id('match')}[data-ready="true"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an agent that fetches its tasks is found under its keys, which are replaced and revoked', async () => {
+  const { id: agentId, token, name } = await register({ name: `Pulling ${once()}` });
+  const { page, faults, close } = await open(`/console/agents/${agentId}`, { kept: { 'arena.owner': token } });
+  await page.locator(`${id('connection')}[data-connection="waiting"]`).waitFor();
+  const keys = page.locator(id('key'));
+  await page.getByRole('button', { name: 'Replace first', exact: true }).click();
+  await page.getByRole('button', { name: 'Replace first now' }).click();
+  const first = await page.locator(id('issued-key')).textContent();
+  assert.match(first, /^arg_/);
+  await page.locator(id('join-command'), { hasText: first }).waitFor();
+  await page.locator(`${id('create-key')} [name="name"]`).fill('laptop');
+  await page.locator(`${id('create-key')} button`).click();
+  await page.locator(id('issued-key'), { hasNotText: first }).waitFor();
+  await keys.nth(1).waitFor();
+  assert.equal((await send('GET', '/v1/me', undefined, first)).status, 200);
+  await page.getByRole('button', { name: 'Revoke first', exact: true }).click();
+  await page.getByRole('button', { name: 'Revoke first for good' }).click();
+  await keys.nth(1).waitFor({ state: 'detached' });
+  assert.equal((await send('GET', '/v1/me', undefined, first)).status, 401);
+  await page.goto(`${ORIGIN}/a/${agentId}`);
+  await page.locator(id('connects'), { hasText: 'fetches its tasks' }).waitFor();
+  assert.ok((await page.title()).includes(name));
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the page of an agent shows its last full check, which its owner runs in the console', { timeout: PATIENCE }, async (t) => {
   const { league } = await stage();
   const agent = Object.assign(await fake(t, () => HOSTILE), { league });
   const { id: agent_id, token } = await register({ name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' });
-  await api(`/v1/agents/${agent_id}/check?full=true`, { method: 'POST', token });
-  const { page, faults, close } = await open(`/a/${agent_id}`);
+  const { page, faults, go, close } = await open(`/console/agents/${agent_id}`, { kept: { 'arena.owner': token } });
+  await page.locator(id('full-check')).click();
+  await page.locator(`${id('findings')} [data-state="wrong"]`).first().waitFor({ timeout: PATIENCE });
+  await go(`/a/${agent_id}`);
   const badge = page.locator(`${id('conformance')}[data-passed="false"]`);
   await badge.waitFor();
   assert.match(await badge.locator('summary').textContent(), /MUST \d+\/\d+ · SHOULD \d+\/\d+/);
   await badge.locator('summary').click();
-  await badge.getByText('a task with a good token is answered').waitFor();
+  await badge.getByText('a good task is answered').waitFor();
   assert.equal((await fetch(`${ORIGIN}/v1/agents/${agent_id}/badge.svg`)).headers.get('content-type'), 'image/svg+xml; charset=utf-8');
   assert.deepEqual(faults, []);
   await close();
@@ -154,6 +250,7 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
   const { league } = await stage();
   const agent = Object.assign(await fake(t), { league, healthy: false });
   const { token, ...made } = await register({ name: `Night ${once()} شبكة`, endpoint: agent.endpoint, leagues: [] });
+  const pulling = { id: (await api('/v1/agents', { method: 'POST', token, body: { name: `Pulling ${once()}` } })).agent_id };
   const check = async (page, name) => {
     // In one look: between two a field may come or go, and one that is gone has no label.
     const nameless = await page.evaluate(() => [...document.querySelectorAll('main :is(input, select, textarea)')].filter((e) => !e.labels?.length && !e.ariaLabel).map((e) => e.outerHTML));
@@ -166,6 +263,7 @@ test('the console fits a phone and a desk, in both themes and languages, and nam
     await look(pages({
       agents: ['/console', id('my-agent')],
       new: ['/console/new', `#league-${league}`],
+      keys: [`/console/agents/${pulling.id}`, id('key')],
       tokens: ['/console/tokens', id('token')],
       agent: [`/console/agents/${made.id}`, `${id('check')}[data-state="failed"]`],
     }), { ...options, kept: { 'arena.owner': token } });

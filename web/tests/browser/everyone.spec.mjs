@@ -113,7 +113,8 @@ test('less motion is kept to, and Spanish reaches every page', { timeout: 2 * PA
     assert.equal(await page.evaluate(() => document.documentElement.lang), 'es');
     assert.equal(parseFloat(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--slow'))), 0);
     await fits(page, `${path} in Spanish at 360`);
-    assert.deepEqual(faults, [], path);
+    // The browser reports that an unknown page answers 404.
+    assert.deepEqual(faults.splice(0).filter((f) => !(path === '/nowhere' && /status of 404/.test(f))), [], path);
   });
 });
 

@@ -6,7 +6,7 @@
 // ARENA_ADMIN_TOKEN the test starts a duel itself when none is on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ADMIN, api, fake, heldDuel, id, look, open, PATIENCE, register, send, until } from './kit/kit.mjs';
+import { ADMIN, api, fake, heldDuel, id, look, open, ORIGIN, pair, PATIENCE, register, send, until } from './kit/kit.mjs';
 
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
@@ -101,6 +101,69 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
   assert.deepEqual(early, []);
   const [last] = (await api(`/v1/matches/${match_id}/rounds?since=1`)).items;
   assert.ok(Date.parse((await api(`/v1/matches/${match_id}`)).finished_at) - Date.parse(last.closed_at) >= 3000, 'it was settled too early');
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a sealed round shows what agents do, who has locked in, and no code', { timeout: PATIENCE }, async (t) => {
+  const slug = `sealed-${Date.now().toString(36)}`;
+  assert.equal((await send('POST', '/v1/leagues', {
+    slug, title: 'Sealed', generator: { name: 'arithmetic' }, judge: 'number', rounds: 2, time_limit_seconds: 60, rated: true, visibility: 'sealed',
+  })).status, 201);
+  let letGo;
+  const gone = new Promise((resolve) => (letGo = resolve));
+  let asked = 0;
+  const agents = await pair(t, slug, async (_, { authorization }) => {
+    const waits = asked++ % 2 === 1;
+    const body = '{"type":"thinking","message":"a secret"}\n{"type":"tool_call","tool":"abacus","args":{"with":"a secret"}}\n';
+    const sent = await fetch(`${ORIGIN}/v1/stream`, { method: 'POST', headers: { authorization, 'content-type': 'application/x-ndjson' }, body });
+    assert.equal(sent.ok, true, `events: ${sent.status}`);
+    if (waits) await gone;
+    return { answer: '1' };
+  });
+  const { match_id } = await api('/v1/matches', { method: 'POST', token: ADMIN, body: { league: slug, agents: agents.map((a) => a.id) } });
+  const { page, faults, go, settled, close } = await open(`/m/${match_id}`);
+
+  // One has locked in, the other one is waited for.
+  await page.locator(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`).waitFor();
+  const [locked, waiting] = ['[data-look="sealed"]', '[data-look="tool"]'].map((look) => page.locator(`${id('lane')}${look}`));
+  await locked.waitFor();
+  await waiting.waitFor();
+  assert.match(await locked.innerText(), /Locked in after \d/i);
+  assert.match(await waiting.locator(id('activity')).innerText(), /abacus.*1 thought/);
+  const clock = waiting.locator(id('lane-clock'));
+  const before = await clock.textContent();
+  await until('second on the clock', async () => (await clock.textContent()) !== before);
+  assert.equal(await page.locator(id('lane-clock')).count(), 1);
+  const odds = page.locator(`${id('odds')}[data-kind="chance"][data-first="0.500"]`);
+  await odds.waitFor();
+  const text = await page.locator('main').innerText();
+  assert.doesNotMatch(text, /secret|[0-9a-f]{16}|[0-9a-f]{6}…/);
+
+  // The commitment is a tooltip, and in the details.
+  await locked.locator(`${id('proof')} summary`).click();
+  const hash = await locked.locator(`${id('proof')} ${id('commitment')}`).innerText();
+  assert.match(hash, /^[0-9a-f]{64}$/);
+  assert.match((await locked.locator(`[title*="${hash}"]`).first().getAttribute('title')) ?? '', /Sealed as/);
+
+  letGo();
+  await page.locator(id('result')).waitFor();
+  await page.locator(`${id('odds')}[data-kind="result"]`).waitFor();
+  assert.match(await page.locator(id('lane')).first().innerText(), /a secret/);
+  for (const move of await page.locator(`${id('result')} ${id('rating-move')}`).allInnerTexts()) assert.match(move.replaceAll(/\s+/g, ' '), /^1500 → 1500 ±372 ±0$/);
+
+  // Back at the first round nothing of the second one is known.
+  const events = (await api(`/v1/matches/${match_id}/events?limit=1000`)).items;
+  await go(`/m/${match_id}?seq=${events.find((e) => e.type === 'seat_outcome').seq}`);
+  await settled(`${id('lock-ins')}[data-locked="1"][data-waiting="1"]`);
+  await odds.waitFor();
+  assert.equal(await page.locator(id('result')).count(), 0);
+  assert.doesNotMatch(await page.locator('main').innerText(), /secret|±372/);
+  assert.equal(await page.locator(id('timeline-round')).nth(1).getAttribute('aria-label'), 'Round 2: not shown yet');
+
+  await go(`/a/${agents[0].id}`);
+  await settled(id('agent-rating'));
+  assert.match((await page.locator(id('agent-rating')).innerText()).replaceAll(/\s+/g, ' '), /^1500 ±372$/);
   assert.deepEqual(faults, []);
   await close();
 });

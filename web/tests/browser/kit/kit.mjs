@@ -40,12 +40,18 @@ export const send = (method, path, body, token = ADMIN) =>
 
 export const id = (name) => `[data-testid="${name}"]`;
 
-/** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test.
+/** A page that writes down everything that should not happen on it. kept is put into the tab's storage; with refusals, an answer of 4xx is part of the test; with auto, the next live match follows one that ends.
  *  Without a path the page is blank. go opens another address in the same tab; settled waits until the page shows what is ready, has all it asked for, its fonts too, and has drawn it. */
-export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, ...options } = {}) {
+export async function open(path, { width = 1440, height = 900, theme = 'dark', origin = ORIGIN, kept = {}, refusals = false, auto = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en', ...options });
   await context.addInitScript((items) => Object.entries(items).forEach(([key, value]) => sessionStorage.setItem(key, value)), kept);
+  // A frame of another site may have no storage.
+  if (!auto) await context.addInitScript(() => window === top && location.protocol.startsWith('http') && localStorage.setItem('arena.next', 'off'));
   const page = await context.newPage();
+  const close = async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' }); // handlers that wait for the arena
+    await context.close();
+  };
   const faults = [];
   page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !(refusals && /status of 4\d\d/.test(m.text())) && faults.push(`${m.type()}: ${m.text()}`));
   page.on('pageerror', (e) => faults.push(`threw: ${e.message}`));
@@ -56,7 +62,7 @@ export async function open(path, { width = 1440, height = 900, theme = 'dark', o
   const go = (to) => page.goto(origin + to);
   if (path) await go(path);
   return {
-    page, faults, go, close: () => context.close(),
+    page, faults, go, close,
     settled: async (ready) => {
       await page.locator(ready).first().waitFor();
       await settle();
@@ -88,7 +94,7 @@ function requests(page) {
 /** Maps every element of a selector in one task of the page. Playwright's evaluateAll takes two: a row that the page replaces between them has no style and no place. */
 export const mapAll = (page, selector, map) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${map})`);
 
-/** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
+/** An agent's server: in the league that agent.league names, healthy unless agent.healthy is false, and answering the text of a task (and the headers of its request) as it is told to, at once or when it comes to it: an object as JSON, a text as a page; undefined keeps it silent. */
 export async function fake(t, answer = () => undefined) {
   const agent = { league: '', healthy: true, tasks: 0 };
   const server = createServer((req, res) => {
@@ -97,7 +103,7 @@ export async function fake(t, answer = () => undefined) {
       res.setHeader('Content-Type', 'application/json');
       if (req.method === 'GET') return res.end(JSON.stringify({ status: agent.healthy ? 'ok' : 'tired', version: '1.0', capabilities: [agent.league] }));
       agent.tasks++;
-      const reply = await answer(Buffer.concat(parts).toString());
+      const reply = await answer(Buffer.concat(parts).toString(), req.headers);
       if (typeof reply !== 'string') return reply === undefined ? undefined : res.end(JSON.stringify(reply));
       res.setHeader('Content-Type', 'text/html');
       return res.end(reply);

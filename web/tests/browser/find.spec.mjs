@@ -1,0 +1,177 @@
+// Finding things: the list of matches with its filters, the schedule, two to
+// four agents side by side, tables that sort, addresses that do not exist.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { api, id, look, open, ORIGIN, PATIENCE, until } from './kit/kit.mjs';
+
+const finished = () => until('finished duel', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.rated && m.seats.length === 2), PATIENCE);
+const lines = (page) => page.locator(id('match-line'));
+const path = (page) => page.evaluate(() => location.pathname + location.search);
+
+test('matches are found by filters that stand in the address', { timeout: 2 * PATIENCE }, async () => {
+  const duel = await finished();
+  const [a, b] = duel.seats;
+  const { page, faults, close } = await open('/matches');
+  await lines(page).first().waitFor();
+
+  await page.locator(id('filter-status')).selectOption('finished');
+  await page.locator(`${id('matches')}[data-address="/matches?status=finished"]`).waitFor();
+  assert.equal(await page.locator(`${id('match-line')}:not([data-status="finished"])`).count(), 0);
+  await page.locator(id('filter-league')).selectOption(duel.league);
+  await page.locator(`${id('matches')}[data-address="/matches?league=${duel.league}&status=finished"]`).waitFor();
+
+  await page.locator(id('filter-q')).fill(a.name);
+  await until('address with the name', async () => (await path(page)).includes('q='));
+  await page.locator(`${id('match-line')}[data-match="${duel.match_id}"]`).waitFor();
+
+  // A day without matches is empty and says so.
+  await page.locator(id('filter-to')).fill('2001-01-01');
+  await page.locator(id('matches-empty')).waitFor();
+  await page.locator(id('clear')).click();
+  await page.locator(`${id('matches')}[data-address="/matches"]`).waitFor();
+  assert.equal(await page.locator(id('filter-q')).inputValue(), '');
+
+  // Counts lead to their matches, and the address alone draws the list.
+  await page.goto(`${ORIGIN}/a/${a.agent_id}`);
+  await page.locator(id('agent-matches')).click();
+  await page.locator(id('chip-agent')).waitFor();
+  assert.match(await path(page), new RegExp(`^/matches\\?league=.+&agent=${a.agent_id}$`));
+  await page.goto(`${ORIGIN}/matches?agent=${a.agent_id}&opponent=${b.agent_id}`);
+  await page.locator(`${id('match-line')}[data-match="${duel.match_id}"]`).waitFor();
+  await page.locator(id('chip-opponent')).click();
+  await page.locator(`${id('matches')}[data-address="/matches?agent=${a.agent_id}"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a long list goes on', { timeout: 2 * PATIENCE }, async () => {
+  await until('41 matches', async () => (await api('/v1/matches?limit=41')).items.length > 40, PATIENCE);
+  const { page, faults, close } = await open('/matches');
+  await page.locator(id('more')).click();
+  await until('second part', async () => (await lines(page).count()) > 40);
+  const shown = await lines(page).evaluateAll((all) => all.map((e) => e.dataset.match));
+  assert.equal(new Set(shown).size, shown.length);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the schedule is in the zone of the reader', async () => {
+  const timed = (await api('/v1/leagues')).items.find((l) => l.schedule && l.status === 'running');
+  assert.ok(timed, 'the demo has a league with a schedule');
+  const { page, faults, settled, close } = await open('/schedule', { timezoneId: 'Asia/Kolkata' });
+  await settled(`${id('schedule')}[aria-busy="false"]`);
+  assert.match(await page.locator(id('zone')).innerText(), /Asia\/(Kolkata|Calcutta)/);
+  await page.locator(`${id('schedule-league')}[data-league="${timed.slug}"]`).waitFor();
+  assert.ok(!(await page.locator(id('schedule')).innerText()).includes('* *'));
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('two agents face each other, four stand side by side', { timeout: 2 * PATIENCE }, async () => {
+  const [a, b] = (await finished()).seats;
+  const { items } = await api('/v1/agents?limit=20');
+  const others = items.filter((x) => ![a, b].some((s) => s.agent_id === x.agent_id)).slice(0, 2);
+  const { page, faults, close } = await open(`/compare?agents=${a.agent_id},${b.agent_id}`);
+  await page.locator(id('head-to-head')).waitFor();
+  await lines(page).first().waitFor();
+  assert.ok((await page.title()).includes(a.name));
+
+  for (const other of others) {
+    await page.locator(id('compare-add')).fill(other.name);
+    await page.locator(id('compare-found'), { hasText: other.name }).first().click();
+  }
+  await page.locator(id('compare-results')).waitFor();
+  await until('four agents', async () => (await page.locator(id('compared')).count()) === 4);
+  assert.equal((await path(page)).split(',').length, 4);
+  assert.equal(await page.locator(id('compare-add')).count(), 0);
+  await page.locator(`${id('compared')} button`).last().click();
+  await until('three agents', async () => (await page.locator(id('compared')).count()) === 3);
+  assert.deepEqual(faults, []);
+  await close();
+
+  const gone = await open(`/compare?agents=${a.agent_id},ag_none`, { refusals: true });
+  await gone.page.locator(id('compare-missing')).waitFor();
+  await gone.close();
+});
+
+test('a table sorts and filters in its address', { timeout: PATIENCE }, async () => {
+  const league = await until('table', async () => {
+    for (const l of (await api('/v1/leagues')).items) if ((await api(`/v1/leagues/${l.slug}/standings`)).items.length > 8) return l;
+    return undefined;
+  });
+  const { page, faults, close } = await open(`/leaderboard?league=${league.slug}`);
+  await page.locator(id('standing')).first().waitFor();
+  await page.locator(id('sort-agent')).click();
+  const names = () => page.locator(`${id('standing')} th bdi`).allInnerTexts();
+  const sorted = async (order) => {
+    const found = await names();
+    return found.length > 8 && String(found) === String(found.toSorted((x, y) => order * x.localeCompare(y)));
+  };
+  await until('names in order', () => sorted(1));
+  assert.match(await path(page), /sort=agent/);
+  await page.locator(id('sort-agent')).click();
+  await until('names in reverse', () => sorted(-1));
+  assert.match(await path(page), /sort=-agent/);
+  const wanted = (await names())[0];
+  await page.locator(id('board-filter')).fill(wanted);
+  await until('filter', async () => (await page.locator(id('standing')).count()) < 9);
+  await page.goBack();
+  assert.match(await path(page), /sort=agent/);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('a replay keeps its moment in the address and hides what comes', { timeout: 2 * PATIENCE }, async () => {
+  const duel = await until('finished duel of rounds', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.length === 2 && m.round > 2), PATIENCE);
+  const { page, faults, settled, close } = await open(`/m/${duel.match_id}`);
+  await settled(id('replay'));
+  const outcomes = () => page.locator(`${id('timeline-round')} .bar [data-state]`).count();
+  assert.ok((await outcomes()) >= duel.round);
+  await page.locator(id('match-compare')).waitFor();
+  await page.keyboard.press('Home');
+  await until('moment in the address', async () => /\?seq=\d+$/.test(await path(page)));
+  assert.equal(await outcomes(), 0);
+  assert.equal(await page.locator(id('timeline-round')).count(), duel.round);
+  await page.reload();
+  await settled(id('back-to-live'));
+  assert.equal(await outcomes(), 0);
+  await page.keyboard.press('End');
+  await until('plain address', async () => (await path(page)) === `/m/${duel.match_id}`);
+  assert.ok((await outcomes()) >= duel.round);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an address that does not exist answers 404 with the page', async () => {
+  const { page, close } = await open('', { refusals: true });
+  for (const address of ['/nonsense', '/a/ag_none', '/l/none', '/m/m_none']) {
+    const answer = await page.goto(ORIGIN + address);
+    assert.equal(answer.status(), 404, address);
+    await page.locator(`${id('notice')}[data-kind="missing"]`).waitFor();
+  }
+  for (const address of ['/', '/matches?status=void', '/schedule', '/compare', '/console', '/admin/x']) {
+    assert.equal((await fetch(ORIGIN + address)).status, 200, address);
+  }
+  await close();
+});
+
+test('they fit every screen', { timeout: 4 * PATIENCE }, async () => {
+  const duel = await finished();
+  const [a, b] = duel.seats.map((s) => s.agent_id);
+  const more = (await api('/v1/agents?limit=20')).items.map((x) => x.agent_id).filter((x) => x !== a && x !== b);
+  const pages = {
+    'find-matches': ['/matches', id('match-line')],
+    'find-filtered': [`/matches?league=${duel.league}&agent=${a}&opponent=${b}&status=finished`, id('match-line')],
+    'find-empty': ['/matches?to=2001-01-01', id('matches-empty')],
+    'find-schedule': ['/schedule', `${id('schedule')}[aria-busy="false"]`],
+    'find-duel': [`/compare?agents=${a},${b}`, id('match-line')],
+    'find-four': [`/compare?agents=${[a, b, ...more].slice(0, 4).join(',')}`, id('compare-results')],
+    'find-compare': ['/compare', id('compare-add')],
+    'find-agent': [`/a/${a}`, id('opponents')],
+    'find-table': [`/leaderboard?league=${duel.league}`, id('standings')],
+    'find-docs': ['/docs', 'table'],
+    'find-lobby': ['/', `${id('lobby')}[data-ready="true"]`, id('next')],
+  };
+  await look(pages);
+  await look({ 'find-missing': ['/nonsense', id('notice')] }, { refusals: true });
+});
