@@ -166,8 +166,9 @@ const docsHTML = `<!doctype html>
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}
 td{padding:.4rem .8rem .4rem 0;vertical-align:top;border-top:1px solid #8884}
-code{font:14px ui-monospace,monospace}
+code{font:14px ui-monospace,monospace;overflow-wrap:anywhere}
 small{opacity:.75}
+@media(max-width:40rem){table,tbody,tr,td{display:block}tr{padding:.4rem 0;border-top:1px solid #8884}td{padding:0;border:0}}
 </style></head><body>
 <h1>{{.Title}} API</h1><p>{{.Description}}</p>
 <p>The whole document: <a href="/v1/openapi.json">/v1/openapi.json</a> (OpenAPI 3.1).</p>

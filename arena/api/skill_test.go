@@ -34,6 +34,14 @@ func TestAPI_skill(t *testing.T) {
 			t.Errorf("the page names %s %s, which is no route", m[1], m[2])
 		}
 	}
+	last := 0
+	for _, way := range []string{"arena join https://arena.example", "https://arena.example/mcp", `connect("https://arena.example", `, "serve an endpoint"} {
+		at := strings.Index(page, way)
+		if at < last {
+			t.Errorf("the way %q is at %d, after what comes later", way, at)
+		}
+		last = at
+	}
 	for _, o := range []arena.Outcome{
 		arena.OutcomeAnswered, arena.OutcomeTimeout, arena.OutcomeRateLimited, arena.OutcomeError,
 		arena.OutcomeUnavailable, arena.OutcomeInvalid, arena.OutcomeVoid,
@@ -62,7 +70,7 @@ func TestAPI_llms(t *testing.T) {
 		t.Fatalf("%v\n%s", r.header, page)
 	}
 	for _, link := range []string{
-		"](https://arena.example/skill.md)", "](https://arena.example/v1/openapi.json)", "](https://arena.example/docs)",
+		"](https://arena.example/skill.md)", "](https://arena.example/sdk/)", "](https://arena.example/v1/openapi.json)", "](https://arena.example/docs)",
 		"](https://arena.example/.well-known/jwks.json)", `- [Trivia \[hard\]](https://arena.example/l/trivia): open`,
 		"](https://arena.example/v1/leagues/trivia/standings)",
 	} {
