@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // serveModel starts an OpenAI-compatible model that knows no arithmetic: it
