@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/pack"
 )
 
@@ -59,8 +60,8 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 // match's seed. From a pack comes the first task, in an order drawn from the
 // seed, that none of the agents has had lately when this Tasks first saw the
 // match, or when they have had all, the one that was put longest ago. Where the
-// league asks canaries, some rounds are one. A debate has one motion for all its
-// rounds. A pack without tasks is an error with code conflict.
+// league asks trap questions, some rounds are one. Where the game has one task for
+// all rounds, it is that of the first. A pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
 // remembers ids never takes a new task for the repeated delivery of an old one.
@@ -129,23 +130,26 @@ func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, er
 	if p.Tasks < 1 {
 		return nil, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", p.ID)
 	}
-	if m.Settings.Debate != nil && round > 1 {
-		m.Seats = nil // of this match alone: its motion
+	oneTask := game.For(m.Settings).OneTask()
+	repeated := oneTask && round > 1
+	if repeated {
+		m.Seats = nil // of this match alone
 	}
 	seen, err := t.store.RecentTasks(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("read recent tasks: %w", err)
 	}
-	if m.Settings.Debate != nil {
-		for motion := range seen {
-			if round > 1 {
-				n, err := strconv.Atoi(strings.TrimPrefix(motion, p.ID+"/"))
-				return []int{n}, err
-			}
+	if repeated {
+		for first := range seen {
+			n, err := strconv.Atoi(strings.TrimPrefix(first, p.ID+"/"))
+			return []int{n}, err
 		}
-		return inOrder(m.Seed, p, seen, 1), nil
 	}
-	return inOrder(m.Seed, p, seen, min(max(m.Settings.Rounds-round+1, 1), plannedRounds)), nil
+	want := min(max(m.Settings.Rounds-round+1, 1), plannedRounds)
+	if oneTask {
+		want = 1
+	}
+	return inOrder(m.Seed, p, seen, want), nil
 }
 
 // inOrder returns want tasks of a pack: first those that are not seen, in an

@@ -64,7 +64,7 @@ func importRules() []importRule {
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
 		{dir: "league/game", ours: []string{"arena", "scoring"}, why: "pure: the games that matches are played in"},
 		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "pure: which settings of a league hold together"},
-		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/settings"}, why: "actor: its parts are handed in"},
+		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game", "league/settings"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: domain, why: "actor: its parts are handed in"},
 
 		{

@@ -17,6 +17,9 @@ type State = json.RawMessage
 type Game interface {
 	// Init returns the state in which the first round opens.
 	Init(ctx context.Context, p Position) (State, error)
+	// OneTask reports whether all rounds of a match put the task of its first
+	// round.
+	OneTask() bool
 	// Over reports whether the match ends instead of opening round p.Round.
 	Over(p Position) bool
 	// Turn returns what a round asks of the seats. The engine stores it when the

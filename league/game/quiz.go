@@ -13,6 +13,9 @@ type quiz struct{}
 // Init returns no state: the rounds of a quiz are independent.
 func (quiz) Init(context.Context, Position) (State, error) { return nil, nil }
 
+// OneTask reports false: each round has a task of its own.
+func (quiz) OneTask() bool { return false }
+
 // Over reports whether the rounds of the settings are played or fewer than two
 // seats are active.
 func (quiz) Over(p Position) bool { return scoring.Over(p.Settings, p.Seats, p.Round-1) }
