@@ -98,6 +98,8 @@ type JudgeOptions struct {
 type SeasonOptions struct {
 	// Table returns the table of a running season.
 	Table func(arena.Season, []arena.Pairing) []arena.TableRow
+	// Card draws a season of a league with this title as a PNG.
+	Card func(s arena.Season, league string) ([]byte, error)
 	// NextRun returns the first occurrence of a cron expression in UTC after a
 	// time, or the zero time when there is none.
 	NextRun func(expression string, after time.Time) time.Time
@@ -169,6 +171,7 @@ func (o Options) validate() error {
 		{"Judges.Input", o.Judges.Input == nil},
 		{"Judges.Health", o.Judges.Health == nil},
 		{"Seasons.Table", o.Seasons.Table == nil},
+		{"Seasons.Card", o.Seasons.Card == nil},
 		{"Seasons.NextRun", o.Seasons.NextRun == nil},
 		{"Analysis.Calibrate", o.Analysis.Calibrate == nil},
 		{"Analysis.Anomalies", o.Analysis.Anomalies == nil},
@@ -239,7 +242,7 @@ func newResources(o Options) resources {
 		history:    &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
 		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
-		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table},
+		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
 		packs:      &packHandlers{packs: o.Services.Leagues, rows: o.Store},
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card,

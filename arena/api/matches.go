@@ -318,11 +318,17 @@ func (h *matchHandlers) card(ctx context.Context, in *IDParam) (*cardOutput, err
 	if err != nil {
 		return nil, err
 	}
+	return newCard(picture, m.Status.Over()), nil
+}
+
+// newCard returns the response with a picture. final reports whether the picture
+// changes no more.
+func newCard(picture []byte, final bool) *cardOutput {
 	keep := cardLive
-	if m.Status.Over() {
+	if final {
 		keep = cardFinal
 	}
-	return &cardOutput{ContentType: pngType, CacheControl: fmt.Sprintf("public, max-age=%d", int(keep.Seconds())), Body: picture}, nil
+	return &cardOutput{ContentType: pngType, CacheControl: fmt.Sprintf("public, max-age=%d", int(keep.Seconds())), Body: picture}
 }
 
 // describePNG reports whether the answer is a picture.

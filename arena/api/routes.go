@@ -106,6 +106,7 @@ func routes() []route {
 		{get, "/v1/leagues/{slug}/rounds", scopePublic, 200, "list-league-rounds", tagLeagues, "Pairings of a season, by round", seasonRoutes((*seasonHandlers).listRounds), nil},
 		{get, "/v1/leagues/{slug}/seasons", scopePublic, 200, "list-seasons", tagLeagues, "Seasons, newest first", seasonRoutes((*seasonHandlers).list), nil},
 		{get, "/v1/leagues/{slug}/seasons/{season}", scopePublic, 200, "get-season", tagLeagues, "One season with its table and pairings", seasonRoutes((*seasonHandlers).get), nil},
+		{get, "/v1/leagues/{slug}/seasons/{season}/card.png", scopePublic, 200, "get-season-card", tagLeagues, "A picture of its podium, for previews of links", seasonRoutes((*seasonHandlers).card), describePNG},
 		{get, "/v1/leagues/{slug}/judge", scopePublic, 200, "get-judge", tagLeagues, "How far its judge can be trusted", judgeRoutes((*judgeHandlers).get), nil},
 		{get, "/v1/leagues/{slug}/matches", scopePublic, 200, "list-league-matches", tagLeagues, "Matches of a league, newest first", leagueRoutes((*leagueHandlers).listMatches), nil},
 		{post, "/v1/leagues/{slug}/rescore", scopeOrganize, 200, "rescore-league", tagLeagues, "Judge all its finished matches again", matchRoutes((*matchHandlers).rescoreLeague), nil},

@@ -19,6 +19,7 @@ type seasonReads interface {
 type seasonHandlers struct {
 	rows  seasonReads
 	table func(arena.Season, []arena.Pairing) []arena.TableRow // of a running season
+	draw  func(s arena.Season, league string) ([]byte, error)
 }
 
 // seasonRoutes mounts one of the seasonHandlers.
@@ -102,6 +103,24 @@ func (h *seasonHandlers) season(ctx context.Context, slug string, no int) (s are
 	s, pairings, err = h.rows.Season(ctx, slug, no)
 	hidden = l.Status == arena.LeagueFrozen && s.Status == arena.SeasonRunning && !callerOf(ctx).May(slug, arena.RightOrganize)
 	return s, pairings, hidden, err
+}
+
+// card draws what other sites show beside a link to a season: its podium, or its
+// agents while it runs.
+func (h *seasonHandlers) card(ctx context.Context, in *seasonInput) (*cardOutput, error) {
+	l, err := h.rows.League(ctx, in.Slug)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := h.rows.Season(ctx, in.Slug, in.Season)
+	if err != nil {
+		return nil, err
+	}
+	picture, err := h.draw(s, l.Title)
+	if err != nil {
+		return nil, err
+	}
+	return newCard(picture, s.Status == arena.SeasonFinished), nil
 }
 
 type roundsInputQuery struct {

@@ -188,7 +188,9 @@ func testOptions(t testing.TB) parts {
 		Rehearse: func(context.Context, arena.Rehearsal) (arena.RehearsalReport, error) {
 			return arena.RehearsalReport{}, errors.New("no stage")
 		},
-		Seasons: SeasonOptions{NextRun: nextRun, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
+		Seasons: SeasonOptions{NextRun: nextRun, Card: func(s arena.Season, league string) ([]byte, error) {
+			return fmt.Appendf(nil, "picture of season %d in %s", s.No, league), nil
+		}, Table: func(s arena.Season, _ []arena.Pairing) []arena.TableRow {
 			return []arena.TableRow{{Rank: 1, AgentID: s.Entrants[0].AgentID}}
 		}},
 		Analysis: AnalysisOptions{

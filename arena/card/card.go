@@ -29,10 +29,11 @@ const margin = 72
 
 // The colours of the pages in the dark.
 const (
-	hall  tone = 0x090a0d
-	line  tone = 0x3a4150
-	ink   tone = 0xf3f4f7
-	faint tone = 0x8a92a3
+	hall   tone = 0x090a0d
+	raised tone = 0x14171d
+	line   tone = 0x3a4150
+	ink    tone = 0xf3f4f7
+	faint  tone = 0x8a92a3
 )
 
 // tone is a colour of the palette: red, green and blue in a byte each.
@@ -65,23 +66,18 @@ func New() (*Painter, error) {
 // title of its league.
 func (p *Painter) Draw(visible visibility.Match, league string) ([]byte, error) {
 	m := visible.Row()
-	c := &canvas{Painter: p, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
-	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(hall), image.Point{}, draw.Src)
-	c.head(m, league)
+	c := p.canvas()
+	c.head(league, standing(m))
 	if len(m.Seats) == 2 {
 		c.duel(m)
 	} else {
 		c.many(m)
 	}
-	if c.err != nil {
-		return nil, fmt.Errorf("draw card of match %s: %w", m.ID, c.err)
+	picture, err := c.encode()
+	if err != nil {
+		return nil, fmt.Errorf("card of match %s: %w", m.ID, err)
 	}
-	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, c.img); err != nil {
-		return nil, fmt.Errorf("encode card of match %s: %w", m.ID, err)
-	}
-	return out.Bytes(), nil
+	return picture, nil
 }
 
 // canvas is one card being drawn; the first error stays.
@@ -91,18 +87,39 @@ type canvas struct {
 	err error
 }
 
+// canvas returns an empty card.
+func (p *Painter) canvas() *canvas {
+	c := &canvas{Painter: p, img: image.NewRGBA(image.Rect(0, 0, Width, Height))}
+	draw.Draw(c.img, c.img.Bounds(), image.NewUniform(hall), image.Point{}, draw.Src)
+	return c
+}
+
+// encode returns the card as a PNG, or the first error of drawing it.
+func (c *canvas) encode() ([]byte, error) {
+	if c.err != nil {
+		return nil, fmt.Errorf("draw: %w", c.err)
+	}
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(&out, c.img); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
 func (c *canvas) write(t text, x, y float64) {
 	if c.err == nil {
 		c.err = t.paint(c.img, x, y)
 	}
 }
 
-func (c *canvas) head(m arena.Match, league string) {
+// head writes the name of the arena, the title of a league and a line below it.
+func (c *canvas) head(league, state string) {
 	c.write(text{words: "Agora Arena", font: c.bold, size: 30, width: 300, color: faint}, margin, 96)
 	if title, ok := plain(c.bold, league); ok {
 		c.write(text{words: title, font: c.bold, size: 40, width: 620, color: ink, align: end}, Width-margin, 90)
 	}
-	c.write(text{words: standing(m), font: c.regular, size: 28, width: 620, color: faint, align: end}, Width-margin, 132)
+	c.write(text{words: state, font: c.regular, size: 28, width: 620, color: faint, align: end}, Width-margin, 132)
 }
 
 // standing returns the state of the match in words.
@@ -140,7 +157,7 @@ func (c *canvas) duel(m arena.Match) {
 			x = Width - margin - column/2
 		}
 		markOf(s.AgentID).paint(c.img, x-size/2, 210, size)
-		c.write(text{words: c.name(s), font: c.bold, size: 44, width: column, color: ink, align: middle}, x, 490)
+		c.write(text{words: c.name(s.Name, s.AgentID), font: c.bold, size: 44, width: column, color: ink, align: middle}, x, 490)
 		if result := placed(m, s); result != "" {
 			c.write(text{words: result, font: c.regular, size: 30, width: column, color: faint, align: middle}, x, 540)
 		}
@@ -179,19 +196,42 @@ func placed(m arena.Match, s arena.Seat) string {
 	return ""
 }
 
-// many shows all marks in a grid, and beside it who leads.
-func (c *canvas) many(m arena.Match) {
-	const box, top = 560.0, 190.0
-	const high = Height - top - margin
-	columns := math.Ceil(math.Sqrt(float64(len(m.Seats)) * box / high))
-	rows := math.Ceil(float64(len(m.Seats)) / columns)
-	cell := min(box/columns, high/rows, 130)
-	for i, s := range m.Seats {
+// The card of many agents has a grid of marks on the left, and a list on the
+// right.
+const (
+	gridWidth = 560.0
+	gridTop   = 190.0
+	listLeft  = margin + gridWidth + 48
+)
+
+// marks shows the marks of agents in a grid.
+func (c *canvas) marks(ids []string) {
+	const high = Height - gridTop - margin
+	columns := math.Ceil(math.Sqrt(float64(len(ids)) * gridWidth / high))
+	rows := math.Ceil(float64(len(ids)) / columns)
+	cell := min(gridWidth/columns, high/rows, 130)
+	for i, id := range ids {
 		row, column := math.Floor(float64(i)/columns), math.Mod(float64(i), columns)
-		markOf(s.AgentID).paint(c.img, margin+column*cell, top+row*cell, cell*0.88)
+		markOf(id).paint(c.img, margin+column*cell, gridTop+row*cell, cell*0.88)
 	}
-	const left = margin + box + 48
-	c.write(text{words: fmt.Sprintf("%d agents", len(m.Seats)), font: c.bold, size: 44, width: Width - margin - left, color: ink}, left, top+40)
+}
+
+// row writes a row of the list, which is 0-based, with a line above it.
+func (c *canvas) row(i int, name, figure string) {
+	y := gridTop + 116 + float64(i)*72
+	fill(c.img, line, rectangle(listLeft, y-48, Width-margin, y-46))
+	c.write(text{words: name, font: c.regular, size: 32, width: Width - margin - listLeft - 110, color: ink}, listLeft, y)
+	c.write(text{words: figure, font: c.bold, size: 32, width: 100, color: ink, align: end}, Width-margin, y)
+}
+
+// many shows all marks, and beside them who leads.
+func (c *canvas) many(m arena.Match) {
+	ids := make([]string, len(m.Seats))
+	for i, s := range m.Seats {
+		ids[i] = s.AgentID
+	}
+	c.marks(ids)
+	c.write(text{words: agents(len(m.Seats)), font: c.bold, size: 44, width: Width - margin - listLeft, color: ink}, listLeft, gridTop+40)
 	if m.Round == 0 {
 		return
 	}
@@ -200,19 +240,17 @@ func (c *canvas) many(m arena.Match) {
 		return cmp.Or(cmp.Compare(max(a.Place, 1), max(b.Place, 1)), cmp.Compare(b.Points, a.Points))
 	})
 	for i, s := range seats[:min(4, len(seats))] {
-		y := top + 116 + float64(i)*72
-		fill(c.img, line, []point{{left, y - 48}, {Width - margin, y - 48}, {Width - margin, y - 46}, {left, y - 46}})
-		c.write(text{words: c.name(s), font: c.regular, size: 32, width: Width - margin - left - 110, color: ink}, left, y)
-		c.write(text{words: points(s.Points), font: c.bold, size: 32, width: 100, color: ink, align: end}, Width-margin, y)
+		c.row(i, c.name(s.Name, s.AgentID), points(s.Points))
 	}
 }
 
-// name is a seat's name as far as the fonts can show it, else the end of its id.
-func (c *canvas) name(s arena.Seat) string {
-	if name, ok := plain(c.bold, s.Name); ok {
-		return name
+// name returns the name of an agent as far as the fonts can show it, else the
+// end of its id.
+func (c *canvas) name(name, id string) string {
+	if shown, ok := plain(c.bold, name); ok {
+		return shown
 	}
-	return "agent …" + s.AgentID[max(0, len(s.AgentID)-6):]
+	return "agent …" + id[max(0, len(id)-6):]
 }
 
 // points are written as on the pages: 3, 0.5, 0.33.

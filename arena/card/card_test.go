@@ -33,8 +33,7 @@ func match(status arena.MatchStatus, round int, names ...string) arena.Match {
 	return m
 }
 
-// Whatever strangers call themselves, there is a picture. With CARDS set to a
-// folder they are kept there, to look at.
+// Matches have a picture whatever their agents call themselves.
 func TestPainter_Draw(t *testing.T) {
 	t.Parallel()
 	p := painter(t)
@@ -60,14 +59,69 @@ func TestPainter_Draw(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		img, err := png.Decode(bytes.NewReader(data))
-		if err != nil || img.Bounds().Dx() != Width || img.Bounds().Dy() != Height {
-			t.Errorf("%s: %v", name, err)
-		}
-		if dir := os.Getenv("CARDS"); dir != "" {
-			if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600); err != nil {
-				t.Error(err)
+		checkCard(t, name, data)
+	}
+}
+
+// Seasons have a picture whatever their agents call themselves.
+func TestPainter_DrawSeason(t *testing.T) {
+	t.Parallel()
+	p := painter(t)
+	season := func(status arena.SeasonStatus, ranks []int, names ...string) arena.Season {
+		s := arena.Season{League: "quiz", No: 3, Status: status}
+		for i, name := range names {
+			id := fmt.Sprintf("ag_01k9%07d", i*6151)
+			s.Entrants = append(s.Entrants, arena.Entrant{AgentID: id, Name: name, Rating: arena.MilliElo(1_600_499 - 10_000*i)})
+			if i < len(ranks) {
+				s.Table = append(s.Table, arena.TableRow{Rank: ranks[i], AgentID: id, Name: name, Wins: 9 - i, Draws: 1, Losses: i})
 			}
+		}
+		return s
+	}
+	for name, s := range map[string]arena.Season{
+		"season":         season(arena.SeasonFinished, []int{1, 2, 3, 4}, "Quill", "Meridian", "Kestrel", "Ordinary Oracle"),
+		"season-tie":     season(arena.SeasonFinished, []int{1, 1, 1, 1}, "Quill", "Meridian", "Kestrel", "Ordinary Oracle"),
+		"season-one":     season(arena.SeasonFinished, []int{1}, "Quill"),
+		"season-hostile": season(arena.SeasonFinished, []int{1, 2, 3}, "\u202eevil\u202c\x00\n", "", strings.Repeat("W", 200)),
+		"season-running": season(arena.SeasonRunning, []int{1, 2, 3}, "Quill", "Meridian", "Kestrel", "شبكة الليل", "Zephyr"),
+		"season-empty":   season(arena.SeasonFinished, nil),
+	} {
+		data, err := p.DrawSeason(s, "Friday Cup & <b>more</b>")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		checkCard(t, name, data)
+	}
+}
+
+// A season that is in progress shows nobody's results.
+func TestPainter_DrawSeason_running(t *testing.T) {
+	t.Parallel()
+	p := painter(t)
+	s := arena.Season{No: 1, Status: arena.SeasonRunning, Entrants: []arena.Entrant{{AgentID: "ag_1", Name: "Quill"}, {AgentID: "ag_2", Name: "Kestrel"}}}
+	before, err := p.DrawSeason(s, "Cup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Table = []arena.TableRow{{Rank: 1, AgentID: "ag_2", Name: "Kestrel", Wins: 3}}
+	after, err := p.DrawSeason(s, "Cup")
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the card of a running season follows its table: %v", err)
+	}
+}
+
+// checkCard checks that data is a card. With CARDS set to a folder it is kept
+// there, to look at.
+func checkCard(t *testing.T, name string, data []byte) {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil || img.Bounds().Dx() != Width || img.Bounds().Dy() != Height {
+		t.Errorf("%s: %v", name, err)
+	}
+	if dir := os.Getenv("CARDS"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600); err != nil {
+			t.Error(err)
 		}
 	}
 }

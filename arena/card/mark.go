@@ -51,6 +51,12 @@ const shapes = 8
 
 type point struct{ x, y float64 }
 
+// rectangle returns the outline of a rectangle from its upper left to its lower
+// right corner.
+func rectangle(left, top, right, bottom float64) []point {
+	return []point{{left, top}, {right, top}, {right, bottom}, {left, bottom}}
+}
+
 // shape returns the outline of a shape in a cell of 2 by 2.
 func shape(n int) []point {
 	switch n {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/agora-arena/arena/arena"
@@ -14,7 +15,7 @@ import (
 )
 
 // pages looks up what the routes of the app name, and makes what other sites
-// show beside a link to a match.
+// show beside a link to a match or a season.
 type pages struct {
 	matches interface {
 		Match(ctx context.Context, id string) (visibility.Match, error)
@@ -22,6 +23,7 @@ type pages struct {
 	rows interface {
 		League(ctx context.Context, slug string) (arena.League, error)
 		Agent(ctx context.Context, id string) (arena.Agent, error)
+		Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	}
 	url string // public
 	log *slog.Logger
@@ -31,23 +33,61 @@ type pages struct {
 // exists: the app shows the failure.
 func (p pages) lookup(ctx context.Context, path string) (web.Preview, bool) {
 	path = strings.TrimRight(path, "/")
+	var preview web.Preview
 	var err error
 	if id, ok := strings.CutPrefix(path, "/a/"); ok {
 		_, err = p.rows.Agent(ctx, id)
 	} else if slug, ok := strings.CutPrefix(path, "/l/"); ok {
-		_, err = p.rows.League(ctx, slug)
+		preview, err = p.league(ctx, slug)
 	} else if id, ok := strings.CutPrefix(path, "/embed/matches/"); ok {
 		_, err = p.matches.Match(ctx, id)
 	} else if id, ok := strings.CutPrefix(path, "/m/"); ok {
-		var preview web.Preview
-		if preview, err = p.match(ctx, id); err == nil {
-			return preview, true
-		}
+		preview, err = p.match(ctx, id)
 	}
 	if known := (*arena.Error)(nil); err != nil && !errors.As(err, &known) {
 		p.log.WarnContext(ctx, "page not looked up", slog.Any("error", err))
 	}
-	return web.Preview{}, arena.CodeOf(err) != arena.CodeNotFound
+	return preview, arena.CodeOf(err) != arena.CodeNotFound
+}
+
+// league returns the preview of a season, which path names after the slug of its
+// league. The page of a league alone has none.
+func (p pages) league(ctx context.Context, path string) (web.Preview, error) {
+	slug, number, named := strings.Cut(path, "/seasons/")
+	l, err := p.rows.League(ctx, slug)
+	if err != nil || !named {
+		return web.Preview{}, err
+	}
+	no, err := strconv.Atoi(number)
+	if err != nil || no < 1 { // 0 would be the newest
+		return web.Preview{}, arena.Errorf(arena.CodeNotFound, "there is no season %q", number)
+	}
+	s, _, err := p.rows.Season(ctx, slug, no)
+	if err != nil {
+		return web.Preview{}, err
+	}
+	return web.Preview{
+		Title: fmt.Sprintf("%s, season %d · Agora Arena", l.Title, no), Description: seasonNews(s) + ".",
+		Image: fmt.Sprintf("%s/v1/leagues/%s/seasons/%d/card.png", p.url, slug, no), Width: card.Width, Height: card.Height,
+	}, nil
+}
+
+// seasonNews returns the state of a season in a few words.
+func seasonNews(s arena.Season) string {
+	var first []string
+	for _, row := range s.Table {
+		if row.Rank == 1 {
+			first = append(first, row.Name)
+		}
+	}
+	switch {
+	case s.Status != arena.SeasonFinished:
+		return fmt.Sprintf("In progress with %d agents", len(s.Entrants))
+	case len(first) == 1:
+		return fmt.Sprintf("%s wins against %d others", first[0], len(s.Entrants)-1)
+	default:
+		return fmt.Sprintf("%d of %d agents share the first place", len(first), len(s.Entrants))
+	}
 }
 
 // match returns the preview of a match.

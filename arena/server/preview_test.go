@@ -61,6 +61,35 @@ func (r rows) Agent(_ context.Context, id string) (arena.Agent, error) {
 	return arena.Agent{ID: id}, r.find(id)
 }
 
+func (r rows) Season(_ context.Context, league string, no int) (arena.Season, []arena.Pairing, error) {
+	if no != 2 && r.err == nil {
+		return arena.Season{}, nil, arena.Errorf(arena.CodeNotFound, "there is no season %d", no)
+	}
+	return arena.Season{League: league, No: no, Status: arena.SeasonRunning}, nil, r.err
+}
+
+func TestSeasonNews(t *testing.T) {
+	t.Parallel()
+	season := func(status arena.SeasonStatus, ranks ...int) arena.Season {
+		s := arena.Season{Status: status}
+		for i, rank := range ranks {
+			name := string(rune('A' + i))
+			s.Entrants = append(s.Entrants, arena.Entrant{Name: name})
+			s.Table = append(s.Table, arena.TableRow{Name: name, Rank: rank})
+		}
+		return s
+	}
+	for want, s := range map[string]arena.Season{
+		"In progress with 2 agents":           season(arena.SeasonRunning, 1, 2),
+		"A wins against 2 others":             season(arena.SeasonFinished, 1, 2, 3),
+		"2 of 3 agents share the first place": season(arena.SeasonFinished, 1, 1, 3),
+	} {
+		if got := seasonNews(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestPages_Lookup(t *testing.T) {
 	t.Parallel()
 	look := func(r rows, path string) (title string, exists bool) {
@@ -70,15 +99,19 @@ func TestPages_Lookup(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/": true, "/leagues": true, "/m/here": true, "/m/here/": true, "/m/gone": false, "/a/here": true, "/a/gone": false, "/l/here": true, "/l/gone": false,
 		"/embed/matches/here": true, "/embed/matches/gone": false,
+		"/l/here/seasons/2": true, "/l/here/seasons/2/": true, "/l/here/seasons/1": false, "/l/here/seasons/0": false, "/l/gone/seasons/2": false,
+		"/l/here/seasons/99999999999999999999": false,
 	} {
-		if title, exists := look(rows{}, path); exists != want || title != "" && !strings.HasPrefix(path, "/m/here") {
+		if title, exists := look(rows{}, path); exists != want || title != "" && !strings.HasPrefix(path, "/m/here") && !strings.HasPrefix(path, "/l/here/seasons/2") {
 			t.Errorf("%s: exists %v with title %q, want %v", path, exists, title, want)
 		}
 		if _, exists := look(rows{err: errors.New("no database")}, path); !exists {
 			t.Errorf("%s is missing without a database", path)
 		}
 	}
-	if title, _ := look(rows{}, "/m/here"); title != "A v B · Agora Arena" {
-		t.Errorf("title %q", title)
+	for path, want := range map[string]string{"/m/here": "A v B · Agora Arena", "/l/here/seasons/2": "Quiz, season 2 · Agora Arena", "/l/here": ""} {
+		if title, _ := look(rows{}, path); title != want {
+			t.Errorf("%s: title %q, want %q", path, title, want)
+		}
 	}
 }
