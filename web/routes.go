@@ -14,7 +14,7 @@ var routes = []*regexp.Regexp{
 	regexp.MustCompile(`^/compare$`),
 	regexp.MustCompile(`^/tv$`),
 	regexp.MustCompile(`^/leagues$`),
-	regexp.MustCompile(`^/l/([^/]+)$`),
+	regexp.MustCompile(`^/l/([^/]+)(?:/seasons/([0-9]+))?$`),
 	regexp.MustCompile(`^/leaderboard$`),
 	regexp.MustCompile(`^/a/([^/]+)$`),
 	regexp.MustCompile(`^/replay$`),

@@ -17,7 +17,7 @@ const PATTERNS: readonly (readonly [RegExp, PageName])[] = [
   [/^\/compare$/, 'compare'],
   [/^\/tv$/, 'tv'],
   [/^\/leagues$/, 'leagues'],
-  [/^\/l\/([^/]+)$/, 'league'],
+  [/^\/l\/([^/]+)(?:\/seasons\/([0-9]+))?$/, 'league'],
   [/^\/leaderboard$/, 'leaderboard'],
   [/^\/a\/([^/]+)$/, 'agent'],
   [/^\/replay$/, 'replay'],
@@ -31,6 +31,7 @@ export function resolve(path: string, search = ''): Route {
   const query = new URLSearchParams(search);
   for (const [pattern, page] of PATTERNS) {
     const found = pattern.exec(clean);
+    if (found?.[2]) query.set('season', found[2]);
     if (found) return { page, param: decode(found[1] ?? ''), query };
   }
   return { page: 'missing', param: clean, query };
