@@ -72,3 +72,6 @@ export const percent = (part: number, language = 'en'): string =>
 
 /** The ends of a SHA-256: enough to compare by eye. */
 export const shortHash = (hash: string): string => `${hash.slice(0, 6)}…${hash.slice(-6)}`;
+
+/** A name inside a sentence: its writing direction does not affect the words around it (U+2068 and U+2069). */
+export const isolated = (name: string): string => `\u2068${name}\u2069`;

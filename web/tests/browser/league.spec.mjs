@@ -101,6 +101,13 @@ test('older seasons come when they are asked for, and one by its address without
   await page.reload(); // its address alone: the list has not come to it
   await page.locator(`${id('season')}[data-season="1"] ${id('podium')}`).waitFor();
   assert.equal(await page.locator(id('season-choose')).inputValue(), '1');
+  // How it was won, with a link to the match that decided it, and what to share.
+  const final = page.locator(`${id('moment')}[data-kind="final"]`);
+  assert.match(await final.innerText(), /beat/);
+  assert.match(await final.getByRole('link').getAttribute('href'), /^\/m\/m_/);
+  assert.equal(await page.locator(id('story-picture')).getAttribute('href'), '/v1/leagues/cup/seasons/1/card.png');
+  await page.locator(id('story-link')).click();
+  assert.match(await page.locator(id('copy-text')).inputValue(), /\/l\/cup\/seasons\/1$/);
   assert.deepEqual(faults, []);
   await close();
 });

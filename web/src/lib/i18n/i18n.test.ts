@@ -14,6 +14,8 @@ import { nextEn } from './next.en';
 import { nextEs } from './next.es';
 import { replayEn } from './replay.en';
 import { replayEs } from './replay.es';
+import { storyEn } from './story.en';
+import { storyEs } from './story.es';
 
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
 
@@ -25,6 +27,7 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['admin console', adminEn, adminEs],
   ['finding', findEn, findEs],
   ['next match', nextEn, nextEs],
+  ['story of a season', storyEn, storyEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {
