@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,7 +39,40 @@ func (tr *Transcript) Add(t testing.TB, line string, body []byte) {
 	if err := json.Indent(&b, body, "", "  "); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	fmt.Fprintf(&tr.text, "```json\n// %s\n%s\n```\n\n", line, b.String())
+	fmt.Fprintf(&tr.text, "```json\n// %s\n%s\n```\n\n", line, strings.Join(joinShort(strings.Split(b.String(), "\n")), "\n"))
+}
+
+// maxLine is the most bytes of a line that joinShort makes.
+const maxLine = 110
+
+// joinShort writes each object and list of indented JSON on one line where that
+// line is short.
+func joinShort(lines []string) (joined []string) {
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if !strings.HasSuffix(line, "{") && !strings.HasSuffix(line, "[") {
+			joined = append(joined, line)
+			continue
+		}
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		end := i + 1 + slices.IndexFunc(lines[i+1:], func(l string) bool {
+			return strings.HasPrefix(l, indent+"}") || strings.HasPrefix(l, indent+"]")
+		})
+		short := line
+		for _, member := range lines[i+1 : end+1] {
+			member = strings.TrimLeft(member, " ")
+			if strings.HasSuffix(short, ",") {
+				short += " "
+			}
+			short += member
+		}
+		if len(short) <= maxLine {
+			joined, i = append(joined, short), end
+			continue
+		}
+		joined = append(joined, line)
+	}
+	return joined
 }
 
 // AddLine adds a request without a body.

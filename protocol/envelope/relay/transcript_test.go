@@ -11,9 +11,9 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-var update = flag.Bool("update", false, "write the transcript in docs/protocols/envelope.md anew")
+var update = flag.Bool("update", false, "write the transcript in docs/protocols/envelope-transcript.md anew")
 
-// The transcript of a round in docs/protocols/envelope.md is what happens.
+// The transcript of a round in docs/protocols/envelope-transcript.md is what happens.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,5 +89,5 @@ func TestTranscript(t *testing.T) {
 	}
 	tr.Say("The arena stores and shows:")
 	tr.Add(t, "the answer, in seat_outcome and in the record", kept)
-	tr.Check(t, "../../../docs/protocols/envelope.md", *update)
+	tr.Check(t, "../../../docs/protocols/envelope-transcript.md", *update)
 }
