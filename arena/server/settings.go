@@ -55,7 +55,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_SIGNUP", Default: SignupOpen,
-			Doc: "Who may sign up as an owner: open (everyone), invite (who was invited by an admin), closed (nobody).",
+			Doc: "Who may sign up as an owner: open (everyone), invite (who was invited by an admin), closed (no one).",
 			parse: func(c *Config, v string) error {
 				return parseOneOf(v, &c.Signup, SignupOpen, SignupInvite, SignupClosed)
 			},
@@ -180,12 +180,12 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_KEEP_EVENTS", Default: "0",
-			Doc:   "Time after the end of a match until its events are dropped, 1h to 36500d; result, answers and ratings stay. 0: they are kept for ever.",
+			Doc:   "Time after the end of a match until its events are dropped, 1h to 36500d; result, answers and ratings stay. 0: they are kept forever.",
 			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepEvents, time.Hour, 36500*day) },
 		},
 		{
 			Key: "ARENA_KEEP_DELIVERIES", Default: "90d",
-			Doc:   "Time that the requests sent to agents, with their replies, can be looked up, 1h to 36500d. 0: for ever.",
+			Doc:   "Time that the requests sent to agents, with their replies, can be looked up, 1h to 36500d. 0: forever.",
 			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepDeliveries, time.Hour, 36500*day) },
 		},
 		{
@@ -215,7 +215,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_OIDC_ADMIN_VALUE", Default: "arena-admin",
-			Doc:   "That value. Empty: nobody is an admin by an outside token.",
+			Doc:   "That value. Empty: no token of the issuer makes an admin.",
 			parse: func(c *Config, v string) error { c.OIDCAdminValue = v; return nil },
 		},
 		{

@@ -50,7 +50,7 @@ func listens(t *testing.T, tr *protocoltest.Transcript) {
 	says := map[string]string{
 		"GET /agora/wellknown":             "At the start of a match the arena asks which documents the agent knows. 404 is accepted.",
 		"POST /agora":                      "The first round opens the conversation. `body` is the JSON text of the task.",
-		"POST /agora/conversations/c-17":   "The second round continues it; `status` says what the arena made of the last reply. This agent is busy.",
+		"POST /agora/conversations/c-17":   "The second round continues it; `status` is the result of the last reply. This agent is busy.",
 		"DELETE /agora/conversations/c-17": "After the last round the arena ends the conversation.",
 	}
 	posts := 0
