@@ -96,7 +96,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 // Invalid returns a CodeInvalid error about one field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{
-		Code: CodeInvalid, Message: "the request breaks a rule",
+		Code: CodeInvalid, Message: "validation failed",
 		Fields: []FieldError{{Field: field, Message: fmt.Sprintf(format, args...)}},
 	}
 }

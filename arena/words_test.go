@@ -172,7 +172,7 @@ func TestError_Codes(t *testing.T) {
 	if arena.CodeOf(cause) != arena.CodeInternal || arena.CodeOf(nil) != "" {
 		t.Error("an error without a code is internal, nil has none")
 	}
-	if got := arena.Invalid("agents[1]", "at most %d", 128).Error(); got != "the request breaks a rule; agents[1]: at most 128" {
+	if got := arena.Invalid("agents[1]", "at most %d", 128).Error(); got != "validation failed; agents[1]: at most 128" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -125,7 +125,7 @@ func (s *Service) check(ctx context.Context, l arena.League) error {
 		}
 	}
 	if fields := s.o.CheckSettings(l.Settings); len(fields) > 0 {
-		return &arena.Error{Code: arena.CodeInvalid, Message: "the request breaks a rule", Fields: fields}
+		return &arena.Error{Code: arena.CodeInvalid, Message: "validation failed", Fields: fields}
 	}
 	if l.Schedule != "" {
 		if err := s.o.CheckSchedule(l.Schedule); err != nil {

@@ -121,7 +121,7 @@ func (s *Service) SignUp(ctx context.Context, caller arena.Caller, in arena.Sign
 	case s.o.SignupMode == SignupClosed:
 		return o, "", arena.Errorf(arena.CodeForbidden, "this arena takes no new owners")
 	case s.o.SignupMode == SignupInvite && !invited:
-		return o, "", arena.Errorf(arena.CodeForbidden, "this arena takes no sign-ups; ask its admin for a token")
+		return o, "", arena.Errorf(arena.CodeForbidden, "sign-ups are closed; ask the admin for an invite")
 	}
 	if err := checkName(in.Name); err != nil {
 		return o, "", err
@@ -219,7 +219,7 @@ func (s *Service) CreateToken(ctx context.Context, caller arena.Caller, name str
 		return t, "", err
 	}
 	if len(held) >= maxTokens {
-		return t, "", arena.Errorf(arena.CodeConflict, "an owner may hold %d tokens; revoke one first", maxTokens)
+		return t, "", arena.Errorf(arena.CodeConflict, "token limit reached (%d): revoke one first", maxTokens)
 	}
 	now := s.now()
 	secret, t = s.newToken(caller.OwnerID, name, now)
@@ -245,7 +245,7 @@ func (s *Service) RevokeToken(ctx context.Context, caller arena.Caller, id strin
 // needOwner rejects callers that are not owners: "" would name admin tokens.
 func needOwner(caller arena.Caller) error {
 	if caller.Scope != arena.ScopeOwner || caller.OwnerID == "" {
-		return arena.Errorf(arena.CodeForbidden, "this needs the token of an owner")
+		return arena.Errorf(arena.CodeForbidden, "an owner token is required")
 	}
 	return nil
 }

@@ -314,7 +314,7 @@ func (a *API) noRoute(c *gin.Context) {
 		return
 	}
 	if isAPI(c.Request.URL.Path) {
-		a.fail(c, arena.Errorf(arena.CodeNotFound, "there is nothing at this path"))
+		a.fail(c, arena.Errorf(arena.CodeNotFound, "no such route"))
 		return
 	}
 	setPageHeaders(c)
@@ -337,7 +337,7 @@ func (a *API) noMethod(c *gin.Context) {
 		a.forward(c, protocolHandler(arena.ProtocolAgora)(a))
 		return
 	}
-	a.fail(c, arena.Errorf(arena.CodeNoMethod, "this path does not answer %s", c.Request.Method))
+	a.fail(c, arena.Errorf(arena.CodeNoMethod, "method %s not allowed", c.Request.Method))
 }
 
 // isAgora reports whether a path is one of two-party Agora, whose text asks for errors in its own

@@ -215,7 +215,7 @@ func (h *voteHandlers) vote(ctx context.Context, in *voteInput) (*votedOutput, e
 	}
 	if owner := callerOf(ctx).OwnerID; owner != "" &&
 		slices.ContainsFunc(v.Match.Seats, func(s arena.Seat) bool { return s.OwnerID == owner }) {
-		return nil, arena.Errorf(arena.CodeForbidden, "you do not vote on a match of your own agents")
+		return nil, arena.Errorf(arena.CodeForbidden, "you cannot vote on a match of your own agents")
 	}
 	if v.Match.Settings.Judge.VoterAccounts && callerOf(ctx).OwnerID == "" {
 		return nil, arena.Errorf(arena.CodeUnauthorized, "a vote on this match needs the token of an owner")

@@ -188,7 +188,7 @@ func (a *API) guard(r route) func(huma.Context, func(huma.Context)) {
 		// A caller without a token is identified by address and cookie at most,
 		// and a browser sends both for a page of another site (threat A3).
 		if err := a.crossOrigin.Check(c.Request); err != nil && !who.Known() {
-			a.fail(c, arena.Errorf(arena.CodeForbidden, "the page of another site may not ask for this"))
+			a.fail(c, arena.Errorf(arena.CodeForbidden, "cross-site request blocked"))
 			return
 		}
 		// The standard library passes over pairs that it cannot read, and the

@@ -18,7 +18,7 @@ import (
 const problemType = "application/problem+json"
 
 // needsToken is the one answer to every missing or bad token (threat A4).
-const needsToken = "this needs a bearer token: Authorization: Bearer <token>"
+const needsToken = "missing or invalid token: send Authorization: Bearer <token>"
 
 // problem is an RFC 9457 problem document. It is the body of every answer
 // that is not a success.
@@ -179,7 +179,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	p := newProblem(m.Status, codeOf(m.Status), m.Detail)
 	switch p.Code {
 	case arena.CodeInvalid:
-		p.Detail = "the request breaks a rule"
+		p.Detail = "validation failed"
 	case arena.CodeMalformed:
 		p.Detail = "the request cannot be read: " + m.Detail
 	default:

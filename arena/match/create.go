@@ -97,7 +97,7 @@ func (s *Service) settings(l arena.League, rounds *int, rated *bool) (arena.Sett
 		settings.Rated = *rated
 	}
 	if fields := s.o.CheckSettings(settings); len(fields) > 0 {
-		return settings, refusal(arena.CodeInvalid, "the request breaks a rule", fields)
+		return settings, refusal(arena.CodeInvalid, "validation failed", fields)
 	}
 	return settings, nil
 }
@@ -151,9 +151,9 @@ func (s *Service) agents(ctx context.Context, l arena.League, ids []string, atOn
 	}
 	switch {
 	case len(wrong) > 0:
-		return nil, refusal(arena.CodeInvalid, "the request breaks a rule", wrong)
+		return nil, refusal(arena.CodeInvalid, "validation failed", wrong)
 	case len(notReady) > 0:
-		return nil, refusal(arena.CodeAgentNotReady, "not every agent can take a seat now", notReady)
+		return nil, refusal(arena.CodeAgentNotReady, "some agents cannot play right now", notReady)
 	}
 	return agents, nil
 }

@@ -132,7 +132,7 @@ func (s *Service) Own(ctx context.Context, caller arena.Caller, id string) (aren
 // checks it. It is registered even if the check cannot be made now.
 func (s *Service) Register(ctx context.Context, caller arena.Caller, in arena.Registration) (arena.Agent, error) {
 	if caller.Scope != arena.ScopeOwner || caller.OwnerID == "" {
-		return arena.Agent{}, arena.Errorf(arena.CodeForbidden, "this needs the token of an owner")
+		return arena.Agent{}, arena.Errorf(arena.CodeForbidden, "an owner token is required")
 	}
 	if err := checkRegistration(in); err != nil {
 		return arena.Agent{}, err

@@ -30,7 +30,7 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_PUBLIC_URL",
-			Doc:   "URL under which agents and browsers reach the arena; it stands in tokens as the issuer. Empty: made from ARENA_ADDR, http://localhost:8080 by default.",
+			Doc:   "URL under which agents and browsers reach the arena; tokens name it as their issuer. Empty: made from ARENA_ADDR, http://localhost:8080 by default.",
 			parse: func(c *Config, v string) error { return parsePublicURL(v, &c.PublicURL) },
 		},
 		{
@@ -200,7 +200,7 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_OIDC_ISSUER",
-			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, to the letter as it stands in iss. Empty: none.",
+			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, exactly as in iss. Empty: none.",
 			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },
 		},
 		{
@@ -225,7 +225,7 @@ func Settings() []Setting {
 		},
 		{
 			Key:   "ARENA_JUDGE_MODEL",
-			Doc:   "Name of that model. It stands in every verdict and is seen by everyone.",
+			Doc:   "Name of that model. It is part of every verdict, which is public.",
 			parse: func(c *Config, v string) error { c.JudgeModel = v; return nil },
 		},
 		{

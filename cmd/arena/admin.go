@@ -26,8 +26,8 @@ type AdminCmd struct {
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
 	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"List, make and revoke tokens; invite owners."`
 	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, suspend and restore owners, and replace their tokens."`
-	Audit     AdminAuditCmd     `cmd:"" help:"Show who did what, newest first."`
-	Anomalies AdminAnomaliesCmd `cmd:"" help:"Show what chance hardly does in a league: copied answers, traded wins."`
+	Audit     AdminAuditCmd     `cmd:"" help:"Show the audit log, newest first."`
+	Anomalies AdminAnomaliesCmd `cmd:"" help:"Look for cheating in a league: copied answers, traded wins."`
 	Banner    AdminBannerCmd    `cmd:"" help:"Set the text that every page shows, or remove it."`
 	Status    AdminStatusCmd    `cmd:"" help:"Show sizes, nodes, queue and what is slow or failed."`
 	Drain     AdminDrainCmd     `cmd:"" help:"Make the node that answers give its matches to others."`
@@ -103,15 +103,15 @@ func (o oneThing) path(kind string, act ...string) string {
 type AdminLeagueCmd struct {
 	List    listCmd      `cmd:"" help:"All leagues."`
 	Show    showCmd      `cmd:"" help:"One league."`
-	Create  createCmd    `cmd:"" help:"Make a league of a JSON file (the body of POST /v1/leagues)."`
-	Update  patchCmd     `cmd:"" help:"Change a league by a JSON file (the body of PATCH)."`
+	Create  createCmd    `cmd:"" help:"Create a league from a JSON file (the body of POST /v1/leagues)."`
+	Update  patchCmd     `cmd:"" help:"Update a league from a JSON file (the body of PATCH)."`
 	Open    actCmd       `cmd:"" help:"Let agents enter."`
 	Start   actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
 	Pause   actCmd       `cmd:"" help:"Stop pairing for now."`
 	Resume  actCmd       `cmd:"" help:"Go on pairing, show the table."`
 	Freeze  actCmd       `cmd:"" help:"Hide the table, go on pairing."`
 	Finish  actCmd       `cmd:"" help:"End the league and its season."`
-	Rescore actCmd       `cmd:"" help:"Judge all finished matches again and rebuild the ratings."`
+	Rescore actCmd       `cmd:"" help:"Re-judge all finished matches and rebuild the ratings."`
 	Table   standingsCmd `cmd:"" help:"The standings."`
 }
 
@@ -145,12 +145,12 @@ type AdminPackCmd struct {
 // AdminRatingsCmd groups the commands on ratings.
 type AdminRatingsCmd struct {
 	Verify  verifyCmd  `cmd:"" help:"Replay all settlements and compare with the stored ratings; exit 1 when they differ."`
-	Rebuild rebuildCmd `cmd:"" help:"Compute a league's ratings anew from its stored answers."`
+	Rebuild rebuildCmd `cmd:"" help:"Recompute a league's ratings from its stored answers."`
 }
 
 type (
 	listCmd struct {
-		Limit  int    `default:"100" help:"At most so many, 1 to 100."`
+		Limit  int    `default:"100" help:"Page size, 1 to 100."`
 		Cursor string `help:"next_cursor of the page before."`
 	}
 	showCmd   struct{ oneThing }

@@ -10,7 +10,7 @@ import (
 // AdminTokenCmd groups the commands on tokens: those of the arena with an
 // admin's token, and an owner's own with an owner's.
 type AdminTokenCmd struct {
-	Invite tokenInviteCmd `cmd:"" help:"Make an owner and print its first token, also where nobody else may sign up."`
+	Invite tokenInviteCmd `cmd:"" help:"Invite an owner: create the account and print its first token."`
 	List   tokenListCmd   `cmd:"" help:"With an admin's token: tokens of admins, organizers and moderators. With an owner's: its own."`
 	Create tokenCreateCmd `cmd:"" help:"Make another token; it is printed once."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token: an admin any, an owner its own."`
@@ -31,7 +31,7 @@ come in with ARENA_SIGNUP=invite.
 type (
 	tokenInviteCmd struct {
 		Name  string `arg:"" help:"Name of the owner, shown to everyone."`
-		Email string `help:"Shown to nobody."`
+		Email string `help:"Stored, and never shown."`
 	}
 	tokenListCmd   struct{}
 	tokenCreateCmd struct {

@@ -29,7 +29,7 @@ migrate). In the end all rows of both are compared and all settlements replayed:
 when the command succeeds, set ARENA_DATABASE_URL to the copy and start. When it
 fails, throw the copy away and try again with an empty database.
 
-Other users of this machine see what stands on a command line: leave the password
+Other users of this machine can read command lines: leave the password
 out of URLs and set PGPASSWORD, or use ~/.pgpass.
 
     arena migrate copy --from sqlite:arena.db --to postgres://arena@db/arena

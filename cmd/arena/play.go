@@ -32,7 +32,7 @@ type PlayCmd struct {
 	Difficulty int           `help:"Of made tasks, 1 to 5."`
 	Rounds     int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
 	TimeLimit  time.Duration `default:"30s" help:"For each round, 1s to 10m."`
-	Judge      string        `placeholder:"KIND" help:"choice, exact, number or another that judges by itself; without, what fits the tasks."`
+	Judge      string        `placeholder:"KIND" help:"choice, exact, number or another that needs no external judge; without it, the one that fits the tasks."`
 	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
 	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
 	LocalFlags

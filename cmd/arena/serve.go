@@ -30,8 +30,8 @@ keeps everything in ./arena.db and prints a new admin token once.
     ARENA_ADDR=:80 ARENA_PUBLIC_URL=https://arena.example arena serve
     ARENA_ALLOW_CIDRS=127.0.0.0/8 arena serve      # agents on this machine
 
-SIGTERM lets open rounds end (ARENA_SHUTDOWN_GRACE), gives matches back and tells
-spectators to come again. A second signal ends the process at once.`
+SIGTERM lets open rounds end (ARENA_SHUTDOWN_GRACE), releases matches and closes
+streams so that spectators reconnect. A second signal ends the process at once.`
 }
 
 // Run serves until a signal comes.

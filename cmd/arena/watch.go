@@ -17,14 +17,14 @@ type WatchCmd struct {
 	Match  string `arg:"" optional:"" placeholder:"MATCH" help:"Id of a match (m_…), or lobby: the next match anywhere."`
 	League string `placeholder:"SLUG" help:"The match that this league is playing, or its next one."`
 	URL    string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
-	Color  string `enum:"auto,always,never" default:"auto" help:"Colours: auto, always or never. auto is: on a terminal, unless NO_COLOR is set."`
+	Color  string `enum:"auto,always,never" default:"auto" help:"Colors: auto, always or never. auto is: on a terminal, unless NO_COLOR is set."`
 }
 
 // Help shows the command at work.
 func (c *WatchCmd) Help() string {
-	return `Prints what happens in a match, one line each, and the result at the end. A match
-that is over is shown from its log. A broken connection is taken up again without
-gap. Ends with 0 when the match was finished, with 1 when it was void or cannot be
+	return `Prints each event of a match on a line, and the result at the end. A match
+that has ended is shown from its log. A broken connection is resumed without
+a gap. Exits with 0 when the match was finished, with 1 when it was void or cannot be
 watched.
 
     arena watch m_06ajq3v5cnkr8e0v1m7y3d2xw4

@@ -5,7 +5,7 @@ const problem = (code: string, message: string, fields: { field: string; message
 
 describe('a problem at the fields of a form', () => {
   it('goes where it is named', () => {
-    const error = problem('invalid', 'the request breaks a rule', [{ field: 'name', message: 'is required' }, { field: 'endpoint', message: 'is required' }]);
+    const error = problem('invalid', 'validation failed', [{ field: 'name', message: 'is required' }, { field: 'endpoint', message: 'is required' }]);
     expect(place(error, ['name', 'endpoint'])).toEqual({ fields: { name: 'is required', endpoint: 'is required' }, rest: [] });
   });
   it('of a list entry belongs to the list', () => {
