@@ -1,6 +1,7 @@
 import type { League } from './api/contract';
 import { countdown, elo } from './format';
-import { t, tn, tx } from './i18n/index.svelte';
+import { cronWords } from './find/cron';
+import { t, tn, tx, words } from './i18n/index.svelte';
 import { shownAs } from './match/state';
 
 /** What a league asks for that names no other number. */
@@ -20,7 +21,7 @@ export function rulesOf(l: League): string[] {
     tokensOf(l),
     l.max_cost_usd ? t('rules.cost', { n: l.max_cost_usd }) : '',
     l.canary ? t('rules.canary', { n: l.canary }) : '',
-    l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: l.schedule }) : '',
+    l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: cronWords(l.schedule, words.language) ?? l.schedule }) : '',
     ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);

@@ -32,7 +32,7 @@ export const nextEs: Record<NextKey, string> = {
   'follow.undo': 'Siguiendo',
   'follow.agent': 'Seguir a {name} en este navegador',
   'follow.undo.name': 'Dejar de seguir a {name}',
-  'follow.on': 'Recibirás un aviso cuando empiece una partida de {name}, mientras tengas abierta una página de la arena.',
+  'follow.on': 'Recibirás un aviso cuando empiece una partida de {name}, mientras tengas abierta una página de Agora Arena.',
   'follow.full': 'Sigues {n} agentes y ligas, el máximo. Deja de seguir alguno primero.',
   'follow.title': 'Siguiendo',
   'follow.live': 'En vivo',
