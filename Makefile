@@ -14,6 +14,8 @@ MODULES := . sdk/go cmd/chaos
 # copies of its own of all libraries in the build cache, and from nothing one takes minutes.
 PLAIN := CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 GOLANGCI := $(PLAIN) go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# The prose linter has parsers in C, so it alone is compiled with cgo: minutes from nothing.
+VALE := env CGO_ENABLED=1 go run github.com/errata-ai/vale/v3/cmd/vale@v3.19.0
 # The name of a release; empty: the commit, as the Go command knows it.
 VERSION ?=
 
@@ -163,10 +165,14 @@ bin/chaos: test-deps
 ##@ Check
 
 .PHONY: lint
-lint: ## Linters (all of go vet's among them), formatters and tidy go.mod files; changes nothing
+lint: lint-prose ## Linters (all of go vet's among them), formatters, tidy go.mod files and prose; changes nothing
 	$(GOLANGCI) config verify
 	$(GOLANGCI) fmt --diff
 	for module in $(MODULES); do (cd $$module && $(GOLANGCI) run && go mod tidy -diff) || exit; done
+
+.PHONY: lint-prose
+lint-prose: ## The Markdown files and both dictionaries, by the rules in .vale
+	@VALE="$(VALE)" scripts/prose.sh
 
 .PHONY: vuln
 vuln: ## Fails on known vulnerabilities in what is linked in; says so if the database cannot be reached
