@@ -131,7 +131,7 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await row('frozen').locator(id('move-resume')).click();
   await row('running').locator(id('move-pause')).click();
   await row('paused').locator(id('move-finish')).click();
-  assert.match(await text(page, 'typed-text'), /for 2 agents. \d+ matches are live/);
+  assert.match(await text(page, 'typed-text'), /current table \(2 agents\)\. \d+ live matches/);
   await type(page, slug);
   await row('finished').waitFor();
 
