@@ -13,7 +13,7 @@ import (
 )
 
 // A body that is not an answer has the outcome of such a reply of an endpoint,
-// and the agent is told what is wrong with it. Threat P1.
+// and the reply names the fault. Threat P1.
 func TestServer_Answer_invalid(t *testing.T) {
 	t.Parallel()
 	n, h := newHandler(t, newStore(t), mailbox.NewNotifier(nil))

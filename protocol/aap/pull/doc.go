@@ -2,7 +2,7 @@
 // fetch them by long polls and post their answers.
 //
 // Driver is the side of the match: it makes a task available and waits for its
-// answer. Server is the side of the agents: it delivers tasks to polls, takes
+// answer. Server is the side of the agents: it delivers tasks to polls, accepts
 // answers and keeps the presence of agents, which stands for their health
 // checks; callers in this process use Next, Submit and Report. A Hub connects
 // both with the other nodes. A poll and its answer may come in at any node.

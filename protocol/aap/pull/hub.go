@@ -32,7 +32,7 @@ const (
 	answerKey = "pull/answer/" // and the dispatch: it is answered
 )
 
-// How often a node reads by itself what it waits for. While the bus holds, this
+// How often a node reads what it waits for without a message. While the bus holds, this
 // is only for a node that was killed between its commit and its notification.
 const (
 	newsAlone  = 250 * time.Millisecond
@@ -52,7 +52,7 @@ type HubOptions struct {
 	Logger   *slog.Logger
 }
 
-// Hub knows what waits on this node: polls for tasks, and attempts for
+// Hub holds what waits on this node: polls for tasks, and attempts for
 // answers. One goroutine, Run, watches for all of them. It is safe for
 // concurrent use.
 type Hub struct {
@@ -245,7 +245,7 @@ func (h *Hub) Close() {
 func (h *Hub) Wait() { h.parked.Wait() }
 
 // note records that an agent is present until a time and an interval after it,
-// and reports whether it was absent as far as this node knows.
+// and reports whether it was absent by the records of this node.
 func (h *Hub) note(agentID string, at time.Time) (absent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -57,7 +57,7 @@ func (s *Server) hold(ctx context.Context, p *poll, limit time.Duration) (d deli
 	return d, ok, err
 }
 
-// Submit takes the answer to a task as Answer does. body is an AAP response.
+// Submit stores the answer to a task as Answer does. body is an AAP response.
 func (s *Server) Submit(ctx context.Context, caller arena.Caller, agentID, taskID string, body []byte) (arena.Outcome, error) {
 	g, err := s.agent(ctx, caller, agentID)
 	if err != nil {

@@ -135,7 +135,7 @@ func TestServer_Next_refuses(t *testing.T) {
 }
 
 // A wait ends when its time is over, its caller is gone, or the node shuts down,
-// and none of them takes a task.
+// and none of them claims a task.
 func TestServer_Next_ends(t *testing.T) {
 	t.Parallel()
 	s, bell := newStore(t), mailbox.NewNotifier(nil)

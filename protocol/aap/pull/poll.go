@@ -56,7 +56,7 @@ func (p *poll) alarm() {
 	}
 }
 
-// attach gives the poll the connection on which it waits.
+// attach sets the connection on which the poll waits.
 func (p *poll) attach(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

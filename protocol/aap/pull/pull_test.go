@@ -323,7 +323,7 @@ func TestServer_refuses(t *testing.T) {
 	}
 }
 
-// A task that nobody fetches is as an endpoint that cannot be reached, and one
+// A task that is not fetched is as an endpoint that cannot be reached, and one
 // that is canceled is gone.
 func TestDriver_not_fetched(t *testing.T) {
 	t.Parallel()

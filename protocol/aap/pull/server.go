@@ -55,7 +55,7 @@ type ServerOptions struct {
 	Uncount func(tokenID string)
 }
 
-// Server delivers tasks to polls and takes answers. It is safe for concurrent
+// Server delivers tasks to polls and accepts answers. It is safe for concurrent
 // use.
 type Server struct{ o ServerOptions }
 
@@ -127,8 +127,8 @@ func (s *Server) Poll(w http.ResponseWriter, r *http.Request, caller arena.Calle
 	return s.deliver(r.Context(), w, d)
 }
 
-// hijack takes the connection of a request from the HTTP server; ok is false
-// where it cannot be taken, as over HTTP/2.
+// hijack detaches the connection of a request from the HTTP server; ok is false
+// where it cannot be detached, as over HTTP/2.
 func hijack(w http.ResponseWriter) (conn net.Conn, ok bool) {
 	inner := w // the wrapper of a router may have a Hijack that panics
 	for {
@@ -227,7 +227,7 @@ func (s *Server) serve(p *poll) (done bool) {
 	return true
 }
 
-// uncount gives the request of a poll back that waited for long.
+// uncount returns the request of a poll that waited for long to its limit.
 func (s *Server) uncount(p *poll) {
 	if s.o.Hub.o.Now().Sub(p.began) >= patience {
 		s.o.Uncount(p.tokenID)
@@ -272,7 +272,7 @@ func (s *Server) giveBack(ctx context.Context, d delivery) {
 	s.o.Hub.o.Notifier.Notify(taskKey + d.task.AgentID)
 }
 
-// take takes a task for a poll. most is how many deliveries may be
+// take claims a task for a poll. most is how many deliveries may be
 // unacknowledged before the oldest of them counts as lost.
 func (s *Server) take(ctx context.Context, p *poll, most int) (delivery, bool, error) {
 	t, ok, err := s.o.Hub.o.Store.TakePulled(ctx, p.agentID, most, s.o.Hub.o.Now())
@@ -344,7 +344,7 @@ func (a answer) exchange() protocol.Exchange {
 	return x
 }
 
-// Answer takes the answer to a task, whose outcome it returns. A body that is
+// Answer stores the answer to a task and returns its outcome. A body that is
 // not an answer counts as such, and is an error too.
 func (s *Server) Answer(w http.ResponseWriter, r *http.Request, caller arena.Caller, agentID, taskID string) (arena.Outcome, error) {
 	g, err := s.agent(r.Context(), caller, agentID)
