@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// shutdownTime is how long Serve waits for tasks at work when it is told to stop.
+// shutdownTime is how long Serve waits for running tasks when its context ends.
 const shutdownTime = 10 * time.Second
 
 // Agent is an AAP endpoint: an http.Handler for the task POST and the health
@@ -27,7 +27,7 @@ type Agent struct {
 	dropped atomic.Int64
 	latency atomic.Int64 // moving mean of answer times, in microseconds
 
-	// life ends with Close. It is kept here because work goes on when the
+	// life ends with Close. It is kept here because work continues when the
 	// request that started it is gone.
 	life context.Context //nolint:containedctx // see above
 	end  context.CancelFunc
@@ -77,7 +77,7 @@ func newTransport() *http.Transport {
 }
 
 // Serve makes an agent, listens on config.Addr and serves until ctx ends;
-// tasks at work are finished then, for at most ten seconds. It gives nil when
+// tasks at work are finished then, for at most ten seconds. It returns nil when
 // ctx ended it.
 func Serve(ctx context.Context, config Config, handler Handler) error {
 	a, err := New(config, handler)
@@ -138,7 +138,7 @@ func (a *Agent) Close() error {
 	return nil
 }
 
-// SetAgentID tells the agent its id, once the arena has given it one. From
+// SetAgentID sets the id of the agent, once the arena has assigned one. From
 // then on tokens for other agents are refused.
 func (a *Agent) SetAgentID(id string) { a.tokens.agentID.Store(&id) }
 
@@ -172,7 +172,7 @@ func (a *Agent) work(task *Task, limit time.Duration, key string, f *flight) {
 	answer, err := called(ctx, task, events, a.handler, a.config.Logger)
 	took := a.config.Now().Sub(began)
 	if err == nil && ctx.Err() != nil {
-		err = ctx.Err() // nobody waits any more
+		err = ctx.Err() // the caller has gone
 	}
 	if err != nil {
 		a.config.Logger.Warn("task not answered", slog.String("match_id", task.MatchID),
@@ -213,7 +213,7 @@ func (a *Agent) replyFor(answer Answer, events *Events, took time.Duration, err 
 	return reply{http.StatusOK, body}
 }
 
-// link gives the link of the task's match, with one use counted; nil when
+// link returns the link of the task's match, with one use counted; nil when
 // events are off or the agent is closed.
 func (a *Agent) link(task *Task) *link {
 	if a.config.Events == EventsOff {

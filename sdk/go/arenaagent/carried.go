@@ -12,7 +12,7 @@ import (
 // Work answers one task that another protocol has carried: task is the body of
 // AAP's task POST, the returned answer that of its reply. The handler's context
 // ends a moment before limit. The error is what the handler returned, or one of
-// decoding; errors.Is tells ErrTimeout, ErrRateLimited and ErrUnavailable.
+// decoding; errors.Is distinguishes ErrTimeout, ErrRateLimited and ErrUnavailable.
 // push hands an event of the handler's to the arena; nil: events are off. Of
 // an error that push returns, the event is sent again later.
 func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler, push func(ctx context.Context, event []byte) error, log *slog.Logger) (answer []byte, err error) {
@@ -48,10 +48,10 @@ func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler
 	}
 	a, err := called(ctx, t, events, handler, log)
 	if err == nil && ctx.Err() != nil {
-		err = ctx.Err() // nobody waits any more
+		err = ctx.Err() // the caller has gone
 	}
 	events.shut.Store(true)
-	if events.link != nil { // of a failure too: they tell how it came
+	if events.link != nil { // of a failure too: they show its cause
 		events.link.flush(ctx)
 	}
 	switch {

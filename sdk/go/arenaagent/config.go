@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Version is the AAP version that the package speaks.
+// Version is the AAP version that the package implements.
 const Version = "1.0"
 
 // What a handler may return, or wrap, to choose the status of the reply (AAP,
@@ -33,7 +33,7 @@ const (
 )
 
 // DefaultMaxConcurrent is how many tasks an agent works on at once unless its
-// Config says otherwise.
+// Config sets another value.
 const DefaultMaxConcurrent = 5
 
 // Handler answers one task. It may be called many times at once; each call
@@ -75,7 +75,7 @@ type Config struct {
 	Logger     *slog.Logger  // default: silent
 	Now        func() time.Time
 
-	// InsecureSkipTokens takes tasks from anyone. It is for trying an agent on
+	// InsecureSkipTokens accepts tasks from anyone. It is for trying an agent on
 	// one's own machine, never for one that the world can reach.
 	InsecureSkipTokens bool
 }
@@ -126,7 +126,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now //nolint:forbidigo // the one place where the SDK takes the system's clock
+		c.Now = time.Now //nolint:forbidigo // the one place where the SDK reads the system's clock
 	}
 	return c, nil
 }

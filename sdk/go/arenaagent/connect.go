@@ -129,7 +129,7 @@ func (c *connection) read(ctx context.Context, path string, into any) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the agent was told to end
+			return nil //nolint:nilerr // ctx has ended
 		}
 		if permanent(err) {
 			return fmt.Errorf("arenaagent: GET %s: %w", path, err)
@@ -184,7 +184,7 @@ func (c *connection) loop(ctx context.Context) error {
 		d, err := c.next(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the agent was told to end
+			return nil //nolint:nilerr // ctx has ended
 		case err != nil && permanent(err):
 			return err
 		case err != nil:

@@ -1,7 +1,7 @@
 // Package arenaagent is the Go SDK for agents that compete on Agora Arena
 // over the Agora Agent Protocol (AAP) 1.0.
 //
-// An agent is one function: it gets a task and gives an answer. The package
+// An agent is one function: it receives a task and returns an answer. The package
 // does the rest: it serves the endpoint and its health check, verifies the
 // arena's token on every task against the arena's published keys, keeps to the
 // time limit, answers a repeated delivery without working twice, and shows
@@ -36,7 +36,7 @@
 // over one socket per match. When the arena cannot be reached, or the agent
 // reports faster than the arena accepts (20 a second), the oldest unsent ones
 // are dropped and counted. An answer waits at most 100 ms for the events
-// reported before it, because the arena takes none after the round has closed.
+// reported before it, because the arena accepts none after the round has closed.
 //
 // The package uses the standard library, golang-jwt, jwkset and
 // coder/websocket, and nothing of the arena's own code. Package agenttest is a

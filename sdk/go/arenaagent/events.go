@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The arena takes events of at most 16 KiB; texts are cut well below it.
+// The arena accepts events of at most 16 KiB; texts are cut well below it.
 const (
 	maxEvent = 16 << 10
 	maxText  = 4 << 10
@@ -91,7 +91,7 @@ func (e *Events) Intermediate(data any) {
 	}{"intermediate_result", data})
 }
 
-// Answer shows an answer; final tells whether it is the last one. It is for
+// Answer shows an answer; final reports whether it is the last one. It is for
 // the show: what counts is what the handler returns.
 func (e *Events) Answer(value string, final bool) {
 	e.send(struct {
@@ -101,7 +101,7 @@ func (e *Events) Answer(value string, final bool) {
 	}{"answer", final, clip(value, maxText)})
 }
 
-// Error shows a failure; fatal tells whether the agent gives up on the task.
+// Error shows a failure; fatal reports whether the agent abandons the task.
 func (e *Events) Error(message string, fatal bool) {
 	e.send(struct {
 		Type    string `json:"type"`

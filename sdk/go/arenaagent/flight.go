@@ -28,7 +28,7 @@ type flights struct {
 	kept  []string // keys of answers, oldest first
 }
 
-// join gives the flight of a task; first is true for the caller that has to
+// join returns the flight of a task; first is true for the caller that has to
 // do the work and call finish.
 func (f *flights) join(key string) (_ *flight, first bool) {
 	f.mu.Lock()

@@ -78,7 +78,7 @@ func (a *Agent) authorize(ctx context.Context, token string, body []byte) (_ Cla
 	switch {
 	case err == nil:
 		return claims, reply{}, true
-	case errors.Is(err, errNoKeys): // nobody's fault yet: leave the match rather than lose it
+	case errors.Is(err, errNoKeys): // not the agent's fault: leave the match rather than lose it
 		return Claims{}, failure(http.StatusServiceUnavailable, errNoKeys), false
 	default:
 		a.config.Logger.WarnContext(ctx, "task refused", slog.Any("error", err))
@@ -86,7 +86,7 @@ func (a *Agent) authorize(ctx context.Context, token string, body []byte) (_ Cla
 	}
 }
 
-// answer gives the reply to a task: the one of the work on it that goes on or
+// answer returns the reply to a task: the one of the work on it that is running or
 // is done already, else that of new work, which may take limit. ctx is the
 // request's.
 func (a *Agent) answer(ctx context.Context, task *Task, limit time.Duration) reply {
@@ -108,7 +108,7 @@ func (a *Agent) answer(ctx context.Context, task *Task, limit time.Duration) rep
 	}
 }
 
-// takeOff starts the work, or ends the flight when there is no room for it.
+// takeOff starts the work, or ends the flight when the agent is full.
 func (a *Agent) takeOff(task *Task, limit time.Duration, key string, f *flight) {
 	select {
 	case a.slots <- struct{}{}:
@@ -122,7 +122,7 @@ func (a *Agent) takeOff(task *Task, limit time.Duration, key string, f *flight) 
 	}
 }
 
-// bearer gives the request's bearer token. The AAP text shows it in quotes;
+// bearer returns the request's bearer token. The AAP text shows it in quotes;
 // they are passed over.
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")

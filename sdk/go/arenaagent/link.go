@@ -29,14 +29,14 @@ var errFinal = errors.New("the arena takes no more events")
 
 // sink hands events to the arena.
 type sink interface {
-	// send hands over a batch in order and gives how many of it went. The
+	// send sends a batch in order and returns how many of it were sent. The
 	// rest of a failed batch is sent again unless the error is errFinal.
 	send(ctx context.Context, token string, batch [][]byte) (int, error)
 	close()
 }
 
 // link carries the events of one match, whatever their round, from the
-// handlers to the arena. It has one goroutine, run, which ends by itself when
+// handlers to the arena. It has one goroutine, run, which ends when
 // no handler has been at work for a while.
 type link struct {
 	sink    sink
@@ -111,7 +111,7 @@ func (l *link) flush(ctx context.Context) {
 	}
 }
 
-// acquire counts a handler that will push. It gives false when run has
+// acquire counts a handler that will push. It returns false when run has
 // ended: a new link is needed.
 func (l *link) acquire() bool {
 	l.mu.Lock()
@@ -122,7 +122,7 @@ func (l *link) acquire() bool {
 	return !l.ended
 }
 
-// done takes back an acquire.
+// done releases an acquire.
 func (l *link) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +198,7 @@ func (l *link) sent() {
 	}
 }
 
-// putBack makes a failed batch the next one again, and lets nobody wait for it.
+// putBack makes a failed batch the next one again, and ends all waits for it.
 func (l *link) putBack(token string, batch [][]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -109,7 +109,7 @@ func (s *socketSink) dial(ctx context.Context, token string) error {
 	return nil
 }
 
-// lost closes the socket and says whether it may be opened again.
+// lost closes the socket and reports whether it may be opened again.
 func (s *socketSink) lost(err error) error {
 	s.close()
 	switch code := websocket.CloseStatus(errors.Join(err, s.cause)); code {

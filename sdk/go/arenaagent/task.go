@@ -41,10 +41,10 @@ type Task struct {
 	Token string
 }
 
-// Previous says how the agent's last round in the match went.
+// Previous is the result of the agent's last round in the match.
 type Previous struct {
 	Outcome  string        // "answered", "timeout", …
-	Correct  string        // the accepted answer; "" when it is not told
+	Correct  string        // the accepted answer; "" when it is absent
 	Points   float64       // 0..1
 	Measured time.Duration // by the arena's clock
 	Receipt  *Receipt      // for the answer; nil without one
@@ -133,8 +133,8 @@ func (t *Task) key() string {
 }
 
 // times are how long a handler may work and how long its reply is waited for,
-// both counted from the arrival of the task. The arena's own clock tells how
-// much of the limit is left, as the token says when it was made; a part is
+// both counted from the arrival of the task. The arena's own clock determines how
+// much of the limit is left, from the time at which the token was made; a part is
 // kept back for the way of the reply.
 //
 // IssuedAt has whole seconds. If arrived is not zero, the agent's own clock
@@ -157,11 +157,11 @@ func (t *Task) times(arrived time.Time) (work, wait time.Duration) {
 // needed; the rest is shown to the spectators.
 type Answer struct {
 	Value      string
-	Confidence float64 // 0..1; 0: not told
+	Confidence float64 // 0..1; 0: not declared
 	Reasoning  string
 	Subagents  []string // nil: the names given to Events.Spawn
 	Tools      []string // nil: the names given to Events.ToolCall
-	Tokens     int64    // 0: not told
+	Tokens     int64    // 0: not declared
 
 	// Raw replaces the whole body of the reply, for handlers that forward tasks
 	// to another AAP endpoint. It is sent as it is, at most 64 KiB.

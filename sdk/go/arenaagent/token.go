@@ -36,7 +36,7 @@ var (
 	errNoKeys       = errors.New("the arena's keys could not be read")
 )
 
-// Claims are what the arena's token says of a task (AAP, "Authentication",
+// Claims are the claims of the arena's token for a task (AAP, "Authentication",
 // and the arena's additions).
 type Claims struct {
 	ID        string // jti
@@ -58,8 +58,8 @@ type tokenClaims struct {
 	BodyHash string `json:"bh"`
 }
 
-// UnmarshalJSON takes times only as numbers (RFC 7519, section 2); the library
-// alone takes them as text too.
+// UnmarshalJSON accepts times only as numbers (RFC 7519, section 2); the library
+// alone accepts them as text too.
 func (c *tokenClaims) UnmarshalJSON(data []byte) error {
 	type plain tokenClaims
 	var times struct {
@@ -160,7 +160,7 @@ func (v *verifier) verify(ctx context.Context, token string, body []byte) (Claim
 	}, nil
 }
 
-// check holds what JWT libraries do not look at by themselves.
+// check verifies claims that JWT libraries ignore.
 func (v *verifier) check(t *jwt.Token, c tokenClaims, body []byte) error {
 	sum := sha256.Sum256(body)
 	switch own := *v.agentID.Load(); {

@@ -158,7 +158,7 @@ func (f *forge) jwks() object {
 
 type signer func(signed string) []byte
 
-// es256 gives r and s side by side, as RFC 7518 wants it.
+// es256 returns r and s side by side, as RFC 7518 wants it.
 func (f *forge) es256(k *ecdsa.PrivateKey) signer {
 	return func(signed string) []byte {
 		var sig struct{ R, S *big.Int }

@@ -84,7 +84,7 @@ func New(config Config, handler arenaagent.Handler) (*Agent, error) {
 		config.Capabilities = []string{"arena:round"}
 	}
 	if config.Now == nil {
-		config.Now = time.Now //nolint:forbidigo // the one place where the package takes the system's clock
+		config.Now = time.Now //nolint:forbidigo // the one place where the package reads the system's clock
 	}
 	return &Agent{
 		config: config, handler: handler, slots: make(chan struct{}, config.MaxConcurrent),
@@ -100,7 +100,7 @@ func SignChallenge(key ed25519.PrivateKey, challenge string) string {
 	return base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(challenge)))
 }
 
-// arenaID gives the arena's id, and asks for it the first time.
+// arenaID returns the arena's id, and asks for it the first time.
 func (a *Agent) arenaID(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	id := a.arena

@@ -66,7 +66,7 @@ func seal(key ed25519.PrivateKey, from party, to, typ string, payload any, now t
 	return canonical(m)
 }
 
-// canonical gives the RFC 8785 form of v.
+// canonical returns the RFC 8785 form of v.
 func canonical(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err == nil {

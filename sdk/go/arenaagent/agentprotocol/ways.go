@@ -88,7 +88,7 @@ const closeReplaced websocket.StatusCode = 4409
 var ErrReplaced = errors.New("agentprotocol: another program connected with this key")
 
 // Run keeps a WebSocket to the arena and answers what comes until ctx ends,
-// then gives nil. It comes back after a loss, at once at first, then every ten
+// then returns nil. It reconnects after a loss, at once at first, then every ten
 // seconds.
 func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup

@@ -88,7 +88,7 @@ func (a *Arena) Handle(pattern string, h http.HandlerFunc) { a.mux.HandleFunc(pa
 // URL is the arena's base URL.
 func (a *Arena) URL() string { return a.server.URL }
 
-// Serve puts an agent on a port of its own and gives its endpoint.
+// Serve starts an agent on a port of its own and returns its endpoint.
 func (a *Arena) Serve(agent http.Handler) (endpoint string) {
 	a.tb.Helper()
 	s := httptest.NewServer(agent)
@@ -165,7 +165,7 @@ func (a *Arena) serveKeys(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Task is one task POST. Zero members get a value that an arena would give.
+// Task is one task POST. Zero fields get a value that an arena would send.
 type Task struct {
 	AgentID, MatchID, League, TaskID, Description string
 	Round, Attempt                                int
@@ -236,7 +236,7 @@ func (r *Reply) decode() error {
 	return nil
 }
 
-// Make gives the body and the token of a task.
+// Make returns the body and the token of a task.
 func (a *Arena) Make(task Task) (body []byte, token string, err error) {
 	now := time.Now() //nolint:forbidigo // a test kit lives in real time
 	limit := cmp.Or(task.TimeLimit, 10*time.Second)
@@ -377,7 +377,7 @@ func (a *Arena) note(who Event, fields map[string]any) {
 	a.signal()
 }
 
-// Events gives the events of a match, as soon as there are at least n. It
+// Events returns the events of a match, as soon as there are at least n. It
 // waits for them until ctx ends, at most half a minute.
 func (a *Arena) Events(ctx context.Context, matchID string, n int) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)

@@ -1,6 +1,6 @@
 // Package agenttest is a pocket arena for the tests of an agent: it publishes
-// keys, signs and posts tasks as Agora Arena does, and takes the agent's
-// events. It knows nothing of leagues, points or other agents.
+// keys, signs and posts tasks as Agora Arena does, and records the agent's
+// events. It has no leagues, points or other agents.
 //
 //	arena := agenttest.New(t)
 //	agent, _ := arenaagent.New(arenaagent.Config{Arena: arena.URL()}, handler)

@@ -222,7 +222,7 @@ func (a *Arena) requeue() {
 	}
 }
 
-// fetch takes the next task. It needs a.mu.
+// fetch returns the next task. It needs a.mu.
 func (a *Arena) fetch() *offer {
 	p := &a.pulls
 	if len(p.waiting) == 0 {

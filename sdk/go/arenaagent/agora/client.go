@@ -14,10 +14,10 @@ import (
 // maxReply is the most that is read of a reply of the arena.
 const maxReply = 1 << 20
 
-// errGone means that the arena knows the conversation, or the base, no more.
+// errGone means that the conversation, or the base, no longer exists.
 var errGone = errors.New("agora: the conversation is over")
 
-// exchange posts one message and gives the body of the reply and the id of
+// exchange posts one message and returns the body of the reply and the id of
 // the conversation, if there is one.
 func exchange(ctx context.Context, client *http.Client, url string, message map[string]any) (body, id string, err error) {
 	data, err := json.Marshal(message)
@@ -88,7 +88,7 @@ func Register(ctx context.Context, arena string, r Registration) (Registered, er
 	return register(ctx, arena, r)
 }
 
-// FreshBase gives an agent that is registered a secret base URL. The one
+// FreshBase assigns a registered agent a new secret base URL. The one
 // before ends.
 func FreshBase(ctx context.Context, arena, agentID, ownerToken string) (Registered, error) {
 	return register(ctx, arena, map[string]string{"agent_id": agentID, "owner_token": ownerToken})

@@ -51,12 +51,12 @@ func (c Config) withDefaults(handler arenaagent.Handler) (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now //nolint:forbidigo // the one place where the package takes the system's clock
+		c.Now = time.Now //nolint:forbidigo // the one place where the package reads the system's clock
 	}
 	return c, nil
 }
 
-// replyOf gives what is told about a task: the answer, or the word for the
+// replyOf returns the reply to a task: the answer, or the word for the
 // failure.
 func replyOf(answer []byte, err error) string {
 	switch {

@@ -24,7 +24,7 @@ const (
 // Agent is an agent that listens: an http.Handler for its base URL, whatever
 // the path, and the conversations below it.
 //
-// The protocol knows no authentication, so whoever knows the endpoint can put
+// The protocol has no authentication, so any client that has the endpoint can send
 // tasks to it: give it a path that cannot be guessed.
 type Agent struct {
 	config  Config // but for Base
@@ -50,7 +50,7 @@ func New(config Config, handler arenaagent.Handler) (*Agent, error) {
 	return &Agent{config: config, handler: handler, slots: make(chan struct{}, config.MaxConcurrent), base: config.Base, talks: map[string]talk{}}, nil
 }
 
-// SetBase tells the agent its secret base URL, once registration has given it
+// SetBase sets the secret base URL of the agent, once registration has returned it
 // one. From then on its events are shown.
 func (a *Agent) SetBase(base string) {
 	a.mu.Lock()
@@ -175,7 +175,7 @@ func (a *Agent) health() string {
 	return string(text)
 }
 
-// work does a task, if there is room for it.
+// work answers a task, unless the agent is full.
 func (a *Agent) work(ctx context.Context, task string) string {
 	select {
 	case a.slots <- struct{}{}:
@@ -188,7 +188,7 @@ func (a *Agent) work(ctx context.Context, task string) string {
 	var named struct {
 		MatchID string `json:"match_id"`
 	}
-	_ = json.Unmarshal([]byte(task), &named) // Work says what is wrong with it
+	_ = json.Unmarshal([]byte(task), &named) // Work reports the error
 	answer, err := arenaagent.Work(ctx, []byte(task), 0, a.handler, showTo(a.configNow(), named.MatchID), a.config.Logger)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.config.Logger.WarnContext(ctx, "task not answered", "error", err)
@@ -196,7 +196,7 @@ func (a *Agent) work(ctx context.Context, task string) string {
 	return replyOf(answer, err)
 }
 
-// textOf gives the text of a body that is a string or an object.
+// textOf returns the text of a body that is a string or an object.
 func textOf(body json.RawMessage) string {
 	var s string
 	if json.Unmarshal(body, &s) == nil {

@@ -15,13 +15,13 @@ import (
 // reached.
 const longestPause = 10 * time.Second
 
-// shortPoll is the time that a poll without a task takes at least.
+// shortPoll is the shortest time of a poll without a task.
 const shortPoll = 500 * time.Millisecond
 
 // How long, and how often, an answer is sent to an arena that does not take it.
 const (
-	tellLimit = 3 * time.Second
-	tellPause = 250 * time.Millisecond
+	submitLimit = 3 * time.Second
+	submitPause = 250 * time.Millisecond
 )
 
 // poller is an agent that asks for its tasks.
@@ -38,8 +38,8 @@ type poller struct {
 
 // Poll plays without an open port: it asks the arena for tasks at Config.Base
 // and answers them, until ctx ends; then it waits for the handlers at work,
-// whose contexts end too. It gives nil when ctx ended it, and an error when the
-// arena does not know the base.
+// whose contexts end too. It returns nil when ctx ended it, and an error when the
+// base does not exist.
 func Poll(ctx context.Context, config Config, handler arenaagent.Handler) error {
 	config, err := config.withDefaults(handler)
 	if err != nil {
@@ -53,7 +53,7 @@ func Poll(ctx context.Context, config Config, handler arenaagent.Handler) error 
 	pause := time.Duration(0)
 	for {
 		select {
-		case p.slots <- struct{}{}: // the arena gives no more tasks than there is room for
+		case p.slots <- struct{}{}: // the arena sends no more tasks than there are free slots
 		case <-ctx.Done():
 			return nil
 		}
@@ -71,7 +71,7 @@ func Poll(ctx context.Context, config Config, handler arenaagent.Handler) error 
 			config.Logger.WarnContext(ctx, "arena not reached", "error", err)
 			pause = min(max(2*pause, longestPause/64), longestPause)
 			rest(ctx, pause)
-		case task.Number == nil && config.Now().Sub(asked) < shortPoll: // the arena lets nobody wait now
+		case task.Number == nil && config.Now().Sub(asked) < shortPoll: // the arena holds no polls now
 			pause = 0
 			rest(ctx, shortPoll)
 		default:
@@ -98,7 +98,7 @@ func rest(ctx context.Context, d time.Duration) {
 
 var errUnknownBase = errors.New("agora: the arena does not know this base: ask for a fresh one")
 
-// given is what the arena gives to who asks for the next task.
+// given is the reply of the arena to a request for the next task.
 type given struct {
 	Number     *int64          `json:"task"`
 	TimeLeftMS int64           `json:"time_left_ms"`
@@ -169,7 +169,7 @@ func (p *poller) work(ctx context.Context, g given) {
 	var named struct {
 		MatchID string `json:"match_id"`
 	}
-	_ = json.Unmarshal(g.Request, &named) // Work says what is wrong with it
+	_ = json.Unmarshal(g.Request, &named) // Work reports the error
 	answer, err := arenaagent.Work(working, g.Request, limit, p.handler, showTo(p.config, named.MatchID), p.config.Logger)
 	if ctx.Err() != nil { // the agent stops: it leaves the match
 		answer, err = nil, arenaagent.ErrUnavailable
@@ -177,12 +177,12 @@ func (p *poller) work(ctx context.Context, g given) {
 	if err != nil {
 		p.config.Logger.WarnContext(ctx, "task not answered", "error", err)
 	}
-	p.tell(context.WithoutCancel(ctx), *g.Number, replyOf(answer, err))
+	p.submit(context.WithoutCancel(ctx), *g.Number, replyOf(answer, err))
 }
 
-// tell brings an answer to the arena. The same one may come twice.
-func (p *poller) tell(ctx context.Context, task int64, reply string) {
-	ctx, cancel := context.WithTimeout(ctx, tellLimit)
+// submit sends an answer to the arena. The same one may come twice.
+func (p *poller) submit(ctx context.Context, task int64, reply string) {
+	ctx, cancel := context.WithTimeout(ctx, submitLimit)
 	defer cancel()
 	op := map[string]any{"op": "answer", "task": task, "reply": json.RawMessage(reply)}
 	for {
@@ -196,7 +196,7 @@ func (p *poller) tell(ctx context.Context, task int64, reply string) {
 			return // the arena has decided
 		}
 		select {
-		case <-time.After(tellPause):
+		case <-time.After(submitPause):
 		case <-ctx.Done():
 			return
 		}
@@ -214,7 +214,7 @@ func showTo(c Config, matchID string) func(ctx context.Context, event []byte) er
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, tellLimit)
+		ctx, cancel := context.WithTimeout(ctx, submitLimit)
 		defer cancel()
 		_, _, err = exchange(ctx, c.HTTPClient, c.Base, first(AgentHash, string(op), false))
 		return err

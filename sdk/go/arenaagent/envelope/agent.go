@@ -48,7 +48,7 @@ type Config struct {
 	Now        func() time.Time
 }
 
-// Run plays until ctx ends; then it waits for the tasks at work, and gives
+// Run plays until ctx ends; then it waits for the running tasks, and returns
 // nil. The error is one of the configuration.
 func Run(ctx context.Context, c Config, handler arenaagent.Handler) error {
 	if c.Key.private == nil || handler == nil {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config, handler arenaagent.Handler) error {
 		a.Logger = slog.New(slog.DiscardHandler)
 	}
 	if a.Now == nil {
-		a.Now = time.Now //nolint:forbidigo // the one place where this package takes the system's clock
+		a.Now = time.Now //nolint:forbidigo // the one place where this package reads the system's clock
 	}
 	defer a.working.Wait()
 	since := a.Now().Add(-time.Minute).UTC().Format(day) // what was asked a moment ago may still be answered
@@ -161,7 +161,7 @@ func (a *agent) meet(ctx context.Context, announced *bool) error {
 	return err
 }
 
-// poll asks once and hears what comes. It gives the next since.
+// poll sends one request and handles the envelopes that arrive. It returns the next since.
 func (a *agent) poll(ctx context.Context, since string) (string, error) {
 	q := url.Values{"since": {since}, "recipient": {a.Key.DID()}, "sender": {a.ArenaDID}, "timeout": {fmt.Sprint(int(pollTime.Seconds()))}}
 	var page struct {
@@ -172,15 +172,15 @@ func (a *agent) poll(ctx context.Context, since string) (string, error) {
 		return since, err
 	}
 	for _, raw := range page.Events {
-		if err := a.hear(ctx, raw); err != nil {
+		if err := a.receive(ctx, raw); err != nil {
 			a.Logger.WarnContext(ctx, "envelope passed over", slog.Any("error", err))
 		}
 	}
 	return cmp.Or(page.Cursor, since), nil
 }
 
-// hear takes one envelope. The arena's signature is checked first.
-func (a *agent) hear(ctx context.Context, raw []byte) error {
+// receive handles one envelope. The arena's signature is checked first.
+func (a *agent) receive(ctx context.Context, raw []byte) error {
 	signed, err := verify(raw, a.ArenaDID)
 	if err != nil {
 		return err

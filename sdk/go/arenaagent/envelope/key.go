@@ -61,7 +61,7 @@ func LoadKey(file string) (Key, error) {
 	return Key{private}, nil
 }
 
-// DID gives the did:key under which the agent is registered.
+// DID returns the did:key under which the agent is registered.
 func (k Key) DID() string { return didOf(k.private.Public().(ed25519.PublicKey)) }
 
 // Prove signs the key_challenge that registration answers with.
@@ -84,7 +84,7 @@ func keyOf(did string) (ed25519.PublicKey, error) {
 	return raw[2:], nil
 }
 
-// sign gives the envelope with its signature: Ed25519 over RFC 8785.
+// sign returns the envelope with its signature: Ed25519 over RFC 8785.
 func (k Key) sign(envelope map[string]any) ([]byte, error) {
 	text, err := json.Marshal(envelope)
 	if err != nil {
@@ -98,7 +98,7 @@ func (k Key) sign(envelope map[string]any) ([]byte, error) {
 	return append(canonical[:len(canonical)-1], `,"sig":"`+sig+`"}`...), nil
 }
 
-// verify checks an envelope's signature by the sender that it names, and gives
+// verify checks an envelope's signature by the sender that it names, and returns
 // the text that was signed.
 func verify(envelope []byte, sender string) ([]byte, error) {
 	var members map[string]json.RawMessage
