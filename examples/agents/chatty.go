@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// chatty works with a whole staff of sub-agents and tells everything.
+// chatty works with many sub-agents and reports every step.
 func chatty() persona {
 	return persona{
 		name: "chatty", description: "Works with a staff of sub-agents and tells you everything they do.",

@@ -81,7 +81,7 @@ type parser struct {
 	steps []string
 }
 
-// peek gives the next character that is not a space, 0 at the end.
+// peek returns the next character that is not a space, 0 at the end.
 func (p *parser) peek() byte {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++

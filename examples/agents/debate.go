@@ -11,8 +11,8 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 )
 
-// speech is what an agent says in a debate: the better it is, the more
-// reasons it gives. ok is false when the task is no debate.
+// speech is the text of an agent in a debate: the better it is, the more
+// reasons it has. ok is false when the task is no debate.
 func speech(description string, skill float64, dice *rand.Rand) (text string, ok bool) {
 	rest, ok := strings.CutPrefix(description, "Debate. Motion: ")
 	if !ok {
@@ -66,7 +66,7 @@ func contraReasons() []string {
 	}
 }
 
-// verdict is what an agent says as a judge: which of two answers is better, by
+// verdict is the reply of an agent as a judge: which of two answers is better, by
 // the reasons given and by a taste of its own, whatever their order. ok is
 // false when the task asks for something else.
 func verdict(task *arenaagent.Task, taste int64) (better string, ok bool) {
@@ -74,11 +74,11 @@ func verdict(task *arenaagent.Task, taste int64) (better string, ok bool) {
 		return "", false
 	}
 	_, document, _ := strings.Cut(task.Description, "\n\n")
-	var laid struct{ A, B string }
-	if err := json.Unmarshal([]byte(document), &laid); err != nil {
+	var parsed struct{ A, B string }
+	if err := json.Unmarshal([]byte(document), &parsed); err != nil {
 		return "tie", true
 	}
-	switch a, b := merit(laid.A, taste), merit(laid.B, taste); {
+	switch a, b := merit(parsed.A, taste), merit(parsed.B, taste); {
 	case a > b:
 		return "A", true
 	case b > a:

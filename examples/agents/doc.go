@@ -8,7 +8,7 @@
 // agora-go/arenaagent, the only package of the project that it imports. Only
 // cmd/arena imports it.
 //
-// The agents cannot know the truth: for trivia they are given Knowledge, and
-// each errs in it as often as its skill says. Arithmetic they really compute.
-// The same seed gives the same agents, answers and accidents.
+// The agents cannot know the truth: for trivia they have Knowledge, and
+// each errs in it as often as its skill sets. Arithmetic they really compute.
+// The same seed makes the same agents, answers and accidents.
 package agents

@@ -32,7 +32,7 @@ type Options struct {
 	Speed     float64 // factor on all thinking times: 1 is the pace of a show, 0 answers at once
 	Logger    *slog.Logger
 	Now       func() time.Time // by which sleepers sleep; nil: the system's clock
-	// Key gives the key of an agent whose protocol has keys, the same at each
+	// Key returns the key of an agent whose protocol has keys, the same at each
 	// start; nil: all agents speak AAP.
 	Key func(name string) ed25519.PrivateKey
 }
@@ -108,7 +108,7 @@ func (f *Fleet) add(ctx context.Context, o Options, a *actor) error {
 	info.Endpoint = "http://" + ln.Addr().String() + "/agora"
 	f.members = append(f.members, &member{Info: info, joined: func(id, _ string) { agent.SetAgentID(id) }})
 	f.wg.Go(func() {
-		// Work at hand is given up at once, so that a demo ends when it is told to.
+		// Running work is canceled at once, so that a demo ends when its context does.
 		stop := context.AfterFunc(ctx, func() { _ = agent.Close() })
 		defer stop()
 		if err := agent.Serve(ctx, ln); err != nil {
@@ -128,8 +128,8 @@ func (f *Fleet) Agents() []Info {
 	return list
 }
 
-// Joined tells the named agent the id under which it was registered and, when
-// it speaks two-party Agora, its secret base URL. Call it once.
+// Joined sets the id under which the named agent was registered and, for
+// two-party Agora, its secret base URL. Call it once.
 func (f *Fleet) Joined(name, agentID, base string) error {
 	for _, m := range f.members {
 		if m.Name == name {

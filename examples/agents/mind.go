@@ -11,7 +11,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 )
 
-// mind is what the agents know. All share it; each errs in its own way.
+// mind is the knowledge of the agents. All share it; each errs in its own way.
 type mind struct {
 	knowledge map[string]string
 	answers   []string // all known answers in order, to be wrong with
@@ -30,10 +30,10 @@ type idea struct {
 	sum        *sum // the computation, when the task is one
 }
 
-// consider gives the answer of an agent with the given skill: right with that
+// consider returns the answer of an agent with the given skill: right with that
 // probability when the answer can be known, else a believable mistake. dice
-// must depend on the agent and the question alone, so that an agent who knows
-// something knows it again.
+// must depend on the agent and the question alone, so that an agent that was right once
+// is right again.
 func (m *mind) consider(task *arenaagent.Task, skill float64, dice *rand.Rand) idea {
 	if text, ok := speech(task.Description, skill, dice); ok {
 		return idea{answer: text, confidence: skill, reasoning: "I spoke to the motion."}
@@ -72,7 +72,7 @@ func (m *mind) consider(task *arenaagent.Task, skill float64, dice *rand.Rand) i
 	}
 }
 
-// guess gives any answer but the one named.
+// guess returns any answer but the one named.
 func (m *mind) guess(task *arenaagent.Task, but string, dice *rand.Rand) idea {
 	from := task.Options
 	if len(from) == 0 {

@@ -66,7 +66,7 @@ func newNamed(name string, p persona, o Options, m *mind) *actor {
 	return a
 }
 
-// dice gives randomness that only the seed, the agent and what it is for
+// dice returns randomness that only the seed, the agent and what it is for
 // decide.
 func (a *actor) dice(what ...any) *rand.Rand {
 	h := fnv.New64a()
@@ -129,7 +129,7 @@ func (t *turn) happens(probability float64) bool { return t.mood.Float64() < pro
 // one picks a phrase.
 func (t *turn) one(phrases ...string) string { return phrases[t.mood.IntN(len(phrases))] }
 
-// pass lets a share of the thinking time go by, and gives how long that is.
+// pass lets a share of the thinking time go by, and returns how long that is.
 func (t *turn) pass(ctx context.Context, share float64) time.Duration {
 	d := time.Duration(share * t.speed * float64(t.total))
 	if d <= 0 {
@@ -144,13 +144,13 @@ func (t *turn) pass(ctx context.Context, share float64) time.Duration {
 	return d
 }
 
-// think says something and lets a share of the thinking time go by.
+// think reports a thought and lets a share of the thinking time go by.
 func (t *turn) think(ctx context.Context, share float64, text string) {
 	t.events.Thinking(text)
 	t.pass(ctx, share)
 }
 
-// use shows the use of a tool that takes a share of the thinking time.
+// use shows the use of a tool that uses a share of the thinking time.
 func (t *turn) use(ctx context.Context, share float64, tool string, args, result any) {
 	t.events.ToolCall(tool, args)
 	t.events.ToolResponse(result, t.pass(ctx, share))

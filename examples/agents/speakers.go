@@ -20,7 +20,7 @@ const (
 	AgentProtocol = "agentprotocol"
 )
 
-// starter gives how the i-th agent is started: where Options.Key allows it,
+// starter returns how the i-th agent is started: where Options.Key allows it,
 // four of eight speak another protocol than AAP.
 func (f *Fleet) starter(i int, o Options) func(context.Context, Options, *actor) error {
 	if o.Key == nil {
@@ -81,8 +81,8 @@ func (f *Fleet) addConnecting(ctx context.Context, o Options, a *actor) error {
 	return nil
 }
 
-// addAsking starts an agent of two-party Agora that nobody can reach: it asks
-// for its tasks as soon as it knows its secret base URL.
+// addAsking starts an agent of two-party Agora that cannot be reached: it asks
+// for its tasks as soon as it has its secret base URL.
 func (f *Fleet) addAsking(ctx context.Context, o Options, a *actor) error {
 	f.members = append(f.members, &member{Info: infoOf(a, Agora), joined: func(_, base string) {
 		f.run(o, a, func(log *slog.Logger) error {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// steady takes its time, looks things up once and answers.
+// steady waits, looks up the question once and answers.
 func steady() persona {
 	return persona{
 		name: "steady", description: "Takes its time, looks things up once, answers. Rarely surprising.",

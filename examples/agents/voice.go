@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// open says the first words on a task.
+// open reports the first thought on a task.
 func (t *turn) open(ctx context.Context, share float64) {
 	switch {
 	case t.idea.sum != nil:
@@ -53,7 +53,7 @@ func (t *turn) work(ctx context.Context, share float64) {
 	}
 }
 
-// settle says the last words.
+// settle reports the last thought.
 func (t *turn) settle(ctx context.Context, share float64) {
 	t.think(ctx, share, t.one(
 		"So it is "+t.idea.answer+".", "I go with "+t.idea.answer+".",

@@ -1,5 +1,5 @@
 // Command minimal is a whole agent on the Go SDK: it computes what can be
-// computed and takes the first option otherwise.
+// computed and returns the first option otherwise.
 package main
 
 import (

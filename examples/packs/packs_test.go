@@ -16,7 +16,7 @@ import (
 	"github.com/agora-arena/arena/scoring/sandbox/sandboxtest"
 )
 
-// read gives the tasks of a pack, every line of which must be good, and no two
+// read returns the tasks of a pack, every line of which must be good, and no two
 // the same but for case, space and punctuation.
 func read(t *testing.T, data []byte, judge string) []arena.Task {
 	t.Helper()
