@@ -58,7 +58,7 @@ type post struct {
 	pulled  bool      // the agent fetched it
 }
 
-// secretOf marks what an agent says in a round. Whoever reads it before the
+// secretOf marks the texts of an agent in a round. A client that reads it before the
 // round has closed has seen what is sealed.
 func secretOf(match string, round int, agent string, attempt int) string {
 	return fmt.Sprintf("secret-%s-r%d-%s-a%d", match, round, agent, attempt)
@@ -88,7 +88,7 @@ type fleet struct {
 	polls   *http.Client // whose requests have their own time limits
 	agents  []*agent
 	leagues []string
-	ctx     context.Context //nolint:containedctx // ends with the run: what the agents do by themselves ends then
+	ctx     context.Context //nolint:containedctx // ends with the run: unprompted work of the agents ends then
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 }
@@ -127,7 +127,7 @@ func (f *fleet) close() {
 	f.cancel()
 	for _, a := range f.agents {
 		if a.server != nil {
-			_ = a.server.Close() // nobody listens any more
+			_ = a.server.Close() // it has no clients any more
 		}
 	}
 	f.wg.Wait()
@@ -135,7 +135,7 @@ func (f *fleet) close() {
 	f.polls.CloseIdleConnections()
 }
 
-// journal gives everything that all agents received, in order of time.
+// journal returns everything that all agents received, in order of time.
 func (f *fleet) journal() []post {
 	var all []post
 	for _, a := range f.agents {
@@ -228,12 +228,12 @@ func (a *agent) think(token string, p post) time.Duration {
 		return p.limit + 50*time.Millisecond
 	}
 	if a.chance.oneIn(2) {
-		a.fleet.wg.Go(func() { a.tell(token, p) })
+		a.fleet.wg.Go(func() { a.sendEvents(token, p) })
 	}
 	return d
 }
 
-// checkToken says what is wrong with a task's token; its signature is for the
+// checkToken returns the fault of a task's token; its signature is for the
 // SDK's tests.
 func (a *agent) checkToken(token string, body []byte, q request) string {
 	parts := strings.Split(token, ".")
@@ -262,9 +262,9 @@ func (a *agent) checkToken(token string, body []byte, q request) string {
 	return ""
 }
 
-// tell sends two stream events to some node, as an agent that thinks aloud.
+// sendEvents sends two stream events to some node, as an agent that thinks aloud.
 // Whether they are taken depends on the faults of the moment.
-func (a *agent) tell(token string, p post) {
+func (a *agent) sendEvents(token string, p post) {
 	url := a.chance.url(a.fleet.cluster)
 	if url == "" {
 		return

@@ -48,7 +48,7 @@ func (c *checker) broken(rule, format string, args ...any) {
 	c.list = append(c.list, violation{rule, fmt.Sprintf(format, args...)})
 }
 
-// end: every match has exactly one end, and its last event tells it
+// end: every match has exactly one end, and its last event reports it
 // (invariants 1 and 2).
 func (c *checker) end(m *matchFacts) {
 	if !m.Status.Over() {
@@ -136,7 +136,7 @@ func (c *checker) roundsOf(m *matchFacts) {
 }
 
 // settlementRows: one settlement for each finished match that moved ratings,
-// none for any other; seats and the last event say the same (invariants 3, 5
+// none for any other; seats and the last event agree (invariants 3, 5
 // and 6).
 func (c *checker) settlementRows() {
 	settled := map[string]arena.Settlement{}
@@ -173,7 +173,7 @@ func (c *checker) settlementRows() {
 	}
 }
 
-// finalChanges: match_finished tells exactly what was settled.
+// finalChanges: match_finished reports exactly what was settled.
 func (c *checker) finalChanges(m *matchFacts, changes []arena.RatingChange) {
 	var body struct {
 		Rated   bool `json:"rated"`
@@ -189,8 +189,8 @@ func (c *checker) finalChanges(m *matchFacts, changes []arena.RatingChange) {
 	}
 	same := body.Rated == (len(changes) > 0) && len(body.Changes) == len(changes)
 	for i := 0; same && i < len(changes); i++ {
-		told, stored := body.Changes[i], changes[i]
-		same = told.AgentID == stored.AgentID && elo(told.Before) == stored.Before && elo(told.Delta) == stored.Delta
+		reported, stored := body.Changes[i], changes[i]
+		same = reported.AgentID == stored.AgentID && elo(reported.Before) == stored.Before && elo(reported.Delta) == stored.Delta
 	}
 	if !same {
 		c.broken("2", "match %s: its last event and its settlement differ", m.ID)
@@ -198,13 +198,13 @@ func (c *checker) finalChanges(m *matchFacts, changes []arena.RatingChange) {
 }
 
 // watched: each spectator has an exact slice of the log, byte for byte
-// (invariants 11 and 12). One that was told the end has it.
+// (invariants 11 and 12). One that received the end has it.
 func (c *checker) watched() {
 	sums := map[string][]seenEvent{}
 	for _, w := range c.j.watched {
 		m, ok := c.f.matches[w.match]
 		if !ok {
-			continue // promises tells
+			continue // promises reports it
 		}
 		log, ok := sums[w.match]
 		if !ok {
@@ -229,7 +229,7 @@ func (c *checker) watched() {
 		case !w.ended:
 			c.broken("12", "spectator %d of match %s never heard the end: it has %d of %d, %d connections broke", w.spectator, w.match, last, len(log), w.lost)
 		case last != unknown && last < int64(len(log)):
-			c.broken("12", "spectator %d of match %s was told the end at event %d of %d", w.spectator, w.match, last, len(log))
+			c.broken("12", "spectator %d of match %s received the end at event %d of %d", w.spectator, w.match, last, len(log))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/agora-arena/arena/scoring"
 )
 
-// log: numbered without gaps, nothing after the end, each round told once and
+// log: numbered without gaps, nothing after the end, each round reported once and
 // in order, and what was revealed is what was committed to (invariant 11).
 func (c *checker) log(m *matchFacts) {
 	for i, e := range m.log {
@@ -30,20 +30,20 @@ func (c *checker) log(m *matchFacts) {
 	if n := int64(len(m.log)); n != m.Seq {
 		c.broken("11", "match %s has %d events, its row says %d", m.ID, n, m.Seq)
 	}
-	told := story{c: c, m: m, outcomes: map[string]arena.Outcome{}, committed: map[int64]commitment{}}
+	reported := story{c: c, m: m, outcomes: map[string]arena.Outcome{}, committed: map[int64]commitment{}}
 	for _, e := range m.log {
-		told.event(e)
+		reported.event(e)
 	}
-	told.over()
+	reported.over()
 }
 
 // story follows a log from event to event.
 type story struct {
 	c         *checker
 	m         *matchFacts
-	round     int // last round told
+	round     int // last round reported
 	open      bool
-	resumed   int // how often the open round was told again
+	resumed   int // how often the open round was reported again
 	outcomes  map[string]arena.Outcome
 	committed map[int64]commitment
 	starts    int
@@ -121,7 +121,7 @@ func (s *story) seatOutcome(e arena.Event) {
 	for _, a := range s.m.answers {
 		if a.Round == e.Round && a.AgentID == e.AgentID {
 			if a.Outcome != body.Outcome {
-				s.bad(e, "agent %s in round %d: told %s, stored %s", e.AgentID, e.Round, body.Outcome, a.Outcome)
+				s.bad(e, "agent %s in round %d: reported %s, stored %s", e.AgentID, e.Round, body.Outcome, a.Outcome)
 			}
 			return
 		}
@@ -184,7 +184,7 @@ func (s *story) over() {
 	}
 }
 
-// points: every answer is worth what the judge says now, and seats have the
+// points: every answer is worth what the judge decides now, and seats have the
 // sums.
 func (c *checker) points(m *matchFacts) {
 	sums := map[string]arena.Points{}
@@ -206,7 +206,7 @@ func (c *checker) points(m *matchFacts) {
 }
 
 // replay: all settlements in their order, computed again from the stored
-// answers, give every rating bit for bit, and the drift of each league
+// answers, yield every rating bit for bit, and the drift of each league
 // (invariants 4 and 5).
 func (c *checker) replay() {
 	ratings := map[ratingKey]arena.Rating{}
@@ -214,7 +214,7 @@ func (c *checker) replay() {
 	for _, s := range c.f.settlements {
 		m, ok := c.f.matches[s.MatchID]
 		if !ok {
-			continue // settlementRows tells
+			continue // settlementRows reports it
 		}
 		before := map[string]arena.Rating{}
 		for _, seat := range m.Seats {
@@ -260,7 +260,7 @@ func (c *checker) replay() {
 	}
 }
 
-// digest gives the log as spectators see it.
+// digest returns the log as spectators see it.
 func digest(log []arena.Event) []seenEvent {
 	sums := make([]seenEvent, len(log))
 	for i, e := range log {

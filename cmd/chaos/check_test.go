@@ -19,7 +19,7 @@ const (
 )
 
 // story of one rated, sealed duel of one round, taken over once, as the
-// database and everyone else tell it.
+// database and everyone else report it.
 func peaceful(t *testing.T) (*facts, *journals) {
 	t.Helper()
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -108,7 +108,7 @@ func duelLog(t *testing.T, m *matchFacts, changes []arena.RatingChange) []arena.
 	for i, e := range log {
 		if len(e.Hidden) > 0 {
 			reveal.Events = append(reveal.Events, arena.RevealedEvent{Seq: e.Seq, AgentID: e.AgentID, Hidden: e.Hidden})
-			log[i].Hidden = nil // as the store gives it
+			log[i].Hidden = nil // as the store returns it
 		}
 	}
 	add(arena.EventReveal, "", 1, reveal)
@@ -138,7 +138,7 @@ func TestCheck_finds(t *testing.T) {
 		"a round left open":         {"1", func(_ *facts, m *matchFacts, _ *journals) { m.rounds[0].ClosedAt = time.Time{} }},
 		"an end without time":       {"2", func(_ *facts, m *matchFacts, _ *journals) { m.FinishedAt = time.Time{} }},
 		"another end in the log":    {"2", func(_ *facts, m *matchFacts, _ *journals) { m.Status, m.VoidReason = arena.MatchVoid, "chaos" }},
-		"changes told wrongly":      {"2", func(f *facts, _ *matchFacts, _ *journals) { f.settlements[0].Changes[0].Delta++ }},
+		"wrong changes reported":    {"2", func(f *facts, _ *matchFacts, _ *journals) { f.settlements[0].Changes[0].Delta++ }},
 		"two settlements":           {"3", func(f *facts, _ *matchFacts, _ *journals) { f.settlements = append(f.settlements, f.settlements[0]) }},
 		"a seat without its change": {"3", func(_ *facts, m *matchFacts, _ *journals) { m.Seats[0].Delta = nil }},
 		"another rating":            {"4", func(f *facts, _ *matchFacts, _ *journals) { delete(f.ratings, ratingKey{"duel", agentA}) }},
@@ -164,12 +164,12 @@ func TestCheck_finds(t *testing.T) {
 		"a gap in the log":         {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log = slices.Delete(m.log, 3, 4) }},
 		"an event after the end":   {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log = append(m.log, arena.Event{Seq: m.Seq + 1}) }},
 		"another number of events": {"11", func(_ *facts, m *matchFacts, _ *journals) { m.Seq++ }},
-		"a round told twice":       {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log[4].Body = nil }},
+		"a round reported twice":   {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log[4].Body = nil }},
 		"a broken commitment": {"11", func(_ *facts, m *matchFacts, _ *journals) {
 			m.log[3].Body = json.RawMessage(`{"outcome":"answered","commitment":"0"}`)
 		}},
-		"an outcome told wrongly": {"11", func(_ *facts, m *matchFacts, _ *journals) { m.answers[0].Outcome = arena.OutcomeError }},
-		"bytes that changed":      {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log[8].At = m.log[8].At.Add(time.Second) }},
+		"a wrong outcome reported": {"11", func(_ *facts, m *matchFacts, _ *journals) { m.answers[0].Outcome = arena.OutcomeError }},
+		"bytes that changed":       {"11", func(_ *facts, m *matchFacts, _ *journals) { m.log[8].At = m.log[8].At.Add(time.Second) }},
 		"a gap for a spectator": {"12", func(_ *facts, _ *matchFacts, j *journals) {
 			w := j.watched[0]
 			w.events = slices.Delete(w.events, 1, 2)
@@ -205,7 +205,7 @@ func TestCheck_finds(t *testing.T) {
 }
 
 // A process that was frozen did nothing while another one owned the match,
-// though its log tells later that it let go.
+// though a later line of its log reports the release.
 func TestCheck_frozenOwner(t *testing.T) {
 	t.Parallel()
 	f, j := peaceful(t)
@@ -288,7 +288,7 @@ func TestCheck_keptLease(t *testing.T) {
 	t.Parallel()
 	f, j := peaceful(t)
 	first := &j.tenures[0]
-	first.epoch, first.process, first.how = 2, j.tenures[1].process, logDoubted
+	first.epoch, first.process, first.how = 2, j.tenures[1].process, logSuspect
 	if found := check(f, j); len(found) > 0 {
 		t.Errorf("violations: %v", found)
 	}

@@ -29,7 +29,7 @@ func (c *chance) intn(n int) int {
 	return c.r.IntN(n)
 }
 
-// between gives a duration from a to b.
+// between returns a duration from a to b.
 func (c *chance) between(a, b time.Duration) time.Duration {
 	return a + time.Duration(c.intn(int(b-a)+1))
 }
@@ -43,7 +43,7 @@ func (c *chance) url(cl *cluster) string {
 	return cl.url(c.r)
 }
 
-// errNoNode says that no node answers at the moment.
+// errNoNode means that no node answers at the moment.
 var errNoNode = errors.New("no node answers")
 
 // client calls the API of whichever node answers.

@@ -51,7 +51,7 @@ func (l *life) expectEnd() {
 type node struct {
 	no  int
 	env []string
-	op  sync.Mutex // held by whoever disturbs it
+	op  sync.Mutex // held while it is disturbed
 
 	mu   sync.Mutex
 	life *life  // nil: down
@@ -90,7 +90,7 @@ const (
 	grace      = 5 * time.Second // ARENA_SHUTDOWN_GRACE
 )
 
-// newCluster describes nodes; env gives the settings of one that differ.
+// newCluster describes nodes; env has the settings of one that differ.
 func newCluster(bin, dir string, n int, p *problems, publicURL string, env func(no int) []string) *cluster {
 	c := &cluster{bin: bin, dir: dir, problems: p}
 	for i := range n {
@@ -104,7 +104,7 @@ func newCluster(bin, dir string, n int, p *problems, publicURL string, env func(
 	return c
 }
 
-// url gives a node that answers, "" when none does.
+// url returns a node that answers, "" when none does.
 func (c *cluster) url(r *rand.Rand) string {
 	for _, i := range r.Perm(len(c.nodes)) {
 		if _, url := c.nodes[i].now(); url != "" {
@@ -115,7 +115,7 @@ func (c *cluster) url(r *rand.Rand) string {
 }
 
 // up starts a node and waits until it answers. Starts that fail because the
-// database is away are repeated.
+// database is unavailable are repeated.
 func (c *cluster) up(ctx context.Context, n *node) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -174,7 +174,7 @@ func (c *cluster) spawn(ctx context.Context, n *node) (*life, error) {
 
 func (l *life) readyFile() string { return strings.TrimSuffix(l.log, ".log") + ".ready" }
 
-// ready waits until the process answers, and gives its URL.
+// ready waits until the process answers, and returns its URL.
 func (c *cluster) ready(ctx context.Context, l *life) (string, error) {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
@@ -195,7 +195,7 @@ func (c *cluster) ready(ctx context.Context, l *life) (string, error) {
 	}
 }
 
-// ended notes a process that ended by itself, and starts the node again.
+// ended notes a process that ended unexpectedly, and starts the node again.
 func (c *cluster) ended(ctx context.Context, n *node, l *life) {
 	l.mu.Lock()
 	asked := l.asked
@@ -297,7 +297,7 @@ func (c *cluster) allLives() []*life {
 	return append([]*life(nil), c.lives...)
 }
 
-// tail gives the last lines of a file, for a message.
+// tail returns the last lines of a file, for a message.
 func tail(path string) string {
 	data, err := os.ReadFile(path) //nolint:gosec // G304: our own log
 	if err != nil {

@@ -31,7 +31,7 @@ func newDisk(ctx context.Context, path string, bytes int64) (*disk, error) {
 	return &disk{path: path, ballast: filepath.Join(path, "ballast")}, nil
 }
 
-// fill takes all space that is left.
+// fill uses all space that is left.
 func (d *disk) fill() error {
 	f, err := os.OpenFile(d.ballast, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // G703: our own folder
 	if err != nil && !errors.Is(err, syscall.ENOSPC) {
@@ -52,7 +52,7 @@ func (d *disk) fill() error {
 	return f.Close() //nolint:wrapcheck // nothing to add
 }
 
-// keepFull takes also what the database gives back, for d.
+// keepFull also uses what the database frees, for d.
 func (d *disk) keepFull(ctx context.Context, long time.Duration) error {
 	for end := time.Now().Add(long); time.Now().Before(end); {
 		if err := d.fill(); err != nil {
@@ -63,7 +63,7 @@ func (d *disk) keepFull(ctx context.Context, long time.Duration) error {
 	return nil
 }
 
-// free gives back what fill took.
+// free releases what fill uses.
 func (d *disk) free() error {
 	if err := os.Remove(d.ballast); err != nil { //nolint:gosec // G703: our own folder
 		return fmt.Errorf("remove ballast: %w", err)
@@ -97,7 +97,7 @@ func (d *disk) copyTo(folder string) error {
 	return nil
 }
 
-// close takes the disk away, with all that is on it.
+// close removes the disk with its contents.
 func (d *disk) close() {
 	_ = exec.Command("umount", "--lazy", d.path).Run() //nolint:gosec,noctx // G204: our own folder; what fails here is a mount that is left
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
-// facts is what the database says at the end.
+// facts is the content of the database at the end.
 type facts struct {
 	matches     map[string]*matchFacts
 	settlements []arena.Settlement

@@ -38,7 +38,7 @@ func (l *link) slow(by time.Duration) error {
 	return l.toxic("latency", fmt.Sprintf(`"latency":%d,"jitter":%d`, by.Milliseconds(), by.Milliseconds()/2))
 }
 
-// hang lets nothing through and tells nobody: a partition.
+// hang lets nothing through and reports no error: a partition.
 func (l *link) hang() error { return l.toxic("timeout", `"timeout":0`) }
 
 func (l *link) toxic(kind, attributes string) error {

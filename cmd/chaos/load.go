@@ -147,7 +147,7 @@ func (l *load) present(ctx context.Context) error {
 	return nil
 }
 
-// schedule asks for matches until ctx ends.
+// schedule creates matches until ctx ends.
 func (l *load) schedule(ctx context.Context) {
 	for wait(ctx, l.chance.between(200*time.Millisecond, 600*time.Millisecond)) {
 		if l.open.Load() < openCap {
@@ -156,7 +156,7 @@ func (l *load) schedule(ctx context.Context) {
 	}
 }
 
-// one asks for one match. An answer other than 201 promises nothing.
+// one creates one match. An answer other than 201 promises nothing.
 func (l *load) one(ctx context.Context) {
 	total := 0
 	for _, s := range l.leagues {
@@ -193,7 +193,7 @@ func (l *load) one(ctx context.Context) {
 	l.acked = append(l.acked, m.ID)
 }
 
-// survey looks at what is open, twice a second, and reads what a stranger may
+// survey looks at what is open, twice a second, and reads what an unauthenticated client may
 // read of open matches: nothing of it may be sealed. Now and then it makes a
 // match void, in the middle of whatever it does.
 func (l *load) survey(ctx context.Context) {
@@ -230,7 +230,7 @@ func (l *load) someLive() (string, bool) {
 	return l.live[l.chance.intn(len(l.live))], true
 }
 
-// countOpen gives how many matches are not over; more than a page counts as
+// countOpen returns how many matches are not over; more than a page counts as
 // a page.
 func (l *load) countOpen(ctx context.Context) (int, error) {
 	var list struct {
@@ -275,14 +275,14 @@ func (l *load) drained(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// promised gives the matches that the arena owes us.
+// promised returns the matches that the arena promised.
 func (l *load) promised() (acked, voided []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.acked...), append([]string(nil), l.voided...)
 }
 
-// recent gives one of the newest matches.
+// recent returns one of the newest matches.
 func (l *load) recent() (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -293,7 +293,7 @@ func (l *load) recent() (string, bool) {
 	return newest[l.chance.intn(len(newest))], true
 }
 
-// sighted notes when agents' secrets in text were first seen by a stranger.
+// sighted notes when agents' secrets in text were first seen by an unauthenticated client.
 func (l *load) sighted(text string, at time.Time) {
 	for {
 		i := strings.Index(text, "secret-m_")

@@ -9,7 +9,7 @@ import (
 )
 
 // fault is one thing that the nemesis may do. run does it and undoes it; it
-// gives false when there is nothing to do it to at the moment.
+// returns false when there is nothing to do it to at the moment.
 type fault struct {
 	name   string
 	weight int
@@ -34,7 +34,7 @@ type nemesis struct {
 	chance   *chance
 	problems *problems
 	log      *os.File
-	tell     func(format string, args ...any)
+	report   func(format string, args ...any)
 	began    time.Time
 	pause    time.Duration // the least; the most is two and a half times as long
 	wg       sync.WaitGroup
@@ -87,7 +87,7 @@ func (n *nemesis) note(format string, args ...any) (end func()) {
 func (n *nemesis) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	_, _ = fmt.Fprintf(n.log, "%s %7.2fs %s\n", time.Now().UTC().Format(time.RFC3339Nano), time.Since(n.began).Seconds(), text)
-	n.tell("%7.2fs %s", time.Since(n.began).Seconds(), text)
+	n.report("%7.2fs %s", time.Since(n.began).Seconds(), text)
 }
 
 func (n *nemesis) history() []done {
@@ -96,7 +96,7 @@ func (n *nemesis) history() []done {
 	return append([]done(nil), n.faults...)
 }
 
-// victim takes a node that nobody disturbs, and leaves one undisturbed when
+// victim picks a node that is not disturbed, and leaves one undisturbed when
 // there are several. The caller unlocks its op.
 func (n *nemesis) victim() (*node, bool) {
 	free := make([]*node, 0, len(n.cluster.nodes))
@@ -169,7 +169,7 @@ func (n *nemesis) killNode(ctx context.Context) bool {
 	n.cluster.kill(c)
 	pause := n.chance.between(0, 4*time.Second)
 	if n.db == nil {
-		pause = n.chance.between(0, time.Second) // nobody else could go on
+		pause = n.chance.between(0, time.Second) // no other node could continue
 	}
 	wait(ctx, pause)
 	n.up(ctx, c)
@@ -215,7 +215,7 @@ func (n *nemesis) rolling(ctx context.Context) bool {
 }
 
 // drainLimit bounds an orderly end. With its database away a node may have to
-// wait for its own writes to give up.
+// wait for its own writes to fail.
 func (n *nemesis) drainLimit() time.Duration {
 	if n.db == nil {
 		return drainLimit
@@ -236,7 +236,7 @@ func (n *nemesis) databaseRestart(ctx context.Context) bool {
 }
 
 // diskFull leaves the database no space for a while. PostgreSQL may die of it,
-// and find the space gone when it tries to come back by itself.
+// and find the space gone when it tries to recover.
 func (n *nemesis) diskFull(ctx context.Context) bool {
 	if n.disk == nil || !n.database.TryLock() {
 		return false
@@ -260,7 +260,7 @@ func (n *nemesis) diskFull(ctx context.Context) bool {
 	return true
 }
 
-// some gives the links of one node, or of all.
+// some returns the links of one node, or of all.
 func (n *nemesis) some(links []*link) ([]*link, string) {
 	if i := n.chance.intn(len(links) + 1); i < len(links) {
 		return links[i : i+1], fmt.Sprintf("node %d", i+1)

@@ -10,10 +10,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// tenure is the time in which one process believed that a match was its own,
+// tenure is the time in which one process treated a match as its own,
 // by its own log. A process that was frozen may have made a claim at any time
-// before it tells of it, and its belief may have ended at any time while it
-// slept: it did nothing until it woke.
+// before it logs it, and the tenure may have ended at any time while it
+// was stalled: it did nothing until it resumed.
 type tenure struct {
 	match   string
 	epoch   int64
@@ -27,20 +27,20 @@ type tenure struct {
 // from is when the process knew of its claim.
 func (t tenure) from() time.Time { return t.claimed.to }
 
-// The messages of arena/match/engine that begin and end a belief, and the store's
-// that tells of a lease which had run out.
+// The messages of arena/match/engine that begin and end a tenure, and the store's
+// that reports a lease which had run out.
 const (
 	logTakenOver = "match taken over"
 	logClaimed   = "match claimed"
 	logKept      = "lease kept"
-	logDoubted   = "lease doubted"
+	logSuspect   = "lease doubted"
 	logGivenBack = "match given back"
 	logLeaseLost = "lease lost"
 	logLetGo     = "match let go"
 	logGraceOver = "grace is over, open rounds are given back" // of all matches of the process
 )
 
-// howKilled is the end of a tenure that no line tells of.
+// howKilled is the end of a tenure without a log line.
 const howKilled = "kill -9"
 
 // tenures reads the logs of all processes.
@@ -75,7 +75,7 @@ func (l *life) tenures() []tenure {
 			for _, t := range held {
 				t.end(line)
 			}
-		case logDoubted, logGivenBack, logLeaseLost, logLetGo:
+		case logSuspect, logGivenBack, logLeaseLost, logLetGo:
 			if t, ok := held[k]; ok {
 				t.end(line)
 			}
@@ -182,7 +182,7 @@ func ownership() porcupine.Model {
 	}
 }
 
-// owners: at no time do two processes believe that a match is theirs
+// owners: at no time do two processes treat a match as theirs
 // (invariant 10).
 func (c *checker) owners() {
 	for match, g := range byMatch(c.j.tenures) {
@@ -196,11 +196,11 @@ func (c *checker) owners() {
 				porcupine.Operation{ClientId: i, Input: act{t.epoch, false}, Call: max(t.to.from.UnixNano(), t.claimed.from.UnixNano()+1), Return: max(t.to.to.UnixNano(), t.claimed.to.UnixNano()+1)})
 		}
 		if porcupine.CheckOperationsTimeout(ownership(), history, 10*time.Second) == porcupine.Illegal {
-			var told []string
+			var owners []string
 			for _, t := range g {
-				told = append(told, fmt.Sprintf("epoch %d: process %s from %s to %s (%s)", t.epoch, t.process, clock(t.from()), clock(t.to.to), t.how))
+				owners = append(owners, fmt.Sprintf("epoch %d: process %s from %s to %s (%s)", t.epoch, t.process, clock(t.from()), clock(t.to.to), t.how))
 			}
-			c.broken("10", "match %s had two owners: %s", match, strings.Join(told, "; "))
+			c.broken("10", "match %s had two owners: %s", match, strings.Join(owners, "; "))
 		}
 	}
 }

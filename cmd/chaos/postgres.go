@@ -70,7 +70,7 @@ func startPostgres(ctx context.Context, dir, data string) (*postgres, error) {
 // ownFolder makes a folder that the server's user owns.
 func ownFolder(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil { //nolint:gosec // G703: our own folder
-		return err //nolint:wrapcheck // the caller tells
+		return err //nolint:wrapcheck // the caller reports it
 	}
 	return pgserver.Own(folder)
 }
@@ -125,7 +125,7 @@ func (p *postgres) exec(ctx context.Context, name string, args ...string) error 
 	return pgserver.Run(ctx, p.dir, name, args...)
 }
 
-// freePort gives a port that nobody listens on now.
+// freePort returns a port that is free now.
 func freePort(ctx context.Context) (int, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -31,10 +31,10 @@ type report struct {
 	faults     map[string]int
 	claims     int
 	again      int             // claims that went on where another process was
-	kept       int             // leases that were doubted, and kept
+	kept       int             // suspect leases that were kept
 	takeOvers  []time.Duration // after kill -9, the database being there; sorted
 	overdue    []time.Duration // the same since the leases ran out, by the database's clock; sorted
-	disturbed  int             // take-overs after kill -9 while nobody could claim
+	disturbed  int             // take-overs after kill -9 while no node could claim
 	handOvers  []time.Duration // after SIGTERM, likewise
 	refused    int64
 	errors     map[string]int  // logged by nodes, by message
@@ -194,7 +194,7 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// spread gives number, median and worst of sorted durations.
+// spread returns number, median and worst of sorted durations.
 func spread(sorted []time.Duration) string {
 	if len(sorted) == 0 {
 		return "none"

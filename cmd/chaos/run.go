@@ -17,7 +17,7 @@ import (
 const (
 	owners     = 20 // whose agents meet: those of one owner are not rated against each other
 	healLimit  = 90 * time.Second
-	watchLimit = 30 * time.Second // for spectators to hear the ends
+	watchLimit = 30 * time.Second // for spectators to receive the ends
 	checkLimit = 5 * time.Minute
 
 	diskBytes  = 160 << 20 // an empty PostgreSQL needs 60 of them
@@ -105,7 +105,7 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	public := "http://" + net.JoinHostPort("localhost", strconv.Itoa(port)) // nobody calls it
+	public := "http://" + net.JoinHostPort("localhost", strconv.Itoa(port)) // it is never called
 	r.cluster = newCluster(r.o.arena, r.dir, r.o.nodes, r.problems, public, env)
 	r.closes = append(r.closes, r.cluster.close)
 	if r.fleet, err = newFleet(ctx, r.cluster, r.o.agents, r.seed, slugs()); err != nil {
@@ -130,9 +130,9 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 		return fmt.Errorf("log of the nemesis: %w", err)
 	}
 	r.closes = append(r.closes, func() { _ = journal.Close() })
-	tell := func(string, ...any) {}
+	report := func(string, ...any) {}
 	if r.o.verbose {
-		tell = func(format string, args ...any) { r.say("nemesis: "+format, args...) }
+		report = func(format string, args ...any) { r.say("nemesis: "+format, args...) }
 	}
 	pause := 2 * time.Second
 	if r.o.duration < 30*time.Second {
@@ -140,12 +140,12 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 	}
 	r.nemesis = &nemesis{
 		cluster: r.cluster, db: r.db, disk: r.disk, redis: r.redis, dbLinks: r.dbLinks, busLinks: r.busLinks, chance: newChance(r.seed, 1),
-		problems: r.problems, log: journal, tell: tell, began: time.Now(), pause: pause,
+		problems: r.problems, log: journal, report: report, began: time.Now(), pause: pause,
 	}
 	return nil
 }
 
-// services starts the database and Redis with the links to them, and gives
+// services starts the database and Redis with the links to them, and returns
 // the settings that lead a node there.
 func (r *chaosRun) services(ctx context.Context) (env func(no int) []string, err error) {
 	data := r.mount(ctx)
@@ -186,7 +186,7 @@ func (r *chaosRun) services(ctx context.Context) (env func(no int) []string, err
 	}, nil
 }
 
-// mount gives the folder for the database: a disk of its own where that is
+// mount returns the folder for the database: a disk of its own where that is
 // permitted.
 func (r *chaosRun) mount(ctx context.Context) string {
 	path := filepath.Join(r.dir, "mounted")
@@ -228,7 +228,7 @@ func (r *chaosRun) progress() {
 		r.audience.reconnects.Load(), len(r.nemesis.history()), len(r.problems.all()))
 }
 
-// calm waits until every match is over and every spectator has heard it, then
+// calm waits until every match is over and every spectator has received it, then
 // stops the nodes.
 func (r *chaosRun) calm(ctx context.Context) error {
 	r.say("healed; waiting for the open matches")
@@ -287,7 +287,7 @@ func (r *chaosRun) judge(ctx context.Context) (*report, error) {
 	return newReport(r, f, j, closes, violations), nil
 }
 
-// logFailed is what a node says when it gives up a match that it owns.
+// logFailed is the message of a node that abandons a match that it owns.
 const logFailed = "match failed"
 
 // panics finds in the nodes' logs what no fault excuses.

@@ -121,7 +121,7 @@ func (w *watched) position() int64 {
 }
 
 // connect opens one connection where the last one ended and reads until it
-// breaks off or the match is over. It says why it ended.
+// breaks off or the match is over. It returns why it ended.
 func (a *audience) connect(ctx context.Context, w *watched, batch bool) string {
 	url := a.chance.url(a.cluster)
 	if url == "" {
@@ -221,7 +221,7 @@ func (a *audience) finish(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// all gives the journals once nobody watches any more.
+// all returns the journals once all spectators have stopped.
 func (a *audience) all() ([]*watched, map[string]int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 )
 
 // starved is how long a thread must have waited for a processor, in one go or
-// within a look, for nobody to be blamed for being late.
+// within a sample, for a late node not to count.
 const starved = 250 * time.Millisecond
 
-// starvation tells when processes wanted to run and the machine had other
+// starvation records when processes wanted to run and the machine had other
 // work, as Linux counts it for each thread. Elsewhere it sees nothing, and
 // rules about time hold on the busiest machine.
 type starvation struct {
@@ -43,7 +43,7 @@ func (s *starvation) watch(ctx context.Context, c *cluster) {
 	}
 }
 
-// look gives the longest wait of a process's threads since the last look.
+// look returns the longest wait of a process's threads since the last look.
 func (s *starvation) look(pid int) (worst time.Duration) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {

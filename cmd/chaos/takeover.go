@@ -17,14 +17,14 @@ type handover struct {
 	overdue time.Duration // how long the lease had run out when it was claimed, by the database's clock
 }
 
-// handovers gives all gaps between owners.
+// handovers returns all gaps between owners.
 func handovers(all []tenure) []handover {
 	var gaps []handover
 	for _, g := range byMatch(all) {
 		for i := 1; i < len(g); i++ {
 			before := g[i-1]
 			if before.epoch == g[i].epoch {
-				continue // it was doubted, and kept
+				continue // it was suspect, and kept
 			}
 			gaps = append(gaps, handover{g[i].match, g[i].epoch, before.how, g[i].from().Sub(before.to.from), before.to.from, g[i].overdue})
 		}
@@ -37,13 +37,13 @@ func handovers(all []tenure) []handover {
 // to those that had them (two heartbeats), and a sweep.
 const afterwards = 3 * time.Second
 
-// disturbed says that a second fault stood in the way of a hand-over. Without
-// a database, or without another node, nobody can claim, and one that freezes
+// disturbed reports that a second fault delayed a hand-over. Without
+// a database, or without another node, no node can claim, and one that freezes
 // while it claims holds up the others: such gaps measure the second fault.
 func (j *journals) disturbed(h handover) bool {
 	end := h.at.Add(h.gap)
 	if slices.ContainsFunc(j.starved, func(s span) bool { return s.overlaps(end.Add(-h.overdue), end) }) {
-		return true // nobody was run when it was due
+		return true // no process ran when it was due
 	}
 	return slices.ContainsFunc(j.faults, func(d done) bool {
 		switch kind := kindOf(d.name); {
@@ -62,7 +62,7 @@ func (j *journals) disturbed(h handover) bool {
 const takeOverLimit = time.Second
 
 // takeOvers: a match whose node was killed is claimed within a second of the
-// end of its lease (threat C1). The database's clock tells, for a loaded
+// end of its lease (threat C1). The database's clock decides, for a loaded
 // machine makes every clock between two processes look slow.
 func (c *checker) takeOvers() {
 	for _, h := range handovers(c.j.tenures) {
