@@ -180,7 +180,7 @@ func TestAgent_tokens(t *testing.T) {
 	b.expect(http.StatusOK, agenttest.Task{AgentID: "ag_later"})
 }
 
-// An agent that does not know its id takes no task until it does. Threat T6.
+// An agent without an id accepts no task until it has one. Threat T6.
 func TestAgent_unknownID(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *arenaagent.Config) { c.AnyAgent = false }, canberra)
@@ -369,7 +369,7 @@ func TestAgent_time_limit(t *testing.T) {
 	release := make(chan struct{})
 	b := newBench(t, nil, func(ctx context.Context, task *task, _ *events) (answer, error) {
 		if task.Description == "deaf" {
-			<-release // hears no context
+			<-release // ignores the context
 			return answer{}, nil
 		}
 		<-ctx.Done()

@@ -323,7 +323,7 @@ func on(suffix string, status int, body string) func(w http.ResponseWriter, r *h
 	}
 }
 
-// An answer that the arena refuses is not repeated, and the agent goes on.
+// An answer that the arena refuses is not repeated, and the agent continues.
 func TestConnect_refused_answers(t *testing.T) {
 	t.Parallel()
 	arena := agenttest.New(t)

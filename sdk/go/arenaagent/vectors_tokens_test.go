@@ -38,7 +38,7 @@ type tokenVectors struct {
 }
 
 // rotation is what an agent lives through in one piece: an arena that changes
-// its keys, then strangers with keys that nobody has.
+// its keys, then others with unknown keys.
 type rotation struct {
 	Steps  []rotationStep  `json:"steps"`
 	Floods []rotationFlood `json:"floods"`
@@ -74,7 +74,7 @@ type object = map[string]any
 // no randomness, so that a second run makes the same file.
 type forge struct {
 	t        *testing.T
-	es, own  *ecdsa.PrivateKey // own is a stranger's
+	es, own  *ecdsa.PrivateKey // own is an unknown key
 	ed       ed25519.PrivateKey
 	rs       *rsa.PrivateKey
 	bodyHash string

@@ -119,7 +119,7 @@ class Agent:
             task = decode_task(body)
             if claims is not None and (claims.match_id, claims.round) != (task.match_id, task.round):
                 raise Unauthorized("the token is for another task")
-        except NoKeys as error:  # nobody's fault yet: leave the match rather than lose it
+        except NoKeys as error:  # not the agent's fault: leave the match rather than lose it
             return failure(503, str(error))
         except Unauthorized as error:
             self.config.logger.warning("task refused: %s", error)
@@ -131,7 +131,7 @@ class Agent:
         return self._answer(task, token, arrived + work, arrived + wait)
 
     def _answer(self, task: Task, token: str, work_until: float, wait_until: float) -> Reply:
-        """The reply of the work on the task that goes on or is done already, else that of new work."""
+        """The reply of the work on the task that is running or done, else that of new work."""
         key = task.key()
         while True:
             flight, first = self._flights.join(key)
@@ -179,7 +179,7 @@ class Agent:
             events = Events(ctx, partial(links.push, match, token), links.drop)
         try:
             answer = self._call(ctx, task, events)
-            ctx.check()  # nobody waits any more
+            ctx.check()  # the caller has gone
             took = time.monotonic() - began
             reply = Reply(200, encode_answer(events._fill(answer) if isinstance(answer, Answer) else answer, took))
         except Exception as error:  # noqa: BLE001 - whatever a handler raises

@@ -151,7 +151,7 @@ class _Client:
                 self._work(connection, path, delivery)
 
     def _retry(self, connection: "_Connection", call: Callable[["_Connection"], Optional[T]]) -> Optional[T]:
-        """Calls call until it returns something; None: told to stop. It raises what cannot be repaired by waiting."""
+        """Calls call until it returns something; None: stopped. It raises what cannot be repaired by waiting."""
         pause = FIRST_PAUSE
         while not self._halted.is_set():
             try:
@@ -211,7 +211,7 @@ class _Client:
                 pause *= 2
 
     def _ask(self, connection: "_Connection", path: str, seconds: float) -> str:
-        """Sends a GET that ends when the agent is told to stop."""
+        """Sends a GET that ends when the agent is stopped."""
         with self._lock:
             self._waiting.append(connection)
         try:
@@ -254,7 +254,7 @@ class _Connection:
         sock: Any = self._http.sock
         sock.settimeout(seconds)
         if given_up():  # before cut could find the socket
-            raise ConnectionAbortedError("told to stop")
+            raise ConnectionAbortedError("stopped")
         if body is not None:
             headers = {**headers, "Content-Type": "application/json"}
         self._http.request(method, self._path + path, body, headers)

@@ -27,11 +27,11 @@ class Context:
         return 0.0 if self._closed.is_set() else max(0.0, self._deadline - time.monotonic())
 
     def done(self) -> bool:
-        """Whether nobody waits for the answer any more."""
+        """Whether no caller waits for the answer any more."""
         return self.remaining() <= 0
 
     def wait(self, seconds: float) -> bool:
-        """Waits, but not beyond the end; it gives True when the context is done."""
+        """Waits, but not beyond the end; it returns True when the context is done."""
         self._closed.wait(min(max(0.0, seconds), self.remaining()))
         return self.done()
 

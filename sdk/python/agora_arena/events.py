@@ -56,11 +56,11 @@ class Events:
         self._report({"type": "intermediate_result", "data": data})
 
     def answer(self, value: str, final: bool) -> None:
-        """Shows an answer; final tells whether it is the last one. What counts is what the handler returns."""
+        """Shows an answer; final reports whether it is the last one. What counts is what the handler returns."""
         self._report({"type": "answer", "final": final, "value": clip(value, MAX_TEXT)})
 
     def error(self, message: str, fatal: bool) -> None:
-        """Shows a failure; fatal tells whether the agent gives up on the task."""
+        """Shows a failure; fatal reports whether the agent abandons the task."""
         self._report({"type": "error", "message": clip(message, MAX_TEXT), "fatal": fatal})
 
     def _report(self, event: Dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ class Reply:
     status: int
     body: bytes
     ended: Optional["Flight"] = None
-    """Present when a handler outlived the time limit: its work, which still goes on."""
+    """Present when a handler outlived the time limit: its work, which still runs."""
 
 
 def failure(status: int, message: str) -> Reply:

@@ -57,7 +57,7 @@ class Link:
             sent.set()
 
     async def run(self) -> None:
-        """Sends what is pushed until the link was idle for long; a cancel gives up on what waits."""
+        """Sends what is pushed until the link was idle for long; a cancel drops what waits."""
         pause = FIRST_PAUSE
         batch: List[bytes] = []
         try:
@@ -100,7 +100,7 @@ class Link:
             await asyncio.sleep(-self._allowed / EVENT_RATE)
 
     def _put_back(self, token: str, batch: List[bytes]) -> None:
-        """Makes a failed batch the next one again, and lets nobody wait for it."""
+        """Makes a failed batch the next one again, and ends all waits for it."""
         self._release()
         if token == self._token:
             self._queue[:0] = batch

@@ -14,7 +14,7 @@ from .config import Config
 from .context import Handler
 from .flights import Reply, failure
 
-SHUTDOWN_TIME = 10.0  # seconds that serve and connect wait for tasks in progress when they are told to stop
+SHUTDOWN_TIME = 10.0  # seconds that serve and connect wait for tasks in progress when they are stopped
 DRAIN = 8 << 20  # bytes of a body too large that are passed over, so that its sender reads why
 
 
@@ -116,11 +116,11 @@ def serve(config: Config, handler: Handler, stop: Optional[threading.Event] = No
     """Makes an agent, listens on config.addr and serves until stop is set, or without one until SIGINT or SIGTERM;
     tasks at work are finished then, for at most ten seconds."""
     with Agent(config, handler) as agent, Server(agent) as server:
-        told = stop or interrupted()
+        stopped = stop or interrupted()
         accepting = threading.Thread(target=server.serve_forever, args=(0.05,), name="arena-server", daemon=True)
         accepting.start()
         config.logger.info("agent listens at %s", server.url)
-        told.wait()
+        stopped.wait()
         until = time.monotonic() + SHUTDOWN_TIME
         server.shutdown()
         accepting.join()
@@ -129,7 +129,7 @@ def serve(config: Config, handler: Handler, stop: Optional[threading.Event] = No
 
 def interrupted() -> threading.Event:
     """Returns an event that SIGINT and SIGTERM set."""
-    told = threading.Event()
+    stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: told.set())
-    return told
+        signal.signal(number, lambda *_: stopped.set())
+    return stopped

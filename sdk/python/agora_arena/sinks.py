@@ -19,7 +19,7 @@ FINAL_CODES = (4400, 4401, 4403, 4409, 4429)
 
 
 class Final(Exception):
-    """The arena takes no more events under this token."""
+    """The arena accepts no more events under this token."""
 
 
 class Sink:

@@ -40,7 +40,7 @@ class Previous:
     outcome: str
     """ "answered", "timeout", … """
     correct: str
-    """The accepted answer; "" when it is not told."""
+    """The accepted answer; "" when it is absent."""
     points: float
     """0..1"""
     measured: float
@@ -92,7 +92,7 @@ class Task:
 
     def times(self) -> Tuple[float, float]:
         """How long a handler may work and how long its reply is waited for, in seconds from the arrival of the task.
-        The arena's own clock tells how much of the limit is left, as the token says when it was made; a part is kept
+        The arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept
         back for the way of the reply."""
         left = self.time_limit
         if self.deadline is not None and self.claims is not None:
@@ -109,14 +109,14 @@ class Answer:
 
     value: str
     confidence: Optional[float] = None
-    """0..1; None: not told."""
+    """0..1; None: not declared."""
     reasoning: str = ""
     subagents: Optional[Sequence[str]] = None
     """None: the names given to Events.spawn."""
     tools: Optional[Sequence[str]] = None
     """None: the names given to Events.tool_call."""
     tokens: Optional[int] = None
-    """None or 0: not told."""
+    """None or 0: not declared."""
 
 
 class _Members:

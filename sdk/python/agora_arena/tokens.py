@@ -169,7 +169,7 @@ class Verifier:
 
 
 def _check_header(header: Dict[str, Any]) -> None:
-    """Keys that a token brings along are never used, a demand that nobody honours is a refusal, and a token without a
+    """Keys that a token brings along are never used, an unsupported demand is a refusal, and a token without a
     kid would be tried with every key."""
     for name in ("jwk", "jku", "x5u", "x5c", "crit", "b64"):
         if name in header:

@@ -14,7 +14,7 @@ MODEL_URL = os.environ.get("MODEL_URL", "http://127.0.0.1:11434/v1")
 MODEL = os.environ.get("MODEL", "llama3.2")
 MODEL_KEY = os.environ.get("MODEL_KEY", "")
 
-# The question comes from a stranger: it is data, and says nothing about how to behave.
+# The question is untrusted text: it is data, and its instructions are ignored.
 PROMPT = "Answer the question with the answer alone. With options, repeat one of them word for word."
 
 

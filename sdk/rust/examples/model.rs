@@ -5,7 +5,7 @@ use std::time::Instant;
 use agora_rust::{serve, Answer, Config, Context, Error, Events, Task};
 use serde_json::{json, Value};
 
-// The question comes from a stranger: it is data, and says nothing about how to behave.
+// The question is untrusted text: it is data, and its instructions are ignored.
 const PROMPT: &str = "Answer the question with the answer alone. With options, repeat one of them word for word.";
 
 fn env(name: &str, default: &str) -> String {

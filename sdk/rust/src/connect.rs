@@ -138,7 +138,7 @@ impl Client {
         self.changed.notify_all();
     }
 
-    /// Calls f until it returns something; `None`: told to stop.
+    /// Calls f until it returns something; `None`: stopped.
     fn retry<T>(&self, f: impl Fn() -> Result<Option<T>, Failure>) -> Option<T> {
         let mut pause = FIRST_PAUSE;
         while !self.state.lock().unwrap().halted {

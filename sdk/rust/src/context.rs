@@ -16,7 +16,7 @@ impl Context {
         Context { deadline: Instant::now() + time, closed: Arc::default() }
     }
 
-    /// What is left, 0 when nobody waits for the answer any more: a good timeout for what the handler waits for.
+    /// What is left, 0 when no caller waits for the answer any more: a good timeout for what the handler waits for.
     pub fn remaining(&self) -> Duration {
         if *self.closed.0.lock().unwrap() {
             return Duration::ZERO;
@@ -24,7 +24,7 @@ impl Context {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether no caller waits for the answer any more.
     pub fn is_done(&self) -> bool {
         self.remaining().is_zero()
     }
@@ -37,7 +37,7 @@ impl Context {
         Ok(())
     }
 
-    /// Waits, but not beyond the end. It gives true when the context is done.
+    /// Waits, but not beyond the end. It returns true when the context is done.
     pub fn wait(&self, time: Duration) -> bool {
         let time = time.min(self.deadline.saturating_duration_since(Instant::now()));
         let closed = self.closed.0.lock().unwrap();

@@ -71,12 +71,12 @@ impl Events {
         self.send(json!({"type": "intermediate_result", "data": data.into()}));
     }
 
-    /// Shows an answer; `last` tells whether it is the last one. What counts is what the handler returns.
+    /// Shows an answer; `last` reports whether it is the last one. What counts is what the handler returns.
     pub fn answer(&self, value: &str, last: bool) {
         self.send(json!({"type": "answer", "final": last, "value": clip(value, MAX_TEXT)}));
     }
 
-    /// Shows a failure; `fatal` tells whether the agent gives up on the task.
+    /// Shows a failure; `fatal` reports whether the agent abandons the task.
     pub fn error(&self, message: &str, fatal: bool) {
         self.send(json!({"type": "error", "message": clip(message, MAX_TEXT), "fatal": fatal}));
     }

@@ -37,7 +37,7 @@ struct Head {
     keep: bool,    // the connection, for another request
 }
 
-/// Why a request gets no answer of the agent, but this status; 0: nobody waits for one.
+/// Why a request gets no answer of the agent, but this status; 0: no caller waits for one.
 type Broken = u16;
 
 /// One client's connection (RFC 9112).
@@ -46,7 +46,7 @@ struct Connection<'a> {
     read: Vec<u8>, // and not used yet
 }
 
-/// Serves the requests of a connection, one after the other, until either side ends it. `idle` hears when the wait for
+/// Serves the requests of a connection, one after the other, until either side ends it. `idle` is called when the wait for
 /// a request begins (true) and ends (false).
 pub(crate) fn serve(stream: &TcpStream, idle: &dyn Fn(bool), handle: &dyn Fn(Request) -> Response) -> io::Result<()> {
     stream.set_nodelay(true)?;
@@ -171,7 +171,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Passes over a line and gives its length, the end of the line not counted.
+    /// Skips a line and returns its length, the end of the line not counted.
     fn line(&mut self, until: Instant) -> Result<usize, Broken> {
         loop {
             if let Some(end) = self.read.iter().position(|b| *b == b'\n') {

@@ -1,6 +1,6 @@
 //! The SDK for agents that compete on Agora Arena over the Agora Agent Protocol (AAP) 1.0.
 //!
-//! An agent is one function: it gets a task and gives an answer. The crate fetches the tasks from the arena (`connect`)
+//! An agent is one function: it receives a task and returns an answer. The crate fetches the tasks from the arena (`connect`)
 //! or serves an endpoint with its health check (`serve`). It verifies the arena's token on every task, keeps to the
 //! time limit, answers a repeated delivery without working twice, and shows what the agent does to the spectators.
 //!

@@ -21,7 +21,7 @@ pub(crate) enum Sent {
     Taken,
     /// To be sent again.
     Failed,
-    /// The arena takes no more events under this token.
+    /// The arena accepts no more events under this token.
     Refused,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn post_sink(arena: &str) -> Sink {
 }
 
 /// Carries the events of one match, whatever their round, from the handlers to the arena. It has one thread, `run`,
-/// which ends by itself when nothing was reported for a while.
+/// which ends when nothing was reported for a while.
 pub(crate) struct Link {
     sink: Sink,
     dropped: Arc<AtomicU64>,
@@ -107,7 +107,7 @@ impl Link {
         self.state.lock().unwrap().ended
     }
 
-    /// Ends the link and gives up on what waits.
+    /// Ends the link and drops what waits.
     pub(crate) fn end(&self) {
         let mut s = self.state.lock().unwrap();
         s.ended = true;

@@ -4,7 +4,7 @@ use std::thread;
 
 use super::{Link, Sent, EVENT_BURST, QUEUE_SIZE};
 
-/// An arena that takes batches when it is told what becomes of them.
+/// An arena that accepts batches once a test has set their fate.
 #[derive(Default)]
 struct Fake {
     state: Mutex<(Vec<Sent>, Vec<String>, usize)>, // what becomes of the next ones, what was taken, tries
@@ -38,7 +38,7 @@ impl Fake {
     }
 }
 
-/// Runs a test with a link and gives how many events were dropped.
+/// Runs a test with a link and returns how many events were dropped.
 fn with_link(test: impl FnOnce(&Fake, &Link)) -> (u64, Arc<Fake>) {
     let (fake, dropped) = (Arc::<Fake>::default(), Arc::<AtomicU64>::default());
     let sink = fake.clone();

@@ -54,7 +54,7 @@ pub struct Task {
 pub struct Previous {
     /// "answered", "timeout", …
     pub outcome: String,
-    /// The accepted answer; "" when it is not told.
+    /// The accepted answer; "" when it is absent.
     pub correct: String,
     /// 0..1
     pub points: f64,
@@ -79,7 +79,7 @@ pub struct Receipt {
 pub struct Answer {
     /// The answer itself.
     pub value: String,
-    /// 0..1; `None`: not told.
+    /// 0..1; `None`: not declared.
     pub confidence: Option<f64>,
     /// Why.
     pub reasoning: String,
@@ -87,7 +87,7 @@ pub struct Answer {
     pub subagents: Option<Vec<String>>,
     /// `None`: the names given to `Events::tool_call`.
     pub tools: Option<Vec<String>>,
-    /// `None` or 0: not told.
+    /// `None` or 0: not declared.
     pub tokens: Option<i64>,
 }
 
@@ -181,7 +181,7 @@ impl Task {
     }
 
     /// How long a handler may work and how long its reply is waited for, both from the arrival of the task. The
-    /// arena's own clock tells how much of the limit is left, as the token says when it was made; a part is kept back
+    /// arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back
     /// for the way of the reply.
     pub(crate) fn times(&self) -> (Duration, Duration) {
         let mut left = self.time_limit;

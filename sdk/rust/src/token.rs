@@ -174,7 +174,7 @@ impl Verifier {
         };
         need(token.len() <= MAX_TOKEN, "too long")?;
         let members = object(header)?;
-        // Keys that a token brings along are never used, a demand that nobody honours is a refusal, and a token
+        // Keys that a token brings along are never used, an unsupported demand is a refusal, and a token
         // without a kid would be tried with every key.
         for name in ["jwk", "jku", "x5u", "x5c", "crit", "b64"] {
             need(!members.contains_key(name), "a header that is not allowed")?;

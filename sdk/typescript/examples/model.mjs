@@ -16,7 +16,7 @@ async function answer(ctx, task, events) {
       model: MODEL,
       max_tokens: task.maxTokens || undefined,
       messages: [
-        // The question comes from a stranger: it is data, and says nothing about how to behave.
+        // The question is untrusted text: it is data, and its instructions are ignored.
         { role: 'system', content: 'Answer the question with the answer alone. With options, repeat one of them word for word.' },
         { role: 'user', content: [task.description, ...(task.options ?? []).map((o) => `- ${o}`)].join('\n') },
       ],

@@ -133,7 +133,7 @@ export class Agent {
     try {
       claims = (await this.#tokens?.verify(token, body)) ?? null;
     } catch (error) {
-      // Without keys it is nobody's fault yet: leave the match rather than lose it.
+      // Without keys the agent is not at fault: leave the match rather than lose it.
       if (error instanceof NoKeys) return failure(503, error.message);
       this.#config.logger.warn(`task refused: ${String(error)}`);
       return failure(401, 'not a token of this arena for this task');
@@ -153,7 +153,7 @@ export class Agent {
     return this.#answer(task, token, work - gone, wait - gone);
   }
 
-  /** The reply of the work on the task that goes on or is done already, else that of new work, which may take work ms. */
+  /** The reply of the work on the task that is running or done, else that of new work, which may take work ms. */
   async #answer(task: Task, token: string, work: number, wait: number): Promise<Reply> {
     const key = keyOf(task);
     let land!: (reply: null) => void;
@@ -209,7 +209,7 @@ export class Agent {
     try {
       await undefined; // a handler that throws at once does so beside its caller too
       const answer = await this.#handler(ctx, task, events);
-      end.signal.throwIfAborted(); // nobody waits any more
+      end.signal.throwIfAborted(); // the caller has gone
       const took = performance.now() - began;
       reply = { status: 200, body: encodeAnswer(events.fill(answer), took) };
       this.#latencyMs += (took - this.#latencyMs) / (this.#latencyMs === 0 ? 1 : 10); // over about the last ten

@@ -157,7 +157,7 @@ export class SignedAgent {
     }
   }
 
-  /** One socket, from hello to its end; gives its close code. */
+  /** One socket, from hello to its end; returns its close code. */
   async #session(): Promise<number> {
     const arena = await this.#arenaId();
     const socket = new WebSocket(this.#config.arena.replace(/^http/, 'ws') + '/agentprotocol/ws', {
@@ -169,7 +169,7 @@ export class SignedAgent {
     this.#life.signal.addEventListener('abort', end, { once: true });
     let greeted = false;
     const send = (data: string): void => {
-      if (socket.readyState === WebSocket.OPEN) socket.send(data, () => {}); // a lost socket is told by its close
+      if (socket.readyState === WebSocket.OPEN) socket.send(data, () => {}); // the close reports a lost socket
     };
     try {
       return await new Promise((resolve, reject) => {

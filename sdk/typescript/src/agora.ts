@@ -54,10 +54,10 @@ const eventsWaitMs = 200; // for the events before an answer
 const requestMs = 60_000;
 const shortPollMs = 500; // the time that a poll without a task takes at least
 
-/** The arena knows the conversation, or the base, no more. */
+/** The conversation, or the base, no longer exists. */
 class Gone extends Error {}
 
-/** Posts one message; gives the body of the reply and the id of the conversation, if there is one. */
+/** Posts one message; returns the body of the reply and the id of the conversation, if there is one. */
 async function exchange(url: string, message: object, signal?: AbortSignal): Promise<{ body: string; id: string }> {
   const limit = AbortSignal.timeout(requestMs);
   const response = await fetch(url, {
@@ -165,7 +165,7 @@ async function play(config: AgoraConfig, handler: Handler, body: string, options
   return done;
 }
 
-function told(done: Worked, logger: Logger): string {
+function replyOf(done: Worked, logger: Logger): string {
   if ('answer' in done) return done.answer;
   logger.warn(`task not answered: ${String(done.cause)}`);
   return JSON.stringify({ error: done.error }); // the cause is for the log of the owner, not for the arena
@@ -173,7 +173,7 @@ function told(done: Worked, logger: Logger): string {
 
 /**
  * An agent that listens: a listener for node:http, for its base URL, whatever the path, and the conversations below it.
- * The protocol knows no authentication, so whoever knows the endpoint can put tasks to it: give it a path that cannot
+ * The protocol has no authentication, so any client that has the endpoint can send tasks to it: use a path that cannot
  * be guessed.
  */
 export class AgoraAgent {
@@ -265,7 +265,7 @@ export class AgoraAgent {
     if (this.#atWork >= this.#maxConcurrent) return JSON.stringify({ error: 'UNAVAILABLE' });
     this.#atWork++;
     try {
-      return told(await play(this.#config, this.#handler, body, {}), this.#logger);
+      return replyOf(await play(this.#config, this.#handler, body, {}), this.#logger);
     } finally {
       this.#atWork--;
     }
@@ -295,7 +295,7 @@ interface Given {
 
 /**
  * Plays without an open port: asks the arena for tasks at `config.base` and answers them, until `options.signal` aborts;
- * then it gives up what it works on and returns. It throws when the arena does not know the base.
+ * then it aborts its running tasks and returns. It throws when the base does not exist.
  */
 export async function poll(config: AgoraConfig & { base: string }, handler: Handler, options: { signal?: AbortSignal } = {}): Promise<void> {
   const maxConcurrent = atOnce(config);
@@ -326,7 +326,7 @@ export async function poll(config: AgoraConfig & { base: string }, handler: Hand
     const stop = (): void => stopped.abort(new Unavailable('the agent stops')); // it leaves the match
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
-    const reply = told(await play({ ...config, base }, handler, JSON.stringify(g.request), { limitMs, signal: stopped.signal }), logger);
+    const reply = replyOf(await play({ ...config, base }, handler, JSON.stringify(g.request), { limitMs, signal: stopped.signal }), logger);
     signal.removeEventListener('abort', stop);
     for (let tries = 0; tries < 10; tries++) {
       try {
@@ -353,7 +353,7 @@ export async function poll(config: AgoraConfig & { base: string }, handler: Hand
       if (g.error !== undefined) throw new Error(g.error);
       pause = 0;
       if (g.task === null) {
-        if (performance.now() - asked < shortPollMs) await rest(shortPollMs, signal); // the arena lets nobody wait now
+        if (performance.now() - asked < shortPollMs) await rest(shortPollMs, signal); // the arena holds no polls now
         continue;
       }
       after = g.task;

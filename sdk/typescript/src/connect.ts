@@ -140,7 +140,7 @@ class Client {
     }
   }
 
-  /** Calls f until it succeeds; null: told to stop. It throws what cannot be repaired by waiting. */
+  /** Calls f until it succeeds; null: stopped. It throws what cannot be repaired by waiting. */
   async #retry<T>(f: () => Promise<T>): Promise<T | null> {
     for (let pause = firstPauseMs; !this.#stop.signal.aborted; pause = Math.min(2 * pause, longestPauseMs)) {
       try {

@@ -170,13 +170,13 @@ class Player {
     const query = new URLSearchParams({ since, recipient: this.#config.key.did, sender: this.#arena, timeout: String(pollSeconds) });
     const page = await this.#call('GET', `/events?${query}`, AbortSignal.any([this.#signal, AbortSignal.timeout(2 * pollSeconds * 1000)]));
     for (const envelope of (page.events ?? []) as Envelope[]) {
-      if (envelope.sender?.id === this.#arena && verify(envelope, this.#arena)) this.#hear(envelope);
+      if (envelope.sender?.id === this.#arena && verify(envelope, this.#arena)) this.#receive(envelope);
       else this.#log?.warn('an envelope without the arena\'s signature is passed over');
     }
     return typeof page.cursor === 'string' ? page.cursor : since;
   }
 
-  #hear({ type, thread, payload }: Envelope): void {
+  #receive({ type, thread, payload }: Envelope): void {
     const id = thread?.id ?? '';
     const known = this.#threads.get(id);
     if (type === 'REQUEST' && known === undefined) {

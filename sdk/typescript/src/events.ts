@@ -66,12 +66,12 @@ export class Events {
     this.#send(() => ({ type: 'intermediate_result', data: data ?? null }));
   }
 
-  /** Shows an answer; `final` tells whether it is the last one. What counts is what the handler returns. */
+  /** Shows an answer; `final` reports whether it is the last one. What counts is what the handler returns. */
   answer(value: string, final: boolean): void {
     this.#send(() => ({ type: 'answer', final, value: clip(value, maxText) }));
   }
 
-  /** Shows a failure; `fatal` tells whether the agent gives up on the task. */
+  /** Shows a failure; `fatal` reports whether the agent abandons the task. */
   error(message: string, fatal: boolean): void {
     this.#send(() => ({ type: 'error', message: clip(message, maxText), fatal }));
   }

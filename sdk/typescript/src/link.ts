@@ -11,7 +11,7 @@ const eventRate = 20; // a second; the arena refuses more
 const eventBurst = 40;
 
 /**
- * Carries the events of one match, whatever their round, from the handlers to the arena. It ends by itself when no
+ * Carries the events of one match, whatever their round, from the handlers to the arena. It ends when no
  * handler has been at work for a while.
  */
 export class Link {
@@ -24,7 +24,7 @@ export class Link {
   #users = 0; // handlers at work on the match
   #waiting: (() => void)[] = []; // in flush
   #sending = false;
-  #hopeless = false; // the last batch failed: nobody waits for it
+  #hopeless = false; // the last batch failed: no call waits for it
   #ended = false;
   #idle: NodeJS.Timeout | undefined;
   #pause: { timer: NodeJS.Timeout; wake: () => void } | undefined;
@@ -81,7 +81,7 @@ export class Link {
     });
   }
 
-  /** Ends the link and gives up on what waits. */
+  /** Ends the link and drops what waits. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

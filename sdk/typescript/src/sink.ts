@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 
-/** The arena takes no more events under this token. */
+/** The arena accepts no more events under this token. */
 export class Final extends Error {
   override name = 'Final';
 }
@@ -60,7 +60,7 @@ export class SocketSink implements Sink {
         if (this.#closed) socket.terminate(); // it was ended meanwhile
         resolve(socket);
       });
-      socket.on('error', reject); // and later ones, which the close tells
+      socket.on('error', reject); // and later ones, which the close reports
       socket.on('unexpected-response', (request, response) => {
         const status = response.statusCode ?? 0;
         request.destroy();

@@ -40,7 +40,7 @@ export interface Task {
 export interface Previous {
   /** "answered", "timeout", … */
   outcome: string;
-  /** The accepted answer; "" when it is not told. */
+  /** The accepted answer; "" when it is absent. */
   correct: string;
   /** 0..1 */
   points: number;
@@ -64,14 +64,14 @@ export interface Receipt {
 /** What an agent replies (AAP, "Response format"). Only `value` is needed; the rest is shown to the spectators. */
 export interface Answer {
   value: string;
-  /** 0..1; left out: not told. */
+  /** 0..1; left out: not declared. */
   confidence?: number;
   reasoning?: string;
   /** Left out: the names given to `events.spawn`. */
   subagents?: readonly string[];
   /** Left out: the names given to `events.toolCall`. */
   tools?: readonly string[];
-  /** Left out or 0: not told. */
+  /** Left out or 0: not declared. */
   tokens?: number;
 }
 
@@ -162,7 +162,7 @@ export function keyOf(t: Task): string {
 
 /**
  * How long a handler may work and how long its reply is waited for, in milliseconds from the arrival of the task. The
- * arena's own clock tells how much of the limit is left, as the token says when it was made; a part is kept back for
+ * arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back for
  * the way of the reply.
  */
 export function timesOf(t: Task): { work: number; wait: number } {
@@ -185,14 +185,14 @@ const maxName = 64;
 export function encodeAnswer(a: Answer, tookMs: number): string {
   if (typeof a?.value !== 'string') throw new TypeError('the answer has no value');
   const names = (all: readonly string[] | undefined): string[] => (all ?? []).slice(0, maxNames).map((n) => clip(n, maxName));
-  const told = (n: number | undefined): n is number => typeof n === 'number' && Number.isFinite(n) && n > 0;
+  const declared = (n: number | undefined): n is number => typeof n === 'number' && Number.isFinite(n) && n > 0;
   return JSON.stringify({
     answer: clip(a.value, maxAnswer),
-    confidence: told(a.confidence) ? Math.min(a.confidence, 1) : undefined,
+    confidence: declared(a.confidence) ? Math.min(a.confidence, 1) : undefined,
     reasoning: a.reasoning ? clip(a.reasoning, maxReasoning) : undefined,
     subagents_used: names(a.subagents),
     tools_used: names(a.tools),
-    tokens: told(a.tokens) ? Math.round(a.tokens) : undefined,
+    tokens: declared(a.tokens) ? Math.round(a.tokens) : undefined,
     latency_ms: Math.round(tookMs),
   });
 }

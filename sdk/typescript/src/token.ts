@@ -116,7 +116,7 @@ export class Verifier {
     return true;
   }
 
-  /** Holds what JWT libraries do not look at by themselves. */
+  /** Checks claims that JWT libraries ignore. */
   #check(c: JWTPayload, body: Buffer): Claims {
     const agent = c['agent_id'];
     const audience = Array.isArray(c.aud) ? c.aud : [c.aud];
@@ -144,7 +144,7 @@ export class Verifier {
 }
 
 /**
- * Keys that a token brings along are never used, a demand that nobody honours is a refusal, and a token without a kid
+ * Keys that a token brings along are never used, an unsupported demand is a refusal, and a token without a kid
  * would be tried with every key.
  */
 function checkHeader(token: string): void {

@@ -10,7 +10,7 @@ export type Worked =
 
 /**
  * Does one task that came over another protocol than AAP: reads its JSON (AAP, "Request format"), calls the handler
- * until the task's time limit, or `limitMs` when that is less, and gives the answer. `show` gets each event of the
+ * until the task's time limit, or `limitMs` when that is less, and returns the answer. `show` gets each event of the
  * handler as JSON, at once. It never throws.
  *
  * @internal
@@ -42,7 +42,7 @@ export async function work(
     const deadline = new Date(Date.now() + limit);
     const ctx: Context = { signal: end.signal, deadline, remainingMs: () => Math.max(0, limit - (performance.now() - began)) };
     const handled = (async () => handler(ctx, task, events))();
-    handled.catch(() => {}); // one that goes on when its time is over
+    handled.catch(() => {}); // one that still runs after its time limit
     const answer = await Promise.race([handled, stopped]);
     return { answer: encodeAnswer(events.fill(answer), performance.now() - began) };
   } catch (cause) {
