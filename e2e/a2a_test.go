@@ -21,7 +21,7 @@ func TestE2E_A2A(t *testing.T) {
 	})
 	endpoint := startAgent(t, p.url, "a2a", []string{"node", example + "/agent.mjs"}, "URL=http://"+freeAddr(t)+"/")
 	js := p.registerA2A("First option", endpoint)
-	rival, _ := p.goAgent(p.heard)
+	rival, _ := p.goAgent(p.awaitThoughts)
 	p.playsRated(js, rival, "a2a")
 
 	asked, err := exec.CommandContext(t.Context(), "node", example+"/ask.mjs", p.url, "Who leads trivia?").Output()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// serveModel starts an OpenAI-compatible model that knows no arithmetic: it
+// serveModel starts an OpenAI-compatible model without arithmetic: it
 // calls the tool calculate if the request offers one, and answers with its
 // result. Without tools it reads the product off the question.
 func serveModel(t *testing.T) (baseURL string) {

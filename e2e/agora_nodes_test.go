@@ -35,7 +35,7 @@ func pollingAgents(t *testing.T, server *storetest.Server) {
 		playing.Go(func() {
 			err := agora.Poll(ctx, agora.Config{Base: base, Logger: discard()}, func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 				events.Thinking("well")
-				p.heard(ctx, task)
+				p.awaitThoughts(ctx, task)
 				return arenaagent.Answer{Value: strings.Replace(task.Description, "question", "right answer", 1)}, nil
 			})
 			if err != nil {

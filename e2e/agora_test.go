@@ -188,14 +188,14 @@ func TestE2E_Agora(t *testing.T) {
 	paths := strings.Join(listener.paths, ", ")
 	listener.Unlock()
 	if want := "GET /agora/wellknown, POST /agora" + strings.Repeat(", POST /agora/conversations/c1", 4); !strings.Contains(paths, want) {
-		t.Errorf("Bob heard %s", paths)
+		t.Errorf("Bob received %s", paths)
 	}
 	if s := p.agora(p.url+"/agora", map[string]any{"body": "Who leads the standings of mixed?"}); !strings.Contains(s.Body, "1. Bob, 1520.000? after 1 rated matches") {
 		t.Errorf("plain words: %+v", s)
 	}
 }
 
-// The SDK knows each document by the hash of its text.
+// The SDK identifies each document by the hash of its text.
 func TestDocs_agoraHashes(t *testing.T) {
 	t.Parallel()
 	for name, hash := range map[string]string{

@@ -15,7 +15,7 @@ import (
 
 // A match that has been over for a while is packed: who comes late sees what
 // the first spectators saw, byte for byte. When its log has been dropped, its
-// result stays, and nobody waits for what will not come.
+// result stays, and no client waits for events that will not come.
 func TestE2E_Archive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 )
 
 // A copy that was made while matches ran is a whole arena: what was over is
-// as it was, and what was running goes on. These are the commands of
+// as it was, and what was running continues. These are the commands of
 // docs/operations.md.
 func TestE2E_Backup(t *testing.T) {
 	t.Parallel()

@@ -119,7 +119,7 @@ func TestE2E_Check_every_protocol(t *testing.T) { //nolint:tparallel // one afte
 				case conformance.NotApplicable:
 					not = append(not, f.ID)
 				case conformance.Fail, conformance.Skip:
-					if f.ID != "token.other_agent" || f.Level == conformance.Must { // the SDKs' agents do not know their id
+					if f.ID != "token.other_agent" || f.Level == conformance.Must { // the SDKs' agents have no id
 						t.Errorf("%s %s %s: %s; %s", f.Result, f.Level, f.ID, f.Got, f.Cure)
 					}
 				case conformance.Pass:

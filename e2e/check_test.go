@@ -79,7 +79,7 @@ func TestE2E_Check_sdk_agent(t *testing.T) {
 	}
 }
 
-// An agent that answers anybody loses no round by it: it passes, and is told.
+// An agent that answers any caller loses no round by it: it passes, with a warning.
 func TestE2E_Check_naive_agent(t *testing.T) {
 	t.Parallel()
 	naive := protocoltest.NewAgent(t, protocoltest.AgentOptions{
@@ -141,7 +141,7 @@ func TestE2E_Check_blocked_addresses(t *testing.T) {
 }
 
 // An agent that is registered is checked with the arena's own keys, and its
-// rating and its log of matches know nothing of it.
+// rating and its log of matches have no trace of it.
 func TestE2E_Check_through_the_API(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())

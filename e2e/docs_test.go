@@ -102,7 +102,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 			command := prepare(t, t.TempDir(), swap)
 			beside(t, command[0], command[1:]...)
 			eventually(t, "the agent is well", func() bool {
-				res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a question to a neighbour
+				res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a request on this machine
 				return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
 			})
 			script := swap.Replace(strings.Join(ofKind(blocks, "sh"), "\necho; echo ---\n"))
@@ -146,7 +146,7 @@ func TestE2E_Docs_plain(t *testing.T) {
 	_, port, _ := strings.Cut(addr, ":")
 	beside(t, "env", "ARENA=http://"+keys, "AGENT_ID=ag_check", "PORT="+port, node(t), filepath.Join(root(t), plainAgent))
 	eventually(t, "the agent listens", func() bool {
-		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a question to a neighbour
+		res, err := http.Get("http://" + addr + "/agora/health") //nolint:noctx // a request on this machine
 		return err == nil && res.Body.Close() == nil
 	})
 	out, err := exec.CommandContext(t.Context(), buildArena(t), "check", "--keys-addr", keys, "http://"+addr+"/agora").CombinedOutput()

@@ -70,7 +70,7 @@ func (f *follower) sit(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// check checks that what was seen is the whole log, and gives how often a
+// check checks that what was seen is the whole log, and returns how often a
 // restarting node sent the follower away.
 func (f *follower) check(t *testing.T) (restarts int) {
 	t.Helper()

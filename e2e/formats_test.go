@@ -38,7 +38,7 @@ func TestE2E_Formats(t *testing.T) {
 	formats := map[string]struct {
 		body   map[string]any
 		podium []string
-		byHand bool // it would go on for ever, or for longer than a test
+		byHand bool // it would run forever, or for longer than a test
 	}{
 		"round_robin":        {nil, []string{"E", "D", "C"}, false},
 		"swiss":              {map[string]any{"format_options": map[string]any{"rounds": 4}}, []string{"E"}, false},

@@ -17,7 +17,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// joinRun runs `arena join` until it ends by itself and returns its output.
+// joinRun runs `arena join` until it ends and returns its output.
 func joinRun(t *testing.T, arena string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -33,7 +33,7 @@ func (c compared) longer() string {
 	return "tie"
 }
 
-// judgeAgent runs an agent of the SDK that judges, and gives its id.
+// judgeAgent runs an agent of the SDK that judges, and returns its id.
 func (p *process) judgeAgent(name string, say func(compared) string) string {
 	p.t.Helper()
 	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Events: arenaagent.EventsOff},
@@ -77,7 +77,7 @@ type shownVerdicts struct {
 	}
 }
 
-// judged plays a duel in a league and gives its end and its verdicts.
+// judged plays a duel in a league and returns its end and its verdicts.
 func (p *process) judged(league string, play func(match string), seats ...*contestant) (end finished, v shownVerdicts) {
 	p.t.Helper()
 	id := p.schedule(league, seats...)

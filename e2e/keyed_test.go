@@ -44,7 +44,7 @@ func (k *keyed) prove(forged, signature string) {
 	k.p.call(k.owner, http.MethodPost, path, map[string]any{"signature": signature}, nil)
 }
 
-// active waits until the arena has heard of the agent.
+// active waits until the arena has received a message of the agent.
 func (k *keyed) active() {
 	k.p.t.Helper()
 	eventually(k.p.t, k.name+" is active", func() bool {
@@ -79,7 +79,7 @@ func (p *process) playMixed(league string, register func(name string, handler ar
 	}
 	ann := register("Ann", func(ctx context.Context, task *arenaagent.Task, events *arenaagent.Events) (arenaagent.Answer, error) {
 		events.Thinking("ann thinks of " + task.Description)
-		p.heardOf(ctx, task, 1)
+		p.awaitThoughtsOf(ctx, task, 1)
 		return arenaagent.Answer{Value: right(task), Confidence: 0.9}, nil
 	})
 	var failures atomic.Int32

@@ -328,7 +328,7 @@ func (p *process) league(slug, pack string, change map[string]any) {
 	p.call(p.admin, http.MethodPost, "/v1/leagues", body, nil)
 }
 
-// schedule schedules a match and gives its id.
+// schedule schedules a match and returns its id.
 func (p *process) schedule(league string, seats ...*contestant) string {
 	p.t.Helper()
 	ids := make([]string, len(seats))

@@ -241,7 +241,7 @@ func checkSettledOnce(t *testing.T, dir, id string) {
 }
 
 // A crash in the middle of a round: what a spectator saw is still there, the
-// match goes on where it stood, and the spectator misses nothing.
+// match continues where it stood, and the spectator misses nothing.
 func TestE2E_KillAndRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -260,7 +260,7 @@ func TestE2E_KillAndRestart(t *testing.T) {
 	last := before.until(func(e event) bool { return e.Type == "seat_outcome" && e.Round == 2 && e.AgentID == bob.id })
 	p.kill()
 
-	// The same address: agents know the arena by it.
+	// The same address: agents identify the arena by it.
 	p = serve(t, dir, "ARENA_ADDR="+strings.TrimPrefix(p.url, "http://"))
 	after := p.watch(id, last.Seq)
 	var result finished

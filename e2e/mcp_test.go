@@ -44,7 +44,7 @@ func connect(t *testing.T, transport mcp.Transport) *model {
 	return &model{t, session}
 }
 
-// use calls a tool and gives its result; failed says that it was an error.
+// use calls a tool and returns its result; failed reports an error.
 func (m *model) use(tool string, args document) (result document, failed string) {
 	m.t.Helper()
 	res, err := m.session.CallTool(m.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})

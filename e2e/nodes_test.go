@@ -326,8 +326,8 @@ func takeOver(t *testing.T, server *storetest.Server) {
 	}
 }
 
-// A node is stopped for longer than its lease and goes on: what it still
-// believes harms nobody. Threat C2.
+// A node is stopped for longer than its lease and resumes: its outdated
+// state changes nothing. Threat C2.
 func freeze(t *testing.T, server *storetest.Server) {
 	t.Helper()
 	c := newCluster(t, server, 2)

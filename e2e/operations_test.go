@@ -15,7 +15,7 @@ func runBeside(t *testing.T, dir string, environ []string, args ...string) (code
 	var out bytes.Buffer
 	environ = append([]string{"HOME=" + dir, "ARENA_DATABASE_URL=sqlite:" + filepath.Join(dir, "arena.db"), "ARENA_LOG_LEVEL=warn"}, environ...)
 	program := buildArena(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a server that should refuse to start would run for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a server that should refuse to start would run forever
 	defer cancel()
 	code = execArena(ctx, program, args, environ, strings.NewReader(""), &out, &out)
 	return code, out.String()

@@ -139,7 +139,7 @@ func checkPause(p *process, a *contestant) {
 	p.refused(p.admin, http.MethodPost, "/v1/matches", map[string]any{"league": "table", "agents": []string{a.id, "ag_x", "ag_y"}}, 422, "invalid")
 }
 
-// checkDeliveries checks that the owner, and nobody else, finds the reason of
+// checkDeliveries checks that only the owner finds the reason of
 // a lost round.
 func checkDeliveries(p *process, a *contestant, n int) {
 	p.t.Helper()

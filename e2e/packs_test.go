@@ -126,7 +126,7 @@ func TestE2E_RealQuestions(t *testing.T) {
 	if !result.Rated {
 		t.Error("two agents of two owners played an unrated match")
 	}
-	// The verdicts are those of whoever compares the file with the answers.
+	// The verdicts are those of a comparison of the file with the answers.
 	points, judged, question := map[string]float64{}, 0, ""
 	for _, e := range s.seen {
 		var round struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// localAgent plays in one league and gives always the same answer.
+// localAgent plays in one league and always returns the same answer.
 func localAgent(t *testing.T, league string, play func(protocoltest.Request) protocoltest.Behaviour) (endpoint string) {
 	t.Helper()
 	return protocoltest.NewAgent(t, protocoltest.AgentOptions{Play: play, Capabilities: []string{league}}).Endpoint()
@@ -114,7 +114,7 @@ func TestPlay_tasks_of_every_form(t *testing.T) {
 	}
 }
 
-// The agents of the SDK find keys and stream where they were told.
+// The agents of the SDK find keys and stream at the configured address.
 func TestPlay_sdk_agents(t *testing.T) {
 	t.Parallel()
 	addr := freeAddr(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // Demo agents of all four protocols play one rated match of ten rounds: the
-// same tasks, the same table, events from all. None knows an answer, so that
+// same tasks, the same table, events from all. None has an answer, so that
 // none is dropped. Three of the five have no
 // address at all: they only ask.
 func TestE2E_FourProtocols(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The record of a sealed, rated match is verified by whoever has the keys,
+// The record of a sealed, rated match is verified with the keys alone,
 // before and after the match is packed; a changed byte is found and its place
 // named; there is none of a match that is not finished.
 func TestE2E_Record(t *testing.T) {

@@ -73,7 +73,7 @@ func TestE2E_RelayTypeScript(t *testing.T) {
 	must(t, err)
 	k.prove("", strings.TrimSpace(string(proof)))
 	k.active()
-	rival, _ := p.goAgent(p.heard)
+	rival, _ := p.goAgent(p.awaitThoughts)
 	p.playsRated(&contestant{id: k.id}, rival, "typescript")
 }
 
@@ -89,7 +89,7 @@ func TestE2E_Relay(t *testing.T) {
 		return a.id
 	})
 
-	// The relay's log tells the whole conversation, now that it is over.
+	// The relay's log has the whole conversation, now that it has ended.
 	eventually(t, "the RESULTs are shown", func() bool {
 		var page struct {
 			Events []struct {

@@ -64,7 +64,7 @@ func (p *process) peak() int64 {
 }
 
 // Threat J1: an answer of 32 KB that makes the parser of the interpreter
-// allocate until its process dies ends a worker. The match goes on, the server
+// allocate until its process dies ends a worker. The match continues, the server
 // stays small, and owner and spectators see why the answer got nothing.
 func TestE2E_ParserBomb(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestE2E_ParserBomb(t *testing.T) {
 	}
 }
 
-// Threat J3: a server that is told to end does so although answers that need
+// Threat J3: a server that is stopped ends although answers that need
 // long are being judged, and leaves no process behind.
 func TestE2E_EndsWhileItJudges(t *testing.T) {
 	t.Parallel()

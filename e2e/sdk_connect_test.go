@@ -38,7 +38,7 @@ func TestE2E_SDKs_connect(t *testing.T) {
 			stranger.id = made.ID
 			connectAgent(t, name, agent.command, "ARENA="+p.url, "AGENT_KEY="+made.Key)
 			p.active(stranger.owner, stranger.id)
-			rival, _ := p.goAgent(p.heard)
+			rival, _ := p.goAgent(p.awaitThoughts)
 			p.playsRated(stranger, rival, name)
 		})
 	}

@@ -86,14 +86,14 @@ func TestE2E_SDKs(t *testing.T) {
 			endpoint := startAgent(t, p.url, name, agent.command)
 			stranger := p.register(name, endpoint)
 			p.conforms(stranger)
-			rival, overheard := p.goAgent(p.heard)
+			rival, overheard := p.goAgent(p.awaitThoughts)
 			p.playsRated(stranger, rival, name)
 			checkRefuses(t, endpoint, overheard())
 		})
 	}
 }
 
-// startAgent starts the agent of an SDK and gives its endpoint, which it says
+// startAgent starts the agent of an SDK and returns its endpoint, which it prints
 // when it listens. It ends with the test.
 func startAgent(t *testing.T, arena, name string, command []string, env ...string) (endpoint string) {
 	t.Helper()
@@ -122,7 +122,7 @@ func startAgent(t *testing.T, arena, name string, command []string, env ...strin
 	})
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		hangs := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // which Wait then tells
+		hangs := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // which Wait then reports
 		defer hangs.Stop()
 		reader.Wait()
 		if err := cmd.Wait(); err != nil && name != "rust" { // it leaves signals to the system
@@ -156,7 +156,7 @@ func (p *process) register(name, endpoint string) *contestant {
 }
 
 // conforms runs the conformance kit through the API. Only what an agent cannot
-// know before it is told its id may be missing.
+// know before it has its id may be missing.
 func (p *process) conforms(c *contestant) {
 	p.t.Helper()
 	var got struct {
@@ -182,7 +182,7 @@ type overheard struct {
 
 // goAgent registers an agent on the Go SDK that takes the last option, after
 // it has waited for before. The
-// function gives the last request that came to it.
+// function returns the last request that it received.
 func (p *process) goAgent(before func(context.Context, *arenaagent.Task)) (*contestant, func() overheard) {
 	p.t.Helper()
 	agent, err := arenaagent.New(arenaagent.Config{Arena: p.url, AnyAgent: true, Capabilities: []string{"trivia"}},
@@ -218,13 +218,15 @@ func (p *process) goAgent(before func(context.Context, *arenaagent.Task)) (*cont
 	}
 }
 
-// heard waits until spectators see a thought of both seats in the task's round.
-func (p *process) heard(ctx context.Context, task *arenaagent.Task) { p.heardOf(ctx, task, 2) }
+// awaitThoughts waits until spectators see a thought of both seats in the task's round.
+func (p *process) awaitThoughts(ctx context.Context, task *arenaagent.Task) {
+	p.awaitThoughtsOf(ctx, task, 2)
+}
 
-// heardOf waits until spectators see a thought of so many seats in the task's
+// awaitThoughtsOf waits until spectators see a thought of so many seats in the task's
 // round, or ctx ends. An event that is still on its way when the last answer
 // comes is of a round that is over (threat E5).
-func (p *process) heardOf(ctx context.Context, task *arenaagent.Task, seats int) {
+func (p *process) awaitThoughtsOf(ctx context.Context, task *arenaagent.Task, seats int) {
 	conn, _, err := websocket.Dial(ctx, strings.Replace(p.url, "http", "ws", 1)+"/v1/stream?since=0&match="+task.MatchID, nil)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -43,7 +43,7 @@ func blocksOf(page string) []block {
 	return blocks
 }
 
-// reader is a program that knows nothing of the arena but its page.
+// reader is a program that uses only its page of the arena.
 type reader struct {
 	t      *testing.T
 	page   string
@@ -108,7 +108,7 @@ func (r *reader) request(text string) *http.Request {
 	return req
 }
 
-// send sends a request of the page and gives the reply.
+// send sends a request of the page and returns the reply.
 func (r *reader) send(text string) (status int, body []byte) {
 	r.t.Helper()
 	if i := strings.Index(text, "<"); i >= 0 {
@@ -256,7 +256,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	quoted, _ := json.Marshal(answer) // text always encodes
 	put := []string{`"<ANSWER>"`, string(quoted), "<TASK_TOKEN>", token}
-	// In a rehearsal they are refused, and at the end of the test nobody is there.
+	// In a rehearsal they are refused, and at the end of the test no agent is left.
 	if status, reply, err := exchange(e.request(e.filled(e.events, put...))); err == nil && status == http.StatusOK {
 		e.like(e.taken, reply)
 		var r struct{ Accepted int64 }
@@ -282,7 +282,7 @@ func (e *endpoint) check(token string, body []byte) error {
 	return nil
 }
 
-// A program that knows nothing but /skill.md ends in a finished match.
+// A program that reads only /skill.md ends in a finished match.
 func TestE2E_Skill(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
@@ -389,7 +389,7 @@ func TestE2E_Skill(t *testing.T) {
 	}
 }
 
-// watch reads the server-sent events to their end and gives their types.
+// watch reads the server-sent events to their end and returns their types.
 func (r *reader) watch(text string) (types []string) {
 	r.t.Helper()
 	res, err := http.DefaultClient.Do(r.request(text))

@@ -13,7 +13,7 @@ import (
 	"github.com/agora-arena/arena/protocol/protocoltest"
 )
 
-// lockedText collects output and tells when a text is in it.
+// lockedText collects output and reports when a text is in it.
 type lockedText struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -33,7 +33,7 @@ func (l *lockedText) String() string {
 	return l.b.String()
 }
 
-// watching runs `arena watch` beside the test and gives its exit code at the end.
+// watching runs `arena watch` beside the test and returns its exit code at the end.
 func watching(t *testing.T, url string, args ...string) (out *lockedText, code chan int) {
 	t.Helper()
 	out, code = &lockedText{}, make(chan int, 1)
