@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/store"
 )
 
-// A match that has been over for a while is packed: who comes late sees what
-// the first spectators saw, byte for byte. When its log has been dropped, its
+// A match that ended a while ago is packed: late spectators see what the first
+// spectators saw, byte for byte. When its log has been dropped, its
 // result stays, and no client waits for events that will not come.
 func TestE2E_Archive(t *testing.T) {
 	t.Parallel()

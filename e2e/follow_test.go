@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// follower is a spectator who comes back wherever there is a node.
+// follower is a spectator that reconnects to any node.
 type follower struct {
 	c     *cluster
 	match string

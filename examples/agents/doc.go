@@ -3,9 +3,9 @@
 // show how they do it. `arena demo` runs them; they are also examples of
 // agents written on the Go SDK.
 //
-// It owns how the personas behave. It leaves registering them to the caller,
-// who does it as any owner would, and everything of the protocol to
-// agora-go/arenaagent, the only package of the project that it imports. Only
+// It owns the behavior of the personas. It leaves their registration to the
+// caller, and the protocol to agora-go/arenaagent, the only package of the
+// project that it imports. Only
 // cmd/arena imports it.
 //
 // The agents cannot know the truth: for trivia they have Knowledge, and

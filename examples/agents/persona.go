@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/agora-go/arenaagent"
 )
 
-// persona is a way to play. Each stands in a file of its own.
+// persona is a way to play. Each has a file of its own.
 type persona struct {
 	name        string
 	description string

@@ -79,7 +79,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The configuration with what was left out, or what is wrong with it.
+    /// The configuration with its defaults filled in, or its first fault.
     pub(crate) fn checked(mut self) -> Result<Config, String> {
         self.arena.truncate(self.arena.trim_end_matches('/').len());
         self.path.truncate(self.path.trim_end_matches('/').len());

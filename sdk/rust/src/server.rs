@@ -133,7 +133,7 @@ impl Room {
                 let _ = seat.stream.shutdown(Shutdown::Both);
             }
         }
-        self.changed.notify_all(); // who waits for room looks for an idle one
+        self.changed.notify_all(); // a waiting caller looks for an idle one
     }
 
     fn leave(&self, no: u64) {

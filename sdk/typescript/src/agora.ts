@@ -132,7 +132,7 @@ async function play(config: AgoraConfig, handler: Handler, body: string, options
   try {
     matchId = (JSON.parse(body) as { match_id?: unknown }).match_id;
   } catch {
-    // work says what is wrong with it
+    // work reports the error
   }
   if (base === undefined || typeof matchId !== 'string') return work(handler, body, options);
   const queue: string[] = [];
