@@ -171,7 +171,7 @@ lint: lint-prose ## Linters (all of go vet's among them), formatters, tidy go.mo
 	for module in $(MODULES); do (cd $$module && $(GOLANGCI) run && go mod tidy -diff) || exit; done
 
 .PHONY: lint-prose
-lint-prose: ## The Markdown files and both dictionaries, by the rules in .vale
+lint-prose: ## Docs, dictionaries, API description and command help, by the rules in .vale
 	@VALE="$(VALE)" scripts/prose.sh
 
 .PHONY: vuln

@@ -77,13 +77,13 @@ type PackContents struct {
 type PackReport struct {
 	Format       string        `json:"format" doc:"How the file was read."`
 	Map          string        `json:"map,omitempty" doc:"By which mapping it was read: the given one, or the one that its names suggest."`
-	Names        []string      `json:"names" doc:"Its columns or members, if it has any."`
+	Names        []string      `json:"names" doc:"Its columns or fields, if it has any."`
 	Problem      string        `json:"problem,omitempty" doc:"Why the file as a whole cannot be read."`
 	Tasks        int           `json:"tasks" doc:"Entries that an import would take."`
 	Samples      []PackSample  `json:"samples" doc:"The first three of them."`
 	SkippedCount int           `json:"skipped_count"`
 	Skipped      []SkippedLine `json:"skipped" doc:"Entries that cannot be used: the first hundred."`
-	Warnings     []SkippedLine `json:"warnings" doc:"What an import would mend: the first hundred."`
+	Warnings     []SkippedLine `json:"warnings" doc:"Fixes that an import would make: the first hundred."`
 }
 
 // PackSample is a task that was read from a file.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the prose of the Markdown files and of both dictionaries with Vale, and
-# first that every rule still finds what it was written for. VALE is the command.
+# Checks the prose of the Markdown files, both dictionaries, the API description
+# and the help of the commands with Vale, and first that every rule still finds
+# what it was written for. VALE is the command.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 read -ra vale <<< "${VALE:-vale}"
@@ -44,11 +45,16 @@ for file in web/src/lib/i18n/*.ts; do
   sed -E "s/^ *('[^']*': *)?['\`](.*)['\`],?\$/\2/; t said; s/^ *('[^']*': *)?\"(.*)\",?\$/\2/; t said; s/.*//; :said; s/\\\\(.)/\1/g" "$file" |
     sed 'G' > "$work/${file%.ts}.$language.markdown"
 done
+# The texts of the API description and the help of the commands, from their goldens.
+mkdir -p "$work/arena/api/testdata" "$work/cmd/arena/testdata"
+sed -E 's/^ *"(description|summary)": "(.*)",?$/\2/; t said; s/.*//; :said; s/\\(.)/\1/g; G' arena/api/testdata/openapi.json > "$work/arena/api/testdata/openapi.json.markdown"
+sed 's/^ *//' cmd/arena/testdata/help.txt > "$work/cmd/arena/testdata/help.txt"
 awk '/^## / { released = !/Unreleased/ } { print released ? "" : $0 }' CHANGELOG.md > "$work/CHANGELOG.md"
 
 mapfile -t pages < <(git ls-files --cached --others --exclude-standard '*.md' ':!CHANGELOG.md')
 status=0
 lint "${pages[@]}" || status=1
-(cd "$work" && "${vale[@]}" --config "$OLDPWD/.vale.ini" --no-global --output line CHANGELOG.md web/src/lib/i18n/*.markdown) |
-  awk -F: -v OFS=: '$1 ~ /[.]markdown$/ { sub(/[.]e[ns][.]markdown$/, ".ts", $1); $2 = ($2 + 1) / 2 } { print }' || status=1
+(cd "$work" && "${vale[@]}" --config "$OLDPWD/.vale.ini" --no-global --output line \
+  CHANGELOG.md web/src/lib/i18n/*.markdown arena/api/testdata/openapi.json.markdown cmd/arena/testdata/help.txt) |
+  awk -F: -v OFS=: '$1 ~ /[.]markdown$/ { if (!sub(/[.]e[ns][.]markdown$/, ".ts", $1)) sub(/[.]markdown$/, "", $1); $2 = ($2 + 1) / 2 } { print }' || status=1
 exit "$status"

@@ -291,7 +291,7 @@ type calibrationInput struct {
 
 type calibrationView struct {
 	AgentID  string               `json:"agent_id"`
-	Declared bool                 `json:"declared" doc:"Always true: it rests on what the agent says of itself."`
+	Declared bool                 `json:"declared" doc:"Always true: it rests on the claims of the agent."`
 	Answers  int                  `json:"answers" doc:"Of its newest 500 judged answers those with a confidence."`
 	Brier    *float64             `json:"brier" doc:"Mean of (confidence - right)^2: 0 is best, a coin has 0.25; null: no answers."`
 	Bins     []calibrationBinView `json:"bins" doc:"Ten of equal width, by confidence."`
@@ -307,7 +307,7 @@ type calibrationBinView struct {
 }
 
 type tokenCostView struct {
-	Declared  bool     `json:"declared" doc:"Always true: nobody checks it."`
+	Declared  bool     `json:"declared" doc:"Always true: it is not checked."`
 	Answers   int      `json:"answers" doc:"Of its newest 500 judged answers those with a number of tokens."`
 	Total     int64    `json:"total"`
 	PerRight  *float64 `json:"per_right" doc:"Total by right answers; null: none was right."`

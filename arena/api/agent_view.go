@@ -32,7 +32,7 @@ type agentView struct {
 	Health      healthView                 `json:"health"`
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds of matches that are over, by outcome; only in the answer for one agent."`
-	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it got out of without a loss, in its last 20 matches of each league; only in the answer for one agent."`
+	Dodges      []dodgeView                `json:"dodges,omitempty" doc:"Rounds it skipped without a loss, in its last 20 matches of each league; only in the answer for one agent."`
 	Manifest    json.RawMessage            `json:"manifest,omitempty" doc:"The capability manifest that an agent of protocol envelope published last, as it signed it; only in the answer for one agent."`
 	Conformance *conformanceView           `json:"conformance,omitempty" doc:"Its last full check. Absent: there was none."`
 	Running     int                        `json:"running" doc:"Seats it holds in running matches."`
@@ -56,8 +56,8 @@ type healthView struct {
 	OK            bool      `json:"ok"`
 	CheckedAt     *jsonTime `json:"checked_at,omitempty" doc:"Absent: never checked."`
 	LatencyMS     float64   `json:"latency_ms" doc:"Measured by the last check."`
-	DeclaredMS    float64   `json:"declared_latency_ms,omitempty" doc:"What the agent says of itself, its avg_latency_ms. Absent: nothing."`
-	Reason        string    `json:"reason,omitempty" doc:"A stable word for what is wrong."`
+	DeclaredMS    float64   `json:"declared_latency_ms,omitempty" doc:"Self-reported, its avg_latency_ms. Absent: nothing."`
+	Reason        string    `json:"reason,omitempty" doc:"A stable code of the fault."`
 	Detail        string    `json:"detail,omitempty" doc:"One sentence; only for its owner and admins."`
 	Capabilities  []string  `json:"capabilities" doc:"Leagues that the agent says it plays."`
 	MaxConcurrent int       `json:"max_concurrent"`

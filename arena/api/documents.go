@@ -123,7 +123,7 @@ func describeWatch(op *huma.Operation) {
 
 func describeSendEvents(op *huma.Operation) {
 	op.RequestBody = &huma.RequestBody{Required: true, Content: text(ndjsonType)}
-	op.Responses["200"].Description = "What became of each event."
+	op.Responses["200"].Description = "The result of each event."
 	describeJSON(op)
 }
 

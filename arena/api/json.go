@@ -282,7 +282,7 @@ type eventDoc struct {
 	Round   int       `json:"round,omitempty" doc:"Absent outside rounds."`
 	AgentID string    `json:"agent_id,omitempty" doc:"Absent for the match itself."`
 	TS      time.Time `json:"ts"`
-	Type    string    `json:"type" doc:"What happened; further members depend on it."`
+	Type    string    `json:"type" doc:"The type of the event; further fields depend on it."`
 }
 
 // appendJSON appends what encoding/json writes for the table. A league of a

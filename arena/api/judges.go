@@ -61,7 +61,7 @@ type JudgeHealthView struct {
 type judgeView struct {
 	League   string `json:"league"`
 	Kind     string `json:"kind"`
-	Criteria string `json:"criteria,omitempty" doc:"What a judge that is asked judges by."`
+	Criteria string `json:"criteria,omitempty" doc:"The criteria of an external judge."`
 	JudgeHealthView
 }
 
@@ -158,7 +158,7 @@ func voteRoutes[I, O any](h func(*voteHandlers, context.Context, *I) (*O, error)
 type openVoteView struct {
 	Round    int                 `json:"round"`
 	Until    jsonTime            `json:"until" doc:"When the vote ends."`
-	Criteria string              `json:"criteria" doc:"What to judge by."`
+	Criteria string              `json:"criteria" doc:"The criteria."`
 	Entries  []arena.BlindAnswer `json:"entries" doc:"The answers without their authors, in an order that tells nothing."`
 }
 

@@ -53,7 +53,7 @@ type leagueBody struct {
 	Title            string         `json:"title" minLength:"1" maxLength:"80"`
 	Format           string         `json:"format,omitempty" maxLength:"40" doc:"ladder when left out."`
 	PackID           string         `json:"pack_id,omitempty" maxLength:"64" doc:"The pack that tasks come from; or generator."`
-	Generator        *generatorBody `json:"generator,omitempty" doc:"What makes the tasks; or pack_id."`
+	Generator        *generatorBody `json:"generator,omitempty" doc:"The generator of the tasks; or pack_id."`
 	Judge            judgeInput     `json:"judge,omitzero" doc:"Left out: the one that fits the generator, and choice for a pack."`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
 	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"200" doc:"The cap of an open end."`
@@ -72,7 +72,7 @@ type leagueBody struct {
 	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
 	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
-	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in so many asks what nobody can know, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
+	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in this many asks a trap question, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
@@ -197,7 +197,7 @@ type leagueView struct {
 	Entry            entryBody          `json:"entry"`
 	FormatOptions    *optionsBody       `json:"format_options,omitempty"`
 	Debate           *debateBody        `json:"debate,omitempty"`
-	Canary           int                `json:"canary,omitempty" doc:"One round in so many asks a canary."`
+	Canary           int                `json:"canary,omitempty" doc:"One round in this many asks a trap question."`
 	Agents           int                `json:"agents" doc:"Entered and not withdrawn."`
 	Drift            arena.MilliElo     `json:"drift" doc:"Sum of all ratings minus agents × 1500."`
 	CreatedAt        jsonTime           `json:"created_at"`
@@ -237,7 +237,7 @@ func roundsOrOpen(n int) *int {
 type judgeBody struct {
 	Kind          string   `json:"kind" maxLength:"20" example:"number" doc:"exact, choice, number, regex, set, json, code, panel, crowd or model."`
 	Tolerance     float64  `json:"tolerance,omitempty" minimum:"0" maximum:"1000000000" doc:"number, json: the difference that is still right."`
-	Partial       bool     `json:"partial,omitempty" doc:"set, code: points for what is right in part."`
+	Partial       bool     `json:"partial,omitempty" doc:"set, code: points for partly right answers."`
 	Agents        []string `json:"agents,omitempty" maxItems:"9" maxLength:"64" doc:"panel: the judge agents."`
 	Criteria      string   `json:"criteria,omitempty" maxLength:"2000" doc:"panel, crowd, model: what to judge by."`
 	WindowSeconds float64  `json:"window_seconds,omitempty" minimum:"0" maximum:"600" doc:"crowd: how long votes are taken."`
@@ -289,7 +289,7 @@ type optionsBody struct {
 	DurationSeconds float64 `json:"duration_seconds,omitempty" minimum:"0" maximum:"31622400" doc:"How long a season lasts; arena: 1800 when left out."`
 	Champion        string  `json:"champion,omitempty" maxLength:"64" doc:"gauntlet: the agent that meets all others; else the highest rated."`
 	ForfeitSeconds  float64 `json:"forfeit_seconds,omitempty" minimum:"0" maximum:"86400" doc:"How long a paired agent is waited for; 120 when left out."`
-	ScheduleStarts  string  `json:"schedule_starts,omitempty" enum:",season,round,match" doc:"What an occurrence of the schedule starts."`
+	ScheduleStarts  string  `json:"schedule_starts,omitempty" enum:",season,round,match" doc:"The event that the schedule starts."`
 }
 
 func (b *optionsBody) options() arena.FormatOptions {
@@ -328,7 +328,7 @@ func (b *debateBody) spec() *arena.DebateSpec {
 type entryBody struct {
 	Allow          []string        `json:"allow,omitempty" maxItems:"1000" maxLength:"64" doc:"Ids of the agents that may enter; empty: everyone."`
 	AgentsPerOwner int             `json:"agents_per_owner,omitempty" minimum:"0" maximum:"100" doc:"0: no limit."`
-	Password       *string         `json:"password,omitempty" maxLength:"128" doc:"Asked of whoever enters; empty: none. Never shown: a league that has one shows password_required."`
+	Password       *string         `json:"password,omitempty" maxLength:"128" doc:"Required to enter; empty: none. Never shown: a league that has one shows password_required."`
 	Required       bool            `json:"password_required,omitempty" readOnly:"true"`
 	MinRating      *arena.MilliElo `json:"min_rating,omitempty" doc:"In this league, Elo."`
 	MaxRating      *arena.MilliElo `json:"max_rating,omitempty"`

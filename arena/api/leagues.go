@@ -194,7 +194,7 @@ type fitView struct {
 	High      arena.MilliElo  `json:"high"`
 	RankLow   int             `json:"rank_low" minimum:"1" doc:"1 + those who are surely better: their interval lies above."`
 	RankHigh  int             `json:"rank_high" minimum:"1" doc:"How many are not surely worse, itself among them."`
-	Component int             `json:"island" minimum:"1" doc:"Agents of different islands have no chain of matches between them; 1 is the largest."`
+	Component int             `json:"island" minimum:"1" doc:"Connected component. Agents of different ones have no chain of matches between them; 1 is the largest."`
 	Glicko    *arena.MilliElo `json:"glicko,omitempty" doc:"By Glicko-2, in periods of a day; only for comparison."`
 	GlickoRD  *arena.MilliElo `json:"glicko_rd,omitempty" doc:"Its rating deviation."`
 }

@@ -67,7 +67,7 @@ type lobbyView struct {
 	Ratings map[string]map[string]arena.MilliElo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
 	Leagues []lobbyLeagueView                    `json:"leagues"`
 	Upsets  []upsetView                          `json:"upsets" doc:"Rated duels among the last 100 matches that the weaker one won, the least likely first."`
-	Movers  []moverView                          `json:"movers" doc:"Whose rating moved most within a day."`
+	Movers  []moverView                          `json:"movers" doc:"The largest rating changes within a day."`
 	Banner  bannerView                           `json:"banner"`
 }
 
@@ -79,7 +79,7 @@ type lobbyLeagueView struct {
 type upsetView struct {
 	Match  matchView `json:"match"`
 	Winner string    `json:"winner" doc:"Agent id."`
-	Chance float64   `json:"chance" doc:"What its rating gave it before the match, 0 to 1."`
+	Chance float64   `json:"chance" doc:"Its expected score before the match, 0 to 1."`
 }
 
 type moverView struct {

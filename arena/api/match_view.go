@@ -15,7 +15,7 @@ type matchView struct {
 	Status           arena.MatchStatus   `json:"status" enum:"scheduled,ready,running,finished,void,cancelled"`
 	Rated            bool                `json:"rated"`
 	Format           arena.Format        `json:"format"`
-	Visibility       arena.Visibility    `json:"visibility" doc:"What spectators see while it runs: every event as it comes, sealed until the round closes, or everything so many seconds later."`
+	Visibility       arena.Visibility    `json:"visibility" doc:"Visibility while it runs: every event as it happens, sealed until the round closes, or everything with a delay in seconds."`
 	Judge            string              `json:"judge" doc:"The kind of judge."`
 	TimeLimitSeconds float64             `json:"time_limit_seconds" doc:"For each round."`
 	Round            int                 `json:"round" doc:"The last one opened; 0 before the first."`
@@ -27,7 +27,7 @@ type matchView struct {
 	FinishedAt       *jsonTime           `json:"finished_at" nullable:"true" doc:"null: not yet."`
 	UnratedReason    arena.UnratedReason `json:"unrated_reason,omitempty" enum:"same_owner,shared_endpoint,shared_key,shared_domain,shared_network,pair_limit,challenge,request" doc:"Why a match of a rated league is not rated."`
 	VoidReason       string              `json:"void_reason,omitempty"`
-	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that goes on from here."`
+	Seq              int64               `json:"seq" doc:"Of the last event in its log: the since of a stream that continues from here."`
 	Viewers          int                 `json:"viewers"`
 	CurrentRound     *currentRoundView   `json:"current_round,omitempty" doc:"The last round opened; only in the answer for one match."`
 	OpenVote         *matchVoteView      `json:"open_vote,omitempty" doc:"The vote of spectators that is open now."`
@@ -72,7 +72,7 @@ type currentRoundView struct {
 	StartedAt   jsonTime       `json:"started_at"`
 	Deadline    jsonTime       `json:"deadline"`
 	Closed      bool           `json:"closed"`
-	Interrupted bool           `json:"interrupted,omitempty" doc:"The round goes on after a take-over."`
+	Interrupted bool           `json:"interrupted,omitempty" doc:"The round resumes after a take-over."`
 }
 
 // roundView is a closed round. Nothing of an open one is ever in it, so a

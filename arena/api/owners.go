@@ -53,7 +53,7 @@ func accounts[I, O any](h func(*accountHandlers, context.Context, *I) (*O, error
 type signUpInput struct {
 	Body struct {
 		Name  string `json:"name" minLength:"1" maxLength:"40" doc:"Shown to everyone. Others may have the same one."`
-		Email string `json:"email,omitempty" maxLength:"254" format:"email" doc:"Shown to nobody."`
+		Email string `json:"email,omitempty" maxLength:"254" format:"email" doc:"Stored, and never shown."`
 	} `nameHint:"SignUpBody"`
 	address string
 }
@@ -81,7 +81,7 @@ type meView struct {
 	Scope   arena.Scope `json:"scope" enum:"owner,admin,organizer,moderator,agent"`
 	TokenID string      `json:"token_id" doc:"oidc: and the subject for a token of the outside issuer."`
 	OwnerID string      `json:"owner_id,omitempty" doc:"Absent for a token that belongs to no owner."`
-	AgentID string      `json:"agent_id,omitempty" doc:"Whose key it is; only for the key of an agent."`
+	AgentID string      `json:"agent_id,omitempty" doc:"The agent of the key; only for the key of an agent."`
 	Leagues []string    `json:"leagues,omitempty" doc:"That an organizer's token is for."`
 	Name    string      `json:"name,omitempty"`
 	Email   string      `json:"email,omitempty"`
@@ -129,7 +129,7 @@ func viewTokens(tokens []arena.Token, caller arena.Caller) (items []tokenView) {
 
 type createTokenInput struct {
 	Body struct {
-		Name string `json:"name" minLength:"1" maxLength:"40" doc:"What it is for."`
+		Name string `json:"name" minLength:"1" maxLength:"40" doc:"Its purpose."`
 	} `nameHint:"CreateTokenBody"`
 }
 
@@ -188,7 +188,7 @@ func (h *accountHandlers) adminTokens(ctx context.Context, in *PartParams) (*out
 
 type createAdminTokenInput struct {
 	Body struct {
-		Name      string      `json:"name" minLength:"1" maxLength:"40" doc:"What it is for."`
+		Name      string      `json:"name" minLength:"1" maxLength:"40" doc:"Its purpose."`
 		Scope     arena.Scope `json:"scope" enum:"admin,organizer,moderator" doc:"organizer: settings, seasons, entries and matches of leagues. moderator: pause agents, cancel and void matches, read anomaly reports. admin: all of it."`
 		Leagues   []string    `json:"leagues,omitempty" maxItems:"100" doc:"Slugs that an organizer's token is for; only for that scope."`
 		ExpiresAt *time.Time  `json:"expires_at,omitempty" doc:"Left out: never."`

@@ -46,8 +46,8 @@ func packRoutes[I, O any](h func(*packHandlers, context.Context, *I) (*O, error)
 // PackFileParams is a file of tasks, and how it is read. Huma reads embedded
 // parameters of exported types only.
 type PackFileParams struct {
-	Format      string `query:"format" required:"true" maxLength:"40" doc:"What the file is: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
-	Map         string `query:"map" maxLength:"1000" doc:"Which columns or members hold what, in files of other forms: description=question,options=choices,answer=label."`
+	Format      string `query:"format" required:"true" maxLength:"40" doc:"The format of the file: jsonl, csv, opentriviaqa, opentdb, gsm8k, mmlu, arc, aqua or bigbench; auto for what it looks like."`
+	Map         string `query:"map" maxLength:"1000" doc:"The columns or fields that hold each part, in files of other forms: description=question,options=choices,answer=label."`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	RawBody     []byte
 }
@@ -66,7 +66,7 @@ type createdPackView struct {
 	Skipped  []arena.SkippedLine `json:"skipped" doc:"Entries that could not be used."`
 	Format   string              `json:"format" doc:"How the file was read."`
 	Map      string              `json:"map,omitempty" doc:"By which mapping it was read."`
-	Warnings []arena.SkippedLine `json:"warnings" doc:"What was mended in entries that were imported."`
+	Warnings []arena.SkippedLine `json:"warnings" doc:"Fixes in entries that were imported."`
 }
 
 func (h *packHandlers) create(ctx context.Context, in *createPackInput) (*output[createdPackView], error) {

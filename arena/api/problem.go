@@ -23,12 +23,12 @@ const needsToken = "missing or invalid token: send Authorization: Bearer <token>
 // problem is an RFC 9457 problem document. It is the body of every answer
 // that is not a success.
 type problem struct {
-	Type   string             `json:"type" doc:"Always about:blank: the code says what it is." example:"about:blank"`
+	Type   string             `json:"type" doc:"Always about:blank: see code." example:"about:blank"`
 	Title  string             `json:"title" doc:"The name of the HTTP status." example:"Unprocessable Entity"`
 	Status int                `json:"status" doc:"The HTTP status." example:"422"`
 	Detail string             `json:"detail" doc:"One sentence for a person."`
 	Code   arena.Code         `json:"code" doc:"The stable word for this kind of failure." example:"invalid"`
-	Errors []arena.FieldError `json:"errors,omitempty" doc:"What is wrong where."`
+	Errors []arena.FieldError `json:"errors,omitempty" doc:"The faults, by place."`
 
 	headers http.Header
 }

@@ -57,9 +57,9 @@ type rehearsedRoundView struct {
 	Round            int                    `json:"round"`
 	Fault            arena.Fault            `json:"fault,omitempty" enum:"duplicate_delivery,expired_token,slow_network,trickle,huge_task,hostile_opponent" doc:"Absent: a round without one."`
 	Verdict          arena.RehearsalVerdict `json:"verdict" enum:"passed,failed,not_played"`
-	Sent             string                 `json:"sent" doc:"What was sent."`
-	Expected         string                 `json:"expected" doc:"What should have happened."`
-	Explanation      string                 `json:"explanation" doc:"What happened; for not_played: why."`
+	Sent             string                 `json:"sent" doc:"The request or reply that was sent."`
+	Expected         string                 `json:"expected" doc:"The expected result."`
+	Explanation      string                 `json:"explanation" doc:"The actual result; for not_played: why."`
 	Outcome          arena.Outcome          `json:"outcome,omitempty" enum:"answered,timeout,rate_limited,error,unavailable,invalid,void" doc:"As a match would have counted it."`
 	Answer           *string                `json:"answer,omitempty"`
 	Correct          string                 `json:"correct"`

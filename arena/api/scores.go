@@ -118,8 +118,8 @@ type anomaliesView struct {
 	Answers int           `json:"answers"`
 	Duels   int           `json:"duels" doc:"Rated ones."`
 	Pairs   int           `json:"pairs" doc:"Of agents of different owners that were compared."`
-	Items   []anomalyView `json:"items" doc:"The least likely first. They accuse nobody: two owners who run the same model agree in their mistakes too."`
-	Shared  []sharedView  `json:"shared" doc:"What owners of these matches have in common. Hosts of many agents and campuses are in it too."`
+	Items   []anomalyView `json:"items" doc:"The least likely first. They prove nothing: two owners who run the same model agree in their mistakes too."`
+	Shared  []sharedView  `json:"shared" doc:"Things that owners of these matches have in common. Hosts of many agents and campuses are in it too."`
 }
 
 type sharedView struct {

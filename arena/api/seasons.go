@@ -195,10 +195,10 @@ type calendarItem struct {
 	Kind       string     `json:"kind" enum:"season,schedule"`
 	Season     int        `json:"season,omitempty" doc:"season: its number, the first one's if several began."`
 	LastSeason int        `json:"last_season,omitempty" doc:"season: the last one's, if several began."`
-	Running    bool       `json:"running,omitempty" doc:"season: it, or the last one, is being played."`
+	Running    bool       `json:"running,omitempty" doc:"season: it, or the last one, is in progress."`
 	StartedAt  *jsonTime  `json:"started_at,omitempty" doc:"season: when the first one began."`
 	FinishedAt *jsonTime  `json:"finished_at,omitempty" doc:"season: when the last one ended."`
-	EndsAt     *jsonTime  `json:"ends_at,omitempty" doc:"season: when the one that runs ends; absent when its format says so."`
+	EndsAt     *jsonTime  `json:"ends_at,omitempty" doc:"season: when the one that runs ends; absent when its format decides."`
 	Starts     string     `json:"starts,omitempty" enum:"season,round,match" doc:"schedule: what begins."`
 	Times      []jsonTime `json:"times,omitempty" doc:"schedule: the first three times of the day."`
 	More       bool       `json:"more,omitempty" doc:"schedule: there are more times."`

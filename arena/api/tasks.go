@@ -75,7 +75,7 @@ func describePoll(op *huma.Operation) {
 		"200": {Description: "A task.", Content: map[string]*huma.MediaType{jsonType: {Schema: &huma.Schema{
 			Type: huma.TypeObject, Required: []string{"task", "token", "task_id", "deadline", "attempt"},
 			Properties: map[string]*huma.Schema{
-				"task":     {Type: huma.TypeObject, Description: "The AAP request. The token covers the bytes of this member."},
+				"task":     {Type: huma.TypeObject, Description: "The AAP request. The token covers the bytes of this field."},
 				"token":    stringSchema("The task token, as an endpoint gets it."),
 				"task_id":  stringSchema("Names the task in the answer. The same task has the same answer."),
 				"deadline": {Type: huma.TypeString, Format: "date-time"},
@@ -123,7 +123,7 @@ func (h *agentHandlers) listKeys(ctx context.Context, in *IDPartParams) (*output
 type createKeyInput struct {
 	IDParam
 	Body struct {
-		Name string `json:"name,omitempty" maxLength:"40" doc:"What it is for."`
+		Name string `json:"name,omitempty" maxLength:"40" doc:"Its purpose."`
 	} `nameHint:"CreateKeyBody"`
 }
 

@@ -22,7 +22,7 @@ type AdminCmd struct {
 	League    AdminLeagueCmd    `cmd:"" help:"List, show, make, change and run leagues."`
 	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
-	Pack      AdminPackCmd      `cmd:"" help:"List and upload task packs."`
+	Pack      AdminPackCmd      `cmd:"" help:"List and upload question packs."`
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
 	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"List, make and revoke tokens; invite owners."`
 	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, suspend and restore owners, and replace their tokens."`
@@ -108,8 +108,8 @@ type AdminLeagueCmd struct {
 	Open    actCmd       `cmd:"" help:"Let agents enter."`
 	Start   actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
 	Pause   actCmd       `cmd:"" help:"Stop pairing for now."`
-	Resume  actCmd       `cmd:"" help:"Go on pairing, show the table."`
-	Freeze  actCmd       `cmd:"" help:"Hide the table, go on pairing."`
+	Resume  actCmd       `cmd:"" help:"Resume pairing, show the table."`
+	Freeze  actCmd       `cmd:"" help:"Hide the table, keep pairing."`
 	Finish  actCmd       `cmd:"" help:"End the league and its season."`
 	Rescore actCmd       `cmd:"" help:"Re-judge all finished matches and rebuild the ratings."`
 	Table   standingsCmd `cmd:"" help:"The standings."`

@@ -35,7 +35,7 @@ type (
 	}
 	tokenListCmd   struct{}
 	tokenCreateCmd struct {
-		Name    string   `arg:"" help:"What it is for."`
+		Name    string   `arg:"" help:"Its purpose."`
 		Scope   string   `placeholder:"SCOPE" help:"admin, organizer or moderator; an owner's tokens have none."`
 		League  []string `placeholder:"SLUG" help:"A league that an organizer's token is for; may be repeated."`
 		Expires string   `placeholder:"WHEN" help:"A duration from now (720h) or a time (2027-01-31T12:00:00Z); left out: never."`

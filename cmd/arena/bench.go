@@ -12,7 +12,7 @@ import (
 
 // BenchCmd lists the benchmarks. cmd/arena-bench holds them.
 type BenchCmd struct {
-	Match   BenchRunCmd `cmd:"" passthrough:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, start gun, time limits."`
+	Match   BenchRunCmd `cmd:"" passthrough:"" help:"A round of many seats, many duels at once, or duels that wait: processor, memory, dispatch, time limits."`
 	Start   BenchRunCmd `cmd:"" passthrough:"" help:"Time from scheduling a match to the first byte of its first task."`
 	Stream  BenchRunCmd `cmd:"" passthrough:"" help:"What an event costs for each spectator, beside a bare server."`
 	Sweep   BenchRunCmd `cmd:"" passthrough:"" help:"Processor time and evenness of the health checks of many agents."`

@@ -30,7 +30,7 @@ type CheckCmd struct {
 // Help describes how the agent finds the arena of the check.
 func (c *CheckCmd) Help() string {
 	return `Sends the agent good tasks, hard tasks and forged ones, and reports what an arena
-would conclude from each reply. Exits with 1 when a MUST fails. What the agent's
+would conclude from each reply. Exits with 1 when a MUST fails. A check that the agent's
 protocol does not have is reported as not applicable.
 
 An arena of this check, with keys made for it, runs at --keys-addr while it lasts.
@@ -45,8 +45,8 @@ Start the agent as if that were its arena; it may run already:
 An agent without an endpoint fetches its tasks with an agent key of the check's arena,
 which is printed before the check waits for it.
 
-An agent that runs for another arena knows other keys and refuses these tasks: then
-only what needs no signature can be checked. An agent of envelope or agentprotocol
+An agent of another arena trusts other keys and refuses these tasks: then only
+checks without a signature can run. An agent of envelope or agentprotocol
 keeps the key of the first arena that it meets: restart it, or use --identity.
 Addresses on this machine are called only when URL is one.`
 }

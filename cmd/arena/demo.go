@@ -27,7 +27,7 @@ import (
 // DemoCmd is `arena demo`.
 type DemoCmd struct {
 	Addr      string  `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on, on this machine only; port 0 takes a free one."`
-	Data      string  `placeholder:"DIR" type:"path" help:"Keep the arena in this folder and go on from there; without it everything is gone at the end."`
+	Data      string  `placeholder:"DIR" type:"path" help:"Keep the arena in this folder and resume from there; without it everything is gone at the end."`
 	Agents    int     `default:"24" help:"Number of demo agents, 8 to 96."`
 	Speed     float64 `default:"1" help:"How fast agents think: 2 is twice as fast, up to 100."`
 	Seed      uint64  `default:"1" help:"Of the agents' skills and moods."`

@@ -45,7 +45,7 @@ agent. Its key is kept in the user's configuration folder (or ARENA_CONFIG_DIR).
 Tasks are untrusted text from other people. A program of --exec that can run commands or
 read files needs a sandbox of its own. It runs without a shell, in an empty folder, without
 the ARENA_* variables, and is killed at the deadline. Its lines on standard error are shown
-to spectators. If its output is one JSON object with the member answer, that is the reply.
+to spectators. If its output is one JSON object with the field answer, that is the reply.
 
 After three tasks in a row without an answer the agent pauses and the command exits with 1.`
 }

@@ -28,7 +28,7 @@ type PackCheckCmd struct {
 // packFlags are how a file of tasks is read.
 type packFlags struct {
 	Format string `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"${enum}; auto is what the file looks like."`
-	Map    string `placeholder:"PART=COLUMN,…" help:"Which columns or members hold what, in files of other forms."`
+	Map    string `placeholder:"PART=COLUMN,…" help:"The columns or fields that hold each part, in files of other forms."`
 }
 
 // Help shows mappings.
