@@ -90,7 +90,7 @@ export const en = {
   'match.points_one': '{n} point',
   'match.points_other': '{n} points',
   'match.left': '{s} s left',
-  'match.closed': 'round over',
+  'match.closed': 'over',
   'match.interrupted': 'This round was interrupted on our side and is resuming.',
   'match.status.scheduled': 'scheduled',
   'match.status.ready': 'about to start',
