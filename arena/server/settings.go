@@ -55,7 +55,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_SIGNUP", Default: SignupOpen,
-			Doc: "Who may sign up as an owner: open (everyone), invite (who was invited by an admin), closed (no one).",
+			Doc: "Sign-up of owners: open (everyone), invite (owners that an admin invited), closed (no one).",
 			parse: func(c *Config, v string) error {
 				return parseOneOf(v, &c.Signup, SignupOpen, SignupInvite, SignupClosed)
 			},
@@ -82,7 +82,7 @@ func Settings() []Setting {
 		},
 		{
 			Key: "ARENA_GROUP_OWNERS_BY",
-			Doc: "What else makes owners one group for rated play, beside endpoints and keys: domain (registrable domain of their endpoints), network (public network they signed up from), separated by commas. Empty: nothing; the report on anomalies shows both in any case.",
+			Doc: "Further reasons, beside endpoints and keys, to rate owners as one group: domain (registrable domain of their endpoints), network (public network they signed up from), separated by commas. Empty: nothing; the report on anomalies shows both in any case.",
 			parse: func(c *Config, v string) error {
 				kinds, err := parseOwnerLinks(v)
 				c.GroupOwnersBy = kinds
