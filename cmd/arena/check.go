@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
@@ -103,7 +104,7 @@ func (c *CheckCmd) find(ctx context.Context, local *localArena, t target) (arena
 	for i, protocol := range protocols {
 		t.protocol = protocol
 		if i > 0 {
-			t.name = shortened(protocol+" "+t.name, 40) // names are unique
+			t.name = plaintext.Shorten(protocol+" "+t.name, 40) // names are unique
 		}
 		made, err := local.register(ctx, t)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/internal/apiclient"
 )
@@ -79,7 +80,7 @@ func parseTarget(arg, protocol string) (target, error) {
 		if u, err := url.Parse(t.endpoint); err == nil && u.Host != "" {
 			t.name = u.Host
 		}
-		t.name = shortened(cmp.Or(t.name, t.protocol), 30)
+		t.name = plaintext.Shorten(cmp.Or(t.name, t.protocol), 30)
 	}
 	hasKey := t.protocol == arena.ProtocolEnvelope || t.protocol == arena.ProtocolAgentProtocol
 	switch {

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/league/pack"
 )
 
@@ -59,7 +60,7 @@ func (c *PackCheckCmd) Run(app *App) error {
 	found, err := pack.Read(pack.Source{Format: c.Format, Map: c.Map, Data: data}, pack.DefaultLimits())
 	problem := ""
 	if err != nil {
-		problem = plainText(err.Error())
+		problem = plaintext.Terminal(err.Error())
 	}
 	if err := c.print(app.Stdout, found.Report(problem, packSamples, packLines)); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(label, text string) {
 		if text != "" {
-			_, _ = fmt.Fprintf(t, "%s:\t%s\n", label, plainText(text))
+			_, _ = fmt.Fprintf(t, "%s:\t%s\n", label, plaintext.Terminal(text))
 		}
 	}
 	line("format", r.Format)
@@ -92,7 +93,7 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 	line("tasks", fmt.Sprint(r.Tasks))
 	for i, s := range r.Samples {
 		_, _ = fmt.Fprintln(t)
-		line(fmt.Sprintf("%d", i+1), shortened(strings.Join(strings.Fields(s.Description), " "), 200))
+		line(fmt.Sprintf("%d", i+1), plaintext.Shorten(strings.Join(strings.Fields(s.Description), " "), 200))
 		for j, o := range s.Options {
 			line(fmt.Sprintf("  %c", 'A'+j), o)
 		}
@@ -107,7 +108,7 @@ func (c *PackCheckCmd) print(w io.Writer, r arena.PackReport) error {
 			_, _ = fmt.Fprintf(t, "\n%s:\n", list.title)
 		}
 		for _, l := range list.lines {
-			_, _ = fmt.Fprintf(t, "  line %d:\t%s\n", l.Line, plainText(l.Reason))
+			_, _ = fmt.Fprintf(t, "  line %d:\t%s\n", l.Line, plaintext.Terminal(l.Reason))
 		}
 	}
 	return t.Flush()

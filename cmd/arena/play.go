@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/league/pack"
@@ -65,7 +66,7 @@ func (c *PlayCmd) Run(app *App) (err error) {
 			return err
 		}
 		if !targets[i].named {
-			targets[i].name = shortened(strconv.Itoa(i+1)+" "+targets[i].name, 40)
+			targets[i].name = plaintext.Shorten(strconv.Itoa(i+1)+" "+targets[i].name, 40)
 		}
 	}
 	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, targets)
@@ -96,7 +97,7 @@ func (c *PlayCmd) schedule(ctx context.Context, local *localArena, targets []tar
 			return "", err
 		}
 		if !made.ready() {
-			return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check --protocol %s %s", t.name, made.Health.Reason, plainText(made.Health.Detail),
+			return "", fmt.Errorf("%s: its health check is not good (%s): %s; try arena check --protocol %s %s", t.name, made.Health.Reason, plaintext.Terminal(made.Health.Detail),
 				t.protocol, cmp.Or(t.endpoint, t.key, "poll"))
 		}
 		ids[i] = made.ID
@@ -203,10 +204,10 @@ func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err er
 		return s.err
 	})
 	if err == nil && s.err == nil && c.Out != "" {
-		s.line(paintDim, "\nthe match is in %s; see it with: arena replay --open %[1]s", plainText(c.Out))
+		s.line(paintDim, "\nthe match is in %s; see it with: arena replay --open %[1]s", plaintext.Terminal(c.Out))
 	}
 	if err == nil && voided {
-		err = fmt.Errorf("the match is void: %s", plainText(void))
+		err = fmt.Errorf("the match is void: %s", plaintext.Terminal(void))
 	}
 	return errors.Join(err, s.err)
 }

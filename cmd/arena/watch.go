@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
 )
 
@@ -60,7 +61,7 @@ func (c *WatchCmd) Run(app *App) error {
 	case s.err != nil:
 		return s.err
 	case voided:
-		return fmt.Errorf("the match is void: %s", plainText(void))
+		return fmt.Errorf("the match is void: %s", plaintext.Terminal(void))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // eventWords are the members of all events that are shown.
@@ -110,7 +112,7 @@ func (s *screen) line(paint, format string, args ...any) {
 }
 
 // text returns untrusted text for display.
-func (s *screen) text(v string) string { return shortened(plainText(v), textWidth) }
+func (s *screen) text(v string) string { return plaintext.Shorten(plaintext.Terminal(v), textWidth) }
 
 // raw returns untrusted JSON for display.
 func (s *screen) raw(v json.RawMessage) string {
@@ -135,15 +137,15 @@ func (s *screen) raw(v json.RawMessage) string {
 func (s *screen) name(agentID string) string {
 	name := s.names[agentID]
 	if name == "" {
-		name = plainText(agentID)
+		name = plaintext.Terminal(agentID)
 	}
-	return shortened(name, nameWidth)
+	return plaintext.Shorten(name, nameWidth)
 }
 
 func (s *screen) learn(w eventWords) (names []string) {
 	for _, seat := range w.Seats {
 		if seat.Name != "" {
-			s.names[seat.AgentID] = plainText(seat.Name)
+			s.names[seat.AgentID] = plaintext.Terminal(seat.Name)
 		}
 		names = append(names, s.name(seat.AgentID))
 	}
@@ -156,7 +158,7 @@ func (s *screen) show(e liveEvent) {
 	s.round.note(e, w)
 	switch e.Type {
 	case "match_scheduled":
-		s.line(paintBold, "%s in %s: %s", plainText(e.MatchID), plainText(w.League), strings.Join(s.learn(w), " · "))
+		s.line(paintBold, "%s in %s: %s", plaintext.Terminal(e.MatchID), plaintext.Terminal(w.League), strings.Join(s.learn(w), " · "))
 	case "match_started":
 		s.learn(w)
 		rounds, rated := "open end", "unrated"
@@ -218,7 +220,7 @@ func (s *screen) agent(e liveEvent, w eventWords) {
 	if w.DurationMS > 0 {
 		what = strings.TrimSpace(what + "  " + seconds(w.DurationMS))
 	}
-	s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), plainText(strings.ReplaceAll(e.Type, "_", " ")), what)
+	s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), plaintext.Terminal(strings.ReplaceAll(e.Type, "_", " ")), what)
 }
 
 func (s *screen) outcome(e liveEvent, w eventWords) {

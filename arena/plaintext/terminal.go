@@ -1,4 +1,4 @@
-package main
+package plaintext
 
 import (
 	"regexp"
@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// terminalSequence matches what a terminal takes for an order: CSI and OSC
-// sequences with all that belongs to them, and the short ones.
+// terminalSequence matches escape sequences: CSI and OSC with their parameters
+// and text, and the short ones.
 var terminalSequence = regexp.MustCompile(
 	"(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" + // CSI
 		"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" + // OSC, DCS, SOS, PM, APC
 		"|\x1b[ -/]*[0-~]?")
 
-// plainText returns untrusted text as one line that is safe for a terminal
+// Terminal returns untrusted text as one line that is safe to print on a terminal
 // (threats E3, E4): it removes escape sequences, control, invisible and
 // bidirectional characters and line breaks.
-func plainText(s string) string {
+func Terminal(s string) string {
 	s = terminalSequence.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -32,8 +32,9 @@ func plainText(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shortened bounds a text to n characters.
-func shortened(s string, n int) string {
+// Shorten returns at most n characters of a text, the last one an ellipsis if some
+// are cut off.
+func Shorten(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
 		return s
