@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/join"
 )
 
@@ -71,7 +70,7 @@ func (c *JoinCmd) Run(app *App) error {
 		Arena: app.arenaURL(c.Arena), Source: source, Name: c.Name, Leagues: c.League,
 		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: cmp.Or(c.OwnerToken, app.Getenv("ARENA_TOKEN")), Invite: app.Getenv("ARENA_INVITE"),
 		Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
-		Out: app.Stdout, Live: isTerminal(app.Stdout), Plain: plaintext.Terminal, Now: time.Now,
+		Out: app.Stdout, Live: isTerminal(app.Stdout), Now: time.Now,
 	})
 }
 
@@ -93,7 +92,7 @@ func (c *JoinCmd) source(app *App) (join.Source, error) {
 	}
 	switch {
 	case c.Exec != "":
-		command, err := join.NewCommand(c.Exec, prompt, app.Environ, plaintext.Terminal)
+		command, err := join.NewCommand(c.Exec, prompt, app.Environ)
 		if err != nil {
 			return nil, err
 		}

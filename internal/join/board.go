@@ -9,14 +9,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 // board prints lines and, on a terminal, one line below them that changes.
 type board struct {
-	out   io.Writer
-	live  bool
-	plain func(string) string
-	now   func() time.Time
+	out  io.Writer
+	live bool
+	now  func() time.Time
 
 	mu     sync.Mutex
 	status string
@@ -29,7 +30,7 @@ const clearLine = "\r\x1b[K"
 func (b *board) line(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	text := b.plain(fmt.Sprintf(format, args...))
+	text := plaintext.Terminal(fmt.Sprintf(format, args...))
 	if b.live {
 		_, _ = fmt.Fprintf(b.out, "%s%s %s\n%s", clearLine, b.now().Format(time.TimeOnly), text, b.status)
 		return
@@ -45,7 +46,7 @@ func (b *board) show(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// A line that wraps could not be cleared.
-	if b.status = b.plain(fmt.Sprintf(format, args...)); b.status != "" {
+	if b.status = plaintext.Terminal(fmt.Sprintf(format, args...)); b.status != "" {
 		b.status = shorten("         "+b.status, 79)
 	}
 	_, _ = fmt.Fprint(b.out, clearLine+b.status)

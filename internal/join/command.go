@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
 
 const (
@@ -34,12 +35,11 @@ type Command struct {
 	args   []string
 	env    []string
 	prompt string
-	plain  func(string) string
 }
 
 // NewCommand returns the source of a command line. prompt replaces the default
-// one unless it is empty; plain removes control characters from text.
-func NewCommand(line, prompt string, environ []string, plain func(string) string) (*Command, error) {
+// one unless it is empty.
+func NewCommand(line, prompt string, environ []string) (*Command, error) {
 	words, err := Split(line, runtime.GOOS != "windows")
 	if err != nil {
 		return nil, fmt.Errorf("--exec: %w", err)
@@ -55,7 +55,7 @@ func NewCommand(line, prompt string, environ []string, plain func(string) string
 	if prompt == "" {
 		prompt = defaultPrompt
 	}
-	return &Command{path: path, args: words[1:], env: env, prompt: prompt, plain: plain}, nil
+	return &Command{path: path, args: words[1:], env: env, prompt: prompt}, nil
 }
 
 // Name returns the name of the program.
@@ -91,7 +91,7 @@ func (c *Command) Answer(ctx context.Context, task *arenaagent.Task, events *are
 	thoughts := newPace(events.Thinking)
 	defer thoughts.close()
 	out := &output{limit: maxOutput, over: func() { kill(errOutput) }}
-	errs := &output{limit: maxOutput, over: out.over, line: func(line string) { thoughts.add(shorten(c.plain(line), maxLine) + "\n") }}
+	errs := &output{limit: maxOutput, over: out.over, line: func(line string) { thoughts.add(shorten(plaintext.Terminal(line), maxLine) + "\n") }}
 
 	cmd := exec.CommandContext(ctx, c.path, c.args...) //nolint:gosec // the user's own program
 	cmd.Dir, cmd.Env = folder, c.env
@@ -123,7 +123,7 @@ func (c *Command) Answer(ctx context.Context, task *arenaagent.Task, events *are
 
 // failed describes how a program ended, with the last line of its stderr.
 func (c *Command) failed(err error, last string) error {
-	if last = shorten(c.plain(last), maxLine); last != "" {
+	if last = shorten(plaintext.Terminal(last), maxLine); last != "" {
 		return fmt.Errorf("%w: %s", err, last)
 	}
 	return err

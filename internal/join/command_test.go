@@ -98,14 +98,14 @@ func TestCommand_fails(t *testing.T) {
 	}
 	t.Run("not found", func(t *testing.T) {
 		t.Parallel()
-		if _, err := NewCommand("no-such-program -p", "", nil, plain); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+		if _, err := NewCommand("no-such-program -p", "", nil); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 			t.Error(err)
 		}
 		gone := filepath.Join(t.TempDir(), "program")
 		if err := os.WriteFile(gone, []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		c, err := NewCommand(quote(gone), "", nil, plain)
+		c, err := NewCommand(quote(gone), "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,11 +120,11 @@ func TestCommand_fails(t *testing.T) {
 
 func TestCommand_name(t *testing.T) {
 	t.Parallel()
-	c, err := NewCommand("sh -c 'cat'", "", nil, plain)
+	c, err := NewCommand("sh -c 'cat'", "", nil)
 	if err != nil || c.Name() != "sh" || !filepath.IsAbs(c.path) || c.Stray() != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err = NewCommand("sh setup_test.go", "", nil, plain); err != nil || c.Stray() != "setup_test.go" {
+	if c, err = NewCommand("sh setup_test.go", "", nil); err != nil || c.Stray() != "setup_test.go" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
 )
 
@@ -40,8 +41,7 @@ type Options struct {
 	PerDay     int      // pause after so many matches in a day; 0: no limit
 	Folder     string   // where credentials are kept
 	Out        io.Writer
-	Live       bool                // Out is a terminal
-	Plain      func(string) string // removes control characters from text
+	Live       bool // Out is a terminal
 	Now        func() time.Time
 	Interval   time.Duration // between two reads of a running match; 0: two seconds
 }
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%q is not an http or https URL", o.Arena)
 	}
 	o.Arena = strings.TrimRight(o.Arena, "/")
-	b := &board{out: o.Out, live: o.Live, plain: o.Plain, now: o.Now}
+	b := &board{out: o.Out, live: o.Live, now: o.Now}
 	defer b.close()
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		b.line("warning: without https, everyone on the way to %s can read the agent key", u.Host)
@@ -185,7 +185,7 @@ func (s *session) count(ctx context.Context, err error) {
 	s.failures++
 	if s.failures >= maxFailures {
 		reason := strings.ReplaceAll(err.Error(), "\n", ": ")
-		s.stop(fmt.Errorf("%d tasks in a row were not answered, the last because: %s", s.failures, s.o.Plain(shorten(reason, maxLine))))
+		s.stop(fmt.Errorf("%d tasks in a row were not answered, the last because: %s", s.failures, plaintext.Terminal(shorten(reason, maxLine))))
 	}
 }
 

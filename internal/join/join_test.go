@@ -45,7 +45,7 @@ func TestRun_firstMatch(t *testing.T) {
 	if e, err := w.arena.Events(t.Context(), "m_1", 1); err != nil || e[0].Type != "thinking" || e[0].Fields["message"] != "Reading the options." {
 		t.Errorf("events %v, %v", e, err)
 	}
-	p.await("match 1, trivia, against Bob[31m: " + w.arena.URL() + "/m/m_1")
+	p.await("match 1, trivia, against Bob: " + w.arena.URL() + "/m/m_1")
 	w.setMatch("m_1", finished)
 	if err := p.wait(); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestRun_pausesItself(t *testing.T) {
 		case 5:
 			return "", fmt.Errorf("%w: not found", arenaagent.ErrUnavailable)
 		}
-		return "", errors.New("cannot\x1b log in")
+		return "", errors.New("cannot\x1b[2J log in")
 	}), nil)
 	want := []int{500, 500, 200, 500, 503, 500}
 	for round, status := range want {

@@ -92,18 +92,9 @@ func stubLine(t *testing.T, args ...string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return -1
-		}
-		return r
-	}, strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(s))
-}
-
 func stubCommand(t *testing.T, environ []string, args ...string) *Command {
 	t.Helper()
-	c, err := NewCommand(stubLine(t, args...), "", append(os.Environ(), environ...), plain)
+	c, err := NewCommand(stubLine(t, args...), "", append(os.Environ(), environ...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -277,7 +277,7 @@ type player struct {
 func (w *world) start(folder string, source Source, change func(*Options)) *player {
 	w.Helper()
 	p := &player{T: w.T, out: &printed{changed: make(chan struct{})}, ended: make(chan error, 1)}
-	o := Options{Arena: w.arena.URL() + "/", Source: source, Folder: folder, Out: p.out, Plain: plain, Now: time.Now, Interval: 5 * time.Millisecond}
+	o := Options{Arena: w.arena.URL() + "/", Source: source, Folder: folder, Out: p.out, Now: time.Now, Interval: 5 * time.Millisecond}
 	if change != nil {
 		change(&o)
 	}
