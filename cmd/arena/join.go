@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/internal/join"
+	"github.com/agora-arena/arena/internal/userconfig"
 )
 
 // maxPrompt bounds the file of --prompt.
@@ -59,12 +60,9 @@ func (c *JoinCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	folder := app.Getenv("ARENA_CONFIG_DIR")
-	if folder == "" {
-		if folder, err = os.UserConfigDir(); err != nil {
-			return err
-		}
-		folder = filepath.Join(folder, "arena")
+	folder, err := userconfig.Folder(app.Getenv)
+	if err != nil {
+		return err
 	}
 	return join.Run(app.Ctx, join.Options{
 		Arena: app.arenaURL(c.Arena), Source: source, Name: c.Name, Leagues: c.League,

@@ -173,8 +173,9 @@ func importRules() []importRule {
 			dir: "e2e", why: "tests of the built programs",
 			tests: []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite", "github.com/modelcontextprotocol/go-sdk"},
 		},
-		{dir: "internal/join", ours: []string{"internal/apiclient", "sdk/go/arenaagent"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
+		{dir: "internal/join", ours: []string{"internal/apiclient", "internal/userconfig", "sdk/go/arenaagent"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
 		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
+		{dir: "internal/userconfig", why: "the user's own files, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
 	}
 }

@@ -89,7 +89,7 @@ func decoders() map[string]string {
 		"cmd/arena/admin.go":                     client,
 		"internal/apiclient/client.go":           client,
 		"internal/join/completion.go":            "the model that the user names",
-		"internal/join/credentials.go":           "the program wrote it",
+		"internal/userconfig/userconfig.go":      "the program wrote it",
 		"internal/join/model.go":                 "the model that the user names",
 		"internal/join/prompt.go":                "the program that the user names; the arena checks the reply",
 		"cmd/arena/sse.go":                       client,

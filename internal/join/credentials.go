@@ -3,7 +3,6 @@ package join
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/agora-arena/arena/internal/userconfig"
 )
 
 // credentials are what is kept of one agent between runs.
@@ -57,14 +58,8 @@ func (f folder) load(arena, name string) (c credentials, found bool, err error) 
 }
 
 func read(file string) (c credentials, err error) {
-	data, err := os.ReadFile(file) //nolint:gosec // G304: the user's own configuration
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("%s: %w", file, err)
-	}
-	return c, nil
+	err = userconfig.Read(file, &c)
+	return c, err
 }
 
 // owner returns the token of an owner that was kept for another agent at the
@@ -81,24 +76,7 @@ func (f folder) owner(arena string) string {
 
 // save replaces the credentials of an agent at once.
 func (f folder) save(c credentials) error {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
-		return fmt.Errorf("keep the agent's key: %w", err)
-	}
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return fmt.Errorf("keep the agent's key: %w", err)
-	}
-	temp, err := os.CreateTemp(string(f), ".new-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("keep the agent's key: %w", err)
-	}
-	_, err = temp.Write(append(data, '\n'))
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), f.file(c.Arena, c.Name))
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
+	if err := userconfig.Write(f.file(c.Arena, c.Name), c); err != nil {
 		return fmt.Errorf("keep the agent's key: %w", err)
 	}
 	return nil

@@ -3,6 +3,6 @@
 // answers them from a program, a language model or a local AAP endpoint.
 //
 // It owns the stored credentials, the sources of answers and the lines that a
-// match prints. It leaves the protocol to sdk/go/arenaagent and the API to
-// internal/apiclient. Only cmd/arena imports it.
+// match prints. It leaves the protocol to sdk/go/arenaagent, the API to
+// internal/apiclient and files to internal/userconfig. Only cmd/arena imports it.
 package join
