@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // A benchmark gets its flags as they are, and the process is replaced by the
@@ -19,7 +21,7 @@ func TestBench_replacesTheProcess(t *testing.T) {
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
 	var got []string
 	var errs bytes.Buffer
-	app := &App{Stderr: &errs, Environ: []string{"PATH=/nowhere" + string(os.PathListSeparator) + dir, "A=B"}, Exec: func(program string, argv, environ []string) error {
+	app := &App{Process: cli.Process{Stderr: &errs, Environ: []string{"PATH=/nowhere" + string(os.PathListSeparator) + dir, "A=B"}}, Exec: func(program string, argv, environ []string) error {
 		got = append([]string{program}, argv...)
 		got = append(got, environ[1:]...)
 		return errors.New("as in a test")

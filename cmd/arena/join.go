@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/internal/join"
 	"github.com/agora-arena/arena/internal/userconfig"
 )
@@ -68,7 +69,7 @@ func (c *JoinCmd) Run(app *App) error {
 		Arena: app.arenaURL(c.Arena), Source: source, Name: c.Name, Leagues: c.League,
 		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: cmp.Or(c.OwnerToken, app.Getenv("ARENA_TOKEN")), Invite: app.Getenv("ARENA_INVITE"),
 		Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
-		Out: app.Stdout, Live: isTerminal(app.Stdout), Now: time.Now,
+		Out: app.Stdout, Live: cli.IsTerminal(app.Stdout), Now: time.Now,
 	})
 }
 

@@ -10,11 +10,13 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // The exit codes.
@@ -58,46 +60,27 @@ type commands struct {
 
 // App is what a command gets from the outside world.
 type App struct {
-	Ctx     context.Context // ends with the first SIGINT or SIGTERM; here because a command is one call
-	Environ []string        // KEY=VALUE, as os.Environ gives it
-	Stdin   io.Reader
-	Stdout  io.Writer                                          // results
-	Stderr  io.Writer                                          // logs and errors
-	Exec    func(program string, argv, environ []string) error // replaces this process
-}
+	cli.Process
 
-// Getenv returns the value of an environment variable, "" when it is not set.
-func (a *App) Getenv(key string) string {
-	for _, kv := range a.Environ {
-		if v, ok := strings.CutPrefix(kv, key+"="); ok {
-			return v
-		}
-	}
-	return ""
+	Exec func(program string, argv, environ []string) error // replaces this process
 }
 
 // Logger makes the logger that the settings ask for. It writes to Stderr.
 func (a *App) Logger(c server.Config) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: c.LogLevel}
-	if c.LogFormat == server.LogText || c.LogFormat == server.LogAuto && isTerminal(a.Stderr) {
+	if c.LogFormat == server.LogText || c.LogFormat == server.LogAuto && cli.IsTerminal(a.Stderr) {
 		return slog.New(slog.NewTextHandler(a.Stderr, opts))
 	}
 	return slog.New(slog.NewJSONHandler(a.Stderr, opts))
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // run is the program without its process, so that tests can call it. It
 // returns the exit code: 0 ok, 1 the command failed, 2 it was called wrongly.
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := &App{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Exec: syscall.Exec}
+	app := &App{
+		Process: cli.Process{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Now: time.Now},
+		Exec:    syscall.Exec,
+	}
 	return app.run(args)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -73,7 +74,7 @@ func (c *MigrateCopyCmd) Run(app *App) (err error) {
 	}()
 
 	began := time.Now()
-	shown := &copyProgress{w: app.Stderr, terminal: isTerminal(app.Stderr), now: time.Now}
+	shown := &copyProgress{w: app.Stderr, terminal: cli.IsTerminal(app.Stderr), now: time.Now}
 	report, err := store.Copy(app.Ctx, source, target, shown.show)
 	shown.end()
 	if err != nil {

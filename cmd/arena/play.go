@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/league/pack"
 )
 
@@ -185,7 +186,7 @@ func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err er
 		}
 		log = f
 	}
-	s := &screen{out: app.Stdout, color: isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == "", names: map[string]string{}}
+	s := &screen{out: app.Stdout, style: app.Style(), names: map[string]string{}}
 	void, voided := "", false
 	err = follow(app.Ctx, admin.As(""), url.Values{"match": {match}}, 0, func(e liveEvent) error {
 		if e.Seq > 0 && e.Type != "hello" {
@@ -204,7 +205,7 @@ func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err er
 		return s.err
 	})
 	if err == nil && s.err == nil && c.Out != "" {
-		s.line(paintDim, "\nthe match is in %s; see it with: arena replay --open %[1]s", plaintext.Terminal(c.Out))
+		s.line(cli.Dim, "\nthe match is in %s; see it with: arena replay --open %[1]s", plaintext.Terminal(c.Out))
 	}
 	if err == nil && voided {
 		err = fmt.Errorf("the match is void: %s", plaintext.Terminal(void))
@@ -243,5 +244,5 @@ func (s *screen) standings(e liveEvent) {
 	for _, seat := range body.Standings {
 		line = append(line, fmt.Sprintf("%d. %s %s", seat.Place, s.name(seat.AgentID), points(seat.Points)))
 	}
-	s.line(paintDim, "          %s", strings.Join(line, "   "))
+	s.line(cli.Dim, "          %s", strings.Join(line, "   "))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // WatchCmd is `arena watch`.
@@ -43,7 +44,7 @@ func (c *WatchCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	s := &screen{out: app.Stdout, color: c.colored(app), names: map[string]string{}}
+	s := &screen{out: app.Stdout, style: c.style(app), names: map[string]string{}}
 	void, voided := "", false
 	err = follow(app.Ctx, arena, url.Values{"match": {match}}, 0, func(e liveEvent) error {
 		s.show(e)
@@ -66,14 +67,14 @@ func (c *WatchCmd) Run(app *App) error {
 	return nil
 }
 
-func (c *WatchCmd) colored(app *App) bool {
+func (c *WatchCmd) style(app *App) cli.Style {
 	switch c.Color {
 	case "always":
 		return true
 	case "never":
 		return false
 	default:
-		return isTerminal(app.Stdout) && app.Getenv("NO_COLOR") == ""
+		return app.Style()
 	}
 }
 

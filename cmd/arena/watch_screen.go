@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // eventWords are the members of all events that are shown.
@@ -79,21 +80,11 @@ func (e liveEvent) words() eventWords {
 // screen writes a match as lines of text.
 type screen struct {
 	out   io.Writer
-	color bool
+	style cli.Style
 	names map[string]string // by agent id
 	round roundMarks
 	err   error // the first failed write
 }
-
-// The colours of lines.
-const (
-	paintNone  = ""
-	paintDim   = "2"
-	paintBold  = "1"
-	paintGood  = "32"
-	paintBad   = "31"
-	paintRound = "36"
-)
 
 const (
 	nameWidth = 18
@@ -105,10 +96,7 @@ func (s *screen) line(paint, format string, args ...any) {
 		return
 	}
 	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
-	if s.color && paint != paintNone {
-		text = "\x1b[" + paint + "m" + text + "\x1b[0m"
-	}
-	_, s.err = io.WriteString(s.out, text+"\n")
+	_, s.err = io.WriteString(s.out, s.style.Paint(paint, text)+"\n")
 }
 
 // text returns untrusted text for display.
@@ -158,7 +146,7 @@ func (s *screen) show(e liveEvent) {
 	s.round.note(e, w)
 	switch e.Type {
 	case "match_scheduled":
-		s.line(paintBold, "%s in %s: %s", plaintext.Terminal(e.MatchID), plaintext.Terminal(w.League), strings.Join(s.learn(w), " · "))
+		s.line(cli.Bold, "%s in %s: %s", plaintext.Terminal(e.MatchID), plaintext.Terminal(w.League), strings.Join(s.learn(w), " · "))
 	case "match_started":
 		s.learn(w)
 		rounds, rated := "open end", "unrated"
@@ -168,12 +156,12 @@ func (s *screen) show(e liveEvent) {
 		if w.Rated {
 			rated = "rated"
 		}
-		s.line(paintDim, "%s  started, %s, %s", clock(e.TS), rounds, rated)
+		s.line(cli.Dim, "%s  started, %s, %s", clock(e.TS), rounds, rated)
 	case "round_started":
-		s.line(paintNone, "")
-		s.line(paintRound, "%s  round %d: %s  (%s)", clock(e.TS), e.Round, s.text(w.Task.Description), seconds(1000*w.TimeLimitSeconds))
+		s.line(cli.None, "")
+		s.line(cli.Cyan, "%s  round %d: %s  (%s)", clock(e.TS), e.Round, s.text(w.Task.Description), seconds(1000*w.TimeLimitSeconds))
 		for i, o := range w.Task.Options {
-			s.line(paintDim, "          %c) %s", 'A'+rune(i%26), s.text(o))
+			s.line(cli.Dim, "          %c) %s", 'A'+rune(i%26), s.text(o))
 		}
 	case "seat_outcome":
 		s.outcome(e, w)
@@ -182,9 +170,9 @@ func (s *screen) show(e liveEvent) {
 	case "match_finished":
 		s.finished(e, w)
 	case "match_void":
-		s.line(paintBad, "%s  void: %s", clock(e.TS), s.text(w.Reason))
+		s.line(cli.Red, "%s  void: %s", clock(e.TS), s.text(w.Reason))
 	case "agent_paused", "agent_resumed", "agent_left":
-		s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), strings.TrimPrefix(e.Type, "agent_"), s.text(w.Reason))
+		s.line(cli.Dim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), strings.TrimPrefix(e.Type, "agent_"), s.text(w.Reason))
 	case "hello", "viewers", "reveal": // round_closed shows what was revealed
 	default:
 		s.agent(e, w)
@@ -220,13 +208,13 @@ func (s *screen) agent(e liveEvent, w eventWords) {
 	if w.DurationMS > 0 {
 		what = strings.TrimSpace(what + "  " + seconds(w.DurationMS))
 	}
-	s.line(paintDim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), plaintext.Terminal(strings.ReplaceAll(e.Type, "_", " ")), what)
+	s.line(cli.Dim, "%s  %-*s  %s: %s", clock(e.TS), nameWidth, s.name(e.AgentID), plaintext.Terminal(strings.ReplaceAll(e.Type, "_", " ")), what)
 }
 
 func (s *screen) outcome(e liveEvent, w eventWords) {
-	paint, what := paintNone, w.Outcome
+	paint, what := cli.None, w.Outcome
 	if w.Outcome != "answered" {
-		paint = paintBad
+		paint = cli.Red
 	}
 	if w.Reason != "" {
 		what += " (" + w.Reason + ")"
@@ -238,18 +226,18 @@ func (s *screen) outcome(e liveEvent, w eventWords) {
 }
 
 func (s *screen) closed(e liveEvent, w eventWords) {
-	s.line(paintRound, "%s  round %d closed: %s", clock(e.TS), e.Round, s.text(w.Correct))
+	s.line(cli.Cyan, "%s  round %d closed: %s", clock(e.TS), e.Round, s.text(w.Correct))
 	for _, seat := range w.Seats {
-		paint, answer := paintBad, seat.Outcome
+		paint, answer := cli.Red, seat.Outcome
 		if seat.Points > 0 {
-			paint = paintGood
+			paint = cli.Green
 		}
 		if seat.Answer != nil {
 			answer = *seat.Answer
 		}
 		s.line(paint, "          %-*s  %5s  %s", nameWidth, s.name(seat.AgentID), points(seat.Points), s.text(answer))
 		for _, mark := range s.round.of(seat) {
-			s.line(paintDim, "          %-*s         %s", nameWidth, "", s.text(mark))
+			s.line(cli.Dim, "          %-*s         %s", nameWidth, "", s.text(mark))
 		}
 	}
 }
@@ -260,8 +248,8 @@ func (s *screen) finished(e liveEvent, w eventWords) {
 	for _, c := range w.RatingChanges {
 		ratings[c.AgentID] = fmt.Sprintf("%.0f (%+.1f)", c.After, c.Delta)
 	}
-	s.line(paintNone, "")
-	s.line(paintBold, "%s  finished", clock(e.TS))
+	s.line(cli.None, "")
+	s.line(cli.Bold, "%s  finished", clock(e.TS))
 	// Who left has no place and stands last.
 	slices.SortStableFunc(w.Seats, func(a, b seatWords) int { return cmp.Compare(uint(a.Place-1), uint(b.Place-1)) })
 	for _, seat := range w.Seats {
@@ -272,7 +260,7 @@ func (s *screen) finished(e liveEvent, w eventWords) {
 		if seat.State == "left" {
 			place = "left"
 		}
-		s.line(paintNone, "%6s  %-*s  %6s  %s", place, nameWidth, s.name(seat.AgentID), points(seat.Points), ratings[seat.AgentID])
+		s.line(cli.None, "%6s  %-*s  %6s  %s", place, nameWidth, s.name(seat.AgentID), points(seat.Points), ratings[seat.AgentID])
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
@@ -59,14 +61,14 @@ func TestScreen_golden(t *testing.T) {
 	t.Parallel()
 	for _, color := range []bool{false, true} {
 		var out bytes.Buffer
-		s := &screen{out: &out, color: color, names: map[string]string{}}
+		s := &screen{out: &out, style: cli.Style(color), names: map[string]string{}}
 		for _, e := range watched(t) {
 			s.show(e)
 		}
 		must(t, s.err)
 		text := out.String()
 		if color { // what is left without our own colours is the same
-			for _, paint := range []string{paintDim, paintBold, paintGood, paintBad, paintRound, "0"} {
+			for _, paint := range []string{cli.Dim, cli.Bold, cli.Green, cli.Red, cli.Cyan, "0"} {
 				text = strings.ReplaceAll(text, "\x1b["+paint+"m", "")
 			}
 		}

@@ -174,6 +174,10 @@ func importRules() []importRule {
 			tests: []string{"github.com/coder/websocket", "github.com/golang-jwt/jwt/v5", "github.com/MicahParks/keyfunc/v3", "github.com/MicahParks/jwkset", "github.com/jackc/pgx/v5", "modernc.org/sqlite", "github.com/modelcontextprotocol/go-sdk"},
 		},
 		{dir: "internal/join", ours: []string{"internal/apiclient", "internal/userconfig", "sdk/go/arenaagent"}, why: "the player behind arena join: an agent as authors write them, and the API as its clients see it"},
+		{
+			dir: "internal/cli", ours: []string{"internal/apiclient", "internal/userconfig"}, why: "the client side of the command line: what a terminal and a stored login need",
+			outside: []string{"github.com/alecthomas/kong", "golang.org/x/term", "golang.org/x/text/width"},
+		},
 		{dir: "internal/apiclient", why: "the API as its clients see it, standard library only"},
 		{dir: "internal/userconfig", why: "the user's own files, standard library only"},
 		{dir: "internal/archtest", why: "tests that read the sources; no code"},
@@ -183,7 +187,7 @@ func importRules() []importRule {
 // sharedLibraries may be imported by several packages; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
-		"github.com/alecthomas/kong":             "both programs parse a command line",
+		"github.com/alecthomas/kong":             "the programs parse a command line, and internal/cli holds commands",
 		"golang.org/x/time/rate":                 "a token bucket is small enough for each package to have its own",
 		"github.com/golang-jwt/jwt/v5":           "arena/token signs what the SDK verifies, and neither may import the other",
 		"github.com/MicahParks/jwkset":           "the key sets of both sides",
