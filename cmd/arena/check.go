@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/protocol/conformance"
 )
 
@@ -58,7 +59,7 @@ func (c *CheckCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	say := &checkPrinter{w: app.Stdout, verbose: c.Verbose}
+	say := &checkPrinter{w: app.Stdout, verbose: c.Verbose, style: app.Style()}
 	notes := app.Stdout
 	if c.JSON {
 		say.w, notes = io.Discard, app.Stderr
@@ -132,6 +133,7 @@ func (c *CheckCmd) find(ctx context.Context, local *localArena, t target) (arena
 type checkPrinter struct {
 	w       io.Writer
 	verbose bool
+	style   cli.Style
 	err     error // the first one
 }
 
@@ -143,12 +145,15 @@ func (p *checkPrinter) line(format string, args ...any) {
 }
 
 func (p *checkPrinter) finding(f conformance.Finding) {
-	word := map[conformance.Result]string{conformance.Pass: "ok", conformance.Fail: "FAIL", conformance.Skip: "skip", conformance.NotApplicable: "n/a"}[f.Result]
+	shown := map[conformance.Result]struct{ color, word string }{
+		conformance.Pass: {cli.Green, "ok"}, conformance.Fail: {cli.Red, "FAIL"}, conformance.Skip: {cli.Yellow, "skip"}, conformance.NotApplicable: {cli.Dim, "n/a"},
+	}[f.Result]
+	word := p.style.Paint(shown.color, fmt.Sprintf("%-4s", shown.word))
 	if f.Result == conformance.NotApplicable {
-		p.line("  %-4s  %-6s  %-18s  not applicable: %s", word, f.Level, f.ID, f.Got)
+		p.line("  %s  %-6s  %-18s  not applicable: %s", word, f.Level, f.ID, f.Got)
 		return
 	}
-	p.line("  %-4s  %-6s  %-18s  %s (%s), %d ms", word, f.Level, f.ID, f.Title, f.Clause, f.ElapsedMS)
+	p.line("  %s  %-6s  %-18s  %s (%s), %d ms", word, f.Level, f.ID, f.Title, f.Clause, f.ElapsedMS)
 	if f.Result != conformance.Fail && !p.verbose {
 		return
 	}
@@ -160,9 +165,9 @@ func (p *checkPrinter) finding(f conformance.Finding) {
 }
 
 func (p *checkPrinter) tallies(r conformance.Report) {
-	verdict := "ready"
+	verdict := p.style.Paint(cli.Green, "ready")
 	if !r.Passed {
-		verdict = "not ready"
+		verdict = p.style.Paint(cli.Red, "not ready")
 	}
 	line := fmt.Sprintf("\n%s: MUST %d ok, %d failed, %d skipped; SHOULD %d ok, %d failed, %d skipped", verdict,
 		r.Must.Pass, r.Must.Fail, r.Must.Skip, r.Should.Pass, r.Should.Fail, r.Should.Skip)
