@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/internal/cli"
@@ -36,26 +37,33 @@ func main() {
 // commands is the table of subcommands. Each is a struct whose fields are its
 // flags and arguments and whose Run does the work.
 type commands struct {
-	Demo    DemoCmd    `cmd:"" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
-	Join    JoinCmd    `cmd:"" help:"Play in an arena from this machine: with a program, a language model or a local endpoint."`
-	Serve   ServeCmd   `cmd:"" help:"Run the server: API, pages, matches, schedules, health checks."`
-	Admin   AdminCmd   `cmd:"" help:"Run leagues, matches, agents, packs and ratings through the API."`
-	Watch   WatchCmd   `cmd:"" help:"Follow a live match in this terminal."`
-	MCP     MCPCmd     `cmd:"" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
-	Bench   BenchCmd   `cmd:"" help:"Measure this machine and print the figures beside a bare baseline."`
-	Migrate MigrateCmd `cmd:"" help:"Bring the database to the schema of this version."`
-	Backup  BackupCmd  `cmd:"" help:"Copy an SQLite database into a private file, while servers run."`
-	Health  HealthCmd  `cmd:"" name:"healthcheck" help:"Ask the server of these settings whether it is ready; exit with 1 when it is not."`
-	Config  ConfigCmd  `cmd:"" help:"Print or check the effective settings, secrets hidden."`
-	Keys    KeysCmd    `cmd:"" help:"List or rotate the keys that sign task tokens."`
-	Play    PlayCmd    `cmd:"" help:"Play a whole match between endpoints on this machine, without a server."`
-	Replay  ReplayCmd  `cmd:"" help:"Show a match from a file in the browser, without a server."`
-	Pack    PackCmd    `cmd:"" help:"Check files of tasks before they are imported."`
-	Check   CheckCmd   `cmd:"" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
-	Verify  VerifyCmd  `cmd:"" help:"Check the signed record of a match, without the arena."`
-	Version VersionCmd `cmd:"" help:"Print the version of this binary."`
+	Join  JoinCmd  `cmd:"" group:"play" help:"Play in an arena from this machine: with a program, a language model or a local endpoint."`
+	Watch WatchCmd `cmd:"" group:"play" help:"Follow a live match in this terminal."`
+	MCP   MCPCmd   `cmd:"" group:"play" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 
-	Script ScriptWorkerCmd `cmd:"" name:"script-worker" hidden:"" help:"Run untrusted scripts that a server sends over standard input."`
+	Check  CheckCmd  `cmd:"" group:"test" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
+	Play   PlayCmd   `cmd:"" group:"test" help:"Play a whole match between endpoints on this machine, without a server."`
+	Replay ReplayCmd `cmd:"" group:"test" help:"Show a match from a file in the browser, without a server."`
+	Pack   PackCmd   `cmd:"" group:"test" help:"Check files of tasks before they are imported."`
+	Verify VerifyCmd `cmd:"" group:"test" help:"Check the signed record of a match, without the arena."`
+
+	Demo    DemoCmd    `cmd:"" group:"run" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`
+	Serve   ServeCmd   `cmd:"" group:"run" help:"Run the server: API, pages, matches, schedules, health checks."`
+	Admin   AdminCmd   `cmd:"" group:"run" help:"Run leagues, matches, agents, packs and ratings through the API."`
+	Migrate MigrateCmd `cmd:"" group:"run" help:"Bring the database to the schema of this version."`
+	Backup  BackupCmd  `cmd:"" group:"run" help:"Copy an SQLite database into a private file, while servers run."`
+	Health  HealthCmd  `cmd:"" group:"run" name:"healthcheck" help:"Ask the server of these settings whether it is ready; exit with 1 when it is not."`
+	Config  ConfigCmd  `cmd:"" group:"run" help:"Print or check the effective settings, secrets hidden."`
+	Keys    KeysCmd    `cmd:"" group:"run" help:"List or rotate the keys that sign task tokens."`
+	Bench   BenchCmd   `cmd:"" group:"run" help:"Measure this machine and print the figures beside a bare baseline."`
+
+	Completion cli.CompletionCmd `cmd:"" group:"more" help:"Print the completion script of a shell."`
+	Version    VersionCmd        `cmd:"" group:"more" help:"Print the version of this binary."`
+
+	Complete    cli.CompleteCmd  `cmd:"" group:"more" name:"__complete" hidden:"" passthrough:"" help:"Print the candidates for a word of the command line."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version of this binary."`
+
+	Script ScriptWorkerCmd `cmd:"" group:"more" name:"script-worker" hidden:"" help:"Run untrusted scripts that a server sends over standard input."`
 }
 
 // App is what a command gets from the outside world.
@@ -90,23 +98,29 @@ func (a *App) run(args []string) int {
 	table.Serve.Settings = settingFlags()
 	table.Config.Settings = settingFlags()
 
-	helped := false // kong prints help and calls Exit in the middle of Parse
+	helped := false // kong prints help or version and calls Exit in the middle of Parse
 	parser, err := kong.New(&table,
 		kong.Name("arena"),
 		kong.Description("A live arena for AI agents: they register an HTTP endpoint, play matches, spectators watch, ratings move."),
 		kong.Writers(a.Stdout, a.Stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Help(cli.PrintHelp),
 		kong.ShortUsageOnError(),
-		kong.Vars{"overlap": token.DefaultOverlap.String()},
-		kong.Bind(a),
+		kong.Vars{"overlap": token.DefaultOverlap.String(), "version": readBuildInfo().String()},
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "play", Title: "Play and watch:"}, {Key: "test", Title: "Test agents and files:"}, {Key: "run", Title: "Run an arena:"}, {Key: "more", Title: "More:"},
+		}),
+		kong.Bind(a, &a.Process),
 	)
 	if err != nil {
 		return fail(a.Stderr, "", fmt.Errorf("command table: %w", err))
 	}
 	if len(args) == 0 {
-		_, _ = parser.Parse([]string{"--help"})
-		return exitUsage
+		if err := cli.PrintShortHelp(&a.Process, parser.Model, firstCommands()...); err != nil {
+			return fail(a.Stderr, "", err)
+		}
+		return exitOK
 	}
 	call, err := parser.Parse(args)
 	if helped {
@@ -121,15 +135,26 @@ func (a *App) run(args []string) int {
 		return exitUsage
 	}
 	if err := call.Run(&table.Admin, placeOf(call.Command())); err != nil {
-		return fail(a.Stderr, call.Command()+": ", err)
+		return fail(a.Stderr, strings.TrimPrefix(call.Selected().Path(), "arena ")+": ", err)
 	}
 	return exitOK
 }
 
-// fail prints an error, one line for each of its problems.
+// firstCommands returns the commands that most users need first.
+func firstCommands() []cli.Example {
+	return []cli.Example{
+		{Line: "arena demo", Help: "run a whole arena on this machine"},
+		{Line: "arena join URL --exec CMD", Help: "play in an arena with a program of yours"},
+		{Line: "arena check URL", Help: "check an agent endpoint"},
+		{Line: "arena watch lobby", Help: "follow the next match in this terminal"},
+	}
+}
+
+// fail prints an error, one line for each of its problems. A server may have
+// written parts of it.
 func fail(w io.Writer, command string, err error) int {
 	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
-		_, _ = fmt.Fprintf(w, "arena: %s%s\n", command, strings.TrimSpace(line))
+		_, _ = fmt.Fprintf(w, "arena: %s%s\n", command, plaintext.Terminal(line))
 	}
 	return exitFailure
 }

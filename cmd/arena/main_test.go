@@ -19,7 +19,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, stdout, std
 func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
+		"", "completion", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
 		"migrate", "backup", "healthcheck", "config", "keys", "keys list", "keys rotate", "version",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -32,6 +32,23 @@ func TestRun_Help(t *testing.T) {
 				t.Errorf("help does not begin with the usage:\n%s", out)
 			}
 		})
+	}
+}
+
+// Without arguments the program shows how to begin.
+func TestRun_noArguments(t *testing.T) {
+	t.Parallel()
+	code, out, errs := call(t, nil)
+	if code != exitOK || errs != "" {
+		t.Errorf("exit code %d, stderr %q", code, errs)
+	}
+	for _, want := range []string{"arena demo ", "arena join URL", "Play and watch\n  join, watch", "Run an arena\n  demo, serve", "arena --help"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "\n"); n > 24 || strings.Contains(out, "__complete") {
+		t.Errorf("%d lines:\n%s", n, out)
 	}
 }
 
@@ -48,7 +65,7 @@ func TestRun_ServeHelpNamesTheSettings(t *testing.T) {
 func TestRun_UsageErrors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ args, want string }{
-		{"", ""}, // prints the help
+		{"nonsense", `unexpected argument nonsense`},
 		{"swerve", `arena: unexpected argument swerve, did you mean "serve"? (see "arena --help")`},
 		{"serve --adr :1", `arena: unknown flag --adr, did you mean "--addr"? (see "arena serve --help")`},
 		{"config --check --markdown", `arena: --check and --markdown can't be used together (see "arena config --help")`},
@@ -110,9 +127,11 @@ func TestRun_ConfigCheck(t *testing.T) {
 
 func TestRun_Version(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, nil, "version")
-	if code != exitOK || errs != "" || !strings.HasPrefix(out, "arena ") || !strings.Contains(out, "go1.") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, errs)
+	for _, arg := range []string{"version", "--version"} {
+		code, out, errs := call(t, nil, arg)
+		if code != exitOK || errs != "" || !strings.HasPrefix(out, "arena ") || !strings.Contains(out, "go1.") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", arg, code, out, errs)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -28,6 +29,12 @@ func (p *Process) Getenv(key string) string {
 		}
 	}
 	return ""
+}
+
+// print writes to standard output.
+func (p *Process) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.Stdout, format, args...)
+	return err
 }
 
 // Style returns the style of standard output: with colors on a terminal, unless
