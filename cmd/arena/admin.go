@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/agora-arena/arena/internal/apiclient"
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // AdminCmd is `arena admin`: the API from the command line. Everything it does
 // can be done with any HTTP client.
 type AdminCmd struct {
-	URL       string            `placeholder:"URL" help:"The arena; ARENA_URL when left out, else http://127.0.0.1:8080."`
-	Token     string            `placeholder:"TOKEN" help:"Admin token; ARENA_ADMIN_TOKEN when left out, or the content of ARENA_ADMIN_TOKEN_FILE."`
+	URL       string            `placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
+	Token     string            `placeholder:"TOKEN" help:"Admin token (ARENA_ADMIN_TOKEN, or the content of ARENA_ADMIN_TOKEN_FILE, else that of arena login)."`
 	League    AdminLeagueCmd    `cmd:"" help:"List, show, make, change and run leagues."`
 	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
@@ -36,7 +36,8 @@ type AdminCmd struct {
 // Help describes where the token comes from.
 func (c *AdminCmd) Help() string {
 	return `A client of the arena's API: every command is one request, and prints its answer
-as JSON. The token is the one that the server printed at its first start.
+as JSON. The token is the one that the server printed at its first start; arena login
+stores it.
 
     export ARENA_URL=http://127.0.0.1:8080 ARENA_ADMIN_TOKEN=…
     arena admin league list
@@ -47,22 +48,24 @@ as JSON. The token is the one that the server printed at its first start.
 
 // call makes one request and prints the answer.
 func (c *AdminCmd) call(app *App, method, path string, in any) error {
-	var answer json.RawMessage
-	if err := c.client(app).Call(app.Ctx, method, path, in, &answer); err != nil {
+	answer, err := c.ask(app, method, path, in)
+	if err != nil {
 		return err
 	}
 	return printJSON(app, answer)
 }
 
-func (c *AdminCmd) client(app *App) *apiclient.Client {
-	base := cmp.Or(c.URL, app.Getenv("ARENA_URL"), "http://127.0.0.1:8080")
-	secret := cmp.Or(c.Token, app.Getenv("ARENA_ADMIN_TOKEN"))
-	if file := app.Getenv("ARENA_ADMIN_TOKEN_FILE"); secret == "" && file != "" {
-		if data, err := os.ReadFile(file); err == nil { //nolint:gosec // G304: the operator's own file
-			secret = strings.TrimSpace(string(data))
-		}
+// ask makes one request.
+func (c *AdminCmd) ask(app *App, method, path string, in any) (answer json.RawMessage, err error) {
+	target, err := app.Target(c.URL, cli.Token{Name: "--token", Value: c.Token, Variables: []string{"ARENA_ADMIN_TOKEN"}})
+	if err != nil {
+		return nil, err
 	}
-	return apiclient.New(strings.TrimRight(base, "/"), secret)
+	err = apiclient.New(target.URL, target.Token).Call(app.Ctx, method, path, in, &answer)
+	if p, ok := errors.AsType[*apiclient.Problem](err); ok && p.Status == http.StatusUnauthorized {
+		err = target.NotLoggedIn()
+	}
+	return answer, err
 }
 
 func printJSON(app *App, answer json.RawMessage) error {
@@ -250,8 +253,8 @@ func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
 }
 
 func (c *verifyCmd) Run(app *App, admin *AdminCmd) error {
-	var answer json.RawMessage
-	if err := admin.client(app).Call(app.Ctx, http.MethodPost, "/v1/admin/ratings/verify", nil, &answer); err != nil {
+	answer, err := admin.ask(app, http.MethodPost, "/v1/admin/ratings/verify", nil)
+	if err != nil {
 		return err
 	}
 	if err := printJSON(app, answer); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -56,9 +57,13 @@ func (c *tokenInviteCmd) Run(app *App, admin *AdminCmd) error {
 // tokensPath returns the path of the tokens that the holder of the token in
 // use manages.
 func (c *AdminCmd) tokensPath(app *App) (string, error) {
-	var me struct{ Scope string }
-	if err := c.client(app).Call(app.Ctx, http.MethodGet, "/v1/me", nil, &me); err != nil {
+	answer, err := c.ask(app, http.MethodGet, "/v1/me", nil)
+	if err != nil {
 		return "", err
+	}
+	var me struct{ Scope string }
+	if err := json.Unmarshal(answer, &me); err != nil {
+		return "", fmt.Errorf("answer: %w", err)
 	}
 	if me.Scope == "owner" {
 		return "/v1/me/tokens", nil

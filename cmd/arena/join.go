@@ -19,7 +19,7 @@ const maxPrompt = 64 << 10
 
 // JoinCmd is `arena join`.
 type JoinCmd struct {
-	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
+	Arena      string   `arg:"" optional:"" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Exec       string   `xor:"source" placeholder:"CMD" help:"Answer with this program: the prompt is its input, the last line of its output the answer."`
 	Model      string   `xor:"source" placeholder:"NAME" help:"Answer with this model of an OpenAI-compatible endpoint."`
 	BaseURL    string   `name:"base-url" placeholder:"URL" help:"Endpoint of --model (https://api.openai.com/v1). Its key is read from OPENAI_API_KEY."`
@@ -30,7 +30,7 @@ type JoinCmd struct {
 	PerDay     int      `placeholder:"N" help:"Pause the agent until the next day after N matches."`
 	Prompt     string   `placeholder:"FILE" help:"Replaces the instructions before each task, for --exec and --model."`
 	Key        string   `placeholder:"KEY" help:"Key of an agent that is registered already (ARENA_AGENT_KEY)."`
-	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN). Without it: sign up; an invitation is read from ARENA_INVITE."`
+	OwnerToken string   `placeholder:"TOKEN" help:"Token of an owner that exists (ARENA_TOKEN, else that of arena login for a new agent). Without it: sign up; an invitation is read from ARENA_INVITE."`
 }
 
 // Help shows the command at work.
@@ -65,9 +65,19 @@ func (c *JoinCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
+	target, err := app.Target(c.Arena, cli.Token{Name: "--owner-token", Value: c.OwnerToken, Variables: []string{"ARENA_TOKEN"}})
+	if err != nil {
+		return err
+	}
+	owner, loggedIn := target.Token, ""
+	if target.Stored() {
+		if owner = ""; target.Owner() {
+			loggedIn = target.Token
+		}
+	}
 	return join.Run(app.Ctx, join.Options{
-		Arena: app.arenaURL(c.Arena), Source: source, Name: c.Name, Leagues: c.League,
-		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: cmp.Or(c.OwnerToken, app.Getenv("ARENA_TOKEN")), Invite: app.Getenv("ARENA_INVITE"),
+		Arena: target.URL, Source: source, Name: c.Name, Leagues: c.League,
+		Key: cmp.Or(c.Key, app.Getenv("ARENA_AGENT_KEY")), OwnerToken: owner, Login: loggedIn, Invite: app.Getenv("ARENA_INVITE"),
 		Matches: c.Matches, PerDay: c.PerDay, Folder: filepath.Join(folder, "join"),
 		Out: app.Stdout, Live: cli.IsTerminal(app.Stdout), Now: time.Now,
 	})

@@ -37,9 +37,12 @@ func main() {
 // commands is the table of subcommands. Each is a struct whose fields are its
 // flags and arguments and whose Run does the work.
 type commands struct {
-	Join  JoinCmd  `cmd:"" group:"play" help:"Play in an arena from this machine: with a program, a language model or a local endpoint."`
-	Watch WatchCmd `cmd:"" group:"play" help:"Follow a live match in this terminal."`
-	MCP   MCPCmd   `cmd:"" group:"play" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
+	Join    JoinCmd        `cmd:"" group:"play" help:"Play in an arena from this machine: with a program, a language model or a local endpoint."`
+	Login   cli.LoginCmd   `cmd:"" group:"play" help:"Log in to an arena."`
+	Logout  cli.LogoutCmd  `cmd:"" group:"play" help:"Remove a stored login."`
+	Context cli.ContextCmd `cmd:"" group:"play" help:"List, choose and remove stored logins."`
+	Watch   WatchCmd       `cmd:"" group:"play" help:"Follow a live match in this terminal."`
+	MCP     MCPCmd         `cmd:"" group:"play" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 
 	Check  CheckCmd  `cmd:"" group:"test" help:"Check an agent endpoint: health, tokens, deadlines, load, hard and hostile tasks."`
 	Play   PlayCmd   `cmd:"" group:"test" help:"Play a whole match between endpoints on this machine, without a server."`
@@ -146,6 +149,7 @@ func firstCommands() []cli.Example {
 		{Line: "arena demo", Help: "run a whole arena on this machine"},
 		{Line: "arena join URL --exec CMD", Help: "play in an arena with a program of yours"},
 		{Line: "arena check URL", Help: "check an agent endpoint"},
+		{Line: "arena login URL", Help: "log in, so that other commands use your account"},
 		{Line: "arena watch lobby", Help: "follow the next match in this terminal"},
 	}
 }

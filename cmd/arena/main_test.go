@@ -19,7 +19,7 @@ func call(t *testing.T, environ []string, args ...string) (code int, stdout, std
 func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "completion", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
+		"", "login", "logout", "context", "completion", "demo", "serve", "watch", "mcp", "pack", "pack check", "check", "play", "replay", "verify", "admin", "admin league", "bench",
 		"migrate", "backup", "healthcheck", "config", "keys", "keys list", "keys rotate", "version",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestRun_noArguments(t *testing.T) {
 	if code != exitOK || errs != "" {
 		t.Errorf("exit code %d, stderr %q", code, errs)
 	}
-	for _, want := range []string{"arena demo ", "arena join URL", "Play and watch\n  join, watch", "Run an arena\n  demo, serve", "arena --help"} {
+	for _, want := range []string{"arena demo ", "arena join URL", "arena login URL", "Play and watch\n  join, login", "Run an arena\n  demo, serve", "arena --help"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -10,12 +10,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agora-arena/arena/internal/cli"
 )
 
 // MCPCmd is `arena mcp`.
 type MCPCmd struct {
-	URL   string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
-	Token string `placeholder:"TOKEN" help:"A token of an owner or the key of an agent (ARENA_TOKEN), which decides about the tools; without one they are those for everyone."`
+	URL   string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
+	Token string `placeholder:"TOKEN" help:"A token of an owner or the key of an agent (ARENA_TOKEN, else the token of arena login), which decides about the tools; without one they are those for everyone."`
 }
 
 // Help shows the command at work.
@@ -32,11 +34,11 @@ The client starts it, with settings like these:
 
 // Run serves until standard input ends.
 func (c *MCPCmd) Run(app *App) error {
-	token := c.Token
-	if token == "" {
-		token = app.Getenv("ARENA_TOKEN")
+	target, err := app.Target(c.URL, cli.Token{Name: "--token", Value: c.Token, Variables: []string{"ARENA_TOKEN"}})
+	if err != nil {
+		return err
 	}
-	b := newBridge(app.arenaURL(c.URL)+"/mcp", token)
+	b := newBridge(target.URL+"/mcp", target.Token)
 	defer b.close()
 	server, err := b.server(app.Ctx)
 	if err != nil {

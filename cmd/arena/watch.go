@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/internal/apiclient"
@@ -18,7 +16,7 @@ import (
 type WatchCmd struct {
 	Match  string `arg:"" optional:"" placeholder:"MATCH" help:"Id of a match (m_…), or lobby: the next match anywhere."`
 	League string `placeholder:"SLUG" help:"The match that this league is playing, or its next one."`
-	URL    string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else http://127.0.0.1:8080)."`
+	URL    string `name:"url" placeholder:"URL" help:"The arena (ARENA_URL, else the current context, else http://127.0.0.1:8080)."`
 	Color  string `enum:"auto,always,never" default:"auto" help:"Colors: auto, always or never. auto is: on a terminal, unless NO_COLOR is set."`
 }
 
@@ -39,7 +37,11 @@ func (c *WatchCmd) Run(app *App) error {
 	if (c.Match == "") == (c.League == "") {
 		return errors.New("name one: a match, lobby, or --league")
 	}
-	arena := apiclient.New(app.arenaURL(c.URL), "")
+	target, err := app.Target(c.URL, cli.Token{})
+	if err != nil {
+		return err
+	}
+	arena := apiclient.New(target.URL, "")
 	match, err := c.find(app.Ctx, arena)
 	if err != nil {
 		return err
@@ -112,10 +114,4 @@ func (c *WatchCmd) find(ctx context.Context, arena *apiclient.Client) (match str
 		return errStop
 	})
 	return match, err
-}
-
-// arenaURL is where a client of the API finds the arena: a flag, ARENA_URL,
-// or a demo on this machine.
-func (a *App) arenaURL(flag string) string {
-	return strings.TrimRight(cmp.Or(flag, a.Getenv("ARENA_URL"), "http://127.0.0.1:8080"), "/")
 }

@@ -66,7 +66,7 @@ func (e *enrollment) agent(ctx context.Context) (credentials, agentView, error) 
 			return credentials{}, agentView{}, err
 		}
 	}
-	return e.register(ctx, cmp.Or(e.options.OwnerToken, c.OwnerToken, e.folder.owner(e.options.Arena)))
+	return e.register(ctx, cmp.Or(e.options.OwnerToken, c.OwnerToken, e.options.Login, e.folder.owner(e.options.Arena)))
 }
 
 // wanted is the name that the user or the source asks for.
@@ -137,6 +137,9 @@ func (e *enrollment) register(ctx context.Context, owner string) (credentials, a
 		name = generatedName(c.Name)
 	}
 	view, err := e.create(ctx, owner, name)
+	if statusOf(err) == http.StatusUnauthorized && owner != "" && owner == e.options.Login {
+		return c, view, fmt.Errorf("not logged in to %s: run `arena login %[1]s`", e.options.Arena)
+	}
 	if statusOf(err) == http.StatusUnauthorized && e.options.OwnerToken == "" {
 		if owner, err = e.signUp(ctx, name); err != nil {
 			return c, view, err

@@ -36,6 +36,7 @@ type Options struct {
 	Leagues    []string // slugs; every open league without any
 	Key        string   // of an agent that exists; "": register one or reuse the one of the last run
 	OwnerToken string   // of an owner that exists; "": sign up
+	Login      string   // token of an owner who is logged in, for a new agent; "": none
 	Invite     string   // lets an owner sign up where sign-ups are not open
 	Matches    int      // stop after so many finished matches; 0: no limit
 	PerDay     int      // pause after so many matches in a day; 0: no limit

@@ -112,6 +112,23 @@ func TestRun_resumes(t *testing.T) {
 	w.awaitPause("")
 }
 
+// A new agent belongs to the owner who is logged in. A login that the arena refuses
+// is no reason to sign up.
+func TestRun_loggedIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owners["login"] = true
+	p := w.start(t.TempDir(), source(first), func(o *Options) { o.Login = "login" })
+	p.await("waiting for a match")
+	p = w.start(t.TempDir(), source(first), func(o *Options) { o.Login = "revoked" })
+	if err := p.wait(); err == nil || !strings.Contains(err.Error(), "not logged in to "+w.arena.URL()+": run `arena login "+w.arena.URL()+"`") {
+		t.Errorf("a revoked login: %v", err)
+	}
+	if n := w.count("POST /v1/owners"); n != 0 {
+		t.Errorf("%d sign-ups", n)
+	}
+}
+
 // An agent that runs already is not started again on the same machine, with its
 // stored key or with --key, until the first run has ended.
 func TestRun_twice(t *testing.T) {
