@@ -85,6 +85,8 @@ func TestLogin(t *testing.T) {
 	arena := o.arena.LocalURL()
 	notLoggedIn := "not logged in to " + arena + ": run `arena login " + arena + "`"
 	o.refused(notLoggedIn, "admin status --url "+arena)
+	o.refused(notLoggedIn, "agent list --url "+arena)
+	o.refused("not logged in to http://127.0.0.1:8080: run `arena login http://127.0.0.1:8080`", "agent logs ada")
 	o.refused("not a terminal", "login "+arena)
 	for input, want := range map[string]string{
 		"wrong": "does not accept this token", "": "is empty", "a b": "one word", strings.Repeat("a", 5000): "at most 4096 bytes",
@@ -102,6 +104,7 @@ func TestLogin(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the logins have mode %v", info.Mode())
 	}
+	o.ok("agent list", "no agents")
 	if list := o.ok("context list --json", `"as": "Ana"`) + o.ok("context list", arena); strings.Contains(list, o.token) {
 		t.Error("the token was printed")
 	}
@@ -118,6 +121,7 @@ func TestLogin(t *testing.T) {
 	// A revoked token.
 	must(t, apiclient.New(arena, secret).Call(t.Context(), http.MethodDelete, "/v1/admin/owners/"+o.ownerID()+"/tokens", nil, nil))
 	o.refused(notLoggedIn, "admin token list")
+	o.refused(notLoggedIn, "agent list")
 	o.refused("refused the token of --token", "admin status --token wrong")
 	o.ok("logout", "logged out of "+arena)
 	o.refused("no current context", "logout")

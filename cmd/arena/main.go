@@ -41,6 +41,7 @@ type commands struct {
 	Login   cli.LoginCmd   `cmd:"" group:"play" help:"Log in to an arena."`
 	Logout  cli.LogoutCmd  `cmd:"" group:"play" help:"Remove a stored login."`
 	Context cli.ContextCmd `cmd:"" group:"play" help:"List, choose and remove stored logins."`
+	Agent   cli.AgentCmd   `cmd:"" group:"play" help:"Register agents, read their logs, pause, rehearse and challenge."`
 	Watch   WatchCmd       `cmd:"" group:"play" help:"Follow a live match in this terminal."`
 	MCP     MCPCmd         `cmd:"" group:"play" name:"mcp" help:"Serve the arena's tools to a language model, over standard input and output."`
 
@@ -114,7 +115,7 @@ func (a *App) run(args []string) int {
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "play", Title: "Play and watch:"}, {Key: "test", Title: "Test agents and files:"}, {Key: "run", Title: "Run an arena:"}, {Key: "more", Title: "More:"},
 		}),
-		kong.Bind(a, &a.Process),
+		kong.Bind(a, &a.Process, cli.Watcher(a.watch)),
 	)
 	if err != nil {
 		return fail(a.Stderr, "", fmt.Errorf("command table: %w", err))
@@ -149,7 +150,7 @@ func firstCommands() []cli.Example {
 		{Line: "arena demo", Help: "run a whole arena on this machine"},
 		{Line: "arena join URL --exec CMD", Help: "play in an arena with a program of yours"},
 		{Line: "arena check URL", Help: "check an agent endpoint"},
-		{Line: "arena login URL", Help: "log in, so that other commands use your account"},
+		{Line: "arena login URL", Help: "log in, to work on your agents with arena agent"},
 		{Line: "arena watch lobby", Help: "follow the next match in this terminal"},
 	}
 }

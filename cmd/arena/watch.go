@@ -46,9 +46,18 @@ func (c *WatchCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	s := &screen{out: app.Stdout, style: c.style(app), names: map[string]string{}}
+	return app.show(arena, match, c.style(app))
+}
+
+// watch prints a match until it is over.
+func (a *App) watch(arena, match string) error {
+	return a.show(apiclient.New(arena, ""), match, a.Style())
+}
+
+func (a *App) show(arena *apiclient.Client, match string, style cli.Style) error {
+	s := &screen{out: a.Stdout, style: style, names: map[string]string{}}
 	void, voided := "", false
-	err = follow(app.Ctx, arena, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+	err := follow(a.Ctx, arena, url.Values{"match": {match}}, 0, func(e liveEvent) error {
 		s.show(e)
 		if e.Type == "match_void" {
 			void, voided = e.words().Reason, true
