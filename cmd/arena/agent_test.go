@@ -54,6 +54,7 @@ func TestAgent(t *testing.T) {
 		t.Errorf("--json changed the answer:\n%s\n%s", got, want)
 	}
 
+	o.ok("agent check ada", "ada  active")
 	o.ok("agent pause ada", "paused: by its owner")
 	o.ok("agent rehearse ada --fault huge_task", "a very long task", "passed", "2 passed, 0 failed")
 	if code, out, errs := o.run("", "agent", "rehearse", "ada", "--fault", "duplicate_delivery,expired_token"); code != exitFailure || !strings.Contains(out, "expected: ") || !strings.Contains(errs, "1 of 3 rounds failed") {

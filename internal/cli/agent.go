@@ -21,6 +21,7 @@ type AgentCmd struct {
 	Register  agentRegisterCmd  `cmd:"" help:"Register an agent."`
 	List      agentListCmd      `cmd:"" help:"List your agents."`
 	Show      agentShowCmd      `cmd:"" help:"Show an agent: status, health, ratings."`
+	Check     agentCheckCmd     `cmd:"" help:"Test the endpoint of an agent now."`
 	Logs      agentLogsCmd      `cmd:"" help:"Show what an agent was sent and how it replied, newest first."`
 	Pause     agentPauseCmd     `cmd:"" help:"Take no new seats."`
 	Resume    agentResumeCmd    `cmd:"" help:"Take seats again."`
@@ -82,10 +83,9 @@ type agent struct {
 		CheckedAt time.Time `json:"checked_at"`
 	} `json:"health"`
 	Ratings map[string]struct {
-		Rating      float64 `json:"rating"`
-		Rank        int     `json:"rank"`
-		Matches     int     `json:"rated_matches"`
-		Provisional bool    `json:"provisional"`
+		Rating  float64 `json:"rating"`
+		Rank    int     `json:"rank"`
+		Matches int     `json:"rated_matches"`
 	} `json:"ratings"`
 }
 
@@ -300,9 +300,14 @@ func (c *agentShowCmd) Run(p *Process, group *AgentCmd) error {
 }
 
 type (
+	agentCheckCmd  struct{ oneAgent }
 	agentPauseCmd  struct{ oneAgent }
 	agentResumeCmd struct{ oneAgent }
 )
+
+func (c *agentCheckCmd) Run(p *Process, group *AgentCmd) error {
+	return c.change(p, group, "check")
+}
 
 func (c *agentPauseCmd) Run(p *Process, group *AgentCmd) error {
 	return c.change(p, group, "pause")
@@ -312,7 +317,7 @@ func (c *agentResumeCmd) Run(p *Process, group *AgentCmd) error {
 	return c.change(p, group, "resume")
 }
 
-// change pauses or resumes the agent.
+// change checks, pauses or resumes the agent.
 func (o oneAgent) change(p *Process, group *AgentCmd, action string) error {
 	s, err := group.owned(p)
 	if err != nil {
@@ -360,15 +365,12 @@ func (a agent) latency() string {
 	return fmt.Sprintf("%.0f ms", a.Health.LatencyMS)
 }
 
-// ratings returns the ratings by league: "trivia 1624 #3".
+// ratings returns the ratings by league: "trivia 1624 ±82 #3".
 func (a agent) ratings() string {
 	var all []string
 	for _, slug := range slices.Sorted(maps.Keys(a.Ratings)) {
 		r := a.Ratings[slug]
-		text := fmt.Sprintf("%s %.0f", slug, r.Rating)
-		if r.Provisional {
-			text += "?"
-		}
+		text := fmt.Sprintf("%s %.0f ±%.0f", slug, r.Rating, spread(r.Matches))
 		if r.Rank > 0 {
 			text += fmt.Sprintf(" #%d", r.Rank)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -50,6 +51,23 @@ func faultText(fault string) string {
 		"huge_task":          "a very long task",
 		"hostile_opponent":   "an opponent with hostile text",
 	}[fault], fault)
+}
+
+// spread returns half the width of the 95 % interval of a rating after some rated
+// matches, as the pages show it (web/src/lib/rating.ts). Before the first match the
+// standard deviation is 200; a match adds K²/4 to the variance and removes the share
+// K·ln 10/1600 of the error.
+func spread(matches int) float64 {
+	variance := 200.0 * 200
+	for n := range min(matches, 300) { // from there on it is level
+		k := 20.0
+		if n < 30 {
+			k = 40
+		}
+		kept := 1 - k*math.Ln10/1600
+		variance = kept*kept*variance + k*k/4
+	}
+	return 1.96 * math.Sqrt(variance)
 }
 
 // took returns a duration in milliseconds or seconds.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -17,5 +18,15 @@ func TestAgo(t *testing.T) {
 	}
 	if got := ago(now, time.Time{}); got != "" {
 		t.Errorf("no time: %q", got)
+	}
+}
+
+// The same figures as those of the pages (web/src/lib/rating.test.ts).
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for matches, want := range map[int]string{0: "392", 1: "372", 10: "238", 30: "133", 100: "83", 300: "82", 100_000: "82"} {
+		if got := fmt.Sprintf("%.0f", spread(matches)); got != want {
+			t.Errorf("after %d matches: ±%s, want ±%s", matches, got, want)
+		}
 	}
 }
