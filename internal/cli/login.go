@@ -97,7 +97,7 @@ func (c *LoginCmd) token(p *Process, arena string) (string, error) {
 			return "", errors.New("standard input is not a terminal: send the token to `arena login --with-token`")
 		}
 		_, _ = fmt.Fprintf(p.Stderr, "Create a token at %s/console.\nToken (not shown): ", arena)
-		read = func() ([]byte, error) { return p.readSecret(int(f.Fd())) } //nolint:gosec // G115: a file descriptor is small
+		read = func() ([]byte, error) { return p.readSecret(int(f.Fd())) }
 	}
 	data, err := read()
 	if err != nil {

@@ -46,7 +46,7 @@ func (p *Process) Style() Style {
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // G115: a file descriptor is small
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Style decides whether text is colored.

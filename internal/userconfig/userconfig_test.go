@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("reading a missing file: %v", err)
 	}
 	must(t, userconfig.Write(file, map[string]string{"token": "one"}))
-	must(t, os.Chmod(file, 0o644)) //nolint:gosec // G302: the next write must make it private
+	must(t, os.Chmod(file, 0o644))
 	must(t, userconfig.Write(file, map[string]string{"token": "two"}))
 	must(t, userconfig.Read(file, &got))
 	if got["token"] != "two" {
