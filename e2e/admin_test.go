@@ -49,7 +49,7 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "banner", "Down at six"), `"text": "Down at six"`)
 	says(admin("", exitOK, "banner"), `"text": ""`)
 	says(admin("", exitOK, "status"), `"version": "`, `"alive": true`, `"due": 0`)
-	says(admin("", exitFailure, "--token", "wrong", "status"), "401 unauthorized")
+	says(admin("", exitFailure, "--token", "wrong", "status"), "not logged in to "+p.url)
 	says(admin("", exitOK, "league", "finish", "cup"), `"status": "finished"`)
 	var owner struct{ Token string }
 	if made := admin("", exitOK, "token", "invite", "Ada", "--email", "ada@example.org"); json.Unmarshal([]byte(made), &owner) != nil || owner.Token == "" {
@@ -64,7 +64,7 @@ func TestE2E_Admin(t *testing.T) {
 	}
 	says(admin("", exitOK, "token", "list", "--token", second.Token), `"name": "ci"`, `"name": "first"`)
 	says(admin("", exitOK, "token", "revoke", second.ID, "--token", owner.Token), "done")
-	says(admin("", exitFailure, "token", "list", "--token", second.Token), "401 unauthorized")
+	says(admin("", exitFailure, "token", "list", "--token", second.Token), "not logged in to "+p.url)
 	var cup struct {
 		ID    string `json:"token_id"`
 		Token string
@@ -75,7 +75,7 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "token", "list"), `"name": "desk"`, `"name": "ARENA_ADMIN_TOKEN"`)
 	says(admin("", exitFailure, "token", "list", "--token", cup.Token), "403 forbidden")
 	says(admin("", exitOK, "token", "revoke", cup.ID), "done")
-	says(admin("", exitFailure, "token", "list", "--token", cup.Token), "401 unauthorized")
+	says(admin("", exitFailure, "token", "list", "--token", cup.Token), "not logged in to "+p.url)
 	says(admin("", exitFailure, "token", "create", "x", "--scope", "admin", "--expires", "soon"), "neither a duration")
 	var who struct {
 		Items []struct {
@@ -89,7 +89,7 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitFailure, "token", "list", "--token", owner.Token), "403 forbidden", "suspended")
 	says(admin("", exitOK, "owner", "restore", who.Items[0].ID), who.Items[0].ID)
 	says(admin("", exitOK, "owner", "reissue", who.Items[0].ID), `"revoked": 1`)
-	says(admin("", exitFailure, "token", "list", "--token", owner.Token), "401 unauthorized")
+	says(admin("", exitFailure, "token", "list", "--token", owner.Token), "not logged in to "+p.url)
 	says(admin("", exitOK, "owner", "tokens", who.Items[0].ID), `"name": "re-issued"`)
 	says(admin("", exitOK, "owner", "revoke", who.Items[0].ID), "done")
 }

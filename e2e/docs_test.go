@@ -107,7 +107,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 			})
 			script := swap.Replace(strings.Join(ofKind(blocks, "sh"), "\necho; echo ---\n"))
 			shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-			shell.Env = append(os.Environ(), "PATH="+filepath.Dir(buildArena(t))+":"+os.Getenv("PATH"))
+			shell.Env = append(os.Environ(), "PATH="+filepath.Dir(buildArena(t))+":"+os.Getenv("PATH"), "ARENA_CONFIG_DIR="+t.TempDir())
 			shell.Dir = t.TempDir()
 			var errs bytes.Buffer
 			shell.Stderr = &errs
@@ -116,7 +116,7 @@ func TestE2E_Docs_authors(t *testing.T) {
 				t.Fatalf("%v\n%s\n%s", err, out, errs.String())
 			}
 			for _, want := range []string{
-				`"status":"active"`, `"fault":"hostile_opponent"`, "My first agent", "  finished", `"outcome":"answered"`, `"rated_matches":[1-9]`,
+				`"status":"active"`, `health +ok`, "REASON", `"fault":"hostile_opponent"`, "My first agent", "  finished", `"outcome":"answered"`, `"rated_matches":[1-9]`,
 			} {
 				if !regexp.MustCompile(want).Match(out) {
 					t.Errorf("no %s in the output, which ends in\n%s", want, out[max(0, len(out)-3000):])

@@ -27,14 +27,16 @@ type contexts struct {
 	Current string  `json:"current"` // name; "" for none
 	Logins  []login `json:"contexts"`
 
-	file string
+	file   string
+	noFile error // why there is no place for the file
 }
 
-// contexts reads the stored logins. Without a file there are none.
+// contexts reads the stored logins. Without a file, or without a place for one, as
+// in a container without HOME, there are none.
 func (p *Process) contexts() (*contexts, error) {
 	folder, err := userconfig.Folder(p.Getenv)
 	if err != nil {
-		return nil, err
+		return &contexts{noFile: err}, nil
 	}
 	c := &contexts{file: filepath.Join(folder, "contexts.json")}
 	if err := userconfig.Read(c.file, c); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,6 +47,9 @@ func (p *Process) contexts() (*contexts, error) {
 
 // save writes the logins.
 func (c *contexts) save() error {
+	if c.noFile != nil {
+		return fmt.Errorf("store the logins: %w", c.noFile)
+	}
 	if err := userconfig.Write(c.file, c); err != nil {
 		return fmt.Errorf("store the logins: %w", err)
 	}

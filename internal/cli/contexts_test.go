@@ -126,3 +126,18 @@ func TestContexts(t *testing.T) {
 		t.Errorf("named %q", name)
 	}
 }
+
+// Without a home folder commands work, but nothing can be stored.
+func TestContexts_noHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	p := &Process{Environ: []string{"ARENA_URL=https://a.example"}}
+	if got, err := (Remote{}).target(p); err != nil || got.URL != "https://a.example" || got.Token != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c, err := p.contexts()
+	must(t, err)
+	if err := c.save(); err == nil || !strings.Contains(err.Error(), "ARENA_CONFIG_DIR") {
+		t.Errorf("stored: %v", err)
+	}
+}
