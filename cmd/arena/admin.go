@@ -61,7 +61,7 @@ func (c *AdminCmd) ask(app *App, method, path string, in any) (answer json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	err = apiclient.New(target.URL, target.Token).Call(app.Ctx, method, path, in, &answer)
+	err = target.Client().Call(app.Ctx, method, path, in, &answer)
 	if p, ok := errors.AsType[*apiclient.Problem](err); ok && p.Status == http.StatusUnauthorized {
 		err = target.NotLoggedIn()
 	}

@@ -201,6 +201,23 @@ func TestAgent_hostile(t *testing.T) {
 	}
 }
 
+// A token does not follow a redirect.
+func TestAgent_redirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("called with %q", r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	arena := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(arena.Close)
+	for _, command := range []string{"agent list", "admin status"} {
+		code, _, errs := call(t, []string{"ARENA_CONFIG_DIR=" + t.TempDir()}, append(strings.Fields(command), "--url", arena.URL, "--token", "secret")...)
+		if code != exitFailure || !strings.Contains(errs, "it redirects to "+elsewhere.URL) {
+			t.Errorf("%s: exit code %d, %q", command, code, errs)
+		}
+	}
+}
+
 // A server that is not there is named in one line.
 func TestAgent_noServer(t *testing.T) {
 	t.Parallel()

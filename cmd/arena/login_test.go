@@ -88,6 +88,7 @@ func TestLogin(t *testing.T) {
 	o.refused(notLoggedIn, "agent list --url "+arena)
 	o.refused("not logged in to http://127.0.0.1:8080: run `arena login http://127.0.0.1:8080`", "agent logs ada")
 	o.refused("not a terminal", "login "+arena)
+	o.refused("no user or password", "login https://ada:secret@arena.example --with-token")
 	for input, want := range map[string]string{
 		"wrong": "does not accept this token", "": "is empty", "a b": "one word", strings.Repeat("a", 5000): "at most 4096 bytes",
 	} {

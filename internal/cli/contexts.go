@@ -36,7 +36,7 @@ type contexts struct {
 func (p *Process) contexts() (*contexts, error) {
 	folder, err := userconfig.Folder(p.Getenv)
 	if err != nil {
-		return &contexts{noFile: err}, nil
+		return &contexts{noFile: err}, nil //nolint:nilerr // save returns it
 	}
 	c := &contexts{file: filepath.Join(folder, "contexts.json")}
 	if err := userconfig.Read(c.file, c); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +112,8 @@ func arenaURL(text string) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("%q is not the http or https URL of an arena", text)
 	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the URL of an arena has no user, query or fragment: %s", u.Redacted())
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("the URL of an arena has no query or fragment: %s", u.Redacted())
 	}
 	u.Host = strings.ToLower(u.Host)
 	return strings.TrimRight(u.String(), "/"), nil

@@ -87,7 +87,11 @@ func describe(l login) string {
 
 // token reads the token without echoing it.
 func (c *LoginCmd) token(p *Process, arena string) (string, error) {
-	if u, err := url.Parse(arena); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+	u, err := url.Parse(arena)
+	if err != nil || u.User != nil {
+		return "", errors.New("the URL of a login has no user or password")
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		_, _ = fmt.Fprintf(p.Stderr, "arena: warning: without https, everyone on the way to %s can read the token\n", u.Host)
 	}
 	read := func() ([]byte, error) { return io.ReadAll(io.LimitReader(p.Stdin, maxToken+1)) }
