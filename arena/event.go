@@ -67,8 +67,9 @@ func NewEvent(e Event, body any) (Event, error) {
 	return e, nil
 }
 
-// RulesVersion is the version of docs/rules.md for matches that start now.
-const RulesVersion = 1
+// RulesVersion is the version of docs/rules.md for matches that are created now.
+// Version 2 added the sudden death of an elimination.
+const RulesVersion = 2
 
 // TimeFormat is RFC 3339 in UTC with milliseconds, the form of every
 // timestamp that the arena writes.
@@ -152,7 +153,14 @@ type (
 	}
 	// GameState is the public state of a match's game in a round. A quiz has none.
 	GameState struct {
-		Debate *DebateTurn `json:"debate,omitempty"`
+		Debate      *DebateTurn      `json:"debate,omitempty"`
+		SuddenDeath *SuddenDeathTurn `json:"sudden_death,omitempty"`
+	}
+	// SuddenDeathTurn is the position of a round in the sudden death of an
+	// elimination.
+	SuddenDeathTurn struct {
+		Turn  int `json:"turn" doc:"1-based."`
+		Turns int `json:"turns" doc:"The most rounds that a sudden death has."`
 	}
 	// DebateTurn is the state of a debate in one round.
 	DebateTurn struct {

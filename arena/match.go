@@ -165,7 +165,9 @@ type Prompt struct {
 }
 
 // IsZero reports whether the turn adds nothing to the round's task.
-func (t Turn) IsZero() bool { return len(t.Prompts) == 0 && t.Description == "" && t.Debate == nil }
+func (t Turn) IsZero() bool {
+	return len(t.Prompts) == 0 && t.Description == "" && t.GameState == GameState{}
+}
 
 // Prompt returns the task of the round as a seat receives it. ok is false if
 // the seat does not act in the round.

@@ -107,17 +107,39 @@ func skippedTooOften(s arena.Seat, o arena.Outcome) bool {
 // end, is reached. A match before its first round (round 0) with two active
 // seats is not over.
 func Over(settings arena.Settings, seats []arena.Seat, round int) bool {
-	last := settings.Rounds
-	if last == 0 {
-		last = settings.MaxRounds
-	}
 	playing := 0
 	for _, s := range seats {
 		if active(s) {
 			playing++
 		}
 	}
-	return playing < 2 || round >= max(last, 1)
+	return playing < 2 || round >= LastRound(settings)
+}
+
+// LastRound returns the last round of the settings, or the cap of an open end.
+func LastRound(settings arena.Settings) int {
+	return max(cmp.Or(settings.Rounds, settings.MaxRounds), 1)
+}
+
+// SuddenDeathRounds is the largest number of rounds of a sudden death, which an
+// elimination plays when several seats lead at the cap of an open end.
+const SuddenDeathRounds = 5
+
+// SuddenDeath reports whether a match may have a sudden death: it is an
+// elimination with an open end under version 2 of the rules.
+func SuddenDeath(settings arena.Settings) bool {
+	return settings.RulesInForce() >= 2 && settings.Format == arena.FormatElimination && settings.Rounds == 0
+}
+
+// Leaders returns the indexes of the active seats of an elimination that no
+// other seat ranks before, by points and rounds lost by a timeout.
+func Leaders(seats []arena.Seat) (leaders []int) {
+	for i, s := range PlaceSeats(arena.FormatElimination, seats) {
+		if active(s) && s.Place == 1 {
+			leaders = append(leaders, i)
+		}
+	}
+	return leaders
 }
 
 func active(s arena.Seat) bool { return s.State != arena.SeatOut && s.State != arena.SeatLeft }

@@ -96,6 +96,7 @@ func (s *Service) newMatch(ctx context.Context, p arena.MatchPlan) (arena.Match,
 		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings, UnratedReason: p.UnratedReason,
 		Seed: s.o.Rand.Uint64(), SeedSalt: s.salt(), CreatedAt: now, StartsAt: p.StartsAt,
 	}
+	m.Settings.RulesVersion = arena.RulesVersion
 	if m.StartsAt.Before(now) {
 		m.StartsAt = now
 	}

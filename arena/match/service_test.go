@@ -103,6 +103,7 @@ func TestService_Schedule(t *testing.T) {
 	settings := arena.Settings{Format: arena.FormatLadder, Rated: true, Rounds: 2}
 	m, err := s.Schedule(t.Context(), arena.MatchPlan{ID: "m_1", League: "quiz", Settings: settings, Agents: []arena.Agent{ann, bob}})
 	f.ok(err)
+	settings.RulesVersion = arena.RulesVersion
 	want := arena.Match{
 		ID: "m_1", League: "quiz", Status: arena.MatchScheduled, Settings: settings, Seed: m.Seed, SeedSalt: m.SeedSalt, CreatedAt: start, StartsAt: start, Seq: 1,
 		Seats: []arena.Seat{

@@ -55,3 +55,104 @@ func TestElimination_spares(t *testing.T) {
 		t.Errorf("second round: %+v", r.Scores)
 	}
 }
+
+// suddenDeath returns the position of agents a, b and c in a round of an
+// elimination with a cap of two rounds, after rounds with these replies.
+func suddenDeath(t *testing.T, rounds ...[]game.Reply) game.Position {
+	t.Helper()
+	p := position(arena.Settings{
+		Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, MaxRounds: 2, RulesVersion: arena.RulesVersion,
+	})
+	var err error
+	if p.State, err = game.For(p.Settings).Init(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	for _, replies := range rounds {
+		if game.For(p.Settings).Over(p) {
+			t.Fatalf("over before round %d", p.Round)
+		}
+		_, r := closed(t, p, replies, nil)
+		for i, s := range r.Scores {
+			if seat := &p.Seats[replies[i].Seat]; s.Out {
+				seat.State, seat.OutRound = arena.SeatOut, p.Round
+			}
+		}
+		p.State, p.Round = r.State, p.Round+1
+	}
+	return p
+}
+
+// Leaders that are equal at the cap play on until one leads alone, for five
+// rounds at most.
+func TestElimination_suddenDeath(t *testing.T) {
+	t.Parallel()
+	all, two := answered("4", "4", "4"), answered("4", "4")
+	late := answered("4", "4", "")[:2]
+	late = append(late, game.Reply{Seat: 2, Outcome: arena.OutcomeRateLimited})
+	tied := [][]game.Reply{all, all, all, all, all, all}
+	for name, tt := range map[string]struct {
+		rounds [][]game.Reply
+		out    []int // round in which each seat was out
+		turn   int   // of the sudden death that follows, 0: the match is over
+	}{
+		"before the cap":          {[][]game.Reply{all}, []int{0, 0, 0}, 0},
+		"three lead":              {[][]game.Reply{all, all}, []int{0, 0, 0}, 1},
+		"one stands":              {[][]game.Reply{all, answered("4", "5", "5")}, []int{0, 2, 2}, 0},
+		"one leads":               {[][]game.Reply{all, append(answered("4"), late[2])}, []int{0, 0, 0}, 0},
+		"third is behind":         {[][]game.Reply{all, late}, []int{0, 0, 2}, 1},
+		"one drops":               {[][]game.Reply{all, all, answered("4", "4", "5")}, []int{0, 0, 3}, 2},
+		"one stays":               {[][]game.Reply{all, all, all, answered("5", "4", "5")}, []int{4, 0, 4}, 0},
+		"all wrong":               {[][]game.Reply{all, all, answered("5", "5", "5")}, []int{0, 0, 0}, 2},
+		"two after one who drops": {[][]game.Reply{all, late, two}, []int{0, 0, 2}, 2},
+		"fifth round":             {tied, []int{0, 0, 0}, 5},
+		"tie after the fifth":     {append(tied, all), []int{0, 0, 0}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := suddenDeath(t, tt.rounds...)
+			var out []int
+			for _, s := range p.Seats {
+				out = append(out, s.OutRound)
+			}
+			if d := cmp.Diff(tt.out, out); d != "" {
+				t.Error(d)
+			}
+			turn, err := game.For(p.Settings).Turn(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want arena.Turn
+			if tt.turn > 0 {
+				want.SuddenDeath = &arena.SuddenDeathTurn{Turn: tt.turn, Turns: 5}
+			}
+			over := tt.turn == 0 && name != "before the cap"
+			if got := game.For(p.Settings).Over(p); got != over {
+				t.Errorf("over: %v", got)
+			}
+			if d := cmp.Diff(want, turn); !over && d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A match with a number of rounds, and one that was created under version 1 of
+// the rules, ends with its last round.
+func TestElimination_endsAtTheCap(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]arena.Settings{
+		"fixed":     {Rounds: 2, RulesVersion: arena.RulesVersion},
+		"version 1": {MaxRounds: 2},
+	} {
+		s.Format, s.Judge.Kind = arena.FormatElimination, arena.JudgeNumber
+		p := position(s)
+		g := game.For(s)
+		if state, err := g.Init(t.Context(), p); state != nil || err != nil {
+			t.Errorf("%s: state %s, %v", name, state, err)
+		}
+		p.Round = 3
+		if !g.Over(p) {
+			t.Errorf("%s: not over", name)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func settings() arena.Settings {
 	return arena.Settings{
 		Format: arena.FormatLadder, Generator: &arena.GeneratorSpec{Name: "arithmetic"}, Judge: arena.JudgeSpec{Kind: arena.JudgeExact},
 		Rounds: 3, MaxRounds: 50, TimeLimit: 10 * time.Second, MinSeats: 2, MaxSeats: 128, Rated: true,
-		Visibility: arena.VisibilitySealed, ScoreMode: arena.ScoreMatch,
+		Visibility: arena.VisibilitySealed, ScoreMode: arena.ScoreMatch, RulesVersion: arena.RulesVersion,
 	}
 }
 

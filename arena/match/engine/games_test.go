@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 )
 
 // halfPlayed plays a match up to its second round without an engine: the first
@@ -212,5 +213,55 @@ func TestRescorer_KeepsEliminations(t *testing.T) {
 		if s.State != m.Seats[i].State || s.OutRound != m.Seats[i].OutRound || s.Points != 0 {
 			t.Errorf("seat %d was %+v and is %+v", i, m.Seats[i], s)
 		}
+	}
+}
+
+// An elimination whose leaders are equal at the cap plays a sudden death, which
+// a take-over and a re-score repeat from the stored rounds.
+func TestEngine_SuddenDeath(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, in(4, wrong), in(1, wrong), right)
+	b.agent[agentID(3)] = in(5, wrong)
+	b.node("n1")
+	m, events := b.over(b.match(func(s *arena.Settings) { s.Format, s.Rounds, s.MaxRounds = arena.FormatElimination, 0, 2 }))
+	var outs []int
+	for _, s := range m.Seats {
+		outs = append(outs, s.OutRound)
+	}
+	if d := cmp.Diff([]int{0, 4, 1, 5}, outs); d != "" || m.Round != 5 || m.Seats[0].Place != 1 || m.Seats[3].Place != 2 {
+		t.Errorf("round %d, out %s, seats %+v", m.Round, d, m.Seats)
+	}
+	var turns []int
+	for _, e := range events {
+		var body arena.RoundStartedBody
+		b.ok(json.Unmarshal(e.Body, &body))
+		if e.Type == arena.EventRoundStarted && body.SuddenDeath != nil {
+			turns = append(turns, body.SuddenDeath.Turn)
+		}
+	}
+	if d := cmp.Diff([]int{1, 2, 3}, turns); d != "" {
+		t.Errorf("sudden death: %s", d)
+	}
+
+	ctx := context.WithoutCancel(t.Context())
+	rounds, err := b.store.Rounds(ctx, m.ID)
+	b.ok(err)
+	answers, err := b.store.Answers(ctx, m.ID)
+	b.ok(err)
+	verdicts, err := b.store.Verdicts(ctx, m.ID)
+	b.ok(err)
+	state, err := game.Replay(ctx, m, m.Round+1, rounds, answers, verdicts)
+	b.ok(err)
+	var totals []struct{ Points arena.Points }
+	b.ok(json.Unmarshal(state, &totals))
+	for i, s := range m.Seats {
+		if totals[i].Points != s.Points {
+			t.Errorf("seat %d has %d points after a replay, not %d", i, totals[i].Points, s.Points)
+		}
+	}
+	report, err := b.rescorer(nil).Match(ctx, m.ID)
+	b.ok(err)
+	if len(report.Changed) != 0 {
+		t.Errorf("re-score changed %+v", report.Changed)
 	}
 }
