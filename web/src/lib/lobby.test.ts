@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
-import { applyHall, beside, emptyHall, hallOf, RECENT, worth } from './lobby';
+import { applyHall, beside, emptyHall, hallOf, RECENT } from './lobby';
 
 const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
 const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
@@ -57,28 +57,12 @@ describe('the hall', () => {
   });
 
   it('fills the places beside the stage once, with the best of each league first', () => {
-    const live = [match('m_1', { viewers: 90 }), match('m_2', { viewers: 80 }), match('m_3', { viewers: 70 }), match('m_4', { league: 'maths' })];
+    const live = [match('m_1'), match('m_2'), match('m_3'), match('m_4', { league: 'maths' })];
     const first = beside([], live, 'm_1', 2);
     expect(first).toEqual(['m_2', 'm_4']);
-    const later = [...live.filter((m) => m.match_id !== 'm_2'), match('m_5', { viewers: 999 })];
+    const later = [...live.filter((m) => m.match_id !== 'm_2'), match('m_5', { started_at: '2026-11-21T19:00:00.000Z' })];
     expect(beside(first, later, 'm_1', 2)).toEqual(['m_4', 'm_5']);
-    expect(beside(first, [...live, match('m_5', { viewers: 999 })], 'm_1', 2)).toEqual(first);
+    expect(beside(first, [...live, match('m_5', { started_at: '2026-11-21T19:00:00.000Z' })], 'm_1', 2)).toEqual(first);
     expect(beside(first, [], undefined, 2)).toEqual([]);
-  });
-
-  it('finds the close match worth more than the decided one', () => {
-    const decided = match('m_2', { seats: [seat('ag_1', 2), seat('ag_2', 0)] });
-    expect(worth(match('m_1'))).toBeGreaterThan(worth(decided));
-  });
-
-  it('weighs ratings: the strong before the weak, the even before the one-sided, an upset before the expected', () => {
-    const at = (a: number, b: number, points: readonly [number, number] = [1, 1]) => {
-      const m = match('m_1', { round: 4, seats: [seat('ag_1', points[0]), seat('ag_2', points[1])] });
-      return worth(m, { [m.league]: { ag_1: a, ag_2: b } });
-    };
-    expect(at(1900, 1900)).toBeGreaterThan(at(1400, 1400));
-    expect(at(1600, 1600)).toBeGreaterThan(at(1800, 1400));
-    expect(at(1400, 1800, [2, 1])).toBeGreaterThan(at(1800, 1400, [2, 1]));
-    expect(worth(match('m_1'), { other: { ag_1: 1900 } })).toBe(worth(match('m_1')));
   });
 });

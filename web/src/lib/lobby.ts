@@ -1,4 +1,5 @@
 import type { ArenaEvent, League, Match, MatchSeat, SeatBrief, StandingBrief } from './api/contract';
+import { nothingKnown, ordered, type Known } from './next/pick';
 
 // What the lobby and a league's page know of their matches: the lists of the
 // API, kept current by the stream's events. Pure.
@@ -113,37 +114,11 @@ export const coming = (leagues: readonly League[]): League[] =>
 export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /**
- * How much a live match is worth watching: close, under way, not nearly over,
- * watched by others, between strong or even agents, or about to be an upset.
- */
-export function worth(m: Match, ratings: Ratings = {}): number {
-  const points = m.seats.map((s) => s.points).sort((a, b) => b - a);
-  const gap = (points[0] ?? 0) - (points[1] ?? 0);
-  const closeness = m.round > 0 ? Math.max(0, 1 - gap / m.round) : 0.5;
-  const done = m.total_rounds ? m.round / m.total_rounds : 0.5;
-  const ahead = m.total_rounds && m.total_rounds - m.round < 2 ? 0 : 0.5;
-  const size = Math.log2(Math.max(2, m.seats.length)) / 7;
-  return closeness * (0.4 + 0.6 * done) + ahead + size + (m.rated ? 0.3 : 0) + Math.log10(1 + m.viewers) + promise(m, ratings[m.league] ?? {});
-}
-
-/** What the ratings promise of a duel, 0 to 1.8; 0 when they are not known. */
-function promise(m: Match, of: Readonly<Record<string, number>>): number {
-  const [a, b] = m.seats;
-  const ra = of[a?.agent_id ?? ''];
-  const rb = of[b?.agent_id ?? ''];
-  if (!a || !b || m.seats.length !== 2 || ra === undefined || rb === undefined) return 0;
-  const strength = Math.min(1, Math.max(0, ((ra + rb) / 2 - 1300) / 600));
-  const chance = 1 / (1 + 10 ** (Math.abs(ra - rb) / 400)); // of the weaker one
-  const weakerLeads = (a.points - b.points) * (ra - rb) < 0;
-  return 0.5 * strength + chance + (weakerLeads ? 0.8 * (1 - 2 * chance) : 0);
-}
-
-/**
  * The matches beside the stage: those that were there stay while they are
  * live; free places go to the best of each league first, then to the best.
  */
-export function beside(before: readonly string[], live: readonly Match[], stage: string | undefined, places: number, ratings: Ratings = {}): string[] {
-  const open = live.filter((m) => m.match_id !== stage).sort((a, b) => worth(b, ratings) - worth(a, ratings));
+export function beside(before: readonly string[], live: readonly Match[], stage: string | undefined, places: number, known: Known = nothingKnown): string[] {
+  const open = ordered(live, known).filter((m) => m.match_id !== stage);
   const kept = before.filter((id) => open.some((m) => m.match_id === id)).slice(0, places);
   const leagues = new Set(open.filter((m) => kept.includes(m.match_id)).map((m) => m.league));
   const free = open.filter((m) => !kept.includes(m.match_id));

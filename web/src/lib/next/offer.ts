@@ -14,12 +14,16 @@ export interface Offer {
 
 export async function readOffer(signal?: AbortSignal): Promise<Offer> {
   const lobby = await api.lobby(signal);
-  const byRound = new Set(lobby.leagues.filter((l) => l.league.score_mode === 'rounds').map((l) => l.league.slug));
-  return { lobby, known: { ratings: lobby.ratings, finals: await readFinals(lobby.live, signal), byRound } };
+  return { lobby, known: knownOf(lobby, await readFinals(lobby.live, signal)) };
 }
 
+/** What the lobby's one request and the finals of brackets say of matches. */
+export const knownOf = (lobby: Lobby, finals: ReadonlySet<string>): Known => ({
+  ratings: lobby.ratings, finals, byRound: new Set(lobby.leagues.filter((l) => l.league.score_mode === 'rounds').map((l) => l.league.slug)),
+});
+
 /** Ids of the finals among live matches; a bracket that cannot be read has none. */
-async function readFinals(live: readonly Match[], signal?: AbortSignal): Promise<Set<string>> {
+export async function readFinals(live: readonly Match[], signal?: AbortSignal): Promise<Set<string>> {
   const leagues = [...new Set(live.filter((m) => hasBracket(m.format)).map((m) => m.league))].slice(0, BRACKETS_MAX);
   const read = await Promise.allSettled(leagues.map(async (slug) => {
     const running = (await api.seasons(slug, '', signal)).items.find((s) => s.status === 'running');

@@ -71,6 +71,12 @@ export function ranked(live: readonly Match[], known: Known = nothingKnown): Mat
     .map((r) => r.match);
 }
 
+/** All matches that are on: the live ones as ranked, then those about to start. */
+export function ordered(live: readonly Match[], known: Known): Match[] {
+  const running = ranked(live, known);
+  return [...running, ...live.filter((m) => !running.includes(m))];
+}
+
 /** The best live match other than the present one; one that was seen already only if every live match was. */
 export function pick(live: readonly Match[], known: Known, seen: readonly string[] = [], present = ''): Match | undefined {
   const open = ranked(live, known).filter((m) => m.match_id !== present);
