@@ -68,6 +68,12 @@ export interface DebateTurn {
   motion: string;
 }
 
+/** A round of the sudden death of an elimination; turns is the most that it has. */
+export interface SuddenDeathTurn {
+  turn: number;
+  turns: number;
+}
+
 /** Why a match of a rated league is not rated. */
 export type UnratedReason = 'same_owner' | 'shared_endpoint' | 'shared_key' | 'shared_domain' | 'shared_network' | 'pair_limit' | 'challenge' | 'request';
 
@@ -156,7 +162,7 @@ export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
   | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; unrated_reason?: UnratedReason; seats: SeatBrief[] }>
   | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[]; seed_commitment?: string; rules_version?: number }>
-  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn }>
+  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn; sudden_death?: SuddenDeathTurn }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
   | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
   | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>

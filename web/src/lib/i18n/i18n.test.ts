@@ -4,6 +4,8 @@ import { agentEn } from './agent.en';
 import { agentEs } from './agent.es';
 import { adminEn } from './admin.en';
 import { adminEs } from './admin.es';
+import { commentaryEn } from './commentary.en';
+import { commentaryEs } from './commentary.es';
 import { consoleEn } from './console.en';
 import { consoleEs } from './console.es';
 import { en } from './en';
@@ -28,6 +30,7 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['finding', findEn, findEs],
   ['next match', nextEn, nextEs],
   ['story of a season', storyEn, storyEs],
+  ['commentary', commentaryEn, commentaryEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {

@@ -93,7 +93,7 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
     if (state.seats[id]?.state === 'active') lanes[id] ??= newLane(id);
   }
   const round: Round = {
-    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
+    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
     interrupted: e.interrupted ?? before !== undefined, revealed: false, lanes, standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];

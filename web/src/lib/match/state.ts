@@ -1,5 +1,6 @@
 import type {
-  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, Task, UnratedReason,
+  AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, SuddenDeathTurn, Task,
+  UnratedReason,
 } from '../api/contract';
 import type { Debate } from './debate';
 
@@ -62,6 +63,7 @@ export interface Round {
   readonly closedAt?: string;
   readonly correct?: string;
   readonly debate?: Debate;
+  readonly suddenDeath?: SuddenDeathTurn;
   /** The spectators may vote until the round closes. */
   readonly vote?: OpenVote;
   /** Of judges that were asked. */

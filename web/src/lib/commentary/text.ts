@@ -1,0 +1,37 @@
+import { duration, points } from '../format';
+import { commentaryEn, type CommentaryKey } from '../i18n/commentary.en';
+import { commentaryEs } from '../i18n/commentary.es';
+import { fill } from '../i18n/fill';
+import type { Language } from '../i18n/index.svelte';
+import type { Line } from './commentary';
+
+export const dictionary = (language: Language) => (language === 'es' ? commentaryEs : commentaryEn);
+
+/** Characters that change the direction of the text around them. */
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const NAME_MAX = 28;
+
+/** A name inside a sentence: on one line, cut, and with a direction of its own. */
+export function named(name: string): string {
+  const plain = [...name.replace(DIRECTION, '').replace(/\s+/g, ' ').trim()];
+  const cut = plain.length > NAME_MAX ? `${plain.slice(0, NAME_MAX - 1).join('')}…` : plain.join('');
+  return `\u2068${cut}\u2069`;
+}
+
+/** The text of a line. */
+export function textOf(line: Line, language: Language = 'en'): string {
+  const form = line.n === undefined ? '' : `_${new Intl.PluralRules(language).select(line.n) === 'one' ? 'one' : 'other'}`;
+  const texts = dictionary(language);
+  const key = `say.${line.rule}${form}`;
+  const text = Object.hasOwn(texts, key) ? texts[key as CommentaryKey] : texts[`say.${line.rule}` as CommentaryKey];
+  return fill(text, {
+    ...(line.n === undefined ? {} : { n: line.n }),
+    ...(line.left === undefined ? {} : { left: line.left }),
+    ...(line.total === undefined ? {} : { total: line.total }),
+    ...(line.name === undefined ? {} : { name: named(line.name) }),
+    ...(line.other === undefined ? {} : { other: named(line.other) }),
+    ...(line.names ? { names: new Intl.ListFormat(language).format(line.names.map(named)) } : {}),
+    ...(line.ms === undefined ? {} : { time: duration(line.ms, language) }),
+    ...(line.points ? { a: points(line.points[0], language), b: points(line.points[1], language) } : {}),
+  });
+}
