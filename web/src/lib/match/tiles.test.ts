@@ -4,7 +4,7 @@ import type { ArenaEvent } from '../api/contract';
 import { applyEvent } from './apply';
 import { lookOf } from './look';
 import { emptyMatch, lastRound, type MatchState } from './state';
-import { same, tilesOf } from './tiles';
+import { gridOf, same, shortName, tilesOf } from './tiles';
 
 vi.mock('../i18n/index.svelte', () => ({})); // needs the compiler; what a tile shows has no words but names
 
@@ -49,5 +49,36 @@ describe('tiles', () => {
       const { place, took, look } = tiles.get(id)!;
       expect([place, took, look === 'right']).toEqual([end.seats[id]!.place, 0, end.seats[id]!.place === 1]);
     }
+  });
+});
+
+describe('the grid', () => {
+  const rooms = [[960, 270], [1072, 270], [890, 272], [358, 0], [1300, 700]] as const;
+  it.each([9, 12, 24, 48, 64, 100, 128])('of %i tiles gives every name room to be read', (n) => {
+    for (const [width, height] of rooms) {
+      const g = gridOf(n, width, height);
+      expect(g.columns * g.rows).toBeGreaterThanOrEqual(n);
+      expect(width / g.columns).toBeGreaterThanOrEqual(84);
+      if (g.size === 'wide' && height) expect(height / g.rows).toBeGreaterThanOrEqual(72);
+      if (g.size === 'chip') expect(g.letters).toBeGreaterThanOrEqual(8);
+    }
+  });
+
+  it('has marks over names at 24 and lines at 100', () => {
+    expect(gridOf(24, 960, 270)).toMatchObject({ size: 'wide', columns: 9, rows: 3 });
+    expect(gridOf(100, 1072, 270)).toMatchObject({ size: 'chip', columns: 11, rows: 10 });
+    expect(gridOf(100, 358, 3000)).toMatchObject({ size: 'chip', columns: 3, rows: 34 });
+    expect(gridOf(9, 358, 3000)).toMatchObject({ size: 'wide', columns: 4 });
+  });
+
+  it('exists before it is measured', () => expect(gridOf(24, 0, 0).columns).toBeGreaterThan(0));
+});
+
+describe('a short name', () => {
+  it('keeps both ends', () => {
+    expect(shortName('Quill 7', 8)).toBe('Quill 7');
+    expect(shortName('Ordinary Oracle 17', 8)).toBe('Ordin…17');
+    expect(shortName('Ordinary Oracle 17', 14)).toBe('Ordinary…e 17');
+    expect([...shortName('👩‍🚀'.repeat(20), 8)].length).toBeLessThanOrEqual(8);
   });
 });
