@@ -105,6 +105,30 @@ test('a delayed match says so, and nothing of it comes before its time', { timeo
   await close();
 });
 
+test('the commentary states a closed round, and the browser keeps the choice to hide it', { timeout: PATIENCE }, async (t) => {
+  // Both answers of the first round are wrong; the second round stays open.
+  const { match_id, letGo } = await heldDuel(t, 'Caption', 2, { rounds: 3, time_limit_seconds: 60, rated: true, visibility: 'sealed' });
+  const { page, faults, close } = await open(`/m/${match_id}`);
+  const caption = page.locator(id('caption'));
+  await page.locator(`${id('caption')}[data-rule="nobody"]`).waitFor();
+  await caption.filter({ hasText: 'No points for anyone in this round.' }).waitFor();
+  const { height } = await caption.locator('..').boundingBox();
+
+  await page.locator(id('captions')).click();
+  assert.equal((await caption.textContent())?.trim(), '');
+  assert.equal(await page.locator(id('captions')).getAttribute('aria-pressed'), 'false');
+  assert.equal((await caption.locator('..').boundingBox()).height, height, 'hiding it moves the page');
+  await page.reload();
+  await page.locator(`${id('caption')}[data-rule="nobody"]`).waitFor({ state: 'attached' });
+  assert.equal((await caption.textContent())?.trim(), '');
+
+  await page.locator(id('captions')).click();
+  letGo();
+  await page.locator(`${id('caption')}[data-rule="draw"]`).filter({ hasText: 'A draw at 0–0.' }).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('a sealed round shows what agents do, who has locked in, and no code', { timeout: PATIENCE }, async (t) => {
   const slug = `sealed-${Date.now().toString(36)}`;
   assert.equal((await send('POST', '/v1/leagues', {
