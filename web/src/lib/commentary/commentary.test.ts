@@ -105,8 +105,8 @@ describe('the line after a round', () => {
     ['a third out', ['rrrrrrwww'], elimination, 'mass_out: 3 out in a single round. 6 of 9 left.'],
     ['few left', ['rrwww'], elimination, 'few_left: 3 more out. Still in: Ada and Bob.'],
     ['one left', ['rwwww'], elimination, 'last_standing: Ada is the last one standing.'],
-    ['everyone right', ['rrrrr'], elimination, 'all_stay: Everyone knew that one. All 5 stay in.'],
-    ['nobody right', ['wwwww'], elimination, 'none_drop: Nobody got it right, so all 5 stay in.'],
+    ['everyone right', ['rrrrr'], elimination, 'all_stay: Everyone knew that one. 5 stay in.'],
+    ['nobody right', ['wwwww'], elimination, 'none_drop: Nobody got it right, so 5 stay in.'],
     ['sudden death, still level', ['rrr', 'rrr'], { ...elimination, sudden: 2 }, 'sudden_level: Still level: sudden death, round 1 of 5, changes nothing for 3 agents.'],
   ])('%s', (_, rounds, shape, want) => expect(said(rounds, shape)).toBe(want));
 
