@@ -13,21 +13,22 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/seal"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // match makes a match of two agents and a token for each.
 func (b *bundle) match(v arena.Visibility) (first, second string) {
-	b.log.match("m_1", v, "ag_1", "ag_2")
-	return b.token("m_1", "ag_1", 1, time.Hour), b.token("m_1", "ag_2", 1, time.Hour)
+	b.log.AddMatch("m_1", v, "ag_1", "ag_2")
+	return b.Token("m_1", "ag_1", 1, time.Hour), b.Token("m_1", "ag_2", 1, time.Hour)
 }
 
 func TestAgent_Events(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilityLive)
-	watcher := b.dial(t, "?match=m_1", nil)
-	watcher.next()
-	p := b.agent(t, token)
+	watcher := b.Dial(t, "?match=m_1", nil)
+	watcher.Next()
+	p := b.Agent(t, token)
 	sent := []struct{ message, body string }{
 		{`{"type":"thinking","message":"Analyzing <b>problem</b>"}`, `{"message":"Analyzing <b>problem</b>"}`},
 		{`{"type":"spawn_subagent","name":"Analyzer","role":"analysis","seq":7,"ts":"now"}`, `{"name":"Analyzer","role":"analysis"}`},
@@ -43,15 +44,15 @@ func TestAgent_Events(t *testing.T) {
 		{`{"type":"thinking"}`, `{}`},
 	}
 	for _, s := range sent {
-		p.say(s.message)
+		p.Send(s.message)
 	}
-	got := watcher.until(int64(len(sent)))
-	for i, row := range b.log.rows("m_1") {
+	got := watcher.Until(int64(len(sent)))
+	for i, row := range b.log.Rows("m_1") {
 		if row.AgentID != "ag_1" || string(row.Body) != sent[i].body || row.Hidden != nil {
 			t.Errorf("%s is stored as %s %s", sent[i].message, row.AgentID, row.Body)
 		}
-		if got[i].raw != string(row.AppendJSON(nil)) {
-			t.Errorf("a spectator reads %s, the log says %s", got[i].raw, row.AppendJSON(nil))
+		if got[i].Raw != string(row.AppendJSON(nil)) {
+			t.Errorf("a spectator reads %s, the log says %s", got[i].Raw, row.AppendJSON(nil))
 		}
 	}
 }
@@ -61,21 +62,21 @@ func TestAgent_Sealed(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilitySealed)
-	p := b.agent(t, token)
-	p.say(`{"type":"thinking","message":"SECRET"}`)
-	p.say(`{"type":"tool_call","tool":"python","args":{"SECRET":"SECRET"}}`)
-	p.say(`{"type":"answer","final":true,"value":"SECRET"}`)
-	live := b.dial(t, "?match=m_1&since=0", nil)
-	live.next()
-	batch := b.dial(t, "?match=m_1&since=0&batch=1", nil)
-	events := b.events(t, "?match=m_1&since=0", "")
-	got := append(append(live.until(3), batch.until(3)...), events.until(3)...)
+	p := b.Agent(t, token)
+	p.Send(`{"type":"thinking","message":"SECRET"}`)
+	p.Send(`{"type":"tool_call","tool":"python","args":{"SECRET":"SECRET"}}`)
+	p.Send(`{"type":"answer","final":true,"value":"SECRET"}`)
+	live := b.Dial(t, "?match=m_1&since=0", nil)
+	live.Next()
+	batch := b.Dial(t, "?match=m_1&since=0&batch=1", nil)
+	events := b.Events(t, "?match=m_1&since=0", "")
+	got := append(append(live.Until(3), batch.Until(3)...), events.Until(3)...)
 	for _, r := range got {
-		if strings.Contains(r.raw, "SECRET") || !strings.Contains(r.raw, `"commitment":"`) {
-			t.Errorf("a spectator reads %s", r.raw)
+		if strings.Contains(r.Raw, "SECRET") || !strings.Contains(r.Raw, `"commitment":"`) {
+			t.Errorf("a spectator reads %s", r.Raw)
 		}
 	}
-	for _, row := range b.log.rows("m_1") {
+	for _, row := range b.log.Rows("m_1") {
 		var body struct{ Commitment string }
 		if err := json.Unmarshal(row.Body, &body); err != nil {
 			t.Fatal(err)
@@ -91,9 +92,9 @@ func TestAgent_Token(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilityLive)
-	stranger := b.token("m_1", "ag_3", 1, time.Hour)
-	nowhere := b.token("m_2", "ag_1", 1, time.Hour)
-	old := b.token("m_1", "ag_1", 1, -time.Second)
+	stranger := b.Token("m_1", "ag_3", 1, time.Hour)
+	nowhere := b.Token("m_2", "ag_1", 1, time.Hour)
+	old := b.Token("m_1", "ag_1", 1, -time.Second)
 	tests := []struct{ name, query, header string }{
 		{"unknown", "", "Bearer nonsense"},
 		{"no_bearer", "", "Basic abc"},
@@ -109,11 +110,11 @@ func TestAgent_Token(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, resp, err := b.try(t, tt.query, http.Header{"Authorization": {tt.header}})
+			_, resp, err := b.Try(t, tt.query, http.Header{"Authorization": {tt.header}})
 			if err == nil {
 				t.Fatal("let in")
 			}
-			wantProblem(t, resp, 401, arena.CodeUnauthorized)
+			streamtest.WantProblem(t, resp, 401, arena.CodeUnauthorized)
 		})
 	}
 	messages := []struct {
@@ -131,9 +132,9 @@ func TestAgent_Token(t *testing.T) {
 	for _, tt := range messages {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := b.dial(t, "", nil)
-			p.say(tt.message)
-			code, got := p.rest()
+			p := b.Dial(t, "", nil)
+			p.Send(tt.message)
+			code, got := p.Rest()
 			if code != tt.code || len(got) != 1 || got[0].Type != "error" {
 				t.Errorf("closed with %d after %+v, want %d", code, got, tt.code)
 			}
@@ -141,20 +142,20 @@ func TestAgent_Token(t *testing.T) {
 	}
 	t.Run("message_good", func(t *testing.T) {
 		t.Parallel()
-		p := b.dial(t, "", nil)
-		p.say(`{"type":"auth","token":"` + token + `"}`)
-		if got := p.next(); got.Type != "ready" || got.MatchID != "m_1" || got.Round != 1 {
-			t.Errorf("answer %s", got.raw)
+		p := b.Dial(t, "", nil)
+		p.Send(`{"type":"auth","token":"` + token + `"}`)
+		if got := p.Next(); got.Type != "ready" || got.MatchID != "m_1" || got.Round != 1 {
+			t.Errorf("answer %s", got.Raw)
 		}
-		p.say(`{"type":"thinking","message":"here"}`)
-		eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+		p.Send(`{"type":"thinking","message":"here"}`)
+		streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	})
 	t.Run("with_its_own_match", func(t *testing.T) {
 		t.Parallel()
-		other := b.token("m_1", "ag_2", 4, time.Hour)
-		p := b.dial(t, "?match=m_1", http.Header{"Authorization": {"bearer " + other}})
-		if got := p.next(); got.Type != "ready" || got.Round != 4 {
-			t.Errorf("answer %s", got.raw)
+		other := b.Token("m_1", "ag_2", 4, time.Hour)
+		p := b.Dial(t, "?match=m_1", http.Header{"Authorization": {"bearer " + other}})
+		if got := p.Next(); got.Type != "ready" || got.Round != 4 {
+			t.Errorf("answer %s", got.Raw)
 		}
 	})
 }
@@ -162,7 +163,7 @@ func TestAgent_Token(t *testing.T) {
 func TestAgent_No_auth_in_time(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep, s.timing.auth = time.Millisecond, 10*time.Millisecond })
-	if code, _ := b.dial(t, "", nil).rest(); code != CloseToken {
+	if code, _ := b.Dial(t, "", nil).Rest(); code != CloseToken {
 		t.Errorf("closed with %d, want %d", code, CloseToken)
 	}
 }
@@ -194,26 +195,26 @@ func TestAgent_Expiry(t *testing.T) {
 		s.options.Now, s.timing.sweep, s.timing.ping = c.Now, time.Millisecond, 24*time.Hour
 	})
 	b.match(arena.VisibilityLive)
-	p := b.agent(t, b.token("m_1", "ag_1", 1, time.Hour))
-	q := b.agent(t, b.token("m_1", "ag_2", 1, time.Hour))
-	p.say(`{"type":"auth","token":"nonsense"}`)
-	if got := p.next(); got.Code != arena.CodeUnauthorized {
-		t.Errorf("a bad newer token is answered with %s", got.raw)
+	p := b.Agent(t, b.Token("m_1", "ag_1", 1, time.Hour))
+	q := b.Agent(t, b.Token("m_1", "ag_2", 1, time.Hour))
+	p.Send(`{"type":"auth","token":"nonsense"}`)
+	if got := p.Next(); got.Code != arena.CodeUnauthorized {
+		t.Errorf("a bad newer token is answered with %s", got.Raw)
 	}
-	p.say(`{"type":"auth","token":"` + b.token("m_1", "ag_1", 2, 3*time.Hour) + `"}`)
-	if got := p.next(); got.Type != "ready" || got.Round != 2 {
-		t.Errorf("a newer token is answered with %s", got.raw)
+	p.Send(`{"type":"auth","token":"` + b.Token("m_1", "ag_1", 2, 3*time.Hour) + `"}`)
+	if got := p.Next(); got.Type != "ready" || got.Round != 2 {
+		t.Errorf("a newer token is answered with %s", got.Raw)
 	}
-	p.say(`{"type":"auth","token":"` + b.token("m_1", "ag_1", 1, 2*time.Hour) + `"}`)
-	p.next() // an older one takes nothing away
+	p.Send(`{"type":"auth","token":"` + b.Token("m_1", "ag_1", 1, 2*time.Hour) + `"}`)
+	p.Next() // an older one takes nothing away
 	c.move(150 * time.Minute)
-	if code, _ := q.rest(); code != CloseToken {
+	if code, _ := q.Rest(); code != CloseToken {
 		t.Errorf("closed with %d, want %d", code, CloseToken)
 	}
-	p.say(`{"type":"thinking","message":"still here"}`)
-	eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+	p.Send(`{"type":"thinking","message":"still here"}`)
+	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	c.move(time.Hour)
-	if code, _ := p.rest(); code != CloseToken {
+	if code, _ := p.Rest(); code != CloseToken {
 		t.Errorf("closed with %d, want %d", code, CloseToken)
 	}
 }
@@ -223,13 +224,13 @@ func TestAgent_Forged(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, other := b.match(arena.VisibilityLive)
-	p := b.agent(t, token)
-	p.say(`{"type":"thinking","agent_id":"ag_2"}`)
-	p.say(`{"type":"auth","token":"` + other + `"}`) // the same thing
-	p.say(`{"type":"thinking","message":"mine"}`)
-	p.say(`{"type":"thinking","match_id":"m_2"}`)
-	p.say(`{"type":"thinking","message":"too late"}`)
-	code, got := p.rest()
+	p := b.Agent(t, token)
+	p.Send(`{"type":"thinking","agent_id":"ag_2"}`)
+	p.Send(`{"type":"auth","token":"` + other + `"}`) // the same thing
+	p.Send(`{"type":"thinking","message":"mine"}`)
+	p.Send(`{"type":"thinking","match_id":"m_2"}`)
+	p.Send(`{"type":"thinking","message":"too late"}`)
+	code, got := p.Rest()
 	var codes []arena.Code
 	for _, r := range got {
 		codes = append(codes, r.Code)
@@ -238,7 +239,7 @@ func TestAgent_Forged(t *testing.T) {
 	if diff := cmp.Diff(want, codes); diff != "" || code != CloseForged {
 		t.Errorf("closed with %d after (-want +got):\n%s", code, diff)
 	}
-	if rows := b.log.rows("m_1"); len(rows) != 1 || string(rows[0].Body) != `{"message":"mine"}` {
+	if rows := b.log.Rows("m_1"); len(rows) != 1 || string(rows[0].Body) != `{"message":"mine"}` {
 		t.Errorf("stored %v", rows)
 	}
 }
@@ -248,18 +249,18 @@ func TestAgent_Newest_wins(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilityLive)
-	old := b.agent(t, token)
+	old := b.Agent(t, token)
 	for range connectBurst - 1 {
-		next := b.agent(t, token)
-		if code, _ := old.rest(); code != CloseReplaced {
+		next := b.Agent(t, token)
+		if code, _ := old.Rest(); code != CloseReplaced {
 			t.Fatalf("closed with %d, want %d", code, CloseReplaced)
 		}
 		old = next
 	}
 	for range 200 {
-		p, resp, err := b.try(t, "", http.Header{"Authorization": {"Bearer " + token}})
+		p, resp, err := b.Try(t, "", http.Header{"Authorization": {"Bearer " + token}})
 		if err != nil {
-			wantProblem(t, resp, 429, arena.CodeRateLimited)
+			streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
 			return
 		}
 		_ = p.CloseNow()
@@ -272,17 +273,15 @@ func TestAgent_Round_closed(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	token, _ := b.match(arena.VisibilityLive)
-	b.log.shut["m_1"] = true
-	p := b.agent(t, token)
-	p.say(`{"type":"thinking"}`)
-	if got := p.next(); got.Code != arena.CodeRoundClosed || got.No != 1 {
-		t.Errorf("answer %s", got.raw)
+	b.log.SetRoundOpen("m_1", false)
+	p := b.Agent(t, token)
+	p.Send(`{"type":"thinking"}`)
+	if got := p.Next(); got.Code != arena.CodeRoundClosed || got.No != 1 {
+		t.Errorf("answer %s", got.Raw)
 	}
-	b.log.mu.Lock()
-	b.log.shut["m_1"] = false
-	b.log.mu.Unlock()
-	p.say(`{"type":"thinking"}`)
-	eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
+	b.log.SetRoundOpen("m_1", true)
+	p.Send(`{"type":"thinking"}`)
+	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	if got := b.hub.Stats(); got.Accepted != 1 || got.Refused[arena.CodeRoundClosed] != 1 {
 		t.Errorf("stats %+v", got)
 	}
@@ -293,25 +292,25 @@ func TestAgent_Round_closed(t *testing.T) {
 func TestAgent_Goodbye(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.gate = make(chan struct{})
+	b.log.AppendGate = make(chan struct{})
 	const sockets, each = 10, 20
 	for i := range sockets { // which of two things a goroutine sees first is chance
 		match := fmt.Sprintf("m_%d", i)
-		b.log.match(match, arena.VisibilityLive, "ag_1")
-		p := b.agent(t, b.token(match, "ag_1", 1, time.Hour))
-		p.say(`{"type":"thinking"}`)
-		eventually(t, "the first append", func() bool { return b.log.waiting.Load() == int64(i+1) })
+		b.log.AddMatch(match, arena.VisibilityLive, "ag_1")
+		p := b.Agent(t, b.Token(match, "ag_1", 1, time.Hour))
+		p.Send(`{"type":"thinking"}`)
+		streamtest.Eventually(t, "the first append", func() bool { return b.log.Appends() == int64(i+1) })
 		for range each - 1 {
-			p.say(`{"type":"thinking"}`)
+			p.Send(`{"type":"thinking"}`)
 		}
 		if err := p.Close(1000, ""); err != nil { // the other side has read everything
 			t.Fatal(err)
 		}
 	}
-	close(b.log.gate)
-	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	close(b.log.AppendGate)
+	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
 	for i := range sockets {
-		if rows := b.log.rows(fmt.Sprintf("m_%d", i)); len(rows) != each {
+		if rows := b.log.Rows(fmt.Sprintf("m_%d", i)); len(rows) != each {
 			t.Errorf("socket %d: %d rows, want %d", i, len(rows), each)
 		}
 	}
@@ -322,14 +321,14 @@ func TestAgent_Order(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.parts.EventBurst = 2000 })
 	token, _ := b.match(arena.VisibilityLive)
-	p := b.agent(t, token)
+	p := b.Agent(t, token)
 	const n = 1000
 	for i := range n {
-		p.say(fmt.Sprintf(`{"type":"intermediate_result","data":%d}`, i))
+		p.Send(fmt.Sprintf(`{"type":"intermediate_result","data":%d}`, i))
 	}
 	_ = p.Close(1000, "")
-	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
-	rows := b.log.rows("m_1")
+	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	rows := b.log.Rows("m_1")
 	for i, row := range rows {
 		if string(row.Body) != fmt.Sprintf(`{"data":%d}`, i) {
 			t.Fatalf("row %d is %s", i, row.Body)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // nowhere is a connection that takes everything, for the price of a call into
@@ -43,7 +44,7 @@ func BenchmarkHubFanout(b *testing.B) {
 func fanout(b *testing.B, spectators int, f form) {
 	b.Helper()
 	t := start(b)
-	t.log.match("m_1", arena.VisibilityLive)
+	t.log.AddMatch("m_1", arena.VisibilityLive)
 	m, err := t.log.Match(b.Context(), "m_1")
 	if err != nil {
 		b.Fatal(err)
@@ -75,7 +76,7 @@ func fanout(b *testing.B, spectators int, f form) {
 	b.ResetTimer()
 	for i := range b.N {
 		e.Seq = int64(i + 1)
-		t.hub.Publish(league, e)
+		t.hub.Publish(streamtest.League, e)
 		// A tail holds so many: wait for the readers as a real source would.
 		if i%2048 == 2047 || i == b.N-1 {
 			for t.hub.counters.delivered.Load() < uint64(i+1)*uint64(spectators) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // Of a delayed match spectators get what is old enough, early or late,
@@ -12,73 +13,71 @@ import (
 func TestSpectator_Delayed(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", "delayed:30", "ag_1")
+	b.log.AddMatch("m_1", "delayed:30", "ag_1")
 	commit := func(n int) {
 		for range n {
-			b.log.commit(arena.Event{})
+			b.log.Commit(arena.Event{})
 		}
 	}
 	shown := int64(0)
 	show := func(upTo int64) { // as the node does that plays the match
-		b.log.show(upTo)
-		b.hub.Publish(league, b.log.rows("m_1")[shown:upTo]...)
+		b.log.ShowUpTo(upTo)
+		b.hub.Publish(streamtest.League, b.log.Rows("m_1")[shown:upTo]...)
 		shown = upTo
 	}
 	commit(5)
 	show(3)
 
-	early := b.dial(t, "?match=m_1&since=0", nil)
-	if hello := early.next(); hello.Seq != 3 || hello.Resync {
-		t.Errorf("hello %s", hello.raw)
+	early := b.Dial(t, "?match=m_1&since=0", nil)
+	if hello := early.Next(); hello.Seq != 3 || hello.Resync {
+		t.Errorf("hello %s", hello.Raw)
 	}
-	slice(t, early.until(3), 1, 3)
-	ahead := b.dial(t, "?match=m_1&since=4", nil) // what is not shown is not there
-	if hello := ahead.next(); hello.Seq != 3 || !hello.Resync {
-		t.Errorf("hello %s", hello.raw)
+	streamtest.WantSeqs(t, early.Until(3), 1, 3)
+	ahead := b.Dial(t, "?match=m_1&since=4", nil) // what is not shown is not there
+	if hello := ahead.Next(); hello.Seq != 3 || !hello.Resync {
+		t.Errorf("hello %s", hello.Raw)
 	}
 
 	// An agent's events are open, and are not published when they come.
 	if err := b.handler.Accept(t.Context(), "m_1", "ag_1", []byte(`{"type":"thinking","message":"Lima?"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if row := b.log.rows("m_1")[5]; string(row.Body) != `{"message":"Lima?"}` || row.Hidden != nil {
+	if row := b.log.Rows("m_1")[5]; string(row.Body) != `{"message":"Lima?"}` || row.Hidden != nil {
 		t.Errorf("stored %s, hidden %s", row.Body, row.Hidden)
 	}
 	if seq, _, _ := b.hub.topicsOfKind(topicMatch)[0].position(); seq != 3 {
 		t.Errorf("event %d is known of a match that is shown up to 3", seq)
 	}
 	show(6)
-	got := early.until(6)
-	slice(t, got, 4, 6)
+	got := early.Until(6)
+	streamtest.WantSeqs(t, got, 4, 6)
 	if got[2].Message != "Lima?" {
-		t.Errorf("got %s", got[2].raw)
+		t.Errorf("got %s", got[2].Raw)
 	}
-	slice(t, ahead.until(6), 4, 6)
+	streamtest.WantSeqs(t, ahead.Until(6), 4, 6)
 
 	// The log is long: it is read page by page, as far as it is shown, also when
 	// of all that is old enough only the last was published.
 	commit(3 * logPage)
 	shown = 2*logPage + 6
 	show(2*logPage + 7)
-	slice(t, early.until(2*logPage+7), 7, 2*logPage+7)
-	late := b.events(t, "?match=m_1&since=0", "")
-	slice(t, late.until(2*logPage+7), 1, 2*logPage+7)
+	streamtest.WantSeqs(t, early.Until(2*logPage+7), 7, 2*logPage+7)
+	late := b.Events(t, "?match=m_1&since=0", "")
+	streamtest.WantSeqs(t, late.Until(2*logPage+7), 1, 2*logPage+7)
 
-	end := b.log.commit(arena.Event{Type: arena.EventMatchFinished})
-	b.hub.Publish(league, end)
-	slice(t, early.until(end.Seq), 2*logPage+8, end.Seq)
-	slice(t, late.until(end.Seq), 2*logPage+8, end.Seq)
-	if code, _ := early.rest(); code != 1000 {
+	end := b.log.Commit(arena.Event{Type: arena.EventMatchFinished})
+	b.hub.Publish(streamtest.League, end)
+	streamtest.WantSeqs(t, early.Until(end.Seq), 2*logPage+8, end.Seq)
+	streamtest.WantSeqs(t, late.Until(end.Seq), 2*logPage+8, end.Seq)
+	if code, _ := early.Rest(); code != 1000 {
 		t.Errorf("closed with %d", code)
 	}
-	if s := b.events(t, "?match=m_1&since=0", ""); s.resp.StatusCode != http.StatusOK {
-		t.Errorf("status %d", s.resp.StatusCode)
+	if s := b.Events(t, "?match=m_1&since=0", ""); s.Response.StatusCode != http.StatusOK {
+		t.Errorf("status %d", s.Response.StatusCode)
 	} else {
-		slice(t, s.until(end.Seq), 1, end.Seq)
+		streamtest.WantSeqs(t, s.Until(end.Seq), 1, end.Seq)
 	}
-	b.log.mu.Lock()
-	defer b.log.mu.Unlock()
-	if b.log.early > 0 {
-		t.Errorf("%d reads of the log do not mind the delay", b.log.early)
+	if n := b.log.EarlyReads(); n > 0 {
+		t.Errorf("%d reads of the log ignore the delay", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // waited is a context that tells when somebody begins to wait for its end.
@@ -40,19 +41,19 @@ func TestHub_Hear(t *testing.T) {
 	})
 	t.Cleanup(answer)
 	token, _ := b.match(arena.VisibilityLive)
-	slow = b.token("m_1", "ag_1", 2, time.Hour)
-	p := b.agent(t, token)
+	slow = b.Token("m_1", "ag_1", 2, time.Hour)
+	p := b.Agent(t, token)
 	b.hub.Flush(t.Context(), "m_1", "ag_1") // nothing came
 	b.hub.Flush(t.Context(), "m_1", "ag_7") // nobody
 
-	p.say(`{"type":"auth","token":"` + slow + `"}`)
+	p.Send(`{"type":"auth","token":"` + slow + `"}`)
 	<-asked // the reader is busy
-	p.say(`{"type":"thinking","message":"in the socket"}`)
+	p.Send(`{"type":"thinking","message":"in the socket"}`)
 	s, _ := b.hub.seats.find(seatKey{"m_1", "ag_1"})
-	eventually(t, "the message in the socket", func() bool { return s.socket.wire.unread() })
+	streamtest.Eventually(t, "the message in the socket", func() bool { return s.socket.wire.unread() })
 	b.hub.seats.release(s, time.Now())
 	b.hub.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
-	if n := len(b.log.rows("m_1")); n != 1 {
+	if n := len(b.log.Rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that lay in the socket", n)
 	}
 }
@@ -62,15 +63,15 @@ func TestHub_Hear_append(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.flush = 30 * time.Second })
 	gate := make(chan struct{})
-	b.log.gate = gate
+	b.log.AppendGate = gate
 	open := sync.OnceFunc(func() { close(gate) })
 	t.Cleanup(open)
 	token, _ := b.match(arena.VisibilityLive)
-	p := b.agent(t, token)
-	p.say(`{"type":"thinking"}`)
-	eventually(t, "the append", func() bool { return b.log.waiting.Load() == 1 })
+	p := b.Agent(t, token)
+	p.Send(`{"type":"thinking"}`)
+	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
 	b.hub.Flush(waited{t.Context(), open}, "m_1", "ag_1")
-	if n := len(b.log.rows("m_1")); n != 1 {
+	if n := len(b.log.Rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that was being appended", n)
 	}
 }
@@ -82,13 +83,13 @@ func TestHub_Hear_bounded(t *testing.T) {
 	b := start(t, func(s *settings) { s.timing.flush = time.Millisecond })
 	token, _ := b.match(arena.VisibilityLive)
 	gate := make(chan struct{})
-	b.log.gate = gate
-	p := b.agent(t, token)
-	p.say(`{"type":"thinking"}`)
-	eventually(t, "the append", func() bool { return b.log.waiting.Load() == 1 })
+	b.log.AppendGate = gate
+	p := b.Agent(t, token)
+	p.Send(`{"type":"thinking"}`)
+	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
 	b.hub.Flush(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
 	close(gate)
 	_ = p.Close(1000, "")
-	eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
+	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
 	b.hub.Flush(t.Context(), "m_1", "ag_1")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // 50 writers commit and publish in whatever order the machine runs them,
@@ -23,7 +24,7 @@ import (
 func TestSpectator_Races_writers(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	const writers, each = 50, 40
 	const last = writers * each
 	var wg sync.WaitGroup
@@ -31,19 +32,19 @@ func TestSpectator_Races_writers(t *testing.T) {
 		wg.Go(func() {
 			var late []arena.Event
 			for range each {
-				e := b.log.commit(arena.Event{Body: json.RawMessage(`{"message":"hm"}`)})
+				e := b.log.Commit(arena.Event{Body: json.RawMessage(`{"message":"hm"}`)})
 				// Hold some back, some for ever, publish some twice.
 				switch rand.IntN(8) {
 				case 0:
 					late = append(late, e)
 				case 1:
 				case 2:
-					b.hub.Publish(league, e, e)
+					b.hub.Publish(streamtest.League, e, e)
 				default:
-					b.hub.Publish(league, e)
+					b.hub.Publish(streamtest.League, e)
 				}
 			}
-			b.hub.Publish(league, late...)
+			b.hub.Publish(streamtest.League, late...)
 			_ = w
 		})
 	}
@@ -52,34 +53,28 @@ func TestSpectator_Races_writers(t *testing.T) {
 			since := int64(rand.IntN(last / 2))
 			switch i % 4 {
 			case 0:
-				s := b.events(t, "?match=m_1", fmt.Sprint(since))
-				first, _ := s.next()
+				s := b.Events(t, "?match=m_1", fmt.Sprint(since))
+				first, _ := s.Next()
 				if first.Resync {
 					since = first.Seq
 				}
-				slice(t, s.until(last), since+1, last)
+				streamtest.WantSeqs(t, s.Until(last), since+1, last)
 			case 1: // live only
-				p := b.dial(t, "?match=m_1", nil)
-				if hello := p.next(); hello.Seq < last {
-					slice(t, p.until(last), hello.Seq+1, last)
+				p := b.Dial(t, "?match=m_1", nil)
+				if hello := p.Next(); hello.Seq < last {
+					streamtest.WantSeqs(t, p.Until(last), hello.Seq+1, last)
 				}
 			default:
-				p := b.dial(t, fmt.Sprintf("?match=m_1&since=%d&batch=%d", since, i%2), nil)
-				if hello := p.next(); hello.Resync {
+				p := b.Dial(t, fmt.Sprintf("?match=m_1&since=%d&batch=%d", since, i%2), nil)
+				if hello := p.Next(); hello.Resync {
 					since = hello.Seq
 				}
-				slice(t, p.until(last), since+1, last)
+				streamtest.WantSeqs(t, p.Until(last), since+1, last)
 			}
 		})
 	}
 	wg.Wait()
-	slice(t, b.dial(t, "?match=m_1&since=0", nil).after(), 1, last)
-}
-
-// after skips hello and reads to the end of what the log holds now.
-func (p *peer) after() []received {
-	p.t.Helper()
-	return p.until(p.next().Seq)
+	streamtest.WantSeqs(t, b.Dial(t, "?match=m_1&since=0", nil).UntilHead(), 1, last)
 }
 
 // What never was published here is read from the log; a log that is away for
@@ -87,21 +82,19 @@ func (p *peer) after() []received {
 func TestHub_Gap(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.retry = time.Millisecond })
-	b.log.match("m_1", arena.VisibilityLive)
-	p := b.dial(t, "?match=m_1", nil)
-	p.next()
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	p := b.Dial(t, "?match=m_1", nil)
+	p.Next()
 	var rows []arena.Event
 	for range 1700 {
-		rows = append(rows, b.log.commit(arena.Event{}))
+		rows = append(rows, b.log.Commit(arena.Event{}))
 	}
-	b.log.mu.Lock()
-	b.log.fail = 3
-	b.log.mu.Unlock()
-	b.hub.Publish(league, rows[1699], rows[3], rows[1699], rows[0], rows[0])
-	slice(t, p.until(1700), 1, 1700)
-	b.hub.Publish(league, rows...)
+	b.log.FailReads(3)
+	b.hub.Publish(streamtest.League, rows[1699], rows[3], rows[1699], rows[0], rows[0])
+	streamtest.WantSeqs(t, p.Until(1700), 1, 1700)
+	b.hub.Publish(streamtest.League, rows...)
 	b.publish(1)
-	slice(t, p.until(1701), 1701, 1701)
+	streamtest.WantSeqs(t, p.Until(1701), 1701, 1701)
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.mu.Lock()
@@ -120,49 +113,49 @@ func TestHub_Gap(t *testing.T) {
 func TestHub_Publish_before_the_head_is_known(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	stale, _ := b.log.Match(t.Context(), "m_1")
 	key := topicKey{topicMatch, "m_1"}
 	topic := b.hub.acquire(key)
 	defer b.hub.releaseTopic(topic)
 	b.publish(2)
 	topic.learn(visibilitytest.Match(stale))
-	p := b.dial(t, "?match=m_1&since=0", nil)
-	if hello := p.next(); hello.Seq != 2 {
+	p := b.Dial(t, "?match=m_1&since=0", nil)
+	if hello := p.Next(); hello.Seq != 2 {
 		t.Errorf("hello says seq %d, want 2", hello.Seq)
 	}
-	slice(t, p.until(2), 1, 2)
+	streamtest.WantSeqs(t, p.Until(2), 1, 2)
 }
 
 // A long log is read page by page while events keep coming.
 func TestSpectator_Late_joiner(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(6_000)
-	live := b.dial(t, "?match=m_1", nil)
-	live.next()
+	live := b.Dial(t, "?match=m_1", nil)
+	live.Next()
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			p := b.dial(t, fmt.Sprintf("?match=m_1&since=0&batch=%d", i%2), nil)
-			slice(t, p.until(6_500), 1, 6_500)
+			p := b.Dial(t, fmt.Sprintf("?match=m_1&since=0&batch=%d", i%2), nil)
+			streamtest.WantSeqs(t, p.Until(6_500), 1, 6_500)
 		})
 	}
 	wg.Go(func() { b.publish(500) })
 	wg.Wait()
-	slice(t, live.until(6_500), 6_001, 6_500)
+	streamtest.WantSeqs(t, live.Until(6_500), 6_001, 6_500)
 }
 
 // Threat V1.
 func TestSpectator_Slow(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.write = 50 * time.Millisecond })
-	b.log.match("m_1", arena.VisibilityLive)
-	frozen := map[string]*peer{}
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	frozen := map[string]*streamtest.Peer{}
 	for _, q := range []string{"", "&batch=1", "&since=0"} {
-		frozen[q] = b.dial(t, "?match=m_1"+q, nil)
-		frozen[q].next()
+		frozen[q] = b.Dial(t, "?match=m_1"+q, nil)
+		frozen[q].Next()
 	}
 	b.hub.timing.write = 30 * time.Second // the others are never slow, however busy the machine
 	const live, step = 50, 20
@@ -171,11 +164,11 @@ func TestSpectator_Slow(t *testing.T) {
 	reached := make(chan struct{}, live)
 	for i := range targets {
 		targets[i] = make(chan int64)
-		p := b.dial(t, "?match=m_1&batch=1", nil)
-		p.next()
+		p := b.Dial(t, "?match=m_1&batch=1", nil)
+		p.Next()
 		wg.Go(func() {
 			for seq := range targets[i] {
-				slice(t, p.until(seq), seq-step+1, seq)
+				streamtest.WantSeqs(t, p.Until(seq), seq-step+1, seq)
 				reached <- struct{}{}
 			}
 		})
@@ -184,8 +177,8 @@ func TestSpectator_Slow(t *testing.T) {
 	var last int64
 	for b.hub.Stats().Closes[CloseSlow] < 3 || last < 5*step {
 		for range step {
-			e := b.log.commit(arena.Event{Body: fat})
-			b.hub.Publish(league, e)
+			e := b.log.Commit(arena.Event{Body: fat})
+			b.hub.Publish(streamtest.League, e)
 			last = e.Seq
 		}
 		for i := range targets { // the tail is bounded: all but the frozen ones keep pace
@@ -200,18 +193,18 @@ func TestSpectator_Slow(t *testing.T) {
 	}
 	wg.Wait()
 	for q, p := range frozen {
-		code, got := p.rest()
+		code, got := p.Rest()
 		if code != CloseSlow {
 			t.Errorf("%q: closed with %d, want %d", q, code, CloseSlow)
 		}
-		var events []received
+		var events []streamtest.Received
 		for _, r := range got {
 			if r.Seq > 0 && r.Type != "hello" {
 				events = append(events, r)
 			}
 		}
 		if len(events) > 0 {
-			slice(t, events, 1, events[len(events)-1].Seq)
+			streamtest.WantSeqs(t, events, 1, events[len(events)-1].Seq)
 		}
 	}
 }
@@ -219,12 +212,12 @@ func TestSpectator_Slow(t *testing.T) {
 func TestHub_League_and_lobby(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
-	lobby, wide := b.dial(t, "?lobby=1", nil), b.dial(t, "?league=trivia&batch=1", nil)
-	if h := lobby.next(); h.Topic != "lobby" || h.Seq != 0 || h.Epoch != b.hub.epoch {
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	lobby, wide := b.Dial(t, "?lobby=1", nil), b.Dial(t, "?league=trivia&batch=1", nil)
+	if h := lobby.Next(); h.Topic != "lobby" || h.Seq != 0 || h.Epoch != b.hub.epoch {
 		t.Errorf("hello %+v", h)
 	}
-	if h := wide.next(); h.Topic != "league:trivia" {
+	if h := wide.Next(); h.Topic != "league:trivia" {
 		t.Errorf("hello %+v", h)
 	}
 	all := []arena.EventType{
@@ -233,13 +226,13 @@ func TestHub_League_and_lobby(t *testing.T) {
 		arena.EventAgentLeft, arena.EventMatchFinished,
 	}
 	for _, typ := range all {
-		e := b.log.commit(arena.Event{Type: typ})
+		e := b.log.Commit(arena.Event{Type: typ})
 		b.hub.Publish("another", e) // for the lobby only
-		b.hub.Publish(league, e)
+		b.hub.Publish(streamtest.League, e)
 	}
-	b.hub.PublishAgent([]string{league, "nobody"}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
+	b.hub.PublishAgent([]string{streamtest.League, "nobody"}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
 	b.hub.PublishAgent(nil, arena.Event{AgentID: "ag_2", Type: arena.EventAgentPaused})
-	b.hub.PublishAgent([]string{league}, arena.Event{AgentID: "ag_3", Type: "end"})
+	b.hub.PublishAgent([]string{streamtest.League}, arena.Event{AgentID: "ag_3", Type: "end"})
 	want := []string{
 		"match_scheduled", "match_started", "round_started", "round_closed", "agent_paused", "agent_resumed", "agent_left",
 		"match_finished", "agent_paused", "end",
@@ -251,14 +244,14 @@ func TestHub_League_and_lobby(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(string(data), "\n") {
-			got = append(got, parse(t, line).Type)
+			got = append(got, streamtest.Parse(t, line).Type)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("league (-want +got):\n%s", diff)
 	}
 	for n := 0; ; n++ {
-		if lobby.next().Type == "end" {
+		if lobby.Next().Type == "end" {
 			if n != 2*8+2 {
 				t.Errorf("lobby got %d events, want %d", n, 2*8+2)
 			}
@@ -270,27 +263,27 @@ func TestHub_League_and_lobby(t *testing.T) {
 func TestHub_Viewers(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep = time.Millisecond })
-	b.log.match("m_1", arena.VisibilityLive)
-	first := b.dial(t, "?match=m_1", nil)
-	first.next()
-	if got := first.next(); got.Type != "viewers" || got.Count != 1 || got.Seq != 0 || got.MatchID != "m_1" {
-		t.Fatalf("got %s", got.raw)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	first := b.Dial(t, "?match=m_1", nil)
+	first.Next()
+	if got := first.Next(); got.Type != "viewers" || got.Count != 1 || got.Seq != 0 || got.MatchID != "m_1" {
+		t.Fatalf("got %s", got.Raw)
 	}
-	second := b.events(t, "?match=m_1", "")
-	if got := first.next(); got.Type != "viewers" || got.Count != 2 {
-		t.Fatalf("got %s", got.raw)
+	second := b.Events(t, "?match=m_1", "")
+	if got := first.Next(); got.Type != "viewers" || got.Count != 2 {
+		t.Fatalf("got %s", got.Raw)
 	}
 	if diff := cmp.Diff(map[string]int{"m_1": 2}, b.hub.ViewersByMatch()); diff != "" || b.hub.Viewers("m_1") != 2 {
 		t.Errorf("viewers (-want +got):\n%s", diff)
 	}
 	// viewers is no event of the log: since still lands behind seq.
 	b.publish(2)
-	third := b.dial(t, "?match=m_1&since=1", nil)
-	slice(t, third.until(2), 2, 2)
+	third := b.Dial(t, "?match=m_1&since=1", nil)
+	streamtest.WantSeqs(t, third.Until(2), 2, 2)
 	_ = third.CloseNow()
-	_ = second.resp.Body.Close()
+	_ = second.Response.Body.Close()
 	_ = first.CloseNow()
-	eventually(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
+	streamtest.Eventually(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
 }
 
 // State is made on demand and freed when nobody is left.
@@ -298,21 +291,21 @@ func TestHub_Idle(t *testing.T) {
 	t.Parallel()
 	slots := arenaquota.NewSlots(2, "too many")
 	b := start(t, func(s *settings) { s.parts.Addresses = slots })
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(5)
-	if got := b.hub.Stats(); got.Topics != 0 || b.log.reads != 0 {
-		t.Errorf("nobody watches, yet %d topics and %d reads", got.Topics, b.log.reads)
+	if got := b.hub.Stats(); got.Topics != 0 || b.log.Reads() != 0 {
+		t.Errorf("nobody watches, yet %d topics and %d reads", got.Topics, b.log.Reads())
 	}
-	p, s := b.dial(t, "?match=m_1", nil), b.events(t, "?league=trivia", "")
-	p.next()
-	s.next()
+	p, s := b.Dial(t, "?match=m_1", nil), b.Events(t, "?league=trivia", "")
+	p.Next()
+	s.Next()
 	open := map[string]int{"spectator": 1, "sse": 1, "agent": 0}
 	if got := b.hub.Stats(); got.Topics != 2 || !cmp.Equal(got.Open, open) {
 		t.Errorf("stats %+v", got)
 	}
 	_ = p.Close(1000, "enough")
-	_ = s.resp.Body.Close()
-	eventually(t, "everything to be freed", func() bool {
+	_ = s.Response.Body.Close()
+	streamtest.Eventually(t, "everything to be freed", func() bool {
 		got := b.hub.Stats()
 		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && free(slots, 2, "")
 	})
@@ -324,15 +317,15 @@ func TestHub_Idle(t *testing.T) {
 func TestHub_Close(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive, "ag_1")
-	token := b.token("m_1", "ag_1", 1, time.Hour)
-	peers := []*peer{b.dial(t, "?match=m_1", nil), b.dial(t, "?lobby=1&batch=1", nil), b.agent(t, token), b.dial(t, "", nil)}
-	s := b.events(t, "?match=m_1", "")
-	s.next()
+	b.log.AddMatch("m_1", arena.VisibilityLive, "ag_1")
+	token := b.Token("m_1", "ag_1", 1, time.Hour)
+	peers := []*streamtest.Peer{b.Dial(t, "?match=m_1", nil), b.Dial(t, "?lobby=1&batch=1", nil), b.Agent(t, token), b.Dial(t, "", nil)}
+	s := b.Events(t, "?match=m_1", "")
+	s.Next()
 	var wg sync.WaitGroup
 	for _, p := range peers {
 		wg.Go(func() {
-			if code, _ := p.rest(); code != closeRestart {
+			if code, _ := p.Rest(); code != closeRestart {
 				t.Errorf("closed with %d, want 1012", code)
 			}
 		})
@@ -341,9 +334,9 @@ func TestHub_Close(t *testing.T) {
 	b.hub.Close()
 	wg.Wait()
 	for more := true; more; {
-		_, more = s.next()
+		_, more = s.Next()
 	}
-	wantProblem(t, b.request(t, "GET", "?lobby=1", http.Header{"Accept": {"text/event-stream"}}, ""), 503, arena.CodeUnavailable)
+	streamtest.WantProblem(t, b.Request(t, "GET", "?lobby=1", http.Header{"Accept": {"text/event-stream"}}, ""), 503, arena.CodeUnavailable)
 	if err := b.hub.Run(t.Context()); err == nil {
 		t.Error("a closed hub ran again")
 	}
@@ -355,10 +348,10 @@ func TestHub_Close(t *testing.T) {
 func TestHub_Forgets_what_was_read(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep = time.Hour }) // the test sweeps
-	b.log.match("m_1", arena.VisibilityLive)
-	readers := []*peer{b.dial(t, "?league="+league, nil), b.dial(t, "?league="+league+"&batch=1", nil), b.dial(t, "?match=m_1", nil)}
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	readers := []*streamtest.Peer{b.Dial(t, "?league="+streamtest.League, nil), b.Dial(t, "?league="+streamtest.League+"&batch=1", nil), b.Dial(t, "?match=m_1", nil)}
 	for _, p := range readers {
-		p.next() // hello
+		p.Next() // hello
 	}
 	kept := func(key topicKey) int {
 		topic := b.hub.acquire(key)
@@ -368,12 +361,12 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	const events, size = 400, 1000
 	body := json.RawMessage(`{"message":"` + strings.Repeat("x", size) + `"}`)
 	for range events {
-		b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+		b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
 	}
 	for _, p := range readers {
-		p.until(events)
+		p.Until(events)
 	}
-	watched, match := topicKey{topicLeague, league}, topicKey{topicMatch, "m_1"}
+	watched, match := topicKey{topicLeague, streamtest.League}, topicKey{topicMatch, "m_1"}
 	b.hub.sweep()
 	if n := kept(watched); n > 2*lastSegment {
 		t.Errorf("the league keeps %d bytes that everybody has read", n)
@@ -388,9 +381,9 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	late.seq, _, _ = topic.position()
 	topic.attach(late)
 	for range events {
-		b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+		b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
 	}
-	readers[0].until(2 * events)
+	readers[0].Until(2 * events)
 	b.hub.sweep()
 	got := 0
 	for {
@@ -415,15 +408,15 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 func TestTopic_Fell_off(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.bounds.events = 10 })
-	for _, key := range []topicKey{{topicMatch, "m_1"}, {topicLeague, league}} {
-		b.log.match("m_1", arena.VisibilityLive)
+	for _, key := range []topicKey{{topicMatch, "m_1"}, {topicLeague, streamtest.League}} {
+		b.log.AddMatch("m_1", arena.VisibilityLive)
 		topic := b.hub.acquire(key)
 		topic.learn(visibilitytest.Match(arena.Match{ID: "m_1"}))
 		reader := &spectator{form: formMessage}
 		topic.attach(reader)
 		body := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`)
 		for range 50 {
-			b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
+			b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventRoundStarted, Body: body}))
 		}
 		if _, n, do := topic.next(reader); do != actionSlow {
 			t.Errorf("%s: a reader of 50 events behind a tail of 10 is told to do %d, with %d events", key, do, n)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 func TestAgent_Refused(t *testing.T) {
@@ -49,29 +50,29 @@ func TestAgent_Refused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			match := fmt.Sprintf("m_%d", 10+i)
-			b.log.match(match, arena.VisibilityLive, "ag_1")
-			p := b.agent(t, b.token(match, "ag_1", 1, time.Hour))
-			p.say(tt.message)
-			p.say(`{"type":"thinking","message":"fine"}`)
-			got := p.next()
+			b.log.AddMatch(match, arena.VisibilityLive, "ag_1")
+			p := b.Agent(t, b.Token(match, "ag_1", 1, time.Hour))
+			p.Send(tt.message)
+			p.Send(`{"type":"thinking","message":"fine"}`)
+			got := p.Next()
 			if got.Type != "error" || got.Code != tt.code || got.No != 1 || got.Message == "" {
-				t.Errorf("answer %s, want code %s", got.raw, tt.code)
+				t.Errorf("answer %s, want code %s", got.Raw, tt.code)
 			}
-			eventually(t, "the good event", func() bool { return len(b.log.rows(match)) == 1 })
-			if row := b.log.rows(match)[0]; string(row.Body) != `{"message":"fine"}` {
+			streamtest.Eventually(t, "the good event", func() bool { return len(b.log.Rows(match)) == 1 })
+			if row := b.log.Rows(match)[0]; string(row.Body) != `{"message":"fine"}` {
 				t.Errorf("stored %s", row.Body)
 			}
 		})
 	}
 	t.Run("binary", func(t *testing.T) {
 		t.Parallel()
-		b.log.match("m_9", arena.VisibilityLive, "ag_1")
-		p := b.agent(t, b.token("m_9", "ag_1", 1, time.Hour))
+		b.log.AddMatch("m_9", arena.VisibilityLive, "ag_1")
+		p := b.Agent(t, b.Token("m_9", "ag_1", 1, time.Hour))
 		if err := p.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"thinking"}`)); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.next(); got.Code != arena.CodeEventRefused {
-			t.Errorf("answer %s", got.raw)
+		if got := p.Next(); got.Code != arena.CodeEventRefused {
+			t.Errorf("answer %s", got.Raw)
 		}
 	})
 }
@@ -103,21 +104,21 @@ func TestAgent_Flood(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.parts.EventRate, s.parts.EventBurst = 1e-9, 5 })
 		token, _ := b.match(arena.VisibilityLive)
-		p := b.agent(t, token)
+		p := b.Agent(t, token)
 		for range 5 + 3*5 {
-			p.say(`{"type":"thinking"}`)
+			p.Send(`{"type":"thinking"}`)
 		}
-		code, got := p.rest()
+		code, got := p.Rest()
 		if code != CloseTooMany || len(got) != 15 || got[0].Code != arena.CodeRateLimited || got[0].No != 6 {
 			t.Errorf("closed with %d after %+v", code, got)
 		}
 		// The count is the seat's, not the socket's.
-		again := b.agent(t, token)
-		again.say(`{"type":"thinking"}`)
-		if code, _ := again.rest(); code != CloseTooMany {
+		again := b.Agent(t, token)
+		again.Send(`{"type":"thinking"}`)
+		if code, _ := again.Rest(); code != CloseTooMany {
 			t.Errorf("closed with %d", code)
 		}
-		if rows := b.log.rows("m_1"); len(rows) != 5 {
+		if rows := b.log.Rows("m_1"); len(rows) != 5 {
 			t.Errorf("%d events stored, want 5", len(rows))
 		}
 	})
@@ -125,19 +126,19 @@ func TestAgent_Flood(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
 		token, _ := b.match(arena.VisibilityLive)
-		p := b.agent(t, token)
+		p := b.Agent(t, token)
 		for range 4 {
-			p.say(`{"type":"thinking"}`)
+			p.Send(`{"type":"thinking"}`)
 		}
-		if code, got := p.rest(); code != CloseTooMany || len(got) != 1 || got[0].No != 4 {
+		if code, got := p.Rest(); code != CloseTooMany || len(got) != 1 || got[0].No != 4 {
 			t.Errorf("closed with %d after %+v", code, got)
 		}
-		_, resp, err := b.try(t, "", http.Header{"Authorization": {"Bearer " + token}})
+		_, resp, err := b.Try(t, "", http.Header{"Authorization": {"Bearer " + token}})
 		if err == nil {
 			t.Fatal("let in with nothing left to send")
 		}
-		wantProblem(t, resp, 429, arena.CodeRateLimited)
-		if rows := b.log.rows("m_1"); len(rows) != 3 {
+		streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
+		if rows := b.log.Rows("m_1"); len(rows) != 3 {
 			t.Errorf("%d events stored, want 3", len(rows))
 		}
 	})
@@ -145,15 +146,15 @@ func TestAgent_Flood(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.parts.EventBurst = 1000 })
 		token, _ := b.match(arena.VisibilityLive)
-		p := b.agent(t, token)
+		p := b.Agent(t, token)
 		big := `{"type":"thinking","message":"` + strings.Repeat("x", maxMessage-32) + `"}`
 		for range maxSeatBytes/len(big) + 1 {
-			p.say(big)
+			p.Send(big)
 		}
-		if code, _ := p.rest(); code != CloseTooMany {
+		if code, _ := p.Rest(); code != CloseTooMany {
 			t.Errorf("closed with %d", code)
 		}
-		if rows := b.log.rows("m_1"); len(rows) != maxSeatBytes/len(big) {
+		if rows := b.log.Rows("m_1"); len(rows) != maxSeatBytes/len(big) {
 			t.Errorf("%d events stored, want %d", len(rows), maxSeatBytes/len(big))
 		}
 	})
@@ -162,9 +163,9 @@ func TestAgent_Flood(t *testing.T) {
 			t.Parallel()
 			b := start(t)
 			token, _ := b.match(arena.VisibilityLive)
-			p := b.agent(t, token)
-			p.say(`{"type":"thinking","message":"` + strings.Repeat("x", size) + `"}`)
-			if code, got := p.rest(); code != closeTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
+			p := b.Agent(t, token)
+			p.Send(`{"type":"thinking","message":"` + strings.Repeat("x", size) + `"}`)
+			if code, got := p.Rest(); code != closeTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 		})
@@ -180,7 +181,7 @@ func TestIngest_Post(t *testing.T) {
 		token, _ := b.match(arena.VisibilityLive)
 		body := "{\"type\":\"thinking\",\"message\":\"a\"}\r\n\n{\"type\":\"dance\"}\n{\"type\":\"thinking\",\"message\":\"b\"}\n" +
 			`{"type":"thinking","message":"` + strings.Repeat("x", maxMessage) + "\"}\n{\"type\":\"thinking\",\"message\":\"never read\"}"
-		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, body)
+		resp := b.Request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, body)
 		var got postReply
 		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || resp.StatusCode != 200 {
 			t.Fatalf("status %d: %v", resp.StatusCode, err)
@@ -192,7 +193,7 @@ func TestIngest_Post(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if rows := b.log.rows("m_1"); len(rows) != 2 || string(rows[1].Body) != `{"message":"b"}` {
+		if rows := b.log.Rows("m_1"); len(rows) != 2 || string(rows[1].Body) != `{"message":"b"}` {
 			t.Errorf("stored %v", rows)
 		}
 	})
@@ -200,8 +201,8 @@ func TestIngest_Post(t *testing.T) {
 		t.Parallel()
 		b := start(t)
 		token, _ := b.match(arena.VisibilityLive)
-		b.log.shut["m_1"] = true
-		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, "{\"type\":\"thinking\"}\n{\"type\":\"thinking\"}")
+		b.log.SetRoundOpen("m_1", false)
+		resp := b.Request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, "{\"type\":\"thinking\"}\n{\"type\":\"thinking\"}")
 		var got postReply
 		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Accepted != 0 || len(got.Errors) != 2 || got.Errors[1].Code != arena.CodeRoundClosed {
 			t.Errorf("answer %+v, %v", got, err)
@@ -211,10 +212,10 @@ func TestIngest_Post(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
 		token, _ := b.match(arena.VisibilityLive)
-		p := b.agent(t, token)
-		p.say(`{"type":"thinking"}`)
-		eventually(t, "the event", func() bool { return len(b.log.rows("m_1")) == 1 })
-		resp := b.request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, strings.Repeat("{\"type\":\"thinking\"}\n", 9))
+		p := b.Agent(t, token)
+		p.Send(`{"type":"thinking"}`)
+		streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
+		resp := b.Request(t, "POST", "", http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}, strings.Repeat("{\"type\":\"thinking\"}\n", 9))
 		var got postReply
 		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || got.Accepted != 2 || len(got.Errors) != 1 || got.Errors[0].Line != 3 {
 			t.Errorf("answer %+v, %v", got, err)
@@ -241,9 +242,9 @@ func TestIngest_Post(t *testing.T) {
 			if tt.auth != "" {
 				header.Set("Authorization", tt.auth)
 			}
-			wantProblem(t, b.request(t, "POST", tt.query, header, tt.body), tt.status, tt.code)
+			streamtest.WantProblem(t, b.Request(t, "POST", tt.query, header, tt.body), tt.status, tt.code)
 		}
-		if rows := b.log.rows("m_1"); len(rows) != 0 {
+		if rows := b.log.Rows("m_1"); len(rows) != 0 {
 			t.Errorf("stored %v", rows)
 		}
 	})
@@ -280,11 +281,11 @@ func TestIngest_Accept(t *testing.T) {
 	if got := accept("ag_1", thought); got != arena.CodeRateLimited {
 		t.Errorf("the third of two events: %q", got)
 	}
-	if rows := b.log.rows("m_1"); len(rows) != 2 || !strings.Contains(string(rows[0].Hidden), `"message":"a"`) || strings.Contains(string(rows[0].Body), "message") {
+	if rows := b.log.Rows("m_1"); len(rows) != 2 || !strings.Contains(string(rows[0].Hidden), `"message":"a"`) || strings.Contains(string(rows[0].Body), "message") {
 		t.Errorf("stored %v", rows)
 	}
-	b.log.match("m_2", arena.VisibilityLive, "ag_1")
-	b.log.shut["m_2"] = true
+	b.log.AddMatch("m_2", arena.VisibilityLive, "ag_1")
+	b.log.SetRoundOpen("m_2", false)
 	if err := b.handler.Accept(t.Context(), "m_2", "ag_1", []byte(thought)); arena.CodeOf(err) != arena.CodeRoundClosed {
 		t.Errorf("after the round: %v", err)
 	}
@@ -339,11 +340,11 @@ func TestHub_Seats_end(t *testing.T) {
 			used, _ := b.hub.seats.add(&m, "ag_1")
 			idle, _ := b.hub.seats.add(&m, "ag_2")
 			b.hub.seats.release(idle, time.Now())
-			b.hub.Publish(league, arena.Event{MatchID: "m_2", Seq: 1, Type: arena.EventMatchFinished}, arena.Event{MatchID: "m_1", Seq: 1})
+			b.hub.Publish(streamtest.League, arena.Event{MatchID: "m_2", Seq: 1, Type: arena.EventMatchFinished}, arena.Event{MatchID: "m_1", Seq: 1})
 			if n := len(b.hub.seats.known["m_1"]); n != 2 {
 				t.Errorf("%d seats are remembered of a match that goes on, want 2", n)
 			}
-			b.hub.Publish(league, arena.Event{MatchID: "m_1", Seq: 2, Type: arena.EventMatchVoid})
+			b.hub.Publish(streamtest.League, arena.Event{MatchID: "m_1", Seq: 2, Type: arena.EventMatchVoid})
 			if n := len(b.hub.seats.known["m_1"]); n != 1 {
 				t.Errorf("%d seats are remembered after the end, want the one in use", n)
 			}

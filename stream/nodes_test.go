@@ -13,6 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/stream/bus/redistest"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // node is a bundle that shares its log with other nodes.
@@ -22,7 +23,7 @@ type node struct {
 }
 
 // join starts a node on the log, with the Redis at url between it and others.
-func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settings)) *node {
+func join(t testing.TB, log *streamtest.Log, name, url string, change ...func(*settings)) *node {
 	t.Helper()
 	b, err := bus.Open(url, bus.Options{Node: name, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Join: JoinMessages})
 	if err != nil {
@@ -35,7 +36,7 @@ func join(t testing.TB, log *memoryLog, name, url string, change ...func(*settin
 	})
 	n := &node{bus: b}
 	n.bundle = start(t, append([]func(*settings){func(s *settings) {
-		reader := visible(t, log)
+		reader := streamtest.Reader(t, log)
 		s.options.Bus, s.options.Source = b, reader
 		s.parts.Matches, s.parts.Leagues, s.parts.Log = reader, log, log
 		s.timing.quiet = time.Hour  // what the bus tells must be enough
@@ -102,8 +103,8 @@ type redisOf struct {
 // Redis by the second URL.
 func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 	t.Helper()
-	log := newMemoryLog()
-	log.match("m_1", arena.VisibilityLive)
+	log := streamtest.NewLog()
+	log.AddMatch("m_1", arena.VisibilityLive)
 	writers := []*node{join(t, log, "n_a", direct), join(t, log, "n_b", proxied)}
 	c := join(t, log, "n_c", proxied)
 	for _, n := range append(writers, c) {
@@ -113,22 +114,22 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 	const last = 8*each + 1
 	var wg sync.WaitGroup
 	watch := func(query string, since int64) {
-		p := c.dial(t, query, nil)
-		if h := p.next(); since < 0 || h.Resync {
+		p := c.Dial(t, query, nil)
+		if h := p.Next(); since < 0 || h.Resync {
 			since = h.Seq
 		}
 		wg.Go(func() {
-			code, all := p.rest()
+			code, all := p.Rest()
 			if code != closeOver {
 				t.Errorf("%s: closed with %d", query, code)
 			}
-			var got []received
+			var got []streamtest.Received
 			for _, r := range all {
 				if r.Type != "viewers" {
 					got = append(got, r)
 				}
 			}
-			slice(t, got, since+1, last)
+			streamtest.WantSeqs(t, got, since+1, last)
 		})
 	}
 	watch("?match=m_1", -1)
@@ -143,7 +144,7 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 				if k == each/2 && i == 0 {
 					end = fault()
 				}
-				n.hub.Publish(league, log.commit(arena.Event{Body: json.RawMessage(fmt.Sprintf(`{"message":"%d %d"}`, i, k))}))
+				n.hub.Publish(streamtest.League, log.Commit(arena.Event{Body: json.RawMessage(fmt.Sprintf(`{"message":"%d %d"}`, i, k))}))
 			}
 		})
 	}
@@ -152,7 +153,7 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 	if end != nil {
 		end()
 	}
-	writers[0].hub.Publish(league, log.commit(arena.Event{Type: arena.EventMatchFinished}))
+	writers[0].hub.Publish(streamtest.League, log.Commit(arena.Event{Type: arena.EventMatchFinished}))
 	wg.Wait()
 }
 
@@ -161,18 +162,18 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 func TestHub_Nodes_silence(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	log := newMemoryLog()
-	log.match("m_1", arena.VisibilityLive)
+	log := streamtest.NewLog()
+	log.AddMatch("m_1", arena.VisibilityLive)
 	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.timing.poll, s.timing.quiet = 10*time.Millisecond, 50*time.Millisecond })
 	n.up(t)
-	p := n.dial(t, "?match=m_1", nil)
-	p.next()
+	p := n.Dial(t, "?match=m_1", nil)
+	p.Next()
 	for range 1200 { // more than a page
-		log.commit(arena.Event{})
+		log.Commit(arena.Event{})
 	}
-	slice(t, p.until(1200), 1, 1200)
-	log.commit(arena.Event{Type: arena.EventMatchFinished})
-	if code, got := p.rest(); code != closeOver || got[len(got)-1].Seq != 1201 {
+	streamtest.WantSeqs(t, p.Until(1200), 1, 1200)
+	log.Commit(arena.Event{Type: arena.EventMatchFinished})
+	if code, got := p.Rest(); code != closeOver || got[len(got)-1].Seq != 1201 {
 		t.Errorf("closed with %d after %v", code, got)
 	}
 	if st := n.hub.Stats(); st.Polls == 0 || st.Fills != 0 {
@@ -185,27 +186,25 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	s.Kill(t)
-	log := newMemoryLog()
-	slow := &slowLog{memoryLog: log, hold: make(chan struct{})}
-	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.options.Source, s.timing.poll = visible(t, slow), time.Millisecond })
+	log := streamtest.NewLog()
+	slow := &slowLog{Log: log, hold: make(chan struct{})}
+	n := join(t, log, "n_a", s.URL(), func(s *settings) { s.options.Source, s.timing.poll = streamtest.Reader(t, slow), time.Millisecond })
 	const matches = 20
-	var peers []*peer
+	var peers []*streamtest.Peer
 	for i := range matches {
 		id := fmt.Sprint("m_", i)
-		log.match(id, arena.VisibilityLive)
-		p := n.dial(t, "?match="+id, nil)
-		p.next()
+		log.AddMatch(id, arena.VisibilityLive)
+		p := n.Dial(t, "?match="+id, nil)
+		p.Next()
 		peers = append(peers, p)
 	}
-	eventually(t, "the reads", func() bool { return slow.now.Load() == readsAtOnce })
+	streamtest.Eventually(t, "the reads", func() bool { return slow.now.Load() == readsAtOnce })
 	for i := range matches {
-		log.mu.Lock()
-		log.add(fmt.Sprint("m_", i), arena.Event{Type: arena.EventMatchVoid})
-		log.mu.Unlock()
+		log.Add(fmt.Sprint("m_", i), arena.Event{Type: arena.EventMatchVoid})
 	}
 	close(slow.hold)
 	for _, p := range peers {
-		if code, _ := p.rest(); code != closeOver {
+		if code, _ := p.Rest(); code != closeOver {
 			t.Errorf("closed with %d", code)
 		}
 	}
@@ -219,41 +218,41 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 func TestHub_Nodes_lobby(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	log := newMemoryLog()
-	log.match("m_1", arena.VisibilityLive)
+	log := streamtest.NewLog()
+	log.AddMatch("m_1", arena.VisibilityLive)
 	a, b := join(t, log, "n_a", s.URL()), join(t, log, "n_b", s.URL())
 	a.up(t)
 	b.up(t)
-	lobby, wide, match := b.dial(t, "?lobby=1", nil), b.dial(t, "?league=trivia", nil), b.dial(t, "?match=m_1", nil)
-	for _, p := range []*peer{lobby, wide, match} {
-		p.next()
+	lobby, wide, match := b.Dial(t, "?lobby=1", nil), b.Dial(t, "?league=trivia", nil), b.Dial(t, "?match=m_1", nil)
+	for _, p := range []*streamtest.Peer{lobby, wide, match} {
+		p.Next()
 	}
 	// After hello nothing is missing: the subscription held before it.
-	started := log.commit(arena.Event{Type: arena.EventMatchStarted})
-	a.hub.Publish(league, started, log.commit(arena.Event{}), log.commit(arena.Event{Type: arena.EventRoundStarted}))
-	a.hub.PublishAgent([]string{league}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
-	for _, p := range []*peer{lobby, wide} {
+	started := log.Commit(arena.Event{Type: arena.EventMatchStarted})
+	a.hub.Publish(streamtest.League, started, log.Commit(arena.Event{}), log.Commit(arena.Event{Type: arena.EventRoundStarted}))
+	a.hub.PublishAgent([]string{streamtest.League}, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
+	for _, p := range []*streamtest.Peer{lobby, wide} {
 		for _, want := range []string{"match_started", "round_started", "agent_paused"} {
-			if got := p.next(); got.Type != want {
-				t.Errorf("got %s, want %s", got.raw, want)
+			if got := p.Next(); got.Type != want {
+				t.Errorf("got %s, want %s", got.Raw, want)
 			}
 		}
 	}
-	slice(t, match.until(3), 1, 3)
+	streamtest.WantSeqs(t, match.Until(3), 1, 3)
 	s.Do(t, "CLIENT", "KILL", "TYPE", "pubsub")
-	for _, p := range []*peer{lobby, wide} {
-		if code, _ := p.rest(); code != closeRestart {
+	for _, p := range []*streamtest.Peer{lobby, wide} {
+		if code, _ := p.Rest(); code != closeRestart {
 			t.Errorf("closed with %d, want 1012", code)
 		}
 	}
-	again := b.dial(t, "?lobby=1", nil)
-	again.next()
-	eventually(t, "both nodes", func() bool { return a.bus.Up() && b.bus.Up() })
-	a.hub.Publish(league, log.commit(arena.Event{Type: arena.EventMatchFinished}))
-	if got := again.next(); got.Type != "match_finished" {
-		t.Errorf("got %s", got.raw)
+	again := b.Dial(t, "?lobby=1", nil)
+	again.Next()
+	streamtest.Eventually(t, "both nodes", func() bool { return a.bus.Up() && b.bus.Up() })
+	a.hub.Publish(streamtest.League, log.Commit(arena.Event{Type: arena.EventMatchFinished}))
+	if got := again.Next(); got.Type != "match_finished" {
+		t.Errorf("got %s", got.Raw)
 	}
-	if code, _ := match.rest(); code != closeOver {
+	if code, _ := match.Rest(); code != closeOver {
 		t.Errorf("the match's spectator was closed with %d", code)
 	}
 }
@@ -262,27 +261,27 @@ func TestHub_Nodes_lobby(t *testing.T) {
 func TestHub_Nodes_viewers(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	log := newMemoryLog()
-	log.match("m_1", arena.VisibilityLive)
+	log := streamtest.NewLog()
+	log.AddMatch("m_1", arena.VisibilityLive)
 	fast := func(s *settings) { s.timing.sweep = 5 * time.Millisecond }
 	a, b := join(t, log, "n_a", s.URL(), fast), join(t, log, "n_b", s.URL(), fast)
 	a.up(t)
 	b.up(t)
-	first := a.dial(t, "?match=m_1", nil)
-	first.next()
+	first := a.Dial(t, "?match=m_1", nil)
+	first.Next()
 	for range 2 {
-		b.dial(t, "?match=m_1", nil).next()
+		b.Dial(t, "?match=m_1", nil).Next()
 	}
 	until := func(want int) {
 		t.Helper()
 		for {
-			if got := first.next(); got.Type == "viewers" && got.Count == want {
+			if got := first.Next(); got.Type == "viewers" && got.Count == want {
 				return
 			}
 		}
 	}
 	until(3)
-	eventually(t, "both nodes to say three", func() bool { return a.hub.Viewers("m_1") == 3 && b.hub.Viewers("m_1") == 3 })
+	streamtest.Eventually(t, "both nodes to say three", func() bool { return a.hub.Viewers("m_1") == 3 && b.hub.Viewers("m_1") == 3 })
 	s.Kill(t)
 	until(1)
 	s.Restart(t)
@@ -291,7 +290,7 @@ func TestHub_Nodes_viewers(t *testing.T) {
 
 // slowLog holds reads back and counts how many run at once.
 type slowLog struct {
-	*memoryLog
+	*streamtest.Log
 	hold      chan struct{}
 	now, most atomic.Int64
 }
@@ -306,5 +305,5 @@ func (l *slowLog) EventsAfter(ctx context.Context, id string, since int64, limit
 	case <-l.hold:
 	case <-ctx.Done():
 	}
-	return l.memoryLog.EventsAfter(ctx, id, since, limit)
+	return l.Log.EventsAfter(ctx, id, since, limit)
 }

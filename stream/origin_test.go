@@ -16,23 +16,23 @@ func TestStream_Origin(t *testing.T) {
 	for _, origin := range []string{"", "null", "https://stranger.example", "https://example.com"} {
 		b := start(t)
 		token, _ := b.match(arena.VisibilityLive)
-		before := len(b.log.rows("m_1"))
+		before := len(b.log.Rows("m_1"))
 		header := http.Header{"Cookie": {"token=" + token + "; Authorization=Bearer " + token}, "Content-Type": {ndjson}}
 		if origin != "" {
 			header.Set("Origin", origin)
 		}
-		if hello := b.dial(t, "?match=m_1", header).next(); hello.Type != "hello" {
-			t.Errorf("origin %q: a spectator is told %s", origin, hello.raw)
+		if hello := b.Dial(t, "?match=m_1", header).Next(); hello.Type != "hello" {
+			t.Errorf("origin %q: a spectator is told %s", origin, hello.Raw)
 		}
-		speaker := b.dial(t, "", header) // may open, and then must show a token
-		speaker.say(`{"type":"thinking","message":"not mine"}`)
-		if code, _ := speaker.rest(); code == 0 {
+		speaker := b.Dial(t, "", header) // may open, and then must show a token
+		speaker.Send(`{"type":"thinking","message":"not mine"}`)
+		if code, _ := speaker.Rest(); code == 0 {
 			t.Errorf("origin %q: a socket without a token stays open", origin)
 		}
-		if resp := b.request(t, "POST", "", header, `{"type":"thinking","message":"not mine"}`); resp.StatusCode != http.StatusUnauthorized {
+		if resp := b.Request(t, "POST", "", header, `{"type":"thinking","message":"not mine"}`); resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("origin %q: a post with a cookie is answered with %d", origin, resp.StatusCode)
 		}
-		if rows := b.log.rows("m_1"); len(rows) != before {
+		if rows := b.log.Rows("m_1"); len(rows) != before {
 			t.Errorf("origin %q: a cookie spoke for an agent: %v", origin, rows[before:])
 		}
 	}

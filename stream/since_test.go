@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // What another node has committed, and this one has not heard of, is in the
@@ -19,22 +19,22 @@ import (
 func TestSpectator_Since_not_heard_of(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(3)
-	watcher := b.dial(t, "?match=m_1", nil)
-	watcher.next()
+	watcher := b.Dial(t, "?match=m_1", nil)
+	watcher.Next()
 	for range 5 {
-		b.log.commit(arena.Event{})
+		b.log.Commit(arena.Event{})
 	}
-	p := b.dial(t, "?match=m_1&since=6", nil)
-	if hello := p.next(); hello.Resync || hello.Seq != 8 {
-		t.Errorf("hello %s", hello.raw)
+	p := b.Dial(t, "?match=m_1&since=6", nil)
+	if hello := p.Next(); hello.Resync || hello.Seq != 8 {
+		t.Errorf("hello %s", hello.Raw)
 	}
-	slice(t, p.until(8), 7, 8)
-	slice(t, watcher.until(8), 4, 8)
-	b.log.commit(arena.Event{})
-	if hello := b.dial(t, "?match=m_1&since=10", nil).next(); !hello.Resync || hello.Seq != 9 {
-		t.Errorf("hello %s", hello.raw)
+	streamtest.WantSeqs(t, p.Until(8), 7, 8)
+	streamtest.WantSeqs(t, watcher.Until(8), 4, 8)
+	b.log.Commit(arena.Event{})
+	if hello := b.Dial(t, "?match=m_1&since=10", nil).Next(); !hello.Resync || hello.Seq != 9 {
+		t.Errorf("hello %s", hello.Raw)
 	}
 }
 
@@ -43,18 +43,18 @@ func TestSpectator_Since_not_heard_of(t *testing.T) {
 func TestSpectator_SSE_after_the_end(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(3)
-	b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventMatchFinished}))
+	b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventMatchFinished}))
 	for query, last := range map[string]string{"?match=m_1&since=2": "", "?match=m_1": "2", "?match=m_1&since=4": "2"} {
-		s := b.events(t, query, last)
-		if s.resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s after %q: status %d", query, last, s.resp.StatusCode)
+		s := b.Events(t, query, last)
+		if s.Response.StatusCode != http.StatusOK {
+			t.Fatalf("%s after %q: status %d", query, last, s.Response.StatusCode)
 		}
-		slice(t, s.until(4), 3, 4)
+		streamtest.WantSeqs(t, s.Until(4), 3, 4)
 	}
-	if s := b.events(t, "?match=m_1", "4"); s.resp.StatusCode != http.StatusNoContent {
-		t.Errorf("after the last: status %d", s.resp.StatusCode)
+	if s := b.Events(t, "?match=m_1", "4"); s.Response.StatusCode != http.StatusNoContent {
+		t.Errorf("after the last: status %d", s.Response.StatusCode)
 	}
 }
 
@@ -63,10 +63,10 @@ func TestSpectator_SSE_after_the_end(t *testing.T) {
 func TestSpectator_SSE_id_without_a_log(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	for _, query := range []string{"?league=" + league, "?lobby=1"} {
-		s := b.events(t, query, "7")
-		if hello, _ := s.next(); hello.Type != "hello" || hello.Resync {
-			t.Errorf("%s: status %d, hello %s", query, s.resp.StatusCode, hello.raw)
+	for _, query := range []string{"?league=" + streamtest.League, "?lobby=1"} {
+		s := b.Events(t, query, "7")
+		if hello, _ := s.Next(); hello.Type != "hello" || hello.Resync {
+			t.Errorf("%s: status %d, hello %s", query, s.Response.StatusCode, hello.Raw)
 		}
 	}
 }
@@ -76,9 +76,9 @@ func TestSpectator_SSE_id_without_a_log(t *testing.T) {
 func TestTopic_Over_with_the_last_event(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.gap = time.Hour }) // the test reads the log
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	for range 5 {
-		b.log.commit(arena.Event{})
+		b.log.Commit(arena.Event{})
 	}
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
@@ -95,10 +95,10 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 	next(actionWait, 0)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchCancelled, Seq: 5}))
 	next(actionWait, 0)
-	topic.emitRows(b.log.rows("m_1")[3:4], false, nil)
+	topic.emitRows(b.log.Rows("m_1")[3:4], false, nil)
 	next(actionSend, 1)
 	next(actionWait, 0)
-	topic.emitRows(b.log.rows("m_1")[4:], false, nil)
+	topic.emitRows(b.log.Rows("m_1")[4:], false, nil)
 	next(actionSend, 1)
 	next(actionOver, 0)
 }
@@ -108,11 +108,11 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.gap = time.Hour }) // the test reads the log
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	for range 4 {
-		b.log.commit(arena.Event{})
+		b.log.Commit(arena.Event{})
 	}
-	rows := b.log.rows("m_1")
+	rows := b.log.Rows("m_1")
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning}))
@@ -146,7 +146,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 func TestTopic_Attach_without_a_log(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	topic := b.hub.acquire(topicKey{topicLeague, league})
+	topic := b.hub.acquire(topicKey{topicLeague, streamtest.League})
 	defer b.hub.releaseTopic(topic)
 	reader := &spectator{form: formMessage}
 	reader.seq, _, _ = topic.position()
@@ -167,21 +167,19 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 func TestSpectator_Log_with_a_gap(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	for range 4 {
-		b.log.commit(arena.Event{})
+		b.log.Commit(arena.Event{})
 	}
-	b.log.mu.Lock()
-	b.log.events["m_1"] = slices.Delete(b.log.events["m_1"], 2, 3)
-	b.log.mu.Unlock()
+	b.log.Delete("m_1", 2)
 	for _, batch := range []string{"", "&batch=1"} {
-		p := b.dial(t, "?match=m_1&since=0"+batch, nil)
-		p.next()
-		code, got := p.rest()
+		p := b.Dial(t, "?match=m_1&since=0"+batch, nil)
+		p.Next()
+		code, got := p.Rest()
 		if code != closeInternal {
 			t.Errorf("closed with %d", code)
 		}
-		slice(t, got, 1, 2)
+		streamtest.WantSeqs(t, got, 1, 2)
 	}
 }
 
@@ -200,7 +198,7 @@ func (b *told) Publish(topic string, payload []byte) {
 func TestHub_Publish_runs(t *testing.T) {
 	t.Parallel()
 	bus := &told{}
-	h, err := NewHub(Options{Source: visible(t, newMemoryLog()), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	h, err := NewHub(Options{Source: streamtest.Reader(t, streamtest.NewLog()), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +210,7 @@ func TestHub_Publish_runs(t *testing.T) {
 	}{{"m_1", 1}, {"m_1", 2}, {"m_1", 4}, {"m_2", 5}, {"m_1", 6}} {
 		events = append(events, arena.Event{MatchID: at.match, Seq: at.seq, Type: arena.EventThinking})
 	}
-	h.Publish(league, events...)
+	h.Publish(streamtest.League, events...)
 	line := func(n int) string { return "\n" + string(events[n].AppendJSON(nil)) }
 	want := []string{"match:m_1 .1" + line(0) + line(1), "match:m_1 .4" + line(2), "match:m_2 .5" + line(3), "match:m_1 .6" + line(4)}
 	if diff := cmp.Diff(want, bus.messages); diff != "" {

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // Threat V4.
@@ -39,16 +39,16 @@ func TestSpectator_Since(t *testing.T) {
 			t.Run(tt.name+batch, func(t *testing.T) {
 				t.Parallel()
 				b := start(t)
-				b.log.match("m_1", arena.VisibilityLive)
+				b.log.AddMatch("m_1", arena.VisibilityLive)
 				b.publish(head)
-				p := b.dial(t, "?match=m_1"+tt.query+batch, nil)
-				hello := p.next()
-				want := received{Type: "hello", Topic: "match:m_1", Seq: head, Epoch: b.hub.epoch, Resync: tt.resync, raw: hello.raw}
-				if diff := cmp.Diff(want, hello, cmp.AllowUnexported(received{})); diff != "" {
+				p := b.Dial(t, "?match=m_1"+tt.query+batch, nil)
+				hello := p.Next()
+				want := streamtest.Received{Type: "hello", Topic: "match:m_1", Seq: head, Epoch: b.hub.epoch, Resync: tt.resync, Raw: hello.Raw}
+				if diff := cmp.Diff(want, hello, cmp.AllowUnexported(streamtest.Received{})); diff != "" {
 					t.Errorf("hello (-want +got):\n%s", diff)
 				}
 				b.publish(10)
-				slice(t, p.until(head+10), tt.first, head+10)
+				streamtest.WantSeqs(t, p.Until(head+10), tt.first, head+10)
 			})
 		}
 	}
@@ -57,7 +57,7 @@ func TestSpectator_Since(t *testing.T) {
 func TestSpectator_Refused(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	socket := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}}
 	events := http.Header{"Accept": {"text/html;q=0.1, Text/Event-Stream"}}
 	tests := []struct {
@@ -88,49 +88,8 @@ func TestSpectator_Refused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			wantProblem(t, b.request(t, tt.method, tt.query, tt.header, ""), tt.status, tt.code)
+			streamtest.WantProblem(t, b.Request(t, tt.method, tt.query, tt.header, ""), tt.status, tt.code)
 		})
-	}
-}
-
-func (b *bundle) request(t *testing.T, method, query string, header http.Header, body string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+"/v1/stream"+query, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if header != nil {
-		req.Header = header.Clone()
-	}
-	resp, err := b.server.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
-}
-
-func wantProblem(t *testing.T, resp *http.Response, status int, code arena.Code) {
-	t.Helper()
-	defer func() { _ = resp.Body.Close() }()
-	var p struct {
-		Type, Title, Detail string
-		Status              int
-		Code                arena.Code
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-		t.Fatalf("status %d, not a problem: %v", resp.StatusCode, err)
-	}
-	if resp.StatusCode != status || p.Status != status || p.Code != code || p.Detail == "" || p.Title != http.StatusText(status) {
-		t.Errorf("status %d, problem %+v; want %d %s", resp.StatusCode, p, status, code)
-	}
-	if got := resp.Header.Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("content type %q", got)
-	}
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		if resp.Header.Get("Retry-After") == "" {
-			t.Error("no Retry-After")
-		}
 	}
 }
 
@@ -142,34 +101,34 @@ func TestSpectator_Match_over(t *testing.T) {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
 			b := start(t)
-			b.log.match("m_1", arena.VisibilityLive)
+			b.log.AddMatch("m_1", arena.VisibilityLive)
 			b.publish(3)
-			live := b.dial(t, "?match=m_1", nil)
-			live.next()
-			stream := b.events(t, "?match=m_1&since=0", "")
-			stream.next()
-			b.hub.Publish(league, b.log.commit(arena.Event{Type: typ}))
-			code, got := live.rest()
+			live := b.Dial(t, "?match=m_1", nil)
+			live.Next()
+			stream := b.Events(t, "?match=m_1&since=0", "")
+			stream.Next()
+			b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: typ}))
+			code, got := live.Rest()
 			if code != 1000 || len(got) == 0 || got[len(got)-1].Type != string(typ) {
 				t.Errorf("live: closed with %d after %+v", code, got)
 			}
-			slice(t, stream.until(4), 1, 4)
-			if r, more := stream.next(); more {
-				t.Errorf("event stream goes on with %s", r.raw)
+			streamtest.WantSeqs(t, stream.Until(4), 1, 4)
+			if r, more := stream.Next(); more {
+				t.Errorf("event stream goes on with %s", r.Raw)
 			}
 			for query, first := range map[string]int64{"": 5, "&since=0": 1, "&since=3": 4, "&since=4": 5, "&since=9": 5} {
-				code, got := b.dial(t, "?match=m_1"+query, nil).rest()
+				code, got := b.Dial(t, "?match=m_1"+query, nil).Rest()
 				if code != 1000 || got[0].Type != "hello" || got[0].Resync != (query == "&since=9") {
 					t.Errorf("%s: closed with %d after %+v", query, code, got)
 				}
-				slice(t, got[1:], first, 4)
+				streamtest.WantSeqs(t, got[1:], first, 4)
 			}
 			// 204 tells an EventSource that there is nothing to come back for.
-			if s := b.events(t, "?match=m_1", stream.id); s.resp.StatusCode != http.StatusNoContent {
-				t.Errorf("coming back to an ended match: %d, want 204", s.resp.StatusCode)
+			if s := b.Events(t, "?match=m_1", stream.ID); s.Response.StatusCode != http.StatusNoContent {
+				t.Errorf("coming back to an ended match: %d, want 204", s.Response.StatusCode)
 			}
-			if s := b.events(t, "?match=m_1", "9"); s.resp.StatusCode != http.StatusOK {
-				t.Errorf("coming back from the future: %d, want a resync", s.resp.StatusCode)
+			if s := b.Events(t, "?match=m_1", "9"); s.Response.StatusCode != http.StatusOK {
+				t.Errorf("coming back from the future: %d, want a resync", s.Response.StatusCode)
 			}
 		})
 	}
@@ -178,35 +137,35 @@ func TestSpectator_Match_over(t *testing.T) {
 func TestSpectator_SSE(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep, s.timing.remark = time.Millisecond, time.Millisecond })
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(5)
-	s := b.events(t, "?match=m_1&since=2", "")
-	if got := s.resp.Header.Get("Content-Type"); got != "text/event-stream" {
+	s := b.Events(t, "?match=m_1&since=2", "")
+	if got := s.Response.Header.Get("Content-Type"); got != "text/event-stream" {
 		t.Errorf("content type %q", got)
 	}
-	if hello, _ := s.next(); hello.Type != "hello" || hello.Seq != 5 || s.id != "2" {
-		t.Errorf("first event %+v with id %s", hello, s.id)
+	if hello, _ := s.Next(); hello.Type != "hello" || hello.Seq != 5 || s.ID != "2" {
+		t.Errorf("first event %+v with id %s", hello, s.ID)
 	}
-	slice(t, s.until(5), 3, 5)
-	if s.id != "5" {
-		t.Errorf("id %s, want 5", s.id)
+	streamtest.WantSeqs(t, s.Until(5), 3, 5)
+	if s.ID != "5" {
+		t.Errorf("id %s, want 5", s.ID)
 	}
 	// A comment comes while nothing happens.
-	for s.in.Scan() && s.in.Text() != ":" {
+	for s.Lines.Scan() && s.Lines.Text() != ":" {
 	}
-	if s.in.Text() != ":" {
-		t.Fatalf("no comment: %v", s.in.Err())
+	if s.Lines.Text() != ":" {
+		t.Fatalf("no comment: %v", s.Lines.Err())
 	}
 	b.publish(3)
 	// The header is newer than the since of the address.
-	again := b.events(t, "?match=m_1&since=2", "6")
-	slice(t, again.until(8), 7, 8)
+	again := b.Events(t, "?match=m_1&since=2", "6")
+	streamtest.WantSeqs(t, again.Until(8), 7, 8)
 	// A topic without a log gives no ids that one could come back to.
-	wide := b.events(t, "?league=trivia", "")
-	wide.next()
-	b.hub.Publish(league, b.log.commit(arena.Event{Type: arena.EventRoundClosed}))
-	if r, _ := wide.next(); r.Type != "round_closed" || wide.id != "" {
-		t.Errorf("league got %+v with id %q", r, wide.id)
+	wide := b.Events(t, "?league=trivia", "")
+	wide.Next()
+	b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Type: arena.EventRoundClosed}))
+	if r, _ := wide.Next(); r.Type != "round_closed" || wide.ID != "" {
+		t.Errorf("league got %+v with id %q", r, wide.ID)
 	}
 }
 
@@ -216,22 +175,22 @@ func TestSpectator_Caps(t *testing.T) {
 	b := start(t, func(s *settings) { s.parts.Addresses, s.options.MaxClients = arenaquota.NewSlots(2, "too many"), 5 })
 	from := func(a string) http.Header { return http.Header{"X-Test-Address": {a}} }
 	for _, a := range []string{"a", "a", "b", "b"} {
-		b.dial(t, "?lobby=1", from(a))
+		b.Dial(t, "?lobby=1", from(a))
 	}
-	_, resp, err := b.try(t, "?lobby=1", from("a"))
+	_, resp, err := b.Try(t, "?lobby=1", from("a"))
 	if err == nil {
 		t.Fatal("a third socket of one address was let in")
 	}
-	wantProblem(t, resp, 429, arena.CodeRateLimited)
-	fifth := b.dial(t, "?lobby=1", from("c"))
-	_, resp, err = b.try(t, "?lobby=1", from("d"))
+	streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
+	fifth := b.Dial(t, "?lobby=1", from("c"))
+	_, resp, err = b.Try(t, "?lobby=1", from("d"))
 	if err == nil {
 		t.Fatal("a sixth socket was let in")
 	}
-	wantProblem(t, resp, 503, arena.CodeUnavailable)
+	streamtest.WantProblem(t, resp, 503, arena.CodeUnavailable)
 	_ = fifth.Close(1000, "")
-	eventually(t, "a place", func() bool { return b.hub.Stats().Open["spectator"] == 4 })
-	b.dial(t, "?lobby=1", from("d"))
+	streamtest.Eventually(t, "a place", func() bool { return b.hub.Stats().Open["spectator"] == 4 })
+	b.Dial(t, "?lobby=1", from("d"))
 }
 
 // One cap holds for all that an address opens: sockets, event streams, and
@@ -246,7 +205,7 @@ func TestSpectator_Caps_together(t *testing.T) {
 	enter := func(kind string) (refused *http.Response) {
 		t.Helper()
 		if kind == "events" {
-			resp := b.request(t, "GET", "?lobby=1", http.Header{"X-Test-Address": {"a"}, "Accept": {"text/event-stream"}}, "")
+			resp := b.Request(t, "GET", "?lobby=1", http.Header{"X-Test-Address": {"a"}, "Accept": {"text/event-stream"}}, "")
 			if resp.StatusCode != http.StatusOK {
 				return resp
 			}
@@ -254,7 +213,7 @@ func TestSpectator_Caps_together(t *testing.T) {
 			return nil
 		}
 		query := map[string]string{"spectator": "?lobby=1", "agent": ""}[kind]
-		c, resp, err := b.try(t, query, header)
+		c, resp, err := b.Try(t, query, header)
 		if err != nil {
 			return resp
 		}
@@ -272,13 +231,13 @@ func TestSpectator_Caps_together(t *testing.T) {
 			if resp == nil {
 				t.Fatalf("%v are open, and a third, %s, was let in", kinds, kind)
 			}
-			wantProblem(t, resp, 429, arena.CodeRateLimited)
+			streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
 		}
 		for _, leave := range open {
 			_ = leave()
 		}
 		open = nil
-		eventually(t, "an empty house", func() bool { return free(slots, 2, "a") })
+		streamtest.Eventually(t, "an empty house", func() bool { return free(slots, 2, "a") })
 	}
 }
 
@@ -286,26 +245,26 @@ func TestSpectator_Caps_together(t *testing.T) {
 func TestSpectator_Talks(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	p := b.dial(t, "?lobby=1", nil)
-	p.next()
+	p := b.Dial(t, "?lobby=1", nil)
+	p.Next()
 	for range spectatorBurst {
-		p.say("hello")
+		p.Send("hello")
 	}
 	b.hub.PublishAgent(nil, arena.Event{AgentID: "ag_1", Type: arena.EventAgentPaused})
-	if got := p.next(); got.Type != "agent_paused" {
-		t.Fatalf("got %s", got.raw)
+	if got := p.Next(); got.Type != "agent_paused" {
+		t.Fatalf("got %s", got.Raw)
 	}
 	for b.hub.Stats().Closes[CloseBadRequest] == 0 {
 		if p.Write(t.Context(), 1, []byte("hello")) != nil {
 			break
 		}
 	}
-	if code, _ := p.rest(); code != CloseBadRequest {
+	if code, _ := p.Rest(); code != CloseBadRequest {
 		t.Errorf("closed with %d, want %d", code, CloseBadRequest)
 	}
-	loud := b.dial(t, "?lobby=1", nil)
-	loud.say(strings.Repeat("x", spectatorMessage+1))
-	if code, _ := loud.rest(); code != closeTooBig {
+	loud := b.Dial(t, "?lobby=1", nil)
+	loud.Send(strings.Repeat("x", spectatorMessage+1))
+	if code, _ := loud.Rest(); code != closeTooBig {
 		t.Errorf("closed with %d, want %d", code, closeTooBig)
 	}
 }
@@ -318,7 +277,7 @@ func TestSpectator_Half_open(t *testing.T) {
 	})
 	dial := func(text string) net.Conn {
 		var d net.Dialer
-		c, err := d.DialContext(t.Context(), "tcp", b.server.Listener.Addr().String())
+		c, err := d.DialContext(t.Context(), "tcp", b.HTTP.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,9 +298,9 @@ func TestSpectator_Half_open(t *testing.T) {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
-	eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[CloseSlow] == 1 })
+	streamtest.Eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[CloseSlow] == 1 })
 	_ = c.Close()
-	eventually(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	streamtest.Eventually(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
 // A peer that answers pings stays, and its first frame may come with the
@@ -350,7 +309,7 @@ func TestSpectator_Pings(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep, s.timing.ping = time.Millisecond, time.Millisecond })
 	var d net.Dialer
-	c, err := d.DialContext(t.Context(), "tcp", b.server.Listener.Addr().String())
+	c, err := d.DialContext(t.Context(), "tcp", b.HTTP.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,5 +349,5 @@ func TestSpectator_Pings(t *testing.T) {
 		}
 	}
 	_ = c.Close()
-	eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	streamtest.Eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // heard is a log that keeps its lines.
@@ -34,13 +35,6 @@ func (h *heard) Handle(_ context.Context, r slog.Record) error {
 
 func (h *heard) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-// sever makes appends fail; nil heals.
-func (l *memoryLog) sever(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.away = err
-}
-
 // An agent whose events cannot be stored now is told to come back, whether the
 // storage says that it is away or does not answer in time. Threats C5, C6.
 func TestAgent_StorageAway(t *testing.T) {
@@ -55,22 +49,22 @@ func TestAgent_StorageAway(t *testing.T) {
 			told := &heard{}
 			b := start(t, func(s *settings) { s.options.Logger = slog.New(told) })
 			token, _ := b.match(arena.VisibilityLive)
-			b.log.sever(err)
-			p := b.agent(t, token)
-			p.say(`{"type":"thinking"}`)
-			code, got := p.rest()
+			b.log.FailAppends(err)
+			p := b.Agent(t, token)
+			p.Send(`{"type":"thinking"}`)
+			code, got := p.Rest()
 			if code != closeRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "come back") {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
-			resp := b.request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 2))
+			resp := b.Request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 2))
 			if resp.Header.Get("Retry-After") == "" {
 				t.Error("nobody says when to come back")
 			}
-			wantProblem(t, resp, http.StatusServiceUnavailable, arena.CodeUnavailable)
+			streamtest.WantProblem(t, resp, http.StatusServiceUnavailable, arena.CodeUnavailable)
 
-			b.log.sever(nil)
-			wantAccepted(t, b.request(t, "POST", "", header, `{"type":"thinking"}`), postReply{Accepted: 1, Errors: []lineError{}})
+			b.log.FailAppends(nil)
+			wantAccepted(t, b.Request(t, "POST", "", header, `{"type":"thinking"}`), postReply{Accepted: 1, Errors: []lineError{}})
 			told.mu.Lock()
 			defer told.mu.Unlock()
 			if diff := cmp.Diff([]string{"WARN storage is away", "INFO storage is back"}, told.lines); diff != "" {
@@ -82,11 +76,11 @@ func TestAgent_StorageAway(t *testing.T) {
 		t.Parallel()
 		b := start(t)
 		token, _ := b.match(arena.VisibilityLive)
-		b.log.sever(errors.New("a column is missing"))
-		p := b.agent(t, token)
-		p.say(`{"type":"thinking"}`)
-		if got := p.next(); got.Code != arena.CodeInternal {
-			t.Errorf("answer %s", got.raw)
+		b.log.FailAppends(errors.New("a column is missing"))
+		p := b.Agent(t, token)
+		p.Send(`{"type":"thinking"}`)
+		if got := p.Next(); got.Code != arena.CodeInternal {
+			t.Errorf("answer %s", got.Raw)
 		}
 	})
 	// What was stored before is not sent again: the answer tells where it broke off.
@@ -94,13 +88,13 @@ func TestAgent_StorageAway(t *testing.T) {
 		t.Parallel()
 		b := start(t, func(s *settings) { s.parts.EventBurst = 10 * appendBatch })
 		token, _ := b.match(arena.VisibilityLive)
-		b.log.limit = appendBatch
+		b.log.Limit = appendBatch
 		header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
 		want := postReply{Accepted: appendBatch}
 		for no := range appendBatch {
 			want.Errors = append(want.Errors, lineError{appendBatch + 1 + no, arena.CodeUnavailable, errUnavailable().message})
 		}
-		wantAccepted(t, b.request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 3*appendBatch)), want)
+		wantAccepted(t, b.Request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 3*appendBatch)), want)
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/streamtest"
 )
 
 // patient keeps peers that read slowly, as they do on a busy machine.
@@ -29,7 +30,7 @@ func patient(s *settings) { s.timing.ping, s.timing.write = time.Hour, time.Hour
 func TestSocket_Takes_turns(t *testing.T) {
 	t.Parallel()
 	b := start(t, patient)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	const last, size = 1500, 2 << 10
 	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", size) + `"}`)
 	ctx, enough := context.WithCancel(t.Context())
@@ -37,23 +38,23 @@ func TestSocket_Takes_turns(t *testing.T) {
 	var reading, pinging sync.WaitGroup
 	var pongs atomic.Int64
 	for i := range 6 {
-		p := b.dial(t, fmt.Sprintf("?match=m_1&batch=%d", i%2), nil)
-		p.next()
+		p := b.Dial(t, fmt.Sprintf("?match=m_1&batch=%d", i%2), nil)
+		p.Next()
 		pinging.Go(func() {
 			for p.Ping(ctx) == nil {
 				pongs.Add(1)
 			}
 		})
-		reading.Go(func() { slice(t, p.until(last), 1, last) })
+		reading.Go(func() { streamtest.WantSeqs(t, p.Until(last), 1, last) })
 	}
-	pace := b.dial(t, "?match=m_1", nil)
+	pace := b.Dial(t, "?match=m_1", nil)
 	for seq := int64(0); seq < last; {
 		for range 100 {
-			e := b.log.commit(arena.Event{Body: fat})
-			b.hub.Publish(league, e)
+			e := b.log.Commit(arena.Event{Body: fat})
+			b.hub.Publish(streamtest.League, e)
 			seq = e.Seq
 		}
-		pace.until(seq) // the tail is bounded
+		pace.Until(seq) // the tail is bounded
 	}
 	reading.Wait()
 	enough()
@@ -67,24 +68,21 @@ func TestSocket_Takes_turns(t *testing.T) {
 func TestSpectator_Late_joiners_share(t *testing.T) {
 	t.Parallel()
 	b := start(t, patient)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	const last = 10 * logPage
 	b.publish(last)
-	b.dial(t, "?match=m_1", nil).next() // from here on the tail has it
+	b.Dial(t, "?match=m_1", nil).Next() // from here on the tail has it
 	const joiners = 14
 	var wg sync.WaitGroup
 	for i := range joiners {
 		wg.Go(func() {
 			since := int64(i % 7 * 123)
-			p := b.dial(t, fmt.Sprintf("?match=m_1&since=%d", since), nil)
-			slice(t, p.until(last), since+1, last)
+			p := b.Dial(t, fmt.Sprintf("?match=m_1&since=%d", since), nil)
+			streamtest.WantSeqs(t, p.Until(last), since+1, last)
 		})
 	}
 	wg.Wait()
-	b.log.mu.Lock()
-	reads := b.log.reads
-	b.log.mu.Unlock()
-	if reads != last/logPage {
+	if reads := b.log.Reads(); reads != last/logPage {
 		t.Errorf("%d spectators cost %d reads of the log, want one for each of its %d pages", joiners, reads, last/logPage)
 	}
 }
@@ -93,16 +91,16 @@ func TestSpectator_Late_joiners_share(t *testing.T) {
 func TestSpectator_Unfinished_page(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.bounds.events = 1 })
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(10)
-	first := b.dial(t, "?match=m_1&since=0", nil)
-	slice(t, first.until(10), 1, 10)
+	first := b.Dial(t, "?match=m_1&since=0", nil)
+	streamtest.WantSeqs(t, first.Until(10), 1, 10)
 	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`) // a segment each: the tail forgets
 	for seq := int64(11); seq <= 40; seq++ {
-		b.hub.Publish(league, b.log.commit(arena.Event{Body: fat}))
-		first.until(seq)
+		b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Body: fat}))
+		first.Until(seq)
 	}
-	slice(t, b.dial(t, "?match=m_1&since=0", nil).until(40), 1, 40)
+	streamtest.WantSeqs(t, b.Dial(t, "?match=m_1&since=0", nil).Until(40), 1, 40)
 }
 
 // An event that comes between the last look of a goroutine and the moment it
@@ -110,21 +108,21 @@ func TestSpectator_Unfinished_page(t *testing.T) {
 func TestSpectator_Hand_back(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep = time.Hour }) // viewers would wake it
-	b.log.match("m_1", arena.VisibilityLive)
-	driven := b.dial(t, "?match=m_1", nil)
-	driven.next()
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	driven := b.Dial(t, "?match=m_1", nil)
+	driven.Next()
 	s := b.topic("m_1").readers[0]
-	other := b.dial(t, "?match=m_1", nil)
+	other := b.Dial(t, "?match=m_1", nil)
 	b.publish(1) // from here on the workers were called by nobody
-	other.until(1)
-	driven.until(1)
+	other.Until(1)
+	driven.Until(1)
 	s.socket.writeMu.Lock()
 	s.socket.blocked = true
 	s.socket.writeMu.Unlock()
 	b.publish(1)
-	other.until(2) // comes after the first one in a pass
+	other.Until(2) // comes after the first one in a pass
 	s.endSlow()
-	slice(t, driven.until(2), 2, 2)
+	streamtest.WantSeqs(t, driven.Until(2), 2, 2)
 }
 
 // A peer that leaves while its page is read from the log is counted out when
@@ -132,11 +130,11 @@ func TestSpectator_Hand_back(t *testing.T) {
 func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 	t.Parallel()
 	b := start(t)
-	b.log.match("m_1", arena.VisibilityLive)
+	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(10)
-	b.log.slow = make(chan struct{})
-	p := b.dial(t, "?match=m_1&since=0", nil)
-	p.next()
+	b.log.ReadGate = make(chan struct{})
+	p := b.Dial(t, "?match=m_1&since=0", nil)
+	p.Next()
 	s := b.topic("m_1").readers[0]
 	is := func(state *bool) func() bool {
 		return func() bool {
@@ -145,14 +143,14 @@ func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 			return *state
 		}
 	}
-	eventually(t, "the log to be read", is(&s.socket.blocked))
+	streamtest.Eventually(t, "the log to be read", is(&s.socket.blocked))
 	_ = p.CloseNow()
-	eventually(t, "the socket to be left", is(&s.socket.left))
+	streamtest.Eventually(t, "the socket to be left", is(&s.socket.left))
 	if got := b.hub.Stats(); got.Open["spectator"] != 1 || got.Topics != 1 {
 		t.Errorf("it is gone too early: %+v", got)
 	}
-	close(b.log.slow)
-	eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
+	close(b.log.ReadGate)
+	streamtest.Eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
 // topic returns the topic of a match that somebody watches.
@@ -183,12 +181,12 @@ func TestWorker_Frames(t *testing.T) {
 func TestHub_Close_with_a_frozen_peer(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.grace, s.timing.write = 10*time.Millisecond, 10*time.Millisecond })
-	b.log.match("m_1", arena.VisibilityLive)
-	frozen := b.dial(t, "?match=m_1", nil)
-	frozen.next()
+	b.log.AddMatch("m_1", arena.VisibilityLive)
+	frozen := b.Dial(t, "?match=m_1", nil)
+	frozen.Next()
 	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", 8<<10) + `"}`)
 	for b.hub.Stats().Closes[CloseSlow] == 0 {
-		b.hub.Publish(league, b.log.commit(arena.Event{Body: fat}))
+		b.hub.Publish(streamtest.League, b.log.Commit(arena.Event{Body: fat}))
 	}
 	b.hub.Close()
 	if got := b.hub.Stats().Open["spectator"]; got != 0 {

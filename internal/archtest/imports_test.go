@@ -106,6 +106,10 @@ func importRules() []importRule {
 			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
 		},
 		{
+			dir: "stream/streamtest", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "an event log and clients of streams for tests",
+			outside: []string{"github.com/coder/websocket"},
+		},
+		{
 			dir: "stream/bus", why: "adapter: the only package that imports Redis; the hub uses an interface",
 			outside: []string{"github.com/redis/go-redis/v9"},
 		},

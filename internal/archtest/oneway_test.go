@@ -38,6 +38,7 @@ func dialers() map[string]string {
 		"cmd/arena-bench/nodes.go":       "its own nodes",
 		"cmd/arena-bench/reads.go":       "the same",
 		"cmd/arena-bench/process.go":     "the same",
+		"stream/streamtest/server.go":    "the server of a test",
 		"stream/bus/redistest/proxy.go":  "a Redis of a test",
 		"stream/bus/redistest/server.go": "the same",
 	}
@@ -73,6 +74,8 @@ func decoders() map[string]string {
 		"league/pack/csv.go":                     "the one decoder of CSV",
 		"scoring/jsonvalue.go":                   strict,
 		"stream/message.go":                      strict,
+		"stream/streamtest/peer.go":              "the messages of a server in a test",
+		"stream/streamtest/server.go":            "the same",
 		"protocol/conformance/checks.go":         strict,
 		"protocol/agentprotocol/answers.go":      own,
 		"protocol/agentprotocol/canon.go":        strict,
