@@ -9,72 +9,66 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/coder/websocket"
-
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 )
 
-// agentReadLimit is what the library reads of one message before it breaks
-// the connection off. What is over maxMessage is only thrown away, so that
-// the peer gets to read why.
+// agentReadLimit is the size of a message at which the library closes the
+// connection. The bytes beyond maxMessage are discarded, so that the peer can
+// read why its message is refused.
 const agentReadLimit = 1 << 20
 
-// agentSocket is the WebSocket of an agent. One goroutine reads messages and
-// decides on them; another appends what was taken, in order, as many at once
-// as are there, and says goodbye.
+// agentSocket is the WebSocket of an agent. One goroutine reads and checks
+// messages. Another appends the accepted events in order and in batches, and
+// closes the socket.
 type agentSocket struct {
-	client
-	h     *Handler
-	ws    *websocket.Conn
-	wire  *wire
-	seat  *seat // nil until the agent is known; the reading goroutine sets it
+	*Client
+	h     *Receiver
+	conn  *Conn
+	seat  *seat // nil until the agent is authenticated; set by the reading goroutine
 	buf   bytes.Buffer
 	json  strictjson.Reader
 	queue chan queued
-	done  chan struct{} // closed when nothing is taken from queue any more
+	done  chan struct{} // closed when nothing more is received from queue
 
-	pending    atomic.Int64  // events that were taken and are not appended yet
-	progressed chan struct{} // rings when the reader waits again, and after an append
+	pending    atomic.Int64  // accepted events that are not appended yet
+	progressed chan struct{} // receives when the reader waits again, and after an append
 }
 
-// serveAgent answers an agent's WebSocket request. match is the one named in
-// the address, or "".
-func (h *Handler) serveAgent(w http.ResponseWriter, r *http.Request, match string) {
-	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
+// ServeSocket serves the WebSocket of an agent. match is the one that the
+// request names, or "". It has written nothing if it returns an error.
+func (h *Receiver) ServeSocket(w http.ResponseWriter, r *http.Request, match string) error {
+	release, err := h.o.Addresses.Acquire(h.o.ClientIP(r))
 	if err != nil {
-		h.Refuse(w, r, err)
-		return
+		return err //nolint:wrapcheck // an *arena.Error for the client
 	}
 	a := &agentSocket{
-		client: newClient(kindAgent, h.hub.timing.ping, release), h: h,
+		Client: NewClient(KindAgent, release, nil), h: h,
 		queue: make(chan queued, appendBatch), done: make(chan struct{}), progressed: make(chan struct{}, 1),
 	}
-	a.expires.Store(h.hub.now().Add(h.hub.timing.auth).UnixMilli())
-	if err := h.hub.admit(&a.client); err != nil {
+	a.SetExpiry(h.o.Now().Add(h.timing.auth))
+	if err := h.o.Clients.Admit(a.Client); err != nil {
 		release()
-		h.Refuse(w, r, err)
-		return
+		return err //nolint:wrapcheck // an *arena.Error for the client
 	}
 	var claims arena.TaskClaims
 	if r.Header.Get("Authorization") != "" {
 		if claims, err = a.authenticate(r, match); err != nil {
-			h.hub.dismiss(&a.client)
-			h.Refuse(w, r, err)
-			return
+			h.o.Clients.Dismiss(a.Client)
+			return err
 		}
 	}
-	a.ws, a.wire, err = h.hub.upgrade(w, r, agentReadLimit, func() { a.waiting.Store(false) })
+	a.conn, err = h.o.Clients.Accept(w, r, a.Client, ConnOptions{ReadLimit: agentReadLimit, WriteTimeout: h.timing.write, OnWait: a.progress})
 	if err != nil {
 		a.leave()
-		h.log.Debug("websocket handshake failed", slog.Any("error", err))
-		return
+		h.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
+		return nil // it was answered
 	}
-	a.wire.onWait = a.progress
 	go a.run(claims)
+	return nil
 }
 
-// authenticate finds the seat of a request that brings its token along.
+// authenticate finds the seat of a request with a token.
 func (a *agentSocket) authenticate(r *http.Request, match string) (arena.TaskClaims, error) {
 	token, err := bearer(r)
 	if err != nil {
@@ -103,17 +97,19 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 	}()
 	e := a.write()
 	close(a.done)
-	a.h.hub.counters.closed(e.code)
-	a.finish(a.ws, a.wire, reading, e, a.h.hub.timing.grace)
+	a.h.o.Clients.CountClose(e.Code)
+	a.conn.Close(e)
+	<-reading
+	a.conn.CloseNow()
 }
 
-// leave returns everything back.
+// leave releases the seat and the client.
 func (a *agentSocket) leave() {
 	if a.seat != nil {
 		a.seat.leave(a)
-		a.h.hub.seats.release(a.seat, a.h.hub.now())
+		a.h.o.Seats.release(a.seat, a.h.o.Now())
 	}
-	a.h.hub.dismiss(&a.client)
+	a.h.o.Clients.Dismiss(a.Client)
 }
 
 // ready confirms to an agent that its token was accepted.
@@ -126,61 +122,60 @@ type ready struct {
 
 // bindSeat makes the socket the current one of its seat: the newest socket of a seat wins (threat E9).
 func (a *agentSocket) bindSeat(c arena.TaskClaims) {
-	a.expires.Store(c.ExpiresAt.UnixMilli())
-	a.release() // known agents do not count against their address
+	a.SetExpiry(c.ExpiresAt)
+	a.Release() // authenticated agents do not count against their address
 	if old := a.seat.replace(a); old != nil {
-		old.end(CloseReplaced, "a newer socket took the seat")
+		old.End(Ending{CloseReplaced, "a newer socket of the seat was opened"})
 	}
 	a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 }
 
-// read reads messages until the connection ends. After the goodbye they are
-// thrown away, so that the peer's own goodbye is read.
+// read reads messages until the connection ends. After our close frame it
+// discards them and waits for that of the peer.
 func (a *agentSocket) read() {
 	for no := 1; ; no++ {
-		typ, m, err := a.ws.Reader(context.Background()) // ends with the connection
+		text, m, err := a.conn.Next()
 		if err == nil {
 			a.buf.Reset()
 			if _, err = io.CopyN(&a.buf, m, maxMessage+1); err == nil {
 				_, err = io.Copy(io.Discard, m)
-			} else if err == io.EOF { //nolint:errorlint // CopyN gives io.EOF itself: the message is read to its end
+			} else if err == io.EOF { //nolint:errorlint // CopyN returns io.EOF itself: the message is complete
 				err = nil
 			}
 		}
 		if err != nil {
-			e := lostBy(err)
-			a.end(e.code, e.reason)
+			a.End(EndOfReading(err))
 			return
 		}
-		if a.expired(a.h.hub.now()) {
-			a.end(CloseToken, "no valid token any more")
+		if a.Expired(a.h.o.Now()) {
+			a.End(NoToken())
 		}
-		if a.ended.Load() != nil {
+		if a.Ended() != nil {
 			continue
 		}
-		if r := a.message(no, typ, a.buf.Bytes()); r != nil {
+		if r := a.message(no, text, a.buf.Bytes()); r != nil {
 			a.refuse(no, r)
 		}
 	}
 }
 
-// message decides on one message.
-func (a *agentSocket) message(no int, typ websocket.MessageType, data []byte) *refusal {
+// message accepts or refuses one message.
+func (a *agentSocket) message(no int, text bool, data []byte) *refusal {
 	if a.seat != nil {
-		if r := a.seat.message(a.h.hub.now()); r != nil {
+		if r := a.seat.message(a.h.o.Now()); r != nil {
 			return r
 		}
 	}
 	switch {
 	case len(data) > maxMessage:
 		return tooLarge()
-	case typ != websocket.MessageText:
-		return a.unlessKnown(refused(arena.CodeEventRefused, "send text messages"))
+	case !text:
+		return a.closeUnlessKnown(refused(arena.CodeEventRefused, "send text messages"))
 	}
 	m, err := parseMessage(&a.json, data)
 	switch {
 	case err != nil:
-		return a.unlessKnown(refused(arena.CodeEventRefused, err.Error()))
+		return a.closeUnlessKnown(refused(arena.CodeEventRefused, err.Error()))
 	case m.typ == typeAuth:
 		return a.auth(&m)
 	case a.seat == nil:
@@ -199,28 +194,28 @@ func (a *agentSocket) message(no int, typ websocket.MessageType, data []byte) *r
 	return nil
 }
 
-// unlessKnown makes a refusal the end for a peer that has shown no token.
-func (a *agentSocket) unlessKnown(r *refusal) *refusal {
+// closeUnlessKnown adds a close code to a refusal for a peer without a token.
+func (a *agentSocket) closeUnlessKnown(r *refusal) *refusal {
 	if a.seat == nil {
 		r.close = CloseBadRequest
 	}
 	return r
 }
 
-// auth checks the token of an agent, or a newer one that extends its time.
+// auth checks the token of an agent, or a newer one that extends the socket.
 func (a *agentSocket) auth(m *message) *refusal {
-	ctx, cancel := context.WithTimeout(a.h.hub.ctx, a.h.hub.timing.auth)
+	ctx, cancel := context.WithTimeout(a.h.o.Clients.Context(), a.h.timing.auth)
 	defer cancel()
 	token, err := textOf(m.token)
 	if err != nil {
-		return a.unlessKnown(refused(arena.CodeEventRefused, "token must be text"))
+		return a.closeUnlessKnown(refused(arena.CodeEventRefused, "token must be text"))
 	}
 	c, err := a.h.authenticate(ctx, token)
 	if err == nil && a.seat != nil {
 		if (seatKey{c.MatchID, c.AgentID}) != a.seat.key {
 			return a.seat.forge()
 		}
-		a.expires.Store(max(a.expires.Load(), c.ExpiresAt.UnixMilli()))
+		a.ExtendExpiry(c.ExpiresAt)
 		a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 		return nil
 	}
@@ -240,34 +235,33 @@ func (a *agentSocket) auth(m *message) *refusal {
 	case arena.CodeRateLimited:
 		r.message, r.close = "the seat connects too often or has sent all its events", CloseTooMany
 	default:
-		if a.h.hub.storageUnavailable(err) {
+		if a.h.o.Hub.StorageUnavailable(err) {
 			r = errUnavailable()
 			break
 		}
-		a.h.log.Error("cannot check a token", slog.Any("error", err))
-		r.code, r.close = arena.CodeUnavailable, closeInternal
+		a.h.o.Logger.Error("cannot check a token", slog.Any("error", err))
+		r.code, r.close = arena.CodeUnavailable, CloseInternal
 	}
 	if a.seat != nil {
-		r.close = 0 // the token that it has still holds
+		r.close = 0 // its current token is still valid
 	}
 	return r
 }
 
-// write appends what was taken until the socket ends, and then what was taken
-// before that.
-func (a *agentSocket) write() ending {
+// write appends accepted events until the socket ends, and then the rest of the
+// queue.
+func (a *agentSocket) write() Ending {
 	for {
 		select {
 		case q := <-a.queue:
 			a.append(q)
-		case <-a.wake:
-			if a.ping.Swap(false) {
-				if err := a.wire.ping(); err != nil {
-					e := lostOrSlow(err)
-					a.end(e.code, e.reason)
+		case <-a.Woken():
+			if a.PingDue() {
+				if err := a.conn.Ping(); err != nil {
+					a.End(EndOfWriting(err))
 				}
 			}
-			e := a.ended.Load()
+			e := a.Ended()
 			if e == nil {
 				continue
 			}
@@ -284,7 +278,7 @@ func (a *agentSocket) write() ending {
 	}
 }
 
-// append appends q and what waits behind it.
+// append appends q and the events queued behind it.
 func (a *agentSocket) append(q queued) {
 	batch := append(make([]queued, 0, 1+len(a.queue)), q)
 	for range cap(a.queue) - 1 {
@@ -313,23 +307,69 @@ type notice struct {
 	No      int        `json:"no"` // 1-based number of the message on this socket
 }
 
-// refuse answers a message that was not taken.
+// refuse informs the agent that a message was refused.
 func (a *agentSocket) refuse(no int, r *refusal) {
-	a.h.hub.counters.refuse(r.code)
+	a.h.o.Seats.countRefusal(r.code)
 	a.send(notice{"error", r.code, r.message, no})
 	if r.close != 0 {
-		a.end(r.close, r.message)
+		a.End(Ending{r.close, r.message})
 	}
 }
 
-// send writes a message to the agent. One that does not read it is let go.
+// send writes a message to the agent, and closes the socket if the agent does
+// not read it.
 func (a *agentSocket) send(v any) {
 	text, err := json.Marshal(v)
 	if err == nil {
-		err = a.wire.text(text)
+		err = a.conn.SendText(text)
 	}
 	if err != nil {
-		e := lostOrSlow(err)
-		a.end(e.code, e.reason)
+		a.End(EndOfWriting(err))
+	}
+}
+
+// Flush waits until the events that an agent has sent to this node over its
+// socket are in the log, at most 200 ms. An agent sends its answer over another
+// connection than its events. The answer may close the round, and the events
+// sent before it must not arrive after that (threat E5).
+func (h *Receiver) Flush(ctx context.Context, matchID, agentID string) {
+	s, ok := h.o.Seats.find(seatKey{matchID, agentID})
+	if !ok {
+		return
+	}
+	defer func() { h.o.Seats.release(s, h.o.Now()) }()
+	s.mu.Lock()
+	a := s.socket
+	s.mu.Unlock()
+	if a != nil && !a.flushed() {
+		a.waitFlushed(ctx)
+	}
+}
+
+func (a *agentSocket) waitFlushed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, a.h.timing.flush)
+	defer cancel()
+	for !a.flushed() {
+		select {
+		case <-a.progressed:
+		case <-a.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// flushed reports whether all messages were read and all accepted events are
+// appended.
+func (a *agentSocket) flushed() bool {
+	return a.conn.Idle(func() bool { return a.pending.Load() == 0 })
+}
+
+// progress wakes waitFlushed.
+func (a *agentSocket) progress() {
+	select {
+	case a.progressed <- struct{}{}:
+	default:
 	}
 }

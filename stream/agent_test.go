@@ -162,7 +162,7 @@ func TestAgent_Token(t *testing.T) {
 
 func TestAgent_No_auth_in_time(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.sweep, s.timing.auth = time.Millisecond, 10*time.Millisecond })
+	b := start(t, func(s *settings) { s.timing.sweep, s.receiver.auth = time.Millisecond, 10*time.Millisecond })
 	if code, _ := b.Dial(t, "", nil).Rest(); code != CloseToken {
 		t.Errorf("closed with %d, want %d", code, CloseToken)
 	}
@@ -192,7 +192,7 @@ func TestAgent_Expiry(t *testing.T) {
 	t.Parallel()
 	var c clock
 	b := start(t, func(s *settings) {
-		s.options.Now, s.timing.sweep, s.timing.ping = c.Now, time.Millisecond, 24*time.Hour
+		s.clients.Now, s.options.Now, s.agents.Now, s.timing.sweep, s.clients.Timing.Ping = c.Now, c.Now, c.Now, time.Millisecond, 24*time.Hour
 	})
 	b.match(arena.VisibilityLive)
 	p := b.Agent(t, b.Token("m_1", "ag_1", 1, time.Hour))
@@ -282,7 +282,7 @@ func TestAgent_Round_closed(t *testing.T) {
 	b.log.SetRoundOpen("m_1", true)
 	p.Send(`{"type":"thinking"}`)
 	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
-	if got := b.hub.Stats(); got.Accepted != 1 || got.Refused[arena.CodeRoundClosed] != 1 {
+	if got := b.seats.Stats(); got.Accepted != 1 || got.Refused[arena.CodeRoundClosed] != 1 {
 		t.Errorf("stats %+v", got)
 	}
 }
@@ -319,7 +319,7 @@ func TestAgent_Goodbye(t *testing.T) {
 // Events of one socket keep their order.
 func TestAgent_Order(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.parts.EventBurst = 2000 })
+	b := start(t, func(s *settings) { s.limits.Burst = 2000 })
 	token, _ := b.match(arena.VisibilityLive)
 	p := b.Agent(t, token)
 	const n = 1000

@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"syscall"
@@ -14,20 +15,24 @@ import (
 	"github.com/agora-arena/arena/stream/streamtest"
 )
 
-// nowhere is a connection that takes everything, for the price of a call into
-// the kernel.
-func nowhere(b *testing.B) syscall.RawConn {
+// devNull is a connection that accepts everything, for the cost of a system
+// call.
+type devNull struct {
+	net.Conn // its other methods are not called
+	file     *os.File
+}
+
+// SyscallConn implements syscall.Conn.
+func (d devNull) SyscallConn() (syscall.RawConn, error) { return d.file.SyscallConn() }
+
+func openDevNull(b *testing.B) devNull {
 	b.Helper()
 	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = f.Close() })
-	raw, err := f.SyscallConn()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return raw
+	b.Cleanup(func() { _ = f.Close() }) // nothing was stored
+	return devNull{file: f}
 }
 
 // BenchmarkHubFanout publishes events one by one to many spectators whose
@@ -51,20 +56,23 @@ func fanout(b *testing.B, spectators int, f form) {
 	}
 	for range spectators {
 		s := t.hub.newSocket(f == formBatch, nil)
-		if err := t.hub.admit(&s.client); err != nil {
+		if err := t.clients.Admit(s.Client); err != nil {
 			b.Fatal(err)
 		}
 		if err := t.handler.subscribe(b.Context(), s, query{topics: 1, key: topicKey{topicMatch, m.ID}, since: -1}); err != nil {
 			b.Fatal(err)
 		}
-		conn := nowhere(b)
-		s.open(&wire{raw: conn, now: time.Now, timeout: time.Second})
+		conn, err := t.clients.NewConn(openDevNull(b), ConnOptions{WriteTimeout: time.Second})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.open(conn)
 		b.Cleanup(func() {
 			s.socket.writeMu.Lock()
 			s.socket.left = true
 			s.socket.writeMu.Unlock()
 			t.hub.unsubscribe(s)
-			t.hub.dismiss(&s.client)
+			t.clients.Dismiss(s.Client)
 		})
 	}
 	e := arena.Event{

@@ -9,8 +9,8 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Bus joins the hubs of several nodes. It may lose messages, and says so; it
-// never makes anybody wait.
+// Bus connects the hubs of several nodes. It may lose messages, which it
+// reports. Its methods never block.
 type Bus interface {
 	// Publish sends a message to the other nodes that subscribe to the topic.
 	// The payload is not changed afterwards.
@@ -51,7 +51,7 @@ func (p *payload) begin(match string, seq int64) {
 	*p = payload{match: match, next: seq, text: strconv.AppendInt([]byte{payloadOpen}, seq, 10)}
 }
 
-// add appends an event and gives its text.
+// add appends an event and returns its text.
 func (p *payload) add(e *arena.Event) []byte {
 	p.text = append(p.text, '\n')
 	at := len(p.text)
@@ -105,7 +105,7 @@ func (h *Hub) publishToNodes(league string, events []arena.Event) {
 		}
 		h.counters.published.Add(1)
 		if e.Type.Ends() {
-			h.seats.end(e.MatchID)
+			h.seats.End(e.MatchID)
 		}
 		if e.MatchID != run.match || e.Seq != run.next {
 			flush()
@@ -151,7 +151,7 @@ func (t *topic) receive(message []byte) {
 	t.fillIfBehind()
 }
 
-// eachLine calls f for each event of a message and says which is its last.
+// eachLine calls f for each event of a message. final marks the last one.
 func (t *topic) eachLine(lines []byte, f func(text []byte, final bool)) (n int) {
 	for more := len(lines) > 0; more; n++ {
 		var text []byte
@@ -162,8 +162,8 @@ func (t *topic) eachLine(lines []byte, f func(text []byte, final bool)) (n int) 
 }
 
 // join subscribes a topic on the bus, once. For the topics without a log it
-// waits until the subscription holds, so that nothing is missing after hello;
-// without a bus that answers, for a moment only.
+// waits briefly until the subscription holds, so that nothing is missing after
+// hello.
 func (h *Hub) join(t *topic) {
 	if h.bus == nil {
 		return
@@ -182,12 +182,12 @@ func (h *Hub) join(t *topic) {
 	select {
 	case <-t.ready:
 	case <-patience.C:
-	case <-h.quit:
+	case <-h.clients.Closing():
 	}
 }
 
 // link follows the subscription. Whatever may have been missed is read from
-// the log; the readers of a topic without a log are asked to come back.
+// the log; the readers of a topic without a log must reconnect.
 func (t *topic) link(up bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -206,13 +206,13 @@ func (t *topic) link(up bool) {
 		close(t.ready)
 	}
 	for _, s := range t.readers {
-		s.end(closeRestart, "events may be missing; come back")
+		s.End(Ending{CloseRestart, "events may be missing; reconnect"})
 	}
 }
 
 // pollMatches reads the log for the match topics that may be missing events:
-// always while the bus is down, and now and then when it is silent, since a
-// killed node does not publish its last commits.
+// always while the bus is down, and from time to time while a match is silent,
+// since a killed node does not publish its last commits.
 func (h *Hub) pollMatches() {
 	for _, t := range h.topicsOfKind(topicMatch) {
 		t.mu.Lock()
@@ -225,8 +225,8 @@ func (h *Hub) pollMatches() {
 	}
 }
 
-// acquireRead waits for one of the places to read the log for a topic. It
-// reports false when the hub closes.
+// acquireRead waits until a topic may read the log. It reports false when the
+// clients close.
 func (h *Hub) acquireRead() (done func(), ok bool) {
 	if h.reads == nil {
 		return func() {}, true
@@ -234,7 +234,7 @@ func (h *Hub) acquireRead() (done func(), ok bool) {
 	select {
 	case h.reads <- struct{}{}:
 		return func() { <-h.reads }, true
-	case <-h.quit:
+	case <-h.clients.Closing():
 		return nil, false
 	}
 }

@@ -39,7 +39,7 @@ func TestSpectator_Delayed(t *testing.T) {
 	}
 
 	// An agent's events are open, and are not published when they come.
-	if err := b.handler.Accept(t.Context(), "m_1", "ag_1", []byte(`{"type":"thinking","message":"Lima?"}`)); err != nil {
+	if err := b.agents.Accept(t.Context(), "m_1", "ag_1", []byte(`{"type":"thinking","message":"Lima?"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if row := b.log.Rows("m_1")[5]; string(row.Body) != `{"message":"Lima?"}` || row.Hidden != nil {

@@ -29,9 +29,9 @@ func TestHub_Hear(t *testing.T) {
 	answer := sync.OnceFunc(func() { close(known) })
 	var slow string
 	b := start(t, func(s *settings) {
-		s.timing.flush = 30 * time.Second
-		authenticate := s.parts.Authenticate
-		s.parts.Authenticate = func(ctx context.Context, token string) (arena.TaskClaims, error) {
+		s.receiver.flush = 30 * time.Second
+		authenticate := s.agents.Authenticate
+		s.agents.Authenticate = func(ctx context.Context, token string) (arena.TaskClaims, error) {
 			if token == slow {
 				close(asked)
 				<-known
@@ -43,16 +43,16 @@ func TestHub_Hear(t *testing.T) {
 	token, _ := b.match(arena.VisibilityLive)
 	slow = b.Token("m_1", "ag_1", 2, time.Hour)
 	p := b.Agent(t, token)
-	b.hub.Flush(t.Context(), "m_1", "ag_1") // nothing came
-	b.hub.Flush(t.Context(), "m_1", "ag_7") // nobody
+	b.agents.Flush(t.Context(), "m_1", "ag_1") // nothing came
+	b.agents.Flush(t.Context(), "m_1", "ag_7") // nobody
 
 	p.Send(`{"type":"auth","token":"` + slow + `"}`)
 	<-asked // the reader is busy
 	p.Send(`{"type":"thinking","message":"in the socket"}`)
-	s, _ := b.hub.seats.find(seatKey{"m_1", "ag_1"})
-	streamtest.Eventually(t, "the message in the socket", func() bool { return s.socket.wire.unread() })
-	b.hub.seats.release(s, time.Now())
-	b.hub.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
+	s, _ := b.seats.find(seatKey{"m_1", "ag_1"})
+	streamtest.Eventually(t, "the message in the socket", func() bool { return s.socket.conn.Unread() })
+	b.seats.release(s, time.Now())
+	b.agents.Flush(waited{t.Context(), answer}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that lay in the socket", n)
 	}
@@ -61,7 +61,7 @@ func TestHub_Hear(t *testing.T) {
 // … and those that are being appended.
 func TestHub_Hear_append(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.flush = 30 * time.Second })
+	b := start(t, func(s *settings) { s.receiver.flush = 30 * time.Second })
 	gate := make(chan struct{})
 	b.log.AppendGate = gate
 	open := sync.OnceFunc(func() { close(gate) })
@@ -70,7 +70,7 @@ func TestHub_Hear_append(t *testing.T) {
 	p := b.Agent(t, token)
 	p.Send(`{"type":"thinking"}`)
 	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
-	b.hub.Flush(waited{t.Context(), open}, "m_1", "ag_1")
+	b.agents.Flush(waited{t.Context(), open}, "m_1", "ag_1")
 	if n := len(b.log.Rows("m_1")); n != 1 {
 		t.Errorf("%d rows, want that of the message that was being appended", n)
 	}
@@ -80,16 +80,16 @@ func TestHub_Hear_append(t *testing.T) {
 // that left not at all.
 func TestHub_Hear_bounded(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.flush = time.Millisecond })
+	b := start(t, func(s *settings) { s.receiver.flush = time.Millisecond })
 	token, _ := b.match(arena.VisibilityLive)
 	gate := make(chan struct{})
 	b.log.AppendGate = gate
 	p := b.Agent(t, token)
 	p.Send(`{"type":"thinking"}`)
 	streamtest.Eventually(t, "the append", func() bool { return b.log.Appends() == 1 })
-	b.hub.Flush(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
+	b.agents.Flush(t.Context(), "m_1", "ag_1") // ends by its time, or the test never ends
 	close(gate)
 	_ = p.Close(1000, "")
 	streamtest.Eventually(t, "the end", func() bool { return b.hub.Stats().Open["agent"] == 0 })
-	b.hub.Flush(t.Context(), "m_1", "ag_1")
+	b.agents.Flush(t.Context(), "m_1", "ag_1")
 }

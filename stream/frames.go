@@ -2,24 +2,20 @@ package stream
 
 import "encoding/binary"
 
-// The close codes of /v1/stream. Beside them it uses 1000 (the match is
-// over), 1009 (message too big), 1011 (our own fault) and 1012 (the server
-// restarts, come back) of RFC 6455 and its registry.
+// The close codes of /v1/stream: its own, and those of RFC 6455 and its
+// registry.
 const (
-	CloseBadRequest = 4400 // the peer says what it may not say
-	CloseToken      = 4401 // no token in time, a bad one, or an expired one
+	CloseOver       = 1000 // the match is over
+	CloseLost       = 1006 // the connection broke; never sent
+	CloseTooBig     = 1009 // a message is too large
+	CloseInternal   = 1011 // an internal error
+	CloseRestart    = 1012 // the server restarts; reconnect
+	CloseBadRequest = 4400 // a message that the peer may not send
+	CloseToken      = 4401 // no token in time, an invalid one, or an expired one
 	CloseForged     = 4403 // events under another identity
-	CloseSlow       = 4408 // come back with since
+	CloseSlow       = 4408 // reconnect with since
 	CloseReplaced   = 4409 // a newer socket of the same seat
 	CloseTooMany    = 4429 // too many events
-)
-
-const (
-	closeOver     = 1000
-	closeLost     = 1006 // never on the wire: the connection broke
-	closeTooBig   = 1009
-	closeInternal = 1011
-	closeRestart  = 1012
 )
 
 // The first byte of a complete, unmasked server frame (RFC 6455, section 5.2).
@@ -32,8 +28,13 @@ const (
 // pingFrame returns a ping without a payload.
 func pingFrame() []byte { return []byte{framePing, 0} }
 
-// maxFrameHeader is the length of the longest header that a server writes.
-const maxFrameHeader = 10
+// MaxHeader is the length of the longest frame header that a server writes.
+const MaxHeader = 10
+
+// AppendText appends a text message as one frame.
+func AppendText(b, text []byte) []byte {
+	return append(appendFrameHeader(b, frameText, len(text)), text...)
+}
 
 // appendFrameHeader appends the header of a complete, unmasked frame with a
 // payload of n bytes.
@@ -48,7 +49,7 @@ func appendFrameHeader(b []byte, first byte, n int) []byte {
 	}
 }
 
-// appendCloseFrame appends a close frame. A reason over 123 bytes is cut.
+// appendCloseFrame appends a close frame. A reason over 123 bytes is truncated.
 func appendCloseFrame(b []byte, code int, reason string) []byte {
 	reason = reason[:min(len(reason), 123)]
 	b = appendFrameHeader(b, frameClose, 2+len(reason))
@@ -56,8 +57,8 @@ func appendCloseFrame(b []byte, code int, reason string) []byte {
 	return append(b, reason...)
 }
 
-// unfinished returns what is missing of the frame at which a write of the
-// frames b broke off after n bytes; nothing when that was between two frames.
+// unfinished returns the missing bytes of the frame in which a write of the
+// frames b stopped after n bytes. It returns none between two frames.
 func unfinished(b []byte, n int) []byte {
 	for at := 0; at < n; {
 		size, header := int(b[at+1]), 2

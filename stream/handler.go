@@ -14,52 +14,45 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
-// Matches finds matches.
+// Matches reads matches.
 type Matches interface {
 	// Match returns a match as spectators may see it. The error has
-	// CodeNotFound when there is none with this id.
+	// CodeNotFound if there is none with this id.
 	Match(ctx context.Context, id string) (visibility.Match, error)
 }
 
-// Leagues finds leagues.
+// Leagues reads leagues.
 type Leagues interface {
-	// League returns CodeNotFound when there is none with this slug.
+	// League returns CodeNotFound if there is none with this slug.
 	League(ctx context.Context, slug string) (arena.League, error)
 }
 
-// Log stores the events of agents.
-type Log interface {
-	// AppendEvents appends in order, all or none, and gives the events with
-	// round and seq. It gives CodeRoundClosed when the match has no open round
-	// or the seat does not play any more.
-	AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error)
+// Agents receives the events of agents.
+type Agents interface {
+	// ServeSocket serves the WebSocket of an agent. match is the one that the
+	// request names, or "". It has written nothing if it returns an error.
+	ServeSocket(w http.ResponseWriter, r *http.Request, match string) error
+	// ServePost serves a POST of events. It has written nothing if it returns an
+	// error.
+	ServePost(w http.ResponseWriter, r *http.Request) error
 }
 
-// Slots bound what the clients of an address have open at once.
+// Slots limit the open clients of an address.
 type Slots interface {
-	// Acquire returns CodeRateLimited when all are taken. release may be called
+	// Acquire returns CodeRateLimited if all are in use. release may be called
 	// more than once.
 	Acquire(address string) (release func(), err error)
 }
 
-// Parts are what a Handler is made of. The functions and stores are needed;
-// a limit of 0 means its default.
+// Parts are the parts of a Handler. All are needed.
 type Parts struct {
 	Matches Matches
 	Leagues Leagues
-	Log     Log
-	// Authenticate checks a task token: its signature, times and kind.
-	Authenticate func(ctx context.Context, token string) (arena.TaskClaims, error)
-	// ClientIP provides the address of the peer behind trusted proxies.
+	Agents  Agents
+	// ClientIP returns the address of the peer behind trusted proxies.
 	ClientIP func(r *http.Request) string
-
-	// Addresses bounds the spectators, and the sockets that still wait for their
-	// auth message, of each network address (threat V2).
+	// Addresses limits the spectators of each network address (threat V2).
 	Addresses Slots
-
-	EventRate  float64 // events per second of one seat in a match; default 20
-	EventBurst int     // default 40
-	EventMax   int     // events of one seat in a match; default 2,000
 }
 
 // Handler serves /v1/stream: GET for spectators and agents, POST for agents.
@@ -69,26 +62,12 @@ type Handler struct {
 	log   *slog.Logger
 }
 
-// NewHandler makes the handler of a hub's streams.
+// NewHandler returns the handler of a hub's streams.
 func NewHandler(hub *Hub, p Parts) (*Handler, error) {
-	if hub == nil || p.Matches == nil || p.Leagues == nil || p.Log == nil || p.Authenticate == nil || p.ClientIP == nil || p.Addresses == nil {
-		return nil, errors.New("stream: the handler needs a hub, matches, leagues, a log, Authenticate, ClientIP and Addresses")
+	if hub == nil || p.Matches == nil || p.Leagues == nil || p.Agents == nil || p.ClientIP == nil || p.Addresses == nil {
+		return nil, errors.New("stream: the handler needs a hub, matches, leagues, agents, ClientIP and Addresses")
 	}
-	if p.EventRate < 0 || p.EventBurst < 0 || p.EventMax < 0 {
-		return nil, errors.New("stream: a limit is below 0")
-	}
-	if p.EventRate == 0 {
-		p.EventRate = 20
-	}
-	if p.EventBurst == 0 {
-		p.EventBurst = 40
-	}
-	if p.EventMax == 0 {
-		p.EventMax = 2000
-	}
-	h := &Handler{hub: hub, parts: p, log: hub.log}
-	hub.seats.quota = quota{rate: p.EventRate, burst: p.EventBurst, events: p.EventMax, bytes: maxSeatBytes}
-	return h, nil
+	return &Handler{hub: hub, parts: p, log: hub.log}, nil
 }
 
 // ServeHTTP dispatches the requests of /v1/stream. Errors before an upgrade
@@ -98,7 +77,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		h.get(w, r)
 	case http.MethodPost:
-		h.post(w, r)
+		if err := h.parts.Agents.ServePost(w, r); err != nil {
+			h.Refuse(w, r, err)
+		}
 	default:
 		w.Header().Set("Allow", "GET, POST")
 		problem(w, http.StatusMethodNotAllowed, arena.CodeNoMethod, "use GET or POST")
@@ -114,7 +95,9 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		h.Refuse(w, r, err)
 	case socket && (q.topics == 0 || q.topics == 1 && q.key.kind == topicMatch && token):
-		h.serveAgent(w, r, q.key.id)
+		if err := h.parts.Agents.ServeSocket(w, r, q.key.id); err != nil {
+			h.Refuse(w, r, err)
+		}
 	case q.oneTopic() != nil:
 		h.Refuse(w, r, q.oneTopic())
 	case socket:
@@ -127,8 +110,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hasToken reports whether a header lists a word, in any case and with or
-// without parameters.
+// hasToken reports whether a header lists a word, in upper or lower case and with
+// or without parameters.
 func hasToken(h http.Header, name, word string) bool {
 	for _, line := range h.Values(name) {
 		for part := range strings.SplitSeq(line, ",") {
@@ -141,22 +124,13 @@ func hasToken(h http.Header, name, word string) bool {
 	return false
 }
 
-// bearer returns the token of the Authorization header.
-func bearer(r *http.Request) (string, error) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", arena.Errorf(arena.CodeUnauthorized, "send Authorization: Bearer and the token of a task")
-	}
-	return token, nil
-}
-
-// Refuse answers an error before anything was written.
+// Refuse answers a request with an error before anything was written.
 func (h *Handler) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var e *arena.Error
 	switch {
 	case errors.As(err, &e):
-	case r.Context().Err() == nil && h.hub.storageUnavailable(err):
-		e = &arena.Error{Code: arena.CodeUnavailable, Message: errUnavailable().message}
+	case r.Context().Err() == nil && h.hub.StorageUnavailable(err):
+		e = &arena.Error{Code: arena.CodeUnavailable, Message: textUnavailable}
 	default:
 		if r.Context().Err() == nil {
 			h.log.Error("stream request failed", slog.Any("error", err))

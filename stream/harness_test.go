@@ -26,16 +26,23 @@ type bundle struct {
 	*streamtest.Server
 	streamtest.Tokens
 	log     *streamtest.Log
+	clients *Clients
+	seats   *Seats
 	hub     *Hub
+	agents  *Receiver
 	handler *Handler
 }
 
 // settings lets a test change the parts before they run.
 type settings struct {
-	options Options
-	parts   Parts
-	timing  *timing
-	bounds  *bounds
+	clients  ClientsOptions
+	limits   Limits
+	options  Options
+	agents   ReceiverOptions
+	parts    Parts
+	timing   timing
+	bounds   bounds
+	receiver receiverTiming
 }
 
 // free reports whether n slots of an address are free.
@@ -53,27 +60,40 @@ func free(slots *arenaquota.Slots, n int, address string) bool {
 func start(t testing.TB, change ...func(*settings)) *bundle {
 	t.Helper()
 	b := &bundle{log: streamtest.NewLog()}
-	reader := streamtest.Reader(t, b.log)
-	tm, bd := defaultTiming(), bounds{tailEvents, tailBytes}
+	reader, log := streamtest.Reader(t, b.log), slog.New(slog.DiscardHandler)
 	s := settings{
-		options: Options{Source: reader, Now: time.Now, Logger: slog.New(slog.DiscardHandler)},
-		parts: Parts{
-			Matches: reader, Leagues: b.log, Log: b.log, Authenticate: b.Authenticate,
-			ClientIP: streamtest.Address, Addresses: arenaquota.NewSlots(1000, "too many"),
-		},
-		timing: &tm, bounds: &bd,
+		clients: ClientsOptions{Now: time.Now, Timing: DefaultTiming()},
+		options: Options{Source: reader, Now: time.Now, Logger: log},
+		agents:  ReceiverOptions{Matches: reader, Log: b.log, Authenticate: b.Authenticate, Now: time.Now, Logger: log},
+		parts:   Parts{Matches: reader, Leagues: b.log, ClientIP: streamtest.Address, Addresses: arenaquota.NewSlots(1000, "too many")},
+		timing:  defaultTiming(), bounds: bounds{tailEvents, tailBytes},
+		receiver: defaultReceiverTiming(),
 	}
-	tm.grace = 30 * time.Second // a close frame must never be lost on a slow machine
-	tm.write = 30 * time.Second
-	tm.ping = time.Hour // a slow reader is not gone
+	s.clients.Timing.Grace = 30 * time.Second // a close frame must never be lost on a slow machine
+	s.clients.Timing.Ping = time.Hour         // a slow reader is not gone
+	s.timing.write = 30 * time.Second
 	for _, f := range change {
 		f(&s)
 	}
 	var err error
+	if b.clients, err = NewClients(s.clients); err != nil {
+		t.Fatal(err)
+	}
+	if b.seats, err = NewSeats(s.limits); err != nil {
+		t.Fatal(err)
+	}
+	s.options.Clients, s.options.Seats = b.clients, b.seats
 	if b.hub, err = NewHub(s.options); err != nil {
 		t.Fatal(err)
 	}
-	b.hub.timing, b.hub.bounds = tm, bd
+	b.hub.timing, b.hub.bounds = s.timing, s.bounds
+	s.agents.Hub, s.agents.Clients, s.agents.Seats = b.hub, b.clients, b.seats
+	s.agents.ClientIP, s.agents.Addresses = s.parts.ClientIP, s.parts.Addresses
+	if b.agents, err = NewReceiver(s.agents); err != nil {
+		t.Fatal(err)
+	}
+	b.agents.timing = s.receiver
+	s.parts.Agents = b.agents
 	if b.handler, err = NewHandler(b.hub, s.parts); err != nil {
 		t.Fatal(err)
 	}

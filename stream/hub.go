@@ -21,41 +21,43 @@ type Source interface {
 	Events(ctx context.Context, l visibility.Log, since int64, limit int) ([]arena.Event, error)
 }
 
-// Options are the parts of a Hub. All but Bus and MaxClients are needed.
-type Options struct {
-	Source     Source
-	Bus        Bus              // nil: this node is alone
-	Now        func() time.Time // must run with the wall clock: socket deadlines use it
-	Logger     *slog.Logger
-	MaxClients int // open sockets and event streams; 0 means 20,000
+// SeatRecords are what a node has counted for the seats that send events.
+type SeatRecords interface {
+	// End forgets the seats of a match that is over.
+	End(matchID string)
+	// Tidy forgets the seats that have been idle for long.
+	Tidy(now time.Time)
 }
 
-// timing holds the durations that the tests shorten.
+// Options are the parts of a Hub. All but Bus are needed.
+type Options struct {
+	Source  Source
+	Bus     Bus // nil: this node is alone
+	Clients *Clients
+	Seats   SeatRecords
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// timing holds the durations that the tests change.
 type timing struct {
-	cycle  time.Duration // at least so much between two rounds of waking readers
-	gap    time.Duration // how long a gap may close by itself
-	retry  time.Duration // first wait after a failed read of the log; doubles up to 20 times that
-	read   time.Duration // for one read of the log, or one append to it
-	sweep  time.Duration // pings, expiry, viewers
-	ping   time.Duration
-	pong   time.Duration
-	remark time.Duration // between comments on an event stream
-	write  time.Duration // in which a peer must take at least a byte
-	grace  time.Duration // for a goodbye
-	auth   time.Duration // for an agent's auth message
-	flush  time.Duration // how long an answer waits for its agent's events
+	cycle time.Duration // least time between two flush cycles
+	gap   time.Duration // how long other writers may take to close a gap
+	retry time.Duration // first wait after a failed read of the log; doubles up to 20 times that
+	read  time.Duration // of the log
+	write time.Duration // in which a spectator must read at least one byte
+	sweep time.Duration // between two checks of clients, viewers and idle seats
 
 	// With a bus only.
 	join  time.Duration // how long hello waits for a subscription
-	poll  time.Duration // between two looks for topics that may miss events
-	quiet time.Duration // after which a silent match is looked up in the log
+	poll  time.Duration // between two searches for topics that may miss events
+	quiet time.Duration // after which the log of a silent match is read
 }
 
 func defaultTiming() timing {
 	return timing{
 		cycle: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
-		sweep: time.Second, ping: 20 * time.Second, pong: 10 * time.Second, remark: 15 * time.Second, flush: 200 * time.Millisecond,
-		write: time.Second, grace: 2 * time.Second, auth: 5 * time.Second,
+		write: WriteTimeout, sweep: time.Second,
 		join: 500 * time.Millisecond, poll: 500 * time.Millisecond, quiet: 10 * time.Second,
 	}
 }
@@ -66,71 +68,52 @@ const (
 	tailBytes  = 4 << 20
 )
 
-const defaultMaxClients = 20_000
-
 // Hub carries published events to spectators. Publishing never waits for
 // them.
 type Hub struct {
 	source      Source
 	bus         Bus           // nil: this node is alone
-	reads       chan struct{} // places to read the log for a topic; nil: any number
-	catching    chan struct{} // places to read it for spectators
-	seats       *seats        // that agents speak for
+	reads       chan struct{} // limits reads of the log for topics; nil: no limit
+	catching    chan struct{} // limits reads of the log for spectators
+	clients     *Clients
+	seats       SeatRecords
 	pages       pages
 	now         func() time.Time
 	log         *slog.Logger
-	maxClients  int
 	timing      timing
 	bounds      bounds
 	epoch       string
 	counters    counters
-	unavailable atomic.Bool // the outage of the storage is logged
-
-	// ctx lives as long as the hub: sockets outlive the requests that opened
-	// them, and reads for a topic serve many requests.
-	ctx    context.Context
-	cancel context.CancelFunc
+	unavailable atomic.Bool // an outage of the storage is logged
 
 	mu     sync.RWMutex // guards topics and their refs
 	topics map[topicKey]*topic
 
 	dirtyMu  sync.Mutex
 	dirty    []*topic     // with events that readers have not received
-	notified []*spectator // that want to be looked after
+	notified []*spectator // that asked for a writer
 	wakeups  chan struct{}
-	changed  []*topic    // the pass alone uses it
+	changed  []*topic    // used by the flush cycle alone
 	writers  *writerPool // the same
-	cycleMu  sync.Mutex  // held during a pass: who reads the log waits that long
+	cycleMu  sync.Mutex  // held during a flush cycle, for which readers of the log wait
 
-	clientsMu sync.Mutex // taken after a topic's lock where both are held
-	clients   map[*client]struct{}
-	closed    bool
-	wg        sync.WaitGroup // clients and gap readers
-
-	quit    chan struct{}
 	running atomic.Bool
 	ran     chan struct{}
 }
 
-// NewHub makes a hub. Nothing moves until Run is called.
+// NewHub returns a hub. It delivers nothing until Run is called.
 func NewHub(o Options) (*Hub, error) {
-	if o.Source == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("stream: the hub needs a source, a clock and a logger")
+	if o.Source == nil || o.Clients == nil || o.Seats == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("stream: the hub needs a source, clients, seats, a clock and a logger")
 	}
-	if o.MaxClients == 0 {
-		o.MaxClients = defaultMaxClients
-	}
-	ctx, cancel := context.WithCancel(context.Background())
 	var reads chan struct{}
 	if o.Bus != nil {
 		reads = make(chan struct{}, readsAtOnce)
 	}
 	h := &Hub{
-		source: o.Source, bus: o.Bus, reads: reads, now: o.Now, log: o.Logger, maxClients: o.MaxClients,
+		source: o.Source, bus: o.Bus, reads: reads, clients: o.Clients, seats: o.Seats, now: o.Now, log: o.Logger,
 		timing: defaultTiming(), bounds: bounds{tailEvents, tailBytes}, epoch: arena.NewID("ep_", o.Now()),
-		ctx: ctx, cancel: cancel,
-		topics: map[topicKey]*topic{}, seats: newSeats(), wakeups: make(chan struct{}, 1),
-		clients: map[*client]struct{}{}, quit: make(chan struct{}), ran: make(chan struct{}),
+		topics: map[topicKey]*topic{}, wakeups: make(chan struct{}, 1), ran: make(chan struct{}),
 	}
 	h.catching = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	h.pages.known = map[pageKey]*page{}
@@ -139,8 +122,8 @@ func NewHub(o Options) (*Hub, error) {
 }
 
 // Run writes to readers, pings sockets and counts viewers until ctx ends or Close
-// is called. Then it closes every socket with 1012 and returns when all
-// goroutines of the hub have ended. It may be called once.
+// is called. Then it closes every socket with 1012 and returns when all clients
+// are gone. It may be called once.
 func (h *Hub) Run(ctx context.Context) error {
 	if !h.running.CompareAndSwap(false, true) {
 		return errors.New("stream: the hub was run before")
@@ -161,77 +144,54 @@ func (h *Hub) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-h.quit:
+		case <-h.clients.Closing():
 			return nil
 		case <-sweep.C:
 			h.sweep()
 		case <-look:
 			h.pollMatches()
 		case <-h.wakeups:
-			// A lone event goes out at once; under load a pass collects what
-			// comes in its interval, and writes it in one go.
+			// A lone event is written at once. Under load a cycle collects the
+			// events of its interval and writes them together.
 			h.flushCycle()
 			pause.Reset(h.timing.cycle)
 			select {
 			case <-pause.C:
 			case <-ctx.Done():
-			case <-h.quit:
+			case <-h.clients.Closing():
 			}
 		}
 	}
 }
 
-// Close closes every socket with 1012 and returns when all goroutines of the
-// hub have ended. It may be called more than once.
+// Close closes every socket with 1012 and returns when all clients are gone. It
+// may be called more than once.
 func (h *Hub) Close() {
 	if h.running.CompareAndSwap(false, true) {
 		defer close(h.ran)
 		h.stop()
 		return
 	}
-	h.shut()
+	h.clients.Close()
 	<-h.ran
 }
 
-// shut lets nobody in any more and asks everybody to leave.
-func (h *Hub) shut() {
-	h.clientsMu.Lock()
-	defer h.clientsMu.Unlock()
-	if !h.closed {
-		h.closed = true
-		close(h.quit)
-	}
-	for c := range h.clients {
-		c.end(closeRestart, "the server restarts; come back")
-	}
-}
-
-// stop sees everybody off.
+// stop closes all clients and writes until none is left.
 func (h *Hub) stop() {
-	h.shut()
-	// Events that were read from a socket are still appended; a log that
-	// hangs is not waited for.
-	hang := time.AfterFunc(h.timing.grace, h.cancel)
-	defer hang.Stop()
-	gone := make(chan struct{})
-	go func() {
-		h.wg.Wait()
-		close(gone)
-	}()
+	gone := h.clients.Close()
 	for {
 		select {
 		case <-h.wakeups:
 			h.flushCycle()
 		case <-gone:
-			h.cancel()
 			return
 		}
 	}
 }
 
-// Publish hands out committed events of one league's matches. An event
-// without a match or a seq is passed over. Events of one match may come in
-// any order and more than once.
+// Publish delivers committed events of one league's matches. It ignores events
+// without a match or a seq. Events of one match may come in any order and more
+// than once.
 func (h *Hub) Publish(league string, events ...arena.Event) {
 	if h.bus != nil {
 		h.publishToNodes(league, events)
@@ -245,7 +205,7 @@ func (h *Hub) Publish(league string, events ...arena.Event) {
 		}
 		h.counters.published.Add(1)
 		if e.Type.Ends() {
-			h.seats.end(e.MatchID)
+			h.seats.End(e.MatchID)
 		}
 		match, league, lobby := h.topicsOf(league, e)
 		if match == nil && league == nil && lobby == nil {
@@ -280,8 +240,8 @@ func (h *Hub) fanOut(match, league, lobby *topic, e *arena.Event, text []byte) {
 	}
 }
 
-// PublishAgent hands out an event of an agent outside matches, to the lobby
-// and the named leagues.
+// PublishAgent delivers an event of an agent outside matches to the lobby and
+// the named leagues.
 func (h *Hub) PublishAgent(leagues []string, e arena.Event) {
 	h.counters.published.Add(1)
 	text := e.AppendJSON(nil)
@@ -330,8 +290,8 @@ func (h *Hub) topicsOfKind(kinds ...topicKind) []*topic {
 	return out
 }
 
-// acquire returns the topic of a key, made when there is none. Each call needs
-// a letGo.
+// acquire returns the topic of a key and creates it if there is none.
+// releaseTopic must follow.
 func (h *Hub) acquire(key topicKey) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -344,7 +304,7 @@ func (h *Hub) acquire(key topicKey) *topic {
 	return t
 }
 
-// releaseTopic frees a topic that nobody uses.
+// releaseTopic drops one use of a topic, and the topic with the last one.
 func (h *Hub) releaseTopic(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -357,7 +317,7 @@ func (h *Hub) releaseTopic(t *topic) {
 	}
 }
 
-// markDirty notes that a topic has something for its readers.
+// markDirty adds a topic to the next flush cycle.
 func (h *Hub) markDirty(t *topic) {
 	h.dirtyMu.Lock()
 	h.dirty = append(h.dirty, t)
@@ -365,7 +325,7 @@ func (h *Hub) markDirty(t *topic) {
 	h.wake()
 }
 
-// notify notes that a spectator is to be looked after.
+// notify adds a spectator to the next flush cycle.
 func (h *Hub) notify(s *spectator) {
 	h.dirtyMu.Lock()
 	h.notified = append(h.notified, s)
@@ -380,8 +340,8 @@ func (h *Hub) wake() {
 	}
 }
 
-// flushCycle looks after the readers of every topic that changed, and after those
-// who called.
+// flushCycle writes to the readers of every topic that changed, and to the
+// spectators that asked for a writer.
 func (h *Hub) flushCycle() {
 	work := h.writers.work
 	h.dirtyMu.Lock()
@@ -403,14 +363,10 @@ func (h *Hub) flushCycle() {
 	h.writers.flush()
 }
 
-// sweep checks every client and publishes the numbers of viewers.
+// sweep checks every client, publishes the numbers of viewers and frees memory.
 func (h *Hub) sweep() {
 	now := h.now()
-	h.clientsMu.Lock()
-	for c := range h.clients {
-		c.check(now, h.timing.pong)
-	}
-	h.clientsMu.Unlock()
+	h.clients.Check(now)
 	if h.bus != nil {
 		h.bus.Announce(h.ViewersByMatch())
 	}
@@ -420,58 +376,17 @@ func (h *Hub) sweep() {
 	for _, t := range h.topicsOfKind(topicLeague, topicLobby) {
 		t.forgetRead()
 	}
-	h.seats.tidy(now)
+	h.seats.Tidy(now)
 }
 
-// admit counts a client in. Close waits for its dismiss. It gives
-// CodeUnavailable when the hub is full or closed.
-func (h *Hub) admit(c *client) error {
-	c.pinged = h.now()
-	h.clientsMu.Lock()
-	defer h.clientsMu.Unlock()
-	if h.closed {
-		return arena.Errorf(arena.CodeUnavailable, "the server restarts")
-	}
-	if len(h.clients) >= h.maxClients {
-		return arena.Errorf(arena.CodeUnavailable, "the server has all the %d streams it can carry", h.maxClients)
-	}
-	h.clients[c] = struct{}{}
-	h.wg.Add(1)
-	h.counters.open[c.kind].Add(1)
-	return nil
-}
-
-// dismiss counts a client out.
-func (h *Hub) dismiss(c *client) {
-	h.clientsMu.Lock()
-	delete(h.clients, c)
-	h.clientsMu.Unlock()
-	if c.release != nil {
-		c.release()
-	}
-	h.counters.open[c.kind].Add(-1)
-	h.wg.Done()
-}
-
-// spawn runs f in a goroutine that Close waits for, unless the hub is closed.
-func (h *Hub) spawn(f func()) bool {
-	h.clientsMu.Lock()
-	defer h.clientsMu.Unlock()
-	if h.closed {
-		return false
-	}
-	h.wg.Go(f)
-	return true
-}
-
-// pause waits for d, or less when the hub closes: then it reports false.
+// pause waits for d and reports true, or false as soon as the clients close.
 func (h *Hub) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-h.quit:
+	case <-h.clients.Closing():
 		return false
 	}
 }

@@ -309,7 +309,7 @@ func TestHub_Idle(t *testing.T) {
 		got := b.hub.Stats()
 		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && free(slots, 2, "")
 	})
-	if got := b.hub.Stats().Closes; got[1000] != 1 || got[closeLost] != 1 {
+	if got := b.hub.Stats().Closes; got[1000] != 1 || got[CloseLost] != 1 {
 		t.Errorf("closes %v, want one 1000 and one lost", got)
 	}
 }
@@ -325,7 +325,7 @@ func TestHub_Close(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, p := range peers {
 		wg.Go(func() {
-			if code, _ := p.Rest(); code != closeRestart {
+			if code, _ := p.Rest(); code != CloseRestart {
 				t.Errorf("closed with %d, want 1012", code)
 			}
 		})
@@ -377,7 +377,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 
 	// One who has not read: nothing of it may go.
 	topic := b.hub.acquire(watched)
-	late := &spectator{form: formMessage}
+	late := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
 	late.seq, _, _ = topic.position()
 	topic.attach(late)
 	for range events {
@@ -412,7 +412,7 @@ func TestTopic_Fell_off(t *testing.T) {
 		b.log.AddMatch("m_1", arena.VisibilityLive)
 		topic := b.hub.acquire(key)
 		topic.learn(visibilitytest.Match(arena.Match{ID: "m_1"}))
-		reader := &spectator{form: formMessage}
+		reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
 		topic.attach(reader)
 		body := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`)
 		for range 50 {

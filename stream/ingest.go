@@ -20,73 +20,73 @@ import (
 // appendBatch is how many events of a seat are appended in one call.
 const appendBatch = 64
 
-// queued is an event that was taken and waits to be appended. no is the
-// 1-based number of its message on the socket, or its line in a post.
+// queued is an accepted event that waits to be appended. no is the 1-based
+// number of its message on the socket, or of its line in a post.
 type queued struct {
 	event arena.Event
 	size  int
 	no    int
 }
 
-// connectSeat finds the seat of a token for one socket or post. It gives
-// CodeUnauthorized when there is no such seat and CodeRateLimited when it
-// comes too often or has nothing left to send. The caller gives the seat back.
-func (h *Handler) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
+// connectSeat returns the seat of a token for one socket or post. The error has
+// CodeUnauthorized if there is no such seat, and CodeRateLimited if it connects
+// too often or has used its total. release must follow.
+func (h *Receiver) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
 	s, err := h.seatOf(ctx, seatKey{c.MatchID, c.AgentID})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.connect(h.hub.now()); err != nil {
-		h.hub.seats.release(s, h.hub.now())
+	if err := s.connect(h.o.Now()); err != nil {
+		h.o.Seats.release(s, h.o.Now())
 		return nil, err
 	}
 	return s, nil
 }
 
-// seatOf finds a seat; CodeUnauthorized when there is none.
-func (h *Handler) seatOf(ctx context.Context, key seatKey) (*seat, error) {
-	if s, ok := h.hub.seats.find(key); ok {
+// seatOf returns a seat. The error has CodeUnauthorized if there is none.
+func (h *Receiver) seatOf(ctx context.Context, key seatKey) (*seat, error) {
+	if s, ok := h.o.Seats.find(key); ok {
 		return s, nil
 	}
-	m, err := h.parts.Matches.Match(ctx, key.match)
+	m, err := h.o.Matches.Match(ctx, key.match)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
 		return nil, fmt.Errorf("match %s: %w", key.match, err)
 	}
 	if err == nil {
-		if s, ok := h.hub.seats.add(&m, key.agent); ok {
+		if s, ok := h.o.Seats.add(&m, key.agent); ok {
 			return s, nil
 		}
 	}
 	return nil, arena.Errorf(arena.CodeUnauthorized, "the agent has no seat in that match")
 }
 
-// Accept accepts one event of an agent that another protocol has identified,
-// under the rules for events that came with a task token. The error's code
-// says why an event was not taken.
-func (h *Handler) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
+// Accept appends one event of an agent that another protocol has identified,
+// under the rules for events that arrive with a task token. The code of the
+// error is why an event was refused.
+func (h *Receiver) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
 	s, err := h.seatOf(ctx, seatKey{matchID, agentID})
 	if err != nil {
 		return err
 	}
-	defer func() { h.hub.seats.release(s, h.hub.now()) }()
+	defer func() { h.o.Seats.release(s, h.o.Now()) }()
 	var reader strictjson.Reader
 	e, r := h.acceptLine(s, &reader, bytes.TrimSpace(event))
 	if r == nil {
 		r = h.append(s, []queued{{e, len(event), 1}})
 	}
 	if r != nil {
-		h.hub.counters.refuse(r.code)
+		h.o.Seats.countRefusal(r.code)
 		return arena.Errorf(r.code, "%s", r.message)
 	}
 	return nil
 }
 
-// authenticate checks a task token. Whatever is wrong with it, the answer is
-// the same but for storage that is away.
-func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskClaims, error) {
-	c, err := h.parts.Authenticate(ctx, token)
+// authenticate checks a task token. The error has CodeUnauthorized for every
+// fault of the token, and CodeUnavailable if the storage is unavailable.
+func (h *Receiver) authenticate(ctx context.Context, token string) (arena.TaskClaims, error) {
+	c, err := h.o.Authenticate(ctx, token)
 	switch {
-	case err == nil && c.MatchID != "" && c.AgentID != "" && h.hub.now().Before(c.ExpiresAt):
+	case err == nil && c.MatchID != "" && c.AgentID != "" && h.o.Now().Before(c.ExpiresAt):
 		return c, nil
 	case arena.CodeOf(err) == arena.CodeUnavailable:
 		return c, fmt.Errorf("check token: %w", err)
@@ -94,9 +94,9 @@ func (h *Handler) authenticate(ctx context.Context, token string) (arena.TaskCla
 	return arena.TaskClaims{}, arena.Errorf(arena.CodeUnauthorized, "the token is not one of a running task")
 }
 
-// accept turns a message of size bytes into the event to append, sealed when
-// the match is (docs/rules.md, section 5; threat F1).
-func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
+// accept turns a message of size bytes into the event to append, sealed if the
+// match is (docs/rules.md, section 5; threat F1).
+func (h *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {
 		return arena.Event{}, s.forge()
 	}
@@ -104,7 +104,7 @@ func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) 
 	if err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}
-	e := arena.Event{MatchID: s.key.match, AgentID: s.key.agent, At: h.hub.now(), Type: m.typ, Body: body}
+	e := arena.Event{MatchID: s.key.match, AgentID: s.key.agent, At: h.o.Now(), Type: m.typ, Body: body}
 	if e, err = s.rules.Seal(e); err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, "the event cannot be sealed: its numbers or names have no canonical form")
 	}
@@ -114,37 +114,37 @@ func (h *Handler) accept(s *seat, m *message, size int) (arena.Event, *refusal) 
 	return e, nil
 }
 
-// append appends a batch of one seat and publishes it. When it fails, nothing
-// of the batch was appended and the refusal is every event's.
-func (h *Handler) append(s *seat, batch []queued) *refusal {
+// append appends a batch of one seat and publishes it. If it fails, nothing of
+// the batch was appended, and the refusal is that of every event.
+func (h *Receiver) append(s *seat, batch []queued) *refusal {
 	events := make([]arena.Event, len(batch))
 	for i, q := range batch {
 		events[i] = q.event
 	}
 	s.appending.Lock()
 	defer s.appending.Unlock()
-	ctx, cancel := context.WithTimeout(h.hub.ctx, h.hub.timing.read)
+	ctx, cancel := context.WithTimeout(h.o.Clients.Context(), h.timing.append)
 	defer cancel()
-	events, err := h.parts.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
+	events, err := h.o.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
 	if err == nil {
-		h.hub.storageAvailable()
-		h.hub.counters.accepted.Add(uint64(len(events)))
+		h.o.Hub.StorageAvailable()
+		h.o.Seats.accepted.Add(uint64(len(events)))
 		if s.rules.PublishedAtOnce(events[len(events)-1]) {
-			h.hub.Publish(s.league, events...)
+			h.o.Hub.Publish(s.league, events...)
 		}
 		return nil
 	}
 	for _, q := range batch {
 		s.giveBack(q.size)
 	}
-	if h.hub.storageUnavailable(err) {
+	if h.o.Hub.StorageUnavailable(err) {
 		return errUnavailable()
 	}
 	var e *arena.Error
 	if errors.As(err, &e) && e.Code != arena.CodeInternal {
 		return refused(e.Code, e.Message)
 	}
-	h.log.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
+	h.o.Logger.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
 	return refused(arena.CodeInternal, "something went wrong on our side")
 }
 
@@ -167,19 +167,20 @@ type lineError struct {
 	Message string     `json:"message"`
 }
 
-// post handles events without a socket, one per line, under the same rules.
-// It stops at the line for which a socket would be closed.
-func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+// ServePost receives events without a socket, one per line, under the rules of a
+// socket. It stops at a line for which a socket would be closed. It has written
+// nothing if it returns an error.
+func (h *Receiver) ServePost(w http.ResponseWriter, r *http.Request) error {
 	reply, err := h.acceptPost(w, r)
 	if err != nil {
-		h.Refuse(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(reply) // the peer may be gone
+	return nil
 }
 
-func (h *Handler) acceptPost(w http.ResponseWriter, r *http.Request) (postReply, error) {
+func (h *Receiver) acceptPost(w http.ResponseWriter, r *http.Request) (postReply, error) {
 	reply := postReply{Errors: []lineError{}}
 	token, err := bearer(r)
 	if err != nil {
@@ -199,8 +200,8 @@ func (h *Handler) acceptPost(w http.ResponseWriter, r *http.Request) (postReply,
 	if err != nil {
 		return reply, err
 	}
-	defer func() { h.hub.seats.release(s, h.hub.now()) }()
-	body, err := readPost(w, r, h.hub.now())
+	defer func() { h.o.Seats.release(s, h.o.Now()) }()
+	body, err := readPost(w, r, h.o.Now())
 	if err != nil {
 		return reply, err
 	}
@@ -211,9 +212,10 @@ func (h *Handler) acceptPost(w http.ResponseWriter, r *http.Request) (postReply,
 	return reply, nil
 }
 
-// readPost reads the whole body first: one that is too large adds nothing.
+// readPost reads the whole body first, so that nothing of one that is too large
+// is appended.
 func readPost(w http.ResponseWriter, r *http.Request, now time.Time) ([]byte, error) {
-	// Where the deadline cannot be set, the server's own holds.
+	// If the deadline cannot be set, that of the server holds.
 	_ = http.NewResponseController(w).SetReadDeadline(now.Add(postTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPost))
 	var tooLarge *http.MaxBytesError
@@ -226,10 +228,10 @@ func readPost(w http.ResponseWriter, r *http.Request, now time.Time) ([]byte, er
 	return body, nil
 }
 
-func (h *Handler) acceptLines(s *seat, body []byte, reply *postReply) {
+func (h *Receiver) acceptLines(s *seat, body []byte, reply *postReply) {
 	batch := make([]queued, 0, appendBatch)
 	refuse := func(no int, r *refusal) {
-		h.hub.counters.refuse(r.code)
+		h.o.Seats.countRefusal(r.code)
 		reply.Errors = append(reply.Errors, lineError{no, r.code, r.message})
 	}
 	flush := func() (goOn bool) {
@@ -262,7 +264,7 @@ func (h *Handler) acceptLines(s *seat, body []byte, reply *postReply) {
 			}
 			continue
 		}
-		if !flush() { // errors stand in the order of lines
+		if !flush() { // errors are in the order of lines
 			return
 		}
 		refuse(no, r)
@@ -273,8 +275,8 @@ func (h *Handler) acceptLines(s *seat, body []byte, reply *postReply) {
 	flush()
 }
 
-func (h *Handler) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
-	if refused := s.message(h.hub.now()); refused != nil {
+func (h *Receiver) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
+	if refused := s.message(h.o.Now()); refused != nil {
 		return arena.Event{}, refused
 	}
 	if len(line) > maxMessage {
@@ -288,5 +290,5 @@ func (h *Handler) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.
 }
 
 func tooLarge() *refusal {
-	return &refusal{arena.CodeTooLarge, fmt.Sprintf("an event has at most %d bytes", maxMessage), closeTooBig}
+	return &refusal{arena.CodeTooLarge, fmt.Sprintf("an event has at most %d bytes", maxMessage), CloseTooBig}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 	"github.com/agora-arena/arena/stream/streamtest"
 )
 
@@ -102,7 +101,7 @@ func TestAgent_Flood(t *testing.T) {
 	t.Parallel()
 	t.Run("rate", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, func(s *settings) { s.parts.EventRate, s.parts.EventBurst = 1e-9, 5 })
+		b := start(t, func(s *settings) { s.limits.Rate, s.limits.Burst = 1e-9, 5 })
 		token, _ := b.match(arena.VisibilityLive)
 		p := b.Agent(t, token)
 		for range 5 + 3*5 {
@@ -124,7 +123,7 @@ func TestAgent_Flood(t *testing.T) {
 	})
 	t.Run("total", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
+		b := start(t, func(s *settings) { s.limits.Events = 3 })
 		token, _ := b.match(arena.VisibilityLive)
 		p := b.Agent(t, token)
 		for range 4 {
@@ -144,7 +143,7 @@ func TestAgent_Flood(t *testing.T) {
 	})
 	t.Run("bytes", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, func(s *settings) { s.parts.EventBurst = 1000 })
+		b := start(t, func(s *settings) { s.limits.Burst = 1000 })
 		token, _ := b.match(arena.VisibilityLive)
 		p := b.Agent(t, token)
 		big := `{"type":"thinking","message":"` + strings.Repeat("x", maxMessage-32) + `"}`
@@ -165,7 +164,7 @@ func TestAgent_Flood(t *testing.T) {
 			token, _ := b.match(arena.VisibilityLive)
 			p := b.Agent(t, token)
 			p.Send(`{"type":"thinking","message":"` + strings.Repeat("x", size) + `"}`)
-			if code, got := p.Rest(); code != closeTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
+			if code, got := p.Rest(); code != CloseTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 		})
@@ -210,7 +209,7 @@ func TestIngest_Post(t *testing.T) {
 	})
 	t.Run("shares_the_limits_of_the_socket", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, func(s *settings) { s.parts.EventMax = 3 })
+		b := start(t, func(s *settings) { s.limits.Events = 3 })
 		token, _ := b.match(arena.VisibilityLive)
 		p := b.Agent(t, token)
 		p.Send(`{"type":"thinking"}`)
@@ -253,11 +252,11 @@ func TestIngest_Post(t *testing.T) {
 // Events of other protocols come under the same rules.
 func TestIngest_Accept(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.parts.EventMax = 2 })
+	b := start(t, func(s *settings) { s.limits.Events = 2 })
 	b.match(arena.VisibilitySealed)
 	accept := func(agent, event string) arena.Code {
 		t.Helper()
-		return arena.CodeOf(b.handler.Accept(t.Context(), "m_1", agent, []byte(event)))
+		return arena.CodeOf(b.agents.Accept(t.Context(), "m_1", agent, []byte(event)))
 	}
 	thought := `{"type":"thinking","message":"a"}`
 	for _, c := range []struct {
@@ -274,7 +273,7 @@ func TestIngest_Accept(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := b.handler.Accept(t.Context(), "m_1", "ag_1", []byte(thought)); err != nil {
+		if err := b.agents.Accept(t.Context(), "m_1", "ag_1", []byte(thought)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,81 +285,7 @@ func TestIngest_Accept(t *testing.T) {
 	}
 	b.log.AddMatch("m_2", arena.VisibilityLive, "ag_1")
 	b.log.SetRoundOpen("m_2", false)
-	if err := b.handler.Accept(t.Context(), "m_2", "ag_1", []byte(thought)); arena.CodeOf(err) != arena.CodeRoundClosed {
+	if err := b.agents.Accept(t.Context(), "m_2", "ag_1", []byte(thought)); arena.CodeOf(err) != arena.CodeRoundClosed {
 		t.Errorf("after the round: %v", err)
 	}
 }
-
-// What is remembered of seats does not grow for ever.
-func TestSeats_Forget(t *testing.T) {
-	t.Parallel()
-	s := newSeats()
-	now := time.Unix(1_790_000_000, 0)
-	m := visibilitytest.Match(arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}})
-	used, _ := s.add(&m, "ag_1")
-	idle, _ := s.add(&m, "ag_2")
-	s.release(idle, now)
-	if _, ok := s.add(&m, "ag_3"); ok {
-		t.Error("an agent without a seat got one")
-	}
-	s.tidy(now.Add(seatMemory - time.Second))
-	if _, known := s.find(idle.key); !known {
-		t.Error("a seat was forgotten between two rounds")
-	}
-	s.release(idle, now)
-	s.tidy(now.Add(seatMemory + seatSweep))
-	if _, known := s.find(idle.key); known {
-		t.Error("an idle seat is remembered for ever")
-	}
-	if _, known := s.find(used.key); !known {
-		t.Error("a seat in use was forgotten")
-	}
-}
-
-// What is not known to be open stays shut. Threat F1.
-func TestSeats_Sealed(t *testing.T) {
-	t.Parallel()
-	for visibility, sealed := range map[arena.Visibility]bool{arena.VisibilityLive: false, arena.VisibilitySealed: true, "": true, "unheard of": true} {
-		m := visibilitytest.Match(arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: visibility}, Seats: []arena.Seat{{AgentID: "ag_1"}}})
-		if seat, ok := newSeats().add(&m, "ag_1"); !ok || seat.rules.Sealed != sealed {
-			t.Errorf("visibility %q: sealed %v", visibility, seat.rules.Sealed)
-		}
-	}
-}
-
-// The seats of a match go with it, and one that is in use when it is not any
-// more, on a node that is alone and on one with others.
-func TestHub_Seats_end(t *testing.T) {
-	t.Parallel()
-	for name, bus := range map[string]Bus{"alone": nil, "with others": muteBus{}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := start(t, func(s *settings) { s.options.Bus = bus })
-			m := visibilitytest.Match(arena.Match{ID: "m_1", Seats: []arena.Seat{{AgentID: "ag_1"}, {AgentID: "ag_2"}}})
-			used, _ := b.hub.seats.add(&m, "ag_1")
-			idle, _ := b.hub.seats.add(&m, "ag_2")
-			b.hub.seats.release(idle, time.Now())
-			b.hub.Publish(streamtest.League, arena.Event{MatchID: "m_2", Seq: 1, Type: arena.EventMatchFinished}, arena.Event{MatchID: "m_1", Seq: 1})
-			if n := len(b.hub.seats.known["m_1"]); n != 2 {
-				t.Errorf("%d seats are remembered of a match that goes on, want 2", n)
-			}
-			b.hub.Publish(streamtest.League, arena.Event{MatchID: "m_1", Seq: 2, Type: arena.EventMatchVoid})
-			if n := len(b.hub.seats.known["m_1"]); n != 1 {
-				t.Errorf("%d seats are remembered after the end, want the one in use", n)
-			}
-			b.hub.seats.release(used, time.Now())
-			if n := len(b.hub.seats.known); n != 0 {
-				t.Errorf("%d matches are remembered when nobody uses their seats", n)
-			}
-		})
-	}
-}
-
-// muteBus joins a hub with nobody.
-type muteBus struct{}
-
-func (muteBus) Publish(string, []byte)                     {}
-func (muteBus) Subscribe(string, func([]byte), func(bool)) {}
-func (muteBus) Unsubscribe(string)                         {}
-func (muteBus) Announce(map[string]int)                    {}
-func (muteBus) Viewers(string) int                         { return 0 }

@@ -1,8 +1,12 @@
 package stream
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,34 +19,34 @@ import (
 const (
 	maxMessage   = 16 << 10 // bytes of one event (docs/rules.md, section 3)
 	maxSeatBytes = 1 << 20  // of accepted events per seat and match (threat E2)
-	maxForged    = 3        // events under another identity before the seat is shown the door (threat E1)
-	floodFactor  = 3        // bursts refused in a row before the same
+	maxForged    = 3        // events under another identity before the socket is closed (threat E1)
+	floodFactor  = 3        // bursts refused in a row before the socket is closed
 )
 
-// A seat may open sockets and send posts this often (threat E9).
+// How often a seat may open sockets and send posts (threat E9).
 const (
 	connectRate  = 5 // per second
 	connectBurst = 20
 )
 
-// quota is what one seat may send in one match.
-type quota struct {
-	rate   float64 // events per second
-	burst  int
-	events int
-	bytes  int
+// Limits bound what one seat may send in one match. A limit of 0 means its
+// default.
+type Limits struct {
+	Rate   float64 // events per second; default 20
+	Burst  int     // default 40
+	Events int     // in the match; default 2,000
 }
 
-// seatKey names a seat: an agent in a match.
+// seatKey identifies a seat: an agent in a match.
 type seatKey struct{ match, agent string }
 
-// seat holds what was counted for one agent in one match, over all its
-// sockets and posts, and what is needed of the match.
+// seat holds the counts of one agent in one match, over all its sockets and
+// posts, and the facts about the match that its events need.
 type seat struct {
 	key    seatKey
 	league string
 	rules  mode.Rules // of its match
-	quota  quota
+	limits Limits
 
 	appending sync.Mutex // keeps a seat's events in order
 
@@ -53,16 +57,16 @@ type seat struct {
 	bytes    int // of accepted ones
 	flood    int // refused in a row
 	forged   int
-	socket   *agentSocket // the newest
+	socket   *agentSocket // the newest one
 
-	// Guarded by seats.mu.
+	// Guarded by Seats.mu.
 	refs int
 	idle time.Time
 	over bool // its match
 }
 
-// refusal is why a message of a seat is not taken. With a close code the
-// socket ends too.
+// refusal is why a message of a seat is refused. With a close code the socket
+// is closed too.
 type refusal struct {
 	code    arena.Code
 	message string
@@ -86,7 +90,7 @@ func (s *seat) connect(now time.Time) error {
 	return nil
 }
 
-// message counts one message against the rate, whatever it holds.
+// message counts one message against the rate, whatever its content.
 func (s *seat) message(now time.Time) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +99,7 @@ func (s *seat) message(now time.Time) *refusal {
 		return nil
 	}
 	r := refused(arena.CodeRateLimited, "too many events per second")
-	if s.flood++; s.flood >= floodFactor*s.quota.burst {
+	if s.flood++; s.flood >= floodFactor*s.limits.Burst {
 		r.close = CloseTooMany
 	}
 	return r
@@ -114,10 +118,10 @@ func (s *seat) accept(size int) *refusal {
 }
 
 func (s *seat) usedUp(size int) bool {
-	return s.events >= s.quota.events || s.bytes+size > s.quota.bytes
+	return s.events >= s.limits.Events || s.bytes+size > maxSeatBytes
 }
 
-// giveBack is the end of accept for an event that was not appended.
+// giveBack reverts accept for an event that was not appended.
 func (s *seat) giveBack(size int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +140,7 @@ func (s *seat) forge() *refusal {
 	return r
 }
 
-// replace makes a the seat's socket and gives the one before it.
+// replace makes a the seat's socket and returns the previous one.
 func (s *seat) replace(a *agentSocket) *agentSocket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +149,7 @@ func (s *seat) replace(a *agentSocket) *agentSocket {
 	return old
 }
 
-// leave is the end of replace, unless a newer socket came.
+// leave reverts replace, unless a newer socket has replaced a.
 func (s *seat) leave(a *agentSocket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,26 +158,62 @@ func (s *seat) leave(a *agentSocket) {
 	}
 }
 
-// A seat that nobody uses is remembered this long, so that its counts hold
-// from round to round, but not beyond its match where this node receives the
-// end. One takes about half a kilobyte.
+// An idle seat is remembered for seatMemory, so that its counts hold from round
+// to round, but not beyond the end of its match if this node receives it. A seat
+// needs about half a kilobyte.
 const (
 	seatMemory = time.Hour
 	seatSweep  = time.Minute
 )
 
-// seats remembers the seats that agents speak for.
-type seats struct {
-	quota quota
+// Seats are the seats that send events to this node, with their counts.
+type Seats struct {
+	limits Limits
+
 	mu    sync.Mutex
 	known map[string]map[string]*seat // by match and agent
 	swept time.Time
+
+	accepted  atomic.Uint64
+	refusedMu sync.Mutex
+	refused   map[arena.Code]uint64
 }
 
-func newSeats() *seats { return &seats{known: map[string]map[string]*seat{}} }
+// NewSeats returns the record of a node's seats.
+func NewSeats(l Limits) (*Seats, error) {
+	if l.Rate < 0 || l.Burst < 0 || l.Events < 0 {
+		return nil, fmt.Errorf("ingest: the limits of a seat must be 0 or more: %+v", l)
+	}
+	l.Rate, l.Burst, l.Events = cmp.Or(l.Rate, 20), cmp.Or(l.Burst, 40), cmp.Or(l.Events, 2000)
+	return &Seats{limits: l, known: map[string]map[string]*seat{}, refused: map[arena.Code]uint64{}}, nil
+}
 
-// find returns a known seat. The caller gives it back with release.
-func (s *seats) find(key seatKey) (*seat, bool) {
+// SeatStats is a snapshot of what the seats of a node have sent. Accepted and
+// Refused only grow.
+type SeatStats struct {
+	Seats    int                   // that sent events in running matches
+	Accepted uint64                // events that were appended
+	Refused  map[arena.Code]uint64 // events that were not, by code
+}
+
+// Stats returns a snapshot.
+func (s *Seats) Stats() SeatStats {
+	stats := SeatStats{Seats: s.count(), Accepted: s.accepted.Load()}
+	s.refusedMu.Lock()
+	defer s.refusedMu.Unlock()
+	stats.Refused = maps.Clone(s.refused)
+	return stats
+}
+
+// countRefusal counts a refused event.
+func (s *Seats) countRefusal(code arena.Code) {
+	s.refusedMu.Lock()
+	defer s.refusedMu.Unlock()
+	s.refused[code]++
+}
+
+// find returns a known seat. release must follow.
+func (s *Seats) find(key seatKey) (*seat, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.known[key.match][key.agent]
@@ -183,9 +223,9 @@ func (s *seats) find(key seatKey) (*seat, bool) {
 	return found, ok
 }
 
-// add returns the agent's seat in m, as find does. It reports false when the
-// agent has none.
-func (s *seats) add(m *visibility.Match, agentID string) (*seat, bool) {
+// add returns the agent's seat in m as find does. It reports false if the agent
+// has none.
+func (s *Seats) add(m *visibility.Match, agentID string) (*seat, bool) {
 	if !slices.ContainsFunc(m.Seats, func(seat arena.Seat) bool { return seat.AgentID == agentID }) {
 		return nil, false
 	}
@@ -194,9 +234,9 @@ func (s *seats) add(m *visibility.Match, agentID string) (*seat, bool) {
 	found := s.known[m.ID][agentID]
 	if found == nil {
 		found = &seat{
-			key: seatKey{m.ID, agentID}, league: m.League, quota: s.quota,
+			key: seatKey{m.ID, agentID}, league: m.League, limits: s.limits,
 			rules:    m.Rules(),
-			messages: rate.NewLimiter(rate.Limit(s.quota.rate), s.quota.burst),
+			messages: rate.NewLimiter(rate.Limit(s.limits.Rate), s.limits.Burst),
 			connects: rate.NewLimiter(connectRate, connectBurst),
 		}
 		if s.known[m.ID] == nil {
@@ -208,8 +248,8 @@ func (s *seats) add(m *visibility.Match, agentID string) (*seat, bool) {
 	return found, true
 }
 
-// release is the end of find and add.
-func (s *seats) release(used *seat, now time.Time) {
+// release ends one use of a seat.
+func (s *Seats) release(used *seat, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used.refs--
@@ -217,9 +257,9 @@ func (s *seats) release(used *seat, now time.Time) {
 	s.forget(used, now)
 }
 
-// end forgets the seats of a match that is over, each when nobody uses it any
-// more: the log takes no more of them.
-func (s *seats) end(match string) {
+// End forgets the seats of a match that is over, as soon as they are unused: the
+// log accepts no more events of them.
+func (s *Seats) End(match string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seat := range s.known[match] {
@@ -228,8 +268,8 @@ func (s *seats) end(match string) {
 	}
 }
 
-// tidy forgets seats that were not used for long.
-func (s *seats) tidy(now time.Time) {
+// Tidy forgets the seats that have been idle for an hour.
+func (s *Seats) Tidy(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.Sub(s.swept) < seatSweep {
@@ -243,7 +283,7 @@ func (s *seats) tidy(now time.Time) {
 	}
 }
 
-func (s *seats) count() (n int) {
+func (s *Seats) count() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, match := range s.known {
@@ -252,8 +292,8 @@ func (s *seats) count() (n int) {
 	return n
 }
 
-// forget forgets a seat that nobody uses or will use.
-func (s *seats) forget(seat *seat, now time.Time) {
+// forget removes a seat if it is unused and will not be used again.
+func (s *Seats) forget(seat *seat, now time.Time) {
 	if seat.refs > 0 || !seat.over && now.Sub(seat.idle) < seatMemory {
 		return
 	}

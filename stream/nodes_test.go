@@ -38,7 +38,7 @@ func join(t testing.TB, log *streamtest.Log, name, url string, change ...func(*s
 	n.bundle = start(t, append([]func(*settings){func(s *settings) {
 		reader := streamtest.Reader(t, log)
 		s.options.Bus, s.options.Source = b, reader
-		s.parts.Matches, s.parts.Leagues, s.parts.Log = reader, log, log
+		s.parts.Matches, s.parts.Leagues, s.agents.Matches, s.agents.Log = reader, log, reader, log
 		s.timing.quiet = time.Hour  // what the bus tells must be enough
 		s.timing.join = time.Minute // and a hello waits for it, however slow Redis is
 	}}, change...)...)
@@ -120,7 +120,7 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 		}
 		wg.Go(func() {
 			code, all := p.Rest()
-			if code != closeOver {
+			if code != CloseOver {
 				t.Errorf("%s: closed with %d", query, code)
 			}
 			var got []streamtest.Received
@@ -173,7 +173,7 @@ func TestHub_Nodes_silence(t *testing.T) {
 	}
 	streamtest.WantSeqs(t, p.Until(1200), 1, 1200)
 	log.Commit(arena.Event{Type: arena.EventMatchFinished})
-	if code, got := p.Rest(); code != closeOver || got[len(got)-1].Seq != 1201 {
+	if code, got := p.Rest(); code != CloseOver || got[len(got)-1].Seq != 1201 {
 		t.Errorf("closed with %d after %v", code, got)
 	}
 	if st := n.hub.Stats(); st.Polls == 0 || st.Fills != 0 {
@@ -204,7 +204,7 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	}
 	close(slow.hold)
 	for _, p := range peers {
-		if code, _ := p.Rest(); code != closeOver {
+		if code, _ := p.Rest(); code != CloseOver {
 			t.Errorf("closed with %d", code)
 		}
 	}
@@ -241,7 +241,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	streamtest.WantSeqs(t, match.Until(3), 1, 3)
 	s.Do(t, "CLIENT", "KILL", "TYPE", "pubsub")
 	for _, p := range []*streamtest.Peer{lobby, wide} {
-		if code, _ := p.Rest(); code != closeRestart {
+		if code, _ := p.Rest(); code != CloseRestart {
 			t.Errorf("closed with %d, want 1012", code)
 		}
 	}
@@ -252,7 +252,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	if got := again.Next(); got.Type != "match_finished" {
 		t.Errorf("got %s", got.Raw)
 	}
-	if code, _ := match.Rest(); code != closeOver {
+	if code, _ := match.Rest(); code != CloseOver {
 		t.Errorf("the match's spectator was closed with %d", code)
 	}
 }

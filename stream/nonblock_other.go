@@ -7,13 +7,15 @@ import (
 	"syscall"
 )
 
-// canNonblock: everybody who writes has to wait here.
+// canNonblock reports whether the system has nonblocking writes.
 const canNonblock = false
 
-type nonblock struct{}
+// Nonblock is what a goroutine needs for Conn.TrySend: nothing on this system.
+type Nonblock struct{}
 
-func newNonblock() *nonblock { return nil }
+// NewNonblock returns a Nonblock for one goroutine.
+func NewNonblock() *Nonblock { return nil }
 
-func (*nonblock) write(syscall.RawConn, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func (*Nonblock) write(syscall.RawConn, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func unread(syscall.RawConn) bool { return false }

@@ -7,27 +7,28 @@ import (
 	"syscall"
 )
 
-// canNonblock reports whether sockets take writes that do not wait.
+// canNonblock reports whether the system has nonblocking writes.
 const canNonblock = true
 
-// nonblock writes to sockets without waiting for them. It is kept by who
-// writes often: the connection calls a function, and making one each time
-// would be an allocation for each write.
-type nonblock struct {
+// Nonblock is what a goroutine needs for Conn.TrySend. One that writes often
+// keeps its own: syscall.RawConn calls a function, and a new function for each
+// write would be an allocation.
+type Nonblock struct {
 	call func(fd uintptr) bool
 	b    []byte
 	n    int
 	err  error
 }
 
-func newNonblock() *nonblock {
-	nb := &nonblock{}
+// NewNonblock returns a Nonblock for one goroutine.
+func NewNonblock() *Nonblock {
+	nb := &Nonblock{}
 	nb.call = nb.once
 	return nb
 }
 
-// write writes as much of b as the socket takes now.
-func (nb *nonblock) write(raw syscall.RawConn, b []byte) (int, error) {
+// write writes as much of b as the socket accepts now.
+func (nb *Nonblock) write(raw syscall.RawConn, b []byte) (int, error) {
 	nb.b, nb.n, nb.err = b, 0, nil
 	err := raw.Write(nb.call)
 	nb.b = nil
@@ -37,9 +38,9 @@ func (nb *nonblock) write(raw syscall.RawConn, b []byte) (int, error) {
 	return nb.n, err //nolint:wrapcheck // wrapped by the wire
 }
 
-// once makes one attempt and is never called again: it reports that the
-// socket need not be waited for.
-func (nb *nonblock) once(fd uintptr) bool {
+// once makes one attempt. It returns true so that the connection does not wait
+// for the socket and call it again.
+func (nb *Nonblock) once(fd uintptr) bool {
 	for {
 		n, err := syscall.Write(int(fd), nb.b)
 		switch {
@@ -55,7 +56,8 @@ func (nb *nonblock) once(fd uintptr) bool {
 	}
 }
 
-// unread reports whether bytes lie in a socket, while a reader may wait for them.
+// unread reports whether a socket holds unread bytes. A reader may wait for them
+// at the same time.
 func unread(raw syscall.RawConn) bool {
 	some := false
 	_ = raw.Control(func(fd uintptr) { // fails only on a closed connection

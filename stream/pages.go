@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// pageBytes bounds the pages that are kept. Whoever reads a log at the same
-// time as others reads the same pages.
+// pageBytes bounds the pages that are kept. Spectators that read a log at the
+// same time share its pages.
 const pageBytes = 8 << 20
 
-// pageKey names the events after seq no*logPage, logPage of them, in a form.
+// pageKey identifies the logPage events after seq no*logPage in one form.
 type pageKey struct {
 	match string
 	form  form
 	no    int64
 }
 
-// page is a piece of a log, read and encoded once for all who need it.
+// page is a part of a log, read and encoded once for all its readers.
 type page struct {
 	done  chan struct{}
 	first int64  // seq of the first event
@@ -27,8 +27,8 @@ type page struct {
 	err   error
 }
 
-// pages holds the whole pages that were read last: they never change, for a
-// log only grows. Unfinished ones are shared by those who wait for them.
+// pages holds the complete pages that were read last. They never change, since a
+// log only grows. Incomplete ones are shared by the readers that wait for them.
 type pages struct {
 	mu    sync.Mutex
 	known map[pageKey]*page
@@ -36,8 +36,8 @@ type pages struct {
 	bytes int
 }
 
-// get returns a page, by read when nobody has it. fresh says that it was read
-// now, for this call.
+// get returns a page and calls read if it is not known. fresh means that this
+// call has read it.
 func (p *pages) get(key pageKey, read func(*page)) (found *page, fresh bool) {
 	p.mu.Lock()
 	found = p.known[key]
@@ -82,7 +82,7 @@ func (p *pages) size() (bytes int) {
 	return p.bytes
 }
 
-// forget drops the pages of a match that nobody watches any more.
+// forget drops the pages of a match without spectators.
 func (p *pages) forget(match string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *pages) forget(match string) {
 
 // readPage reads a page of the log.
 func (t *topic) readPage(key pageKey, p *page) {
-	ctx, cancel := context.WithTimeout(t.hub.ctx, t.hub.timing.read)
+	ctx, cancel := context.WithTimeout(t.hub.clients.Context(), t.hub.timing.read)
 	defer cancel()
 	since := key.no * logPage
 	events, err := t.rows(ctx, since)
@@ -109,7 +109,7 @@ func (t *topic) readPage(key pageKey, p *page) {
 	for i := range events {
 		e := &events[i]
 		if e.Seq != p.first+int64(i) {
-			break // who needs what is behind finds the gap
+			break // the next read finds the gap
 		}
 		text = e.AppendJSON(text[:0])
 		p.buf = key.form.append(p.buf, e.Seq, text)

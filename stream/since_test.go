@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -83,7 +82,7 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3}))
-	reader := &spectator{form: formMessage, seq: 3}
+	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage, seq: 3}
 	topic.attach(reader)
 	defer topic.detach(reader)
 	next := func(want action, events int) {
@@ -116,7 +115,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning}))
-	reader := &spectator{form: formMessage}
+	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
 	topic.attach(reader)
 	defer topic.detach(reader)
 	behind := func() bool {
@@ -148,7 +147,7 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	b := start(t)
 	topic := b.hub.acquire(topicKey{topicLeague, streamtest.League})
 	defer b.hub.releaseTopic(topic)
-	reader := &spectator{form: formMessage}
+	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
 	reader.seq, _, _ = topic.position()
 	topic.count([]byte(`{}`))
 	topic.attach(reader)
@@ -176,7 +175,7 @@ func TestSpectator_Log_with_a_gap(t *testing.T) {
 		p := b.Dial(t, "?match=m_1&since=0"+batch, nil)
 		p.Next()
 		code, got := p.Rest()
-		if code != closeInternal {
+		if code != CloseInternal {
 			t.Errorf("closed with %d", code)
 		}
 		streamtest.WantSeqs(t, got, 1, 2)
@@ -197,12 +196,8 @@ func (b *told) Publish(topic string, payload []byte) {
 // follow, or is of another match, begins a message of its own. Threat V4.
 func TestHub_Publish_runs(t *testing.T) {
 	t.Parallel()
-	bus := &told{}
-	h, err := NewHub(Options{Source: streamtest.Reader(t, streamtest.NewLog()), Bus: bus, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
+	bus := &told{Bus: muteBus{}}
+	h := start(t, func(s *settings) { s.options.Bus = bus }).hub
 	var events []arena.Event
 	for _, at := range []struct {
 		match string

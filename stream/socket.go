@@ -1,67 +1,68 @@
 package stream
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/coder/websocket"
 	"golang.org/x/time/rate"
 )
 
-// socket is the WebSocket of a spectator. Its one goroutine reads. Workers
-// write, without waiting; when there is something to wait for, a goroutine
-// takes over until that is past.
+// socket is the WebSocket of a spectator. Its one goroutine reads. Writers of
+// the pool write without blocking. When a write would block, a slow-path writer,
+// a goroutine of the socket, takes over until it is done.
 type socket struct {
-	*wire
+	conn  *Conn
 	batch bool
 
-	pending     atomic.Bool    // an answer of the library waits to be flushed
-	writeMu     sync.Mutex     // held by the worker that looks after it
-	open        bool           // the handshake is over
-	blocked     bool           // a goroutine does the writing
-	left        bool           // nobody does any more
-	slowWriters sync.WaitGroup // that goroutine
+	pending     atomic.Bool // a control frame waits to be flushed
+	writeMu     sync.Mutex  // held by the writer that serves it
+	open        bool        // the handshake is over
+	blocked     bool        // a slow-path writer serves it
+	left        bool        // it is never written to again
+	slowWriters sync.WaitGroup
 	leave       sync.Once
 }
 
-// serveSocket answers a spectator's WebSocket request. The request ends with
-// the handshake: its goroutine and buffers are not kept for the life of the
-// socket.
+// serveSocket serves a spectator's WebSocket. The request ends with the
+// handshake: the socket does not keep its goroutine and buffers.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
 	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.Refuse(w, r, err)
 		return
 	}
+	clients := h.hub.clients
 	s := h.hub.newSocket(q.batch, release)
-	if err := h.hub.admit(&s.client); err != nil {
+	if err := clients.Admit(s.Client); err != nil {
 		release()
 		h.Refuse(w, r, err)
 		return
 	}
 	if err := h.subscribe(r.Context(), s, q); err != nil {
-		h.hub.dismiss(&s.client)
+		clients.Dismiss(s.Client)
 		h.Refuse(w, r, err)
 		return
 	}
-	ws, conn, err := h.hub.upgrade(w, r, spectatorMessage, func() { s.waiting.Store(false) })
+	conn, err := clients.Accept(w, r, s.Client, ConnOptions{
+		ReadLimit: spectatorMessage, WriteTimeout: h.hub.timing.write, OnRest: s.flushLater,
+	})
 	if err != nil {
 		h.hub.unsubscribe(s)
-		h.hub.dismiss(&s.client)
+		clients.Dismiss(s.Client)
 		h.log.Debug("websocket handshake failed", slog.Any("error", err))
 		return
 	}
 	s.open(conn)
-	s.wakeUp()
+	s.Wake()
 	go func() {
-		s.listen(ws, h.hub)
-		h.hub.waitWriters(s, ws)
+		s.listen(h.hub.now)
+		s.socket.stopWriters()
 		h.hub.leave(s)
-		h.hub.dismiss(&s.client)
+		clients.Dismiss(s.Client)
 	}()
 }
 
@@ -70,85 +71,81 @@ func (h *Hub) newSocket(batch bool, release func()) *spectator {
 	if batch {
 		s.form = formBatch
 	}
-	s.client = client{kind: kindSpectator, pingEvery: h.timing.ping, release: release, notify: func() { h.notify(s) }}
+	s.Client = NewClient(KindSpectator, release, func() { h.notify(s) })
 	return s
 }
 
-// open writes hello and lets the workers in.
-func (s *spectator) open(conn *wire) {
+// flushLater makes a writer flush a control frame.
+func (s *spectator) flushLater() {
+	s.socket.pending.Store(true)
+	s.Wake()
+}
+
+// open writes hello and admits writers.
+func (s *spectator) open(conn *Conn) {
 	k := s.socket
 	k.writeMu.Lock()
 	defer k.writeMu.Unlock()
-	conn.notify = func() {
-		k.pending.Store(true)
-		s.wakeUp()
+	k.conn, k.open = conn, true
+	if all, _ := conn.TrySend(NewNonblock(), k.frames(nil, s.hello), true); !all {
+		k.pending.Store(true) // Flush returns the error
 	}
-	k.wire, k.open = conn, true
-	all, _ := conn.try(newNonblock(), k.frames(nil, s.hello), true)
-	k.pending.Store(!all) // whoever flushes finds the error too
 	s.hello = nil
 }
 
-// frames returns b, which is in the form of the spectator, as frames. What it
-// has to write goes to into.
+// frames returns b, which is in the form of the spectator, as frames. A new
+// frame is appended to into.
 func (k *socket) frames(into, b []byte) []byte {
 	if !k.batch || len(b) == 0 {
 		return b
 	}
 	b = b[:len(b)-1] // no line break after the last line
-	return append(appendFrameHeader(into, frameText, len(b)), b...)
+	return AppendText(into, b)
 }
 
-// writeSlow writes for a spectator that has to wait: for its peer, for the log or
-// for the end.
+// writeSlow is the slow-path writer of a socket. It waits for the peer, the log
+// or the end.
 func (h *Hub) writeSlow(s *spectator) {
-	k := s.socket
 	e := h.writeRest(s)
 	if e == nil {
 		s.endSlow()
 		return
 	}
-	s.end(e.code, e.reason)
+	s.End(*e)
 	h.leave(s)
-	e = s.ended.Load()
-	wait := h.timing.grace
-	if e.code == closeLost {
-		wait = 0
-	} else {
-		k.close(e.code, e.reason, wait)
-	}
-	// The peer's own close frame ends the reading. Closing before it came
-	// could make the kernel throw ours away.
-	_ = k.SetReadDeadline(h.now().Add(wait)) // reading from a lost connection ends by itself
+	s.socket.conn.Close(*s.Ended())
 }
 
-// endSlow leaves a spectator to the workers. They are called, for something
-// may have come since its goroutine looked.
+// endSlow returns a socket to the writer pool. It wakes the pool, since events
+// may have been published after the slow-path writer last looked.
 func (s *spectator) endSlow() {
 	s.socket.writeMu.Lock()
 	s.socket.blocked = false
 	s.socket.writeMu.Unlock()
-	s.wakeUp()
+	s.Wake()
 }
 
-// writeRest writes until the spectator has everything, or is done.
-func (h *Hub) writeRest(s *spectator) *ending {
-	if e := s.ended.Load(); e != nil {
+// writeRest writes until the spectator has read everything, and returns nil, or
+// returns why it ends.
+func (h *Hub) writeRest(s *spectator) *Ending {
+	if e := s.Ended(); e != nil {
 		return e
 	}
-	if err := s.socket.flush(); err != nil {
-		return lostOrSlow(err)
+	if err := s.socket.conn.Flush(); err != nil {
+		return endOfWriting(err)
 	}
-	return h.watch(s, &slowWriter{socket: s.socket, nb: newNonblock()})
+	return h.watch(s, &slowWriter{socket: s.socket, nb: NewNonblock()})
 }
 
-// slowWriter is the sink of a socket for a goroutine that may wait.
+// slowWriter is the sink of a socket whose writes may block.
 type slowWriter struct {
 	*socket
-	nb     *nonblock
+	nb     *Nonblock
 	framed []byte
 	place  <-chan struct{} // held; nil: none
 }
+
+func (d *slowWriter) ping() error { return d.conn.Ping() }
 
 func (d *slowWriter) holdPlace(place <-chan struct{}) { d.place = place }
 
@@ -159,65 +156,63 @@ func (d *slowWriter) releasePlace() {
 	}
 }
 
-// send writes at once what the socket takes, and the rest without a place.
+// send releases its place before it blocks.
 func (d *slowWriter) send(b []byte) error {
 	shared := !d.batch
 	if d.batch {
 		d.framed = d.frames(d.framed[:0], b)
 		b = d.framed
 	}
-	all, err := d.try(d.nb, b, shared)
+	all, err := d.conn.TrySend(d.nb, b, shared)
 	if all || err != nil {
 		return err
 	}
 	d.releasePlace()
-	return d.flush()
+	return d.conn.Flush()
 }
 
-// leave counts a spectator that has ended out of its topic.
+// leave removes a spectator that has ended from its topic.
 func (h *Hub) leave(s *spectator) {
 	s.socket.leave.Do(func() {
 		h.unsubscribe(s)
-		h.counters.closed(s.ended.Load().code)
+		h.clients.CountClose(s.Ended().Code)
 	})
 }
 
-// waitWriters waits until nobody writes to the socket, and will again.
-func (h *Hub) waitWriters(s *spectator, ws *websocket.Conn) {
-	_ = ws.CloseNow() // breaks off a write that waits
-	k := s.socket
+// stopWriters closes the connection and waits until no writer uses it.
+func (k *socket) stopWriters() {
+	k.conn.CloseNow() // ends a write that blocks
 	k.writeMu.Lock()
 	k.left = true
 	k.writeMu.Unlock()
 	k.slowWriters.Wait()
 }
 
-// What a spectator may say, though nobody listens: small messages, seldom.
+// The limits of a spectator's messages, which are ignored.
 const (
 	spectatorMessage = 512 // bytes
 	spectatorRate    = 5   // messages per second
 	spectatorBurst   = 20
 )
 
-// listen reads pongs and the goodbye until the connection ends. Messages are
-// thrown away.
-func (s *spectator) listen(ws *websocket.Conn, h *Hub) {
+// listen reads pongs and the close frame until the connection ends. It discards
+// messages.
+func (s *spectator) listen(now func() time.Time) {
 	var limit *rate.Limiter
 	for {
-		_, m, err := ws.Reader(context.Background()) // ends with the connection
+		_, m, err := s.socket.conn.Next()
 		if err == nil {
 			_, err = io.Copy(io.Discard, m)
 		}
 		if err != nil {
-			e := lostBy(err)
-			s.end(e.code, e.reason)
+			s.End(EndOfReading(err))
 			return
 		}
 		if limit == nil {
 			limit = rate.NewLimiter(spectatorRate, spectatorBurst)
 		}
-		if !limit.AllowN(h.now(), 1) {
-			s.end(CloseBadRequest, "a spectator only listens")
+		if !limit.AllowN(now(), 1) {
+			s.End(Ending{CloseBadRequest, "a spectator sends no messages"})
 		}
 	}
 }

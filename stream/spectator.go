@@ -10,9 +10,9 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// query is what a spectator asks for.
+// query is the request of a spectator.
 type query struct {
-	topics int // how many it names; one is right
+	topics int // how many it names; must be one
 	key    topicKey
 	since  int64 // -1: live only
 	batch  bool
@@ -22,13 +22,13 @@ type query struct {
 // shorter.
 const maxName = 128
 
-// parseQuery reads the query string, and the header with which an EventSource
-// comes back; that one is newer than the since of its address.
+// parseQuery reads the query string and the header with which an EventSource
+// reconnects, which is newer than the since of its address.
 func parseQuery(raw, lastEventID string) (query, error) {
 	v, err := url.ParseQuery(raw)
 	q := query{since: -1, topics: len(v["match"]) + len(v["league"]) + len(v["lobby"])}
 	switch {
-	case err != nil: // a since that cannot be read must not become none
+	case err != nil: // a malformed since must not be ignored
 		return q, arena.Errorf(arena.CodeMalformed, "the query cannot be read: %v", err)
 	case len(v["since"]) > 1:
 		return q, arena.Errorf(arena.CodeMalformed, "since may stand there once")
@@ -79,23 +79,23 @@ type action uint8
 
 const (
 	actionWait action = iota // until something happens
-	actionSend               // what is ready
-	actionRead               // the log: it is behind the tail
-	actionSlow               // goodbye: it fell off the tail
-	actionOver               // goodbye: nothing will follow
+	actionSend               // write what is ready
+	actionRead               // read the log: the spectator is behind the tail
+	actionSlow               // close: the tail has dropped its position
+	actionOver               // close: nothing will follow
 )
 
 // spectator is a reader of one topic: a cursor, not a queue.
 type spectator struct {
-	client
+	*Client
 	topic  *topic
 	form   form
 	index  int // in topic.readers
 	hello  []byte
-	seq    int64 // until it is live: the last position it has
+	seq    int64 // until it is live: the last position it has read
 	live   bool  // cursor is in the tail
 	cursor cursor
-	gone   bool // nothing left, and nothing will come
+	gone   bool // it has everything, and nothing will follow
 
 	socket *socket // nil: an event stream
 }
@@ -109,9 +109,9 @@ type hello struct {
 	Resync bool   `json:"resync,omitempty"` // since was ahead of the log: take a snapshot
 }
 
-// subscribe makes a reader of the topic that q asks for. After success the
-// caller must unsubscribe. It gives CodeNotFound for a match or league that
-// does not exist.
+// subscribe makes s a reader of the topic of q. After success the caller must
+// unsubscribe. It returns CodeNotFound for a match or league that does not
+// exist.
 func (h *Handler) subscribe(ctx context.Context, s *spectator, q query) error {
 	t := h.hub.acquire(q.key)
 	if err := h.start(ctx, s, t, q); err != nil {
@@ -123,8 +123,8 @@ func (h *Handler) subscribe(ctx context.Context, s *spectator, q query) error {
 	return nil
 }
 
-// start finds where s begins. A topic that is already watched answers by
-// itself; else, and for a position that it has not seen, the rows are asked.
+// start finds where s begins: from the topic if it is already watched, else and
+// for a position that it has not seen, from the stored match.
 func (h *Handler) start(ctx context.Context, s *spectator, t *topic, q query) error {
 	head, known, _ := t.position()
 	switch {

@@ -136,7 +136,7 @@ func TestSpectator_Match_over(t *testing.T) {
 
 func TestSpectator_SSE(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.sweep, s.timing.remark = time.Millisecond, time.Millisecond })
+	b := start(t, func(s *settings) { s.timing.sweep, s.clients.Timing.Comment = time.Millisecond, time.Millisecond })
 	b.log.AddMatch("m_1", arena.VisibilityLive)
 	b.publish(5)
 	s := b.Events(t, "?match=m_1&since=2", "")
@@ -172,7 +172,7 @@ func TestSpectator_SSE(t *testing.T) {
 // Threat V2.
 func TestSpectator_Caps(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.parts.Addresses, s.options.MaxClients = arenaquota.NewSlots(2, "too many"), 5 })
+	b := start(t, func(s *settings) { s.parts.Addresses, s.clients.Max = arenaquota.NewSlots(2, "too many"), 5 })
 	from := func(a string) http.Header { return http.Header{"X-Test-Address": {a}} }
 	for _, a := range []string{"a", "a", "b", "b"} {
 		b.Dial(t, "?lobby=1", from(a))
@@ -199,7 +199,7 @@ func TestSpectator_Caps(t *testing.T) {
 func TestSpectator_Caps_together(t *testing.T) {
 	t.Parallel()
 	slots := arenaquota.NewSlots(2, "too many")
-	b := start(t, func(s *settings) { s.parts.Addresses, s.timing.auth = slots, time.Hour })
+	b := start(t, func(s *settings) { s.parts.Addresses, s.receiver.auth = slots, time.Hour })
 	header := http.Header{"X-Test-Address": {"a"}}
 	var open []func() error
 	enter := func(kind string) (refused *http.Response) {
@@ -264,8 +264,8 @@ func TestSpectator_Talks(t *testing.T) {
 	}
 	loud := b.Dial(t, "?lobby=1", nil)
 	loud.Send(strings.Repeat("x", spectatorMessage+1))
-	if code, _ := loud.Rest(); code != closeTooBig {
-		t.Errorf("closed with %d, want %d", code, closeTooBig)
+	if code, _ := loud.Rest(); code != CloseTooBig {
+		t.Errorf("closed with %d, want %d", code, CloseTooBig)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestSpectator_Talks(t *testing.T) {
 func TestSpectator_Half_open(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) {
-		s.timing.sweep, s.timing.ping, s.timing.pong = time.Millisecond, 20*time.Millisecond, 20*time.Millisecond
+		s.timing.sweep, s.clients.Timing.Ping, s.clients.Timing.Pong = time.Millisecond, 20*time.Millisecond, 20*time.Millisecond
 	})
 	dial := func(text string) net.Conn {
 		var d net.Dialer
@@ -307,7 +307,7 @@ func TestSpectator_Half_open(t *testing.T) {
 // request itself.
 func TestSpectator_Pings(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.sweep, s.timing.ping = time.Millisecond, time.Millisecond })
+	b := start(t, func(s *settings) { s.timing.sweep, s.clients.Timing.Ping = time.Millisecond, time.Millisecond })
 	var d net.Dialer
 	c, err := d.DialContext(t.Context(), "tcp", b.HTTP.Listener.Addr().String())
 	if err != nil {

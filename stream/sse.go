@@ -27,7 +27,7 @@ func (s *eventStream) send(b []byte) error {
 		err = s.flush.Flush()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errSlow
+		return ErrSlow
 	}
 	if err != nil {
 		return fmt.Errorf("write events: %w", err)
@@ -35,31 +35,32 @@ func (s *eventStream) send(b []byte) error {
 	return nil
 }
 
-// holdPlace releases the place at once: an event stream knows only writes that
-// wait.
+// holdPlace releases the place at once: all writes of an event stream may block.
 func (s *eventStream) holdPlace(place <-chan struct{}) { <-place }
 
 func (s *eventStream) releasePlace() {}
 
-// ping sends a comment, so that proxies see life and we see a dead peer.
+// ping sends a comment, which keeps proxies from closing the connection and
+// detects a lost peer.
 func (s *eventStream) ping() error { return s.send([]byte(":\n\n")) }
 
-// serveEvents answers a spectator's request for server-sent events. The
-// stream has no close codes: it ends, and an EventSource comes back with the
-// last id. 204 means that nothing will follow.
+// serveEvents serves a spectator's event stream. It has no close codes: it ends,
+// and an EventSource reconnects with the last id. 204 means that nothing will
+// follow.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	release, err := h.parts.Addresses.Acquire(h.parts.ClientIP(r))
 	if err != nil {
 		h.Refuse(w, r, err)
 		return
 	}
-	s := &spectator{client: newClient(kindSSE, h.hub.timing.remark, release), form: formSSE}
-	if err := h.hub.admit(&s.client); err != nil {
+	clients := h.hub.clients
+	s := &spectator{Client: NewClient(KindEventStream, release, nil), form: formSSE}
+	if err := clients.Admit(s.Client); err != nil {
 		release()
 		h.Refuse(w, r, err)
 		return
 	}
-	defer h.hub.dismiss(&s.client)
+	defer clients.Dismiss(s.Client)
 	if err := h.subscribe(r.Context(), s, q); err != nil {
 		h.Refuse(w, r, err)
 		return
@@ -74,20 +75,20 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	w.WriteHeader(http.StatusOK)
-	left := context.AfterFunc(r.Context(), func() { s.end(closeLost, "") })
+	left := context.AfterFunc(r.Context(), func() { s.End(Ending{Code: CloseLost}) })
 	defer left()
 	out := &eventStream{
 		w: w, flush: http.NewResponseController(w), now: h.hub.now,
-		timeout: sendAttempts * h.hub.timing.write, // one deadline: the length of a partial write is unknown
+		timeout: SendAttempts * h.hub.timing.write, // one deadline: the length of a partial write is unknown
 	}
-	var e *ending
+	var e *Ending
 	if err := out.send(s.hello); err != nil {
-		e = lostOrSlow(err)
+		e = endOfWriting(err)
 	} else {
 		e = h.hub.watch(s, out)
 	}
-	h.hub.counters.closed(e.code)
-	if e.code == CloseSlow {
+	clients.CountClose(e.Code)
+	if e.Code == CloseSlow {
 		h.log.Debug("event stream was too slow", slog.String("topic", s.topic.key.String()))
 	}
 }

@@ -1,88 +1,45 @@
 package stream
 
-import (
-	"maps"
-	"sync"
-	"sync/atomic"
+import "sync/atomic"
 
-	"github.com/agora-arena/arena/arena"
-)
-
-// Stats is a snapshot of what the streams carry. All but Open, Topics, Tails,
-// Pages and Seats only grow.
+// Stats is a snapshot of what the streams carry. All but Open, Topics, Tails and
+// Pages only grow.
 type Stats struct {
-	Open      map[string]int        // sockets and event streams by kind: "spectator", "sse", "agent"
-	Topics    int                   // with at least one spectator
-	Tails     int                   // bytes of events for spectators; at most about 4 MiB for each topic and form
-	Pages     int                   // bytes of pages of logs for those who come later; at most 8 MiB
-	Seats     int                   // of agents that sent events in matches that go on
-	Published uint64                // events given to Publish and PublishAgent
-	Delivered uint64                // events written to spectators
-	Received  uint64                // events of other nodes that came over the bus
-	Fills     uint64                // reads of the log because events had not been published here
-	Polls     uint64                // reads of the log because the bus was down, came back or was silent
-	Accepted  uint64                // events of agents that were appended
-	Refused   map[arena.Code]uint64 // events of agents that were not, by code
-	Closes    map[int]uint64        // ended sockets and event streams by close code; 1006 is a lost connection
+	Open      map[string]int // sockets and event streams by kind: "spectator", "sse", "agent"
+	Topics    int            // with at least one spectator
+	Tails     int            // bytes of events for spectators; at most about 4 MiB for each topic and form
+	Pages     int            // bytes of pages of logs for late spectators; at most 8 MiB
+	Published uint64         // events given to Publish and PublishAgent
+	Delivered uint64         // events written to spectators
+	Received  uint64         // events of other nodes that came over the bus
+	Fills     uint64         // reads of the log because events had not been published here
+	Polls     uint64         // reads of the log because the bus was down, came back or was silent
+	Closes    map[int]uint64 // ended sockets and event streams by close code; 1006 is a lost connection
 }
 
 // counters are the live form of Stats.
 type counters struct {
-	open      [kinds]atomic.Int64
 	published atomic.Uint64
 	delivered atomic.Uint64
 	received  atomic.Uint64
 	fills     atomic.Uint64
 	polls     atomic.Uint64
-	accepted  atomic.Uint64
-
-	mu      sync.Mutex
-	refused map[arena.Code]uint64
-	closes  map[int]uint64
-}
-
-func (c *counters) closed(code int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closes == nil {
-		c.closes = map[int]uint64{}
-	}
-	// A peer may send any code: the map must not grow with them.
-	if code >= 3000 && code < CloseBadRequest || code > CloseTooMany {
-		code = closeLost
-	}
-	c.closes[code]++
-}
-
-func (c *counters) refuse(code arena.Code) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.refused == nil {
-		c.refused = map[arena.Code]uint64{}
-	}
-	c.refused[code]++
 }
 
 // Stats returns a snapshot.
 func (h *Hub) Stats() Stats {
 	c := &h.counters
 	s := Stats{
-		Open:      make(map[string]int, kinds),
+		Open: h.clients.Open(), Closes: h.clients.Closes(),
 		Published: c.published.Load(), Delivered: c.delivered.Load(), Received: c.received.Load(),
-		Fills: c.fills.Load(), Polls: c.polls.Load(), Accepted: c.accepted.Load(),
-	}
-	for k := range kinds {
-		s.Open[k.String()] = int(c.open[k].Load())
+		Fills: c.fills.Load(), Polls: c.polls.Load(),
 	}
 	topics := h.topicsOfKind(topicMatch, topicLeague, topicLobby)
 	s.Topics = len(topics)
 	for _, t := range topics {
 		s.Tails += t.tailBytes()
 	}
-	s.Pages, s.Seats = h.pages.size(), h.seats.count()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s.Refused, s.Closes = maps.Clone(c.refused), maps.Clone(c.closes)
+	s.Pages = h.pages.size()
 	return s
 }
 

@@ -20,7 +20,7 @@ func (f form) maxSize(n int) int {
 	if f == formSSE {
 		return n + len("id: \ndata: \n\n") + 20
 	}
-	return n + maxFrameHeader
+	return n + MaxHeader
 }
 
 // append writes one event. id is its seq in the log, noID when it has none.
@@ -36,11 +36,11 @@ func (f form) append(b []byte, id int64, text []byte) []byte {
 		b = append(append(b, "data: "...), text...)
 		return append(b, "\n\n"...)
 	default:
-		return append(appendFrameHeader(b, frameText, len(text)), text...)
+		return AppendText(b, text)
 	}
 }
 
-// noID marks an event that a spectator cannot come back to.
+// noID marks an event without a position in the log.
 const noID = -1
 
 // bounds limit what a tail keeps. A reader further behind is slow.
@@ -118,7 +118,7 @@ func (t *tail) trim() {
 	}
 }
 
-// dropBefore drops the segments before number no, which nobody asks for again.
+// dropBefore drops the segments before number no, which no reader needs.
 func (t *tail) dropBefore(no int) {
 	for t.oldest.no < no {
 		t.drop(t.oldest)

@@ -190,7 +190,7 @@ func (t *topic) changed(into []*spectator) []*spectator {
 // are published, so a gap can always be read.
 func (t *topic) fillIfBehind() {
 	if t.known && t.behind() && !t.filling && len(t.readers) > 0 {
-		t.filling = t.hub.spawn(t.fill)
+		t.filling = t.hub.clients.Go(t.fill)
 	}
 }
 
@@ -201,8 +201,8 @@ func (t *topic) behind() bool {
 // fill reads the log until the topic has caught up. One runs per topic.
 func (t *topic) fill() {
 	h := t.hub
-	// Writers that share a commit publish side by side: most gaps close by
-	// themselves at once.
+	// Writers that share a commit publish at the same time, so most gaps close
+	// at once.
 	wait := h.timing.gap
 	retry := h.timing.retry
 	for h.pause(wait) {
@@ -226,7 +226,7 @@ func (t *topic) fill() {
 		} else {
 			h.counters.polls.Add(1)
 		}
-		ctx, cancel := context.WithTimeout(h.ctx, h.timing.read)
+		ctx, cancel := context.WithTimeout(h.clients.Context(), h.timing.read)
 		events, err := t.rows(ctx, since)
 		cancel()
 		done()
@@ -249,8 +249,8 @@ func (t *topic) rows(ctx context.Context, since int64) ([]arena.Event, error) {
 	return t.hub.source.Events(ctx, log, since, logPage)
 }
 
-// emitRows emits rows of the log and reports whether the topic moved on. stale
-// says that nobody knew how many there are.
+// emitRows emits rows of the log and reports whether the topic advanced. stale
+// means that the number of missing events was not known.
 func (t *topic) emitRows(events []arena.Event, stale bool, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -278,7 +278,7 @@ func (t *topic) attach(s *spectator) {
 		t.tails[s.form] = tl
 	}
 	if t.key.kind != topicMatch {
-		s.seq = max(s.seq, tl.base) // what came since hello was written has no log to be read from
+		s.seq = max(s.seq, tl.base) // there is no log to read the events since hello from
 	}
 	tl.readers++
 	if s.seq == t.head { // live from here on; later it could not detect missed events without a seq
@@ -335,9 +335,9 @@ func (t *topic) next(s *spectator) (b []byte, n int, do action) {
 	}
 }
 
-// forgetRead drops what all readers of a league or the lobby have had: it has
-// no log, so nobody comes back for it, and may be watched for weeks. The tail
-// of a match serves those who come back, and goes with the match.
+// forgetRead drops what all readers of a league or the lobby have read: without
+// a log no reader can request it, and the topic may be watched for weeks. The tail
+// of a match serves spectators that reconnect, and is dropped with its topic.
 func (t *topic) forgetRead() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

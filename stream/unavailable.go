@@ -8,26 +8,22 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// errUnavailable is the refusal while the storage cannot be asked. A socket ends with
-// it: what waits in the agent is better sent when the storage is back.
-func errUnavailable() *refusal {
-	return &refusal{arena.CodeUnavailable, "the arena's storage is away; come back in 5 seconds", closeRestart}
-}
+const textUnavailable = "the arena's storage is unavailable; try again in 5 seconds"
 
-// storageUnavailable reports whether the storage cannot be asked now, or
-// did not answer in time. It is logged once, until the storage answers.
-func (h *Hub) storageUnavailable(err error) bool {
+// StorageUnavailable reports whether an error means that the storage is
+// unavailable or did not answer in time. It logs the first one of an outage.
+func (h *Hub) StorageUnavailable(err error) bool {
 	code := arena.CodeOf(err)
 	away := code == arena.CodeUnavailable ||
 		code == arena.CodeInternal && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
-	if away && h.ctx.Err() == nil && !h.unavailable.Swap(true) {
+	if away && h.clients.Context().Err() == nil && !h.unavailable.Swap(true) {
 		h.log.Warn("storage is away", slog.Any("error", err))
 	}
 	return away
 }
 
-// storageAvailable notes that the storage answered.
-func (h *Hub) storageAvailable() {
+// StorageAvailable ends an outage: the storage has answered.
+func (h *Hub) StorageAvailable() {
 	if h.unavailable.Load() && h.unavailable.Swap(false) {
 		h.log.Info("storage is back")
 	}

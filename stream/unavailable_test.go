@@ -47,13 +47,13 @@ func TestAgent_StorageAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			told := &heard{}
-			b := start(t, func(s *settings) { s.options.Logger = slog.New(told) })
+			b := start(t, func(s *settings) { s.options.Logger, s.agents.Logger = slog.New(told), slog.New(told) })
 			token, _ := b.match(arena.VisibilityLive)
 			b.log.FailAppends(err)
 			p := b.Agent(t, token)
 			p.Send(`{"type":"thinking"}`)
 			code, got := p.Rest()
-			if code != closeRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "come back") {
+			if code != CloseRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "try again") {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
@@ -86,7 +86,7 @@ func TestAgent_StorageAway(t *testing.T) {
 	// What was stored before is not sent again: the answer tells where it broke off.
 	t.Run("midway", func(t *testing.T) {
 		t.Parallel()
-		b := start(t, func(s *settings) { s.parts.EventBurst = 10 * appendBatch })
+		b := start(t, func(s *settings) { s.limits.Burst = 10 * appendBatch })
 		token, _ := b.match(arena.VisibilityLive)
 		b.log.Limit = appendBatch
 		header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}

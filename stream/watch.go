@@ -5,34 +5,34 @@ import (
 	"log/slog"
 )
 
-// sink is where the bytes of a spectator go: a WebSocket or an event stream.
-// send waits for the peer; it gives errSlow when it does not take them in time.
+// sink is the connection of a spectator: a WebSocket or an event stream. send
+// waits for the peer. It returns ErrSlow if the peer does not read in time.
 type sink interface {
 	send(b []byte) error
 	ping() error
-	// holdPlace takes a place over that send must not keep while it waits; letGo
-	// gives it back.
+	// holdPlace accepts a place among the readers of the log, which send must
+	// release before it waits. releasePlace releases it.
 	holdPlace(place <-chan struct{})
 	releasePlace()
 }
 
-// watch writes to out until the spectator is done, and says why it is. It
-// gives nil when a socket has all there is: the workers go on from there.
-func (h *Hub) watch(s *spectator, out sink) *ending {
+// watch writes to out until the spectator ends, and returns why. For a socket it
+// returns nil as soon as everything is written: the writer pool continues.
+func (h *Hub) watch(s *spectator, out sink) *Ending {
 	for {
-		if e := s.ended.Load(); e != nil {
+		if e := s.Ended(); e != nil {
 			return e
 		}
-		if s.ping.Swap(false) {
+		if s.PingDue() {
 			if err := out.ping(); err != nil {
-				return lostOrSlow(err)
+				return endOfWriting(err)
 			}
 		}
 		b, n, do := s.topic.next(s)
 		switch do {
 		case actionSend:
 			if err := out.send(b); err != nil {
-				return lostOrSlow(err)
+				return endOfWriting(err)
 			}
 			h.counters.delivered.Add(uint64(n)) //nolint:gosec // G115: a count
 		case actionRead:
@@ -40,14 +40,14 @@ func (h *Hub) watch(s *spectator, out sink) *ending {
 				return e
 			}
 		case actionSlow:
-			return tooSlow()
+			return &Ending{CloseSlow, "too slow; reconnect with since"}
 		case actionOver:
-			return &ending{closeOver, "match over"}
+			return &Ending{CloseOver, "match over"}
 		case actionWait:
 			if s.socket != nil {
 				return nil
 			}
-			<-s.wake
+			<-s.Woken()
 		}
 	}
 }
@@ -55,43 +55,43 @@ func (h *Hub) watch(s *spectator, out sink) *ending {
 // catchUpBytes is how much of a page is written at once.
 const catchUpBytes = 32 << 10
 
-// catchUp writes a page of the log behind s.seq. Few do so at a time: those
-// who watch live come first.
-func (h *Hub) catchUp(s *spectator, out sink) *ending {
+// catchUp writes the page of the log that follows s.seq. Few spectators do so at
+// a time, and they wait for flush cycles: live spectators have priority.
+func (h *Hub) catchUp(s *spectator, out sink) *Ending {
 	select {
 	case h.catching <- struct{}{}:
-	case <-h.quit:
-		return &ending{closeRestart, "the server restarts; come back"}
+	case <-h.clients.Closing():
+		return &Ending{CloseRestart, "the server is restarting; reconnect"}
 	}
 	out.holdPlace(h.catching)
 	defer out.releasePlace()
 	p, err := h.pageAfter(s)
 	switch {
 	case err == nil:
-		h.storageAvailable()
-	case h.storageUnavailable(err):
-		return &ending{closeRestart, "the arena's storage is away; come back with since"}
+		h.StorageAvailable()
+	case h.StorageUnavailable(err):
+		return &Ending{CloseRestart, "the arena's storage is unavailable; reconnect with since"}
 	default:
 		h.log.Error("cannot read the log for a spectator",
 			slog.String("match_id", s.topic.key.id), slog.Int64("seq", s.seq), slog.Any("error", err))
-		return &ending{closeInternal, "the log cannot be read; come back with since"}
+		return &Ending{CloseInternal, "the log cannot be read; reconnect with since"}
 	}
 	for b, n := p.after(s.seq, catchUpBytes); n > 0; b, n = p.after(s.seq, catchUpBytes) {
 		h.cycleMu.Lock()
-		h.cycleMu.Unlock() //nolint:staticcheck // SA2001: it waits for a pass to end
+		h.cycleMu.Unlock() //nolint:staticcheck // SA2001: it waits for the end of a flush cycle
 		if err := out.send(b); err != nil {
-			return lostOrSlow(err)
+			return endOfWriting(err)
 		}
 		s.seq += int64(n)
 		h.counters.delivered.Add(uint64(n))
-		if e := s.ended.Load(); e != nil {
+		if e := s.Ended(); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-// pageAfter returns a page that holds what follows s.seq.
+// pageAfter returns a page that holds the events after s.seq.
 func (h *Hub) pageAfter(s *spectator) (*page, error) {
 	key := pageKey{s.topic.key.id, s.form, s.seq / logPage}
 	for {
@@ -102,17 +102,13 @@ func (h *Hub) pageAfter(s *spectator) (*page, error) {
 		if _, n := p.after(s.seq, 0); n > 0 {
 			return p, nil
 		}
-		if fresh { // another one's reading may have begun before the row was there
+		if fresh { // a shared read may have begun before the row was stored
 			return nil, errors.New("the log has a gap")
 		}
 	}
 }
 
-func tooSlow() *ending { return &ending{CloseSlow, "too slow; come back with since"} }
-
-func lostOrSlow(err error) *ending {
-	if errors.Is(err, errSlow) {
-		return tooSlow()
-	}
-	return &ending{code: closeLost}
+func endOfWriting(err error) *Ending {
+	e := EndOfWriting(err)
+	return &e
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// writerChunk is how many spectators a worker takes at once. A pass over no more
-// needs one worker.
+// writerChunk is how many spectators a writer claims at once. A flush cycle of
+// no more needs one writer.
 const writerChunk = 32
 
 // writerPool holds the writers of a hub and their work in one flush cycle.
@@ -17,18 +17,17 @@ type writerPool struct {
 	writers []*writer
 }
 
-func newWriterPool(h *Hub, workers int) *writerPool {
+func newWriterPool(h *Hub, writers int) *writerPool {
 	c := &writerPool{}
-	for range workers {
-		w := &writer{hub: h, pool: c, nb: newNonblock()}
+	for range writers {
+		w := &writer{hub: h, pool: c, nb: NewNonblock()}
 		w.runFunc = w.run
 		c.writers = append(c.writers, w)
 	}
 	return c
 }
 
-// flush looks after everybody in c.work and returns when that is done. Nobody is
-// waited for: a pass takes as long as its writes.
+// flush serves all spectators in c.work. No write blocks.
 func (c *writerPool) flush() {
 	c.taken.Store(0)
 	help := min(len(c.writers), (len(c.work)+writerChunk-1)/writerChunk)
@@ -48,12 +47,12 @@ func (c *writerPool) flush() {
 type writer struct {
 	hub       *Hub
 	pool      *writerPool
-	nb        *nonblock
+	nb        *Nonblock
 	runFunc   func() // run
 	delivered uint64
 
-	// The last range in the batched form and its frame: spectators at the same
-	// place share it.
+	// The last range in the batched form and its frame, which spectators at the
+	// same position share.
 	lines, framed []byte
 }
 
@@ -68,7 +67,7 @@ func (w *writer) run() {
 		}
 		for _, s := range work[from:min(to, len(work))] {
 			if s.socket == nil {
-				s.wakeUp()
+				s.Wake()
 			} else {
 				w.flush(s)
 			}
@@ -78,28 +77,26 @@ func (w *writer) run() {
 	w.delivered, w.lines = 0, nil
 }
 
-// flush writes to a socket what is there for it. What would have to wait is
-// left to a goroutine.
+// flush writes to a socket without blocking, and starts a slow-path writer if
+// more is to be done.
 func (w *writer) flush(s *spectator) {
 	k := s.socket
 	k.writeMu.Lock()
 	defer k.writeMu.Unlock()
 	if !k.open || k.left || k.blocked || w.write(s) {
-		return // it calls when that changes
+		return // it wakes the pool when that changes
 	}
 	k.blocked = true
 	k.slowWriters.Go(func() { w.hub.writeSlow(s) })
 }
 
-// write reports false when somebody has to go on who can wait.
+// write reports false if a slow-path writer has to continue.
 func (w *writer) write(s *spectator) bool {
-	if s.ended.Load() != nil || s.socket.pending.Swap(false) {
+	if s.Ended() != nil || s.socket.pending.Swap(false) {
 		return false
 	}
-	if s.ping.Swap(false) {
-		if all, _ := s.socket.try(w.nb, pingFrame(), true); !all {
-			return false
-		}
+	if s.PingDue() && !s.socket.conn.TryPing(w.nb) {
+		return false
 	}
 	for {
 		b, n, do := s.topic.next(s)
@@ -110,9 +107,8 @@ func (w *writer) write(s *spectator) bool {
 			return false
 		}
 		w.delivered += uint64(n) //nolint:gosec // G115: a count
-		all, _ := s.socket.try(w.nb, w.frames(s, b), s.form == formMessage)
-		if !all {
-			return false // whoever goes on finds the error again
+		if all, _ := s.socket.conn.TrySend(w.nb, w.frames(s, b), s.form == formMessage); !all {
+			return false // Flush returns the error
 		}
 	}
 }
@@ -122,7 +118,7 @@ func (w *writer) frames(s *spectator, b []byte) []byte {
 	if s.form != formBatch {
 		return b
 	}
-	if len(w.lines) != len(b) || &w.lines[0] != &b[0] { // a range that is held is not written over
+	if len(w.lines) != len(b) || &w.lines[0] != &b[0] { // the bytes of a range that is held do not change
 		w.lines, w.framed = b, s.socket.frames(w.framed[:0], b)
 	}
 	return w.framed

@@ -22,7 +22,7 @@ import (
 )
 
 // patient keeps peers that read slowly, as they do on a busy machine.
-func patient(s *settings) { s.timing.ping, s.timing.write = time.Hour, time.Hour }
+func patient(s *settings) { s.clients.Timing.Ping, s.timing.write = time.Hour, time.Hour }
 
 // Peers that read by fits and starts fill their sockets again and again, so
 // workers and goroutines take turns; their own pings are answered in between.
@@ -180,7 +180,7 @@ func TestWorker_Frames(t *testing.T) {
 // is free.
 func TestHub_Close_with_a_frozen_peer(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.grace, s.timing.write = 10*time.Millisecond, 10*time.Millisecond })
+	b := start(t, func(s *settings) { s.clients.Timing.Grace, s.timing.write = 10*time.Millisecond, 10*time.Millisecond })
 	b.log.AddMatch("m_1", arena.VisibilityLive)
 	frozen := b.Dial(t, "?match=m_1", nil)
 	frozen.Next()
@@ -265,7 +265,7 @@ func TestWire_Property(t *testing.T) {
 		for i := range rapid.IntRange(1, 12).Draw(t, "writes") {
 			var frames []byte
 			for range rapid.IntRange(1, 3).Draw(t, "frames") {
-				frames = formMessage.append(frames, noID, bytes.Repeat([]byte{byte('a' + i)}, rapid.IntRange(0, 200).Draw(t, "size")))
+				frames = AppendText(frames, bytes.Repeat([]byte{byte('a' + i)}, rapid.IntRange(0, 200).Draw(t, "size")))
 			}
 			var err error
 			if rapid.Bool().Draw(t, "try") {
@@ -273,7 +273,7 @@ func TestWire_Property(t *testing.T) {
 			} else {
 				err = w.send(frames)
 			}
-			if err == nil || errors.Is(err, errSlow) {
+			if err == nil || errors.Is(err, ErrSlow) {
 				sent = append(sent, frames...)
 			}
 			if err != nil {

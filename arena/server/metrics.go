@@ -33,7 +33,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Counts, error)) *metrics {
+func newMetrics(hub func() stream.Stats, seats func() stream.SeatStats, counts func(context.Context) (arena.Counts, error)) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		rounds: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -61,7 +61,7 @@ func newMetrics(hub func() stream.Stats, counts func(context.Context) (arena.Cou
 		}, []string{"route"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.rounds, m.elapsed, m.matches, m.checks, m.frozen, m.requests, m.duration, streamCollector{hub}, countsCollector{counts})
+		m.rounds, m.elapsed, m.matches, m.checks, m.frozen, m.requests, m.duration, streamCollector{hub, seats}, countsCollector{counts})
 	return m
 }
 
@@ -128,8 +128,12 @@ func (m *metrics) sweep(r health.Report) {
 	}
 }
 
-// streamCollector shows the hub's own counters.
-type streamCollector struct{ stats func() stream.Stats }
+// streamCollector exports the counters of the hub and of the seats that send
+// events.
+type streamCollector struct {
+	hub   func() stream.Stats
+	seats func() stream.SeatStats
+}
 
 var (
 	descOpen      = prometheus.NewDesc("arena_stream_open", "Open sockets and event streams by kind.", []string{"kind"}, nil)
@@ -154,23 +158,23 @@ var (
 // Describe sends nothing: the collector is unchecked, its names are above.
 func (c streamCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect reads the hub.
+// Collect reads the hub and the seats.
 func (c streamCollector) Collect(ch chan<- prometheus.Metric) {
-	s := c.stats()
+	s, seats := c.hub(), c.seats()
 	gauge(ch, descTopics, float64(s.Topics))
 	gauge(ch, descTails, float64(s.Tails))
 	gauge(ch, descPages, float64(s.Pages))
-	gauge(ch, descSeats, float64(s.Seats))
+	gauge(ch, descSeats, float64(seats.Seats))
 	counter(ch, descPublished, float64(s.Published))
 	counter(ch, descDelivered, float64(s.Delivered))
 	counter(ch, descFills, float64(s.Fills))
 	counter(ch, descReceived, float64(s.Received))
 	counter(ch, descPolls, float64(s.Polls))
-	counter(ch, descAccepted, float64(s.Accepted))
+	counter(ch, descAccepted, float64(seats.Accepted))
 	for kind, n := range s.Open {
 		gauge(ch, descOpen, float64(n), kind)
 	}
-	for code, n := range s.Refused {
+	for code, n := range seats.Refused {
 		counter(ch, descRefused, float64(n), string(code))
 	}
 	for code, n := range s.Closes {

@@ -45,6 +45,7 @@ type Parts struct {
 	Config Config
 	Store  *store.Store
 	Hub    *stream.Hub
+	Seats  *stream.Seats
 	Pauses *registry.Pauses
 	Runner *engine.Engine
 	Keys   *token.Keys
@@ -54,5 +55,5 @@ type Parts struct {
 
 // Parts returns parts of this node. They are valid until Close.
 func (s *Server) Parts() Parts {
-	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, CutOff: s.network.CutOff}
+	return Parts{Node: s.node, Config: s.cfg, Store: s.store, Hub: s.hub, Seats: s.seats, Pauses: s.pauses, Runner: s.runner, Keys: s.keys, Client: s.client, CutOff: s.network.CutOff}
 }

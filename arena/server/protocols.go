@@ -21,7 +21,6 @@ import (
 	"github.com/agora-arena/arena/protocol/envelope"
 	"github.com/agora-arena/arena/protocol/envelope/relay"
 	"github.com/agora-arena/arena/protocol/mailbox"
-	"github.com/agora-arena/arena/stream"
 )
 
 // driver sends tasks and health checks over one protocol.
@@ -155,8 +154,8 @@ type outbound struct {
 }
 
 // newOutbound returns the guarded client and the drivers of all protocols.
-// Drivers that receive events of agents pass them to streams.
-func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*outbound, error) {
+// Drivers that receive events of agents pass them to s.events.
+func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 	o := &outbound{notifier: mailbox.NewNotifier(nil)}
 	if s.bus != nil {
 		o.notifier = mailbox.NewNotifier(s.bus)
@@ -219,7 +218,7 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 	}); err != nil {
 		return nil, err
 	}
-	a2aDriver, err := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: streams, Now: time.Now})
+	a2aDriver, err := a2a.New(a2a.Options{Client: s.client, Key: key, Sign: s.keys.Sign, Events: s.events, Now: time.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -261,28 +260,28 @@ func (s *Server) newOutbound(ctx context.Context, streams *stream.Handler) (*out
 }
 
 // newInbound makes the handlers of what agents of the protocols send.
-func (s *Server) newInbound(o *outbound, streams *stream.Handler, services *services) (err error) {
+func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	polls, err := agora.NewServer(agora.ServerOptions{
 		Store: s.store, Box: o.box, Accounts: services.accounts, Agents: services.agents, Reads: s.store, Visible: s.visible,
-		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: streams, Awake: s.awake,
+		PublicURL: s.url, Now: time.Now, Logger: s.log, Events: s.events, Awake: s.awake,
 	})
 	if err != nil {
 		return err
 	}
-	if s.tasks, err = pull.NewServer(pull.ServerOptions{Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: streams, Awake: s.awake, Uncount: services.quotas.Token.Return}); err != nil {
+	if s.tasks, err = pull.NewServer(pull.ServerOptions{Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return}); err != nil {
 		return err
 	}
 	p := s.protocols[arena.ProtocolAgora]
 	p.handler, p.stop = polls, polls.Close
 	if s.relay, err = relay.NewServer(relay.Options{
-		Log: o.log, Notifier: o.notifier, Store: s.store, Events: streams, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
+		Log: o.log, Notifier: o.notifier, Store: s.store, Events: s.events, Addresses: services.quotas.Polls, OwnerBytes: s.cfg.RelayMiBPerOwner << 20, Dev: s.opts.RelayDev, Now: time.Now, Logger: s.log, Awake: s.awake,
 	}); err != nil {
 		return err
 	}
 	p = s.protocols[arena.ProtocolEnvelope]
 	p.handler, p.stop = s.relay, s.relay.Close
 	if s.signed, err = agentprotocol.NewServer(agentprotocol.ServerOptions{
-		Driver: o.signed, Agents: s.store, Events: streams, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
+		Driver: o.signed, Agents: s.store, Events: s.events, Refusals: services.quotas.Refused, Sockets: services.quotas.Sockets, Awake: s.awake,
 	}); err != nil {
 		return err
 	}

@@ -64,7 +64,10 @@ type Server struct {
 	visible   *visibility.Reader
 	keys      *token.Keys
 	bus       *bus.Bus // nil: this node is alone
+	clients   *stream.Clients
+	seats     *stream.Seats
 	hub       *stream.Hub
+	events    *stream.Receiver
 	metrics   *metrics
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals, over a slow network
@@ -155,7 +158,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.newOutbound(ctx, streams)
+	out, err := s.newOutbound(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +170,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, opts Options) (_ *Se
 	if err != nil {
 		return nil, err
 	}
-	if err = s.newInbound(out, streams, services); err != nil {
+	if err = s.newInbound(out, services); err != nil {
 		return nil, err
 	}
 	return s, s.newAPI(ctx, streams, services)
@@ -202,7 +205,8 @@ func (s *Server) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// connect makes the signing keys, the bus, the hub and the metrics.
+// connect makes the signing keys, the bus, the hub with its clients and seats, and
+// the metrics.
 func (s *Server) connect(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
 		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
@@ -212,17 +216,23 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
 		return err
 	}
-	streams := stream.Options{Source: s.visible, MaxClients: s.cfg.Spectators, Now: time.Now, Logger: s.log}
+	if s.clients, err = stream.NewClients(stream.ClientsOptions{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
+		return err
+	}
+	if s.seats, err = stream.NewSeats(stream.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
+		return err
+	}
+	hub := stream.Options{Source: s.visible, Clients: s.clients, Seats: s.seats, Now: time.Now, Logger: s.log}
 	if s.cfg.RedisURL != "" {
 		if s.bus, err = bus.Open(s.cfg.RedisURL, bus.Options{Node: s.node, Now: time.Now, Logger: s.log, Join: stream.JoinMessages}); err != nil {
 			return fmt.Errorf("ARENA_REDIS_URL: %w", err)
 		}
-		streams.Bus = s.bus
+		hub.Bus = s.bus
 	}
-	if s.hub, err = stream.NewHub(streams); err != nil {
+	if s.hub, err = stream.NewHub(hub); err != nil {
 		return err
 	}
-	s.metrics = newMetrics(s.hub.Stats, s.store.Counts)
+	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
 	if s.bus != nil {
@@ -231,11 +241,17 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// newStreams makes the handler of the streams of spectators and agents.
-func (s *Server) newStreams(streams *quota.Slots) (*stream.Handler, error) {
+// newStreams makes the receiver of agents' events, and the handler of the streams
+// of spectators and agents.
+func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err error) {
+	if s.events, err = stream.NewReceiver(stream.ReceiverOptions{
+		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store, Authenticate: s.keys.Verify,
+		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
 	return stream.NewHandler(s.hub, stream.Parts{
-		Matches: s.visible, Leagues: s.store, Log: s.store, Authenticate: s.keys.Verify, ClientIP: remoteHost, Addresses: streams,
-		EventRate: float64(s.cfg.EventRate), EventBurst: s.cfg.EventBurst, EventMax: s.cfg.EventMax,
+		Matches: s.visible, Leagues: s.store, Agents: s.events, ClientIP: remoteHost, Addresses: addresses,
 	})
 }
 
@@ -270,7 +286,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	}
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.hub.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers,
 	}); err != nil {
 		return nil, err
 	}

@@ -138,10 +138,10 @@ func (c *BenchEventsCmd) arena(app *App, people *crowdProcess, f *eventFigures) 
 			return fmt.Errorf("sign: %w", err)
 		}
 	}
-	count := func() uint64 { return w.Hub.Stats().Accepted }
+	count := func() uint64 { return w.Seats.Stats().Accepted }
 	base := w.LocalURL() + "/v1/stream"
 	f.Delay, f.PerSecond, f.CPUMicros, err = c.both(people, base+"?batch=1&match="+match, base, tokens, count)
-	if stats := w.Hub.Stats(); len(stats.Refused) > 0 {
+	if stats := w.Seats.Stats(); len(stats.Refused) > 0 {
 		err = errors.Join(err, fmt.Errorf("events were refused: %v", stats.Refused))
 	}
 	return err

@@ -49,7 +49,15 @@ func (c *BenchSourceCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	hub, err := stream.NewHub(stream.Options{Source: noLog{}, Bus: b, Now: time.Now, Logger: log})
+	clients, err := stream.NewClients(stream.ClientsOptions{Now: time.Now})
+	if err != nil {
+		return err
+	}
+	seats, err := stream.NewSeats(stream.Limits{})
+	if err != nil {
+		return err
+	}
+	hub, err := stream.NewHub(stream.Options{Source: noLog{}, Bus: b, Clients: clients, Seats: seats, Now: time.Now, Logger: log})
 	if err != nil {
 		return err
 	}

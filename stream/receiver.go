@@ -1,0 +1,90 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Publisher publishes stored events and tracks outages of the storage.
+type Publisher interface {
+	Publish(league string, events ...arena.Event)
+	// StorageUnavailable reports whether an error means that the storage is
+	// unavailable. StorageAvailable ends such an outage.
+	StorageUnavailable(err error) bool
+	StorageAvailable()
+}
+
+// Log stores the events of agents.
+type Log interface {
+	// AppendEvents appends in order, all or none, and returns the events with
+	// round and seq. The error has CodeRoundClosed if the match has no open round
+	// or the seat is not active.
+	AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error)
+}
+
+// ReceiverOptions are the parts of a Receiver. All are needed.
+type ReceiverOptions struct {
+	Hub     Publisher
+	Clients *Clients
+	Seats   *Seats
+	Matches Matches
+	Log     Log
+	// Authenticate checks a task token: its signature, times and kind.
+	Authenticate func(ctx context.Context, token string) (arena.TaskClaims, error)
+	// ClientIP returns the address of the peer behind trusted proxies.
+	ClientIP func(r *http.Request) string
+	// Addresses limits the sockets of each network address that have not
+	// authenticated (threat V2).
+	Addresses Slots
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// receiverTiming holds the durations that the tests change.
+type receiverTiming struct {
+	auth   time.Duration // in which an agent must authenticate, and for checking its token
+	append time.Duration // for one append to the log
+	write  time.Duration // in which an agent must read at least one byte
+	flush  time.Duration // how long an answer waits for its agent's events
+}
+
+func defaultReceiverTiming() receiverTiming {
+	return receiverTiming{auth: 5 * time.Second, append: 10 * time.Second, write: WriteTimeout, flush: 200 * time.Millisecond}
+}
+
+// Receiver receives the events of agents: over sockets, in posts, and from other
+// protocols.
+type Receiver struct {
+	o      ReceiverOptions
+	timing receiverTiming
+}
+
+// NewReceiver returns a receiver.
+func NewReceiver(o ReceiverOptions) (*Receiver, error) {
+	if o.Hub == nil || o.Clients == nil || o.Seats == nil || o.Matches == nil || o.Log == nil ||
+		o.Authenticate == nil || o.ClientIP == nil || o.Addresses == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("ingest: a part of the receiver is missing")
+	}
+	return &Receiver{o: o, timing: defaultReceiverTiming()}, nil
+}
+
+// bearer returns the token of the Authorization header.
+func bearer(r *http.Request) (string, error) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", arena.Errorf(arena.CodeUnauthorized, "send Authorization: Bearer and the token of a task")
+	}
+	return token, nil
+}
+
+// errUnavailable returns the refusal during an outage of the storage. It closes
+// the socket: the agent can send its events again when the storage is back.
+func errUnavailable() *refusal {
+	return &refusal{arena.CodeUnavailable, "the arena's storage is unavailable; try again in 5 seconds", CloseRestart}
+}
