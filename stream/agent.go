@@ -11,6 +11,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // agentReadLimit is the size of a message at which the library closes the
@@ -22,9 +23,9 @@ const agentReadLimit = 1 << 20
 // messages. Another appends the accepted events in order and in batches, and
 // closes the socket.
 type agentSocket struct {
-	*Client
+	*ws.Client
 	h     *Receiver
-	conn  *Conn
+	conn  *ws.Conn
 	seat  *seat // nil until the agent is authenticated; set by the reading goroutine
 	buf   bytes.Buffer
 	json  strictjson.Reader
@@ -43,7 +44,7 @@ func (h *Receiver) ServeSocket(w http.ResponseWriter, r *http.Request, match str
 		return err //nolint:wrapcheck // an *arena.Error for the client
 	}
 	a := &agentSocket{
-		Client: NewClient(KindAgent, release, nil), h: h,
+		Client: ws.NewClient(ws.KindAgent, release, nil), h: h,
 		queue: make(chan queued, appendBatch), done: make(chan struct{}), progressed: make(chan struct{}, 1),
 	}
 	a.SetExpiry(h.o.Now().Add(h.timing.auth))
@@ -58,7 +59,7 @@ func (h *Receiver) ServeSocket(w http.ResponseWriter, r *http.Request, match str
 			return err
 		}
 	}
-	a.conn, err = h.o.Clients.Accept(w, r, a.Client, ConnOptions{ReadLimit: agentReadLimit, WriteTimeout: h.timing.write, OnWait: a.progress})
+	a.conn, err = h.o.Clients.Accept(w, r, a.Client, ws.ConnOptions{ReadLimit: agentReadLimit, WriteTimeout: h.timing.write, OnWait: a.progress})
 	if err != nil {
 		a.leave()
 		h.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
@@ -125,7 +126,7 @@ func (a *agentSocket) bindSeat(c arena.TaskClaims) {
 	a.SetExpiry(c.ExpiresAt)
 	a.Release() // authenticated agents do not count against their address
 	if old := a.seat.replace(a); old != nil {
-		old.End(Ending{CloseReplaced, "a newer socket of the seat was opened"})
+		old.End(ws.Ending{Code: ws.CloseReplaced, Reason: "a newer socket of the seat was opened"})
 	}
 	a.send(ready{"ready", c.MatchID, c.AgentID, c.Round})
 }
@@ -144,11 +145,11 @@ func (a *agentSocket) read() {
 			}
 		}
 		if err != nil {
-			a.End(EndOfReading(err))
+			a.End(ws.EndOfReading(err))
 			return
 		}
 		if a.Expired(a.h.o.Now()) {
-			a.End(NoToken())
+			a.End(ws.NoToken())
 		}
 		if a.Ended() != nil {
 			continue
@@ -179,7 +180,7 @@ func (a *agentSocket) message(no int, text bool, data []byte) *refusal {
 	case m.typ == typeAuth:
 		return a.auth(&m)
 	case a.seat == nil:
-		return &refusal{arena.CodeUnauthorized, "the first message must be auth", CloseToken}
+		return &refusal{arena.CodeUnauthorized, "the first message must be auth", ws.CloseToken}
 	}
 	e, r := a.h.accept(a.seat, &m, len(data))
 	if r != nil {
@@ -197,7 +198,7 @@ func (a *agentSocket) message(no int, text bool, data []byte) *refusal {
 // closeUnlessKnown adds a close code to a refusal for a peer without a token.
 func (a *agentSocket) closeUnlessKnown(r *refusal) *refusal {
 	if a.seat == nil {
-		r.close = CloseBadRequest
+		r.close = ws.CloseBadRequest
 	}
 	return r
 }
@@ -231,16 +232,16 @@ func (a *agentSocket) auth(m *message) *refusal {
 	r := refused(arena.CodeOf(err), "the token cannot be checked now")
 	switch r.code {
 	case arena.CodeUnauthorized:
-		r.message, r.close = "the token is not one of a running task", CloseToken
+		r.message, r.close = "the token is not one of a running task", ws.CloseToken
 	case arena.CodeRateLimited:
-		r.message, r.close = "the seat connects too often or has sent all its events", CloseTooMany
+		r.message, r.close = "the seat connects too often or has sent all its events", ws.CloseTooMany
 	default:
 		if a.h.o.Hub.StorageUnavailable(err) {
 			r = errUnavailable()
 			break
 		}
 		a.h.o.Logger.Error("cannot check a token", slog.Any("error", err))
-		r.code, r.close = arena.CodeUnavailable, CloseInternal
+		r.code, r.close = arena.CodeUnavailable, ws.CloseInternal
 	}
 	if a.seat != nil {
 		r.close = 0 // its current token is still valid
@@ -250,7 +251,7 @@ func (a *agentSocket) auth(m *message) *refusal {
 
 // write appends accepted events until the socket ends, and then the rest of the
 // queue.
-func (a *agentSocket) write() Ending {
+func (a *agentSocket) write() ws.Ending {
 	for {
 		select {
 		case q := <-a.queue:
@@ -258,7 +259,7 @@ func (a *agentSocket) write() Ending {
 		case <-a.Woken():
 			if a.PingDue() {
 				if err := a.conn.Ping(); err != nil {
-					a.End(EndOfWriting(err))
+					a.End(ws.EndOfWriting(err))
 				}
 			}
 			e := a.Ended()
@@ -312,7 +313,7 @@ func (a *agentSocket) refuse(no int, r *refusal) {
 	a.h.o.Seats.countRefusal(r.code)
 	a.send(notice{"error", r.code, r.message, no})
 	if r.close != 0 {
-		a.End(Ending{r.close, r.message})
+		a.End(ws.Ending{Code: r.close, Reason: r.message})
 	}
 }
 
@@ -324,7 +325,7 @@ func (a *agentSocket) send(v any) {
 		err = a.conn.SendText(text)
 	}
 	if err != nil {
-		a.End(EndOfWriting(err))
+		a.End(ws.EndOfWriting(err))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // match makes a match of two agents and a token for each.
@@ -121,13 +122,13 @@ func TestAgent_Token(t *testing.T) {
 		name, message string
 		code          int
 	}{
-		{"message_unknown", `{"type":"auth","token":"nonsense"}`, CloseToken},
-		{"message_expired", `{"type":"auth","token":"` + old + `"}`, CloseToken},
-		{"message_no_seat", `{"type":"auth","token":"` + stranger + `"}`, CloseToken},
-		{"message_none", `{"type":"auth"}`, CloseToken},
-		{"message_event", `{"type":"thinking"}`, CloseToken},
-		{"message_number", `{"type":"auth","token":1}`, CloseBadRequest},
-		{"message_no_json", `auth`, CloseBadRequest},
+		{"message_unknown", `{"type":"auth","token":"nonsense"}`, ws.CloseToken},
+		{"message_expired", `{"type":"auth","token":"` + old + `"}`, ws.CloseToken},
+		{"message_no_seat", `{"type":"auth","token":"` + stranger + `"}`, ws.CloseToken},
+		{"message_none", `{"type":"auth"}`, ws.CloseToken},
+		{"message_event", `{"type":"thinking"}`, ws.CloseToken},
+		{"message_number", `{"type":"auth","token":1}`, ws.CloseBadRequest},
+		{"message_no_json", `auth`, ws.CloseBadRequest},
 	}
 	for _, tt := range messages {
 		t.Run(tt.name, func(t *testing.T) {
@@ -163,8 +164,8 @@ func TestAgent_Token(t *testing.T) {
 func TestAgent_No_auth_in_time(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep, s.receiver.auth = time.Millisecond, 10*time.Millisecond })
-	if code, _ := b.Dial(t, "", nil).Rest(); code != CloseToken {
-		t.Errorf("closed with %d, want %d", code, CloseToken)
+	if code, _ := b.Dial(t, "", nil).Rest(); code != ws.CloseToken {
+		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 }
 
@@ -208,14 +209,14 @@ func TestAgent_Expiry(t *testing.T) {
 	p.Send(`{"type":"auth","token":"` + b.Token("m_1", "ag_1", 1, 2*time.Hour) + `"}`)
 	p.Next() // an older one takes nothing away
 	c.move(150 * time.Minute)
-	if code, _ := q.Rest(); code != CloseToken {
-		t.Errorf("closed with %d, want %d", code, CloseToken)
+	if code, _ := q.Rest(); code != ws.CloseToken {
+		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 	p.Send(`{"type":"thinking","message":"still here"}`)
 	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	c.move(time.Hour)
-	if code, _ := p.Rest(); code != CloseToken {
-		t.Errorf("closed with %d, want %d", code, CloseToken)
+	if code, _ := p.Rest(); code != ws.CloseToken {
+		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 }
 
@@ -236,7 +237,7 @@ func TestAgent_Forged(t *testing.T) {
 		codes = append(codes, r.Code)
 	}
 	want := []arena.Code{arena.CodeForgedIdentity, arena.CodeForgedIdentity, arena.CodeForgedIdentity}
-	if diff := cmp.Diff(want, codes); diff != "" || code != CloseForged {
+	if diff := cmp.Diff(want, codes); diff != "" || code != ws.CloseForged {
 		t.Errorf("closed with %d after (-want +got):\n%s", code, diff)
 	}
 	if rows := b.log.Rows("m_1"); len(rows) != 1 || string(rows[0].Body) != `{"message":"mine"}` {
@@ -252,8 +253,8 @@ func TestAgent_Newest_wins(t *testing.T) {
 	old := b.Agent(t, token)
 	for range connectBurst - 1 {
 		next := b.Agent(t, token)
-		if code, _ := old.Rest(); code != CloseReplaced {
-			t.Fatalf("closed with %d, want %d", code, CloseReplaced)
+		if code, _ := old.Rest(); code != ws.CloseReplaced {
+			t.Fatalf("closed with %d, want %d", code, ws.CloseReplaced)
 		}
 		old = next
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // devNull is a connection that accepts everything, for the cost of a system
@@ -62,7 +63,7 @@ func fanout(b *testing.B, spectators int, f form) {
 		if err := t.handler.subscribe(b.Context(), s, query{topics: 1, key: topicKey{topicMatch, m.ID}, since: -1}); err != nil {
 			b.Fatal(err)
 		}
-		conn, err := t.clients.NewConn(openDevNull(b), ConnOptions{WriteTimeout: time.Second})
+		conn, err := t.clients.NewConn(openDevNull(b), ws.ConnOptions{WriteTimeout: time.Second})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // Bus connects the hubs of several nodes. It may lose messages, which it
@@ -206,7 +207,7 @@ func (t *topic) link(up bool) {
 		close(t.ready)
 	}
 	for _, s := range t.readers {
-		s.End(Ending{CloseRestart, "events may be missing; reconnect"})
+		s.End(ws.Ending{Code: ws.CloseRestart, Reason: "events may be missing; reconnect"})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // The pool of go-redis tries to dial once per second, and looks only then
@@ -26,7 +27,7 @@ type bundle struct {
 	*streamtest.Server
 	streamtest.Tokens
 	log     *streamtest.Log
-	clients *Clients
+	clients *ws.Clients
 	seats   *Seats
 	hub     *Hub
 	agents  *Receiver
@@ -35,7 +36,7 @@ type bundle struct {
 
 // settings lets a test change the parts before they run.
 type settings struct {
-	clients  ClientsOptions
+	clients  ws.Options
 	limits   Limits
 	options  Options
 	agents   ReceiverOptions
@@ -62,7 +63,7 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	b := &bundle{log: streamtest.NewLog()}
 	reader, log := streamtest.Reader(t, b.log), slog.New(slog.DiscardHandler)
 	s := settings{
-		clients: ClientsOptions{Now: time.Now, Timing: DefaultTiming()},
+		clients: ws.Options{Now: time.Now, Timing: ws.DefaultTiming()},
 		options: Options{Source: reader, Now: time.Now, Logger: log},
 		agents:  ReceiverOptions{Matches: reader, Log: b.log, Authenticate: b.Authenticate, Now: time.Now, Logger: log},
 		parts:   Parts{Matches: reader, Leagues: b.log, ClientIP: streamtest.Address, Addresses: arenaquota.NewSlots(1000, "too many")},
@@ -76,7 +77,7 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 		f(&s)
 	}
 	var err error
-	if b.clients, err = NewClients(s.clients); err != nil {
+	if b.clients, err = ws.NewClients(s.clients); err != nil {
 		t.Fatal(err)
 	}
 	if b.seats, err = NewSeats(s.limits); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // Source reads the visible events of matches.
@@ -33,7 +34,7 @@ type SeatRecords interface {
 type Options struct {
 	Source  Source
 	Bus     Bus // nil: this node is alone
-	Clients *Clients
+	Clients *ws.Clients
 	Seats   SeatRecords
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -57,7 +58,7 @@ type timing struct {
 func defaultTiming() timing {
 	return timing{
 		cycle: 5 * time.Millisecond, gap: 5 * time.Millisecond, retry: 100 * time.Millisecond, read: 10 * time.Second,
-		write: WriteTimeout, sweep: time.Second,
+		write: ws.WriteTimeout, sweep: time.Second,
 		join: 500 * time.Millisecond, poll: 500 * time.Millisecond, quiet: 10 * time.Second,
 	}
 }
@@ -75,7 +76,7 @@ type Hub struct {
 	bus         Bus           // nil: this node is alone
 	reads       chan struct{} // limits reads of the log for topics; nil: no limit
 	catching    chan struct{} // limits reads of the log for spectators
-	clients     *Clients
+	clients     *ws.Clients
 	seats       SeatRecords
 	pages       pages
 	now         func() time.Time

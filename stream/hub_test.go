@@ -16,6 +16,7 @@ import (
 	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // 50 writers commit and publish in whatever order the machine runs them,
@@ -175,7 +176,7 @@ func TestSpectator_Slow(t *testing.T) {
 	}
 	fat := json.RawMessage(`{"message":"` + strings.Repeat("x", 4<<10) + `"}`)
 	var last int64
-	for b.hub.Stats().Closes[CloseSlow] < 3 || last < 5*step {
+	for b.hub.Stats().Closes[ws.CloseSlow] < 3 || last < 5*step {
 		for range step {
 			e := b.log.Commit(arena.Event{Body: fat})
 			b.hub.Publish(streamtest.League, e)
@@ -194,8 +195,8 @@ func TestSpectator_Slow(t *testing.T) {
 	wg.Wait()
 	for q, p := range frozen {
 		code, got := p.Rest()
-		if code != CloseSlow {
-			t.Errorf("%q: closed with %d, want %d", q, code, CloseSlow)
+		if code != ws.CloseSlow {
+			t.Errorf("%q: closed with %d, want %d", q, code, ws.CloseSlow)
 		}
 		var events []streamtest.Received
 		for _, r := range got {
@@ -309,7 +310,7 @@ func TestHub_Idle(t *testing.T) {
 		got := b.hub.Stats()
 		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && free(slots, 2, "")
 	})
-	if got := b.hub.Stats().Closes; got[1000] != 1 || got[CloseLost] != 1 {
+	if got := b.hub.Stats().Closes; got[1000] != 1 || got[ws.CloseLost] != 1 {
 		t.Errorf("closes %v, want one 1000 and one lost", got)
 	}
 }
@@ -325,7 +326,7 @@ func TestHub_Close(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, p := range peers {
 		wg.Go(func() {
-			if code, _ := p.Rest(); code != CloseRestart {
+			if code, _ := p.Rest(); code != ws.CloseRestart {
 				t.Errorf("closed with %d, want 1012", code)
 			}
 		})
@@ -377,7 +378,7 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 
 	// One who has not read: nothing of it may go.
 	topic := b.hub.acquire(watched)
-	late := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
+	late := &spectator{Client: ws.NewClient(ws.KindEventStream, nil, nil), form: formMessage}
 	late.seq, _, _ = topic.position()
 	topic.attach(late)
 	for range events {
@@ -412,7 +413,7 @@ func TestTopic_Fell_off(t *testing.T) {
 		b.log.AddMatch("m_1", arena.VisibilityLive)
 		topic := b.hub.acquire(key)
 		topic.learn(visibilitytest.Match(arena.Match{ID: "m_1"}))
-		reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
+		reader := &spectator{Client: ws.NewClient(ws.KindEventStream, nil, nil), form: formMessage}
 		topic.attach(reader)
 		body := json.RawMessage(`{"message":"` + strings.Repeat("x", firstSegment) + `"}`)
 		for range 50 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // appendBatch is how many events of a seat are appended in one call.
@@ -290,5 +291,5 @@ func (h *Receiver) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena
 }
 
 func tooLarge() *refusal {
-	return &refusal{arena.CodeTooLarge, fmt.Sprintf("an event has at most %d bytes", maxMessage), CloseTooBig}
+	return &refusal{arena.CodeTooLarge, fmt.Sprintf("an event has at most %d bytes", maxMessage), ws.CloseTooBig}
 }

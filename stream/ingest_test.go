@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 func TestAgent_Refused(t *testing.T) {
@@ -67,9 +67,7 @@ func TestAgent_Refused(t *testing.T) {
 		t.Parallel()
 		b.log.AddMatch("m_9", arena.VisibilityLive, "ag_1")
 		p := b.Agent(t, b.Token("m_9", "ag_1", 1, time.Hour))
-		if err := p.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"thinking"}`)); err != nil {
-			t.Fatal(err)
-		}
+		p.SendBinary(`{"type":"thinking"}`)
 		if got := p.Next(); got.Code != arena.CodeEventRefused {
 			t.Errorf("answer %s", got.Raw)
 		}
@@ -108,13 +106,13 @@ func TestAgent_Flood(t *testing.T) {
 			p.Send(`{"type":"thinking"}`)
 		}
 		code, got := p.Rest()
-		if code != CloseTooMany || len(got) != 15 || got[0].Code != arena.CodeRateLimited || got[0].No != 6 {
+		if code != ws.CloseTooMany || len(got) != 15 || got[0].Code != arena.CodeRateLimited || got[0].No != 6 {
 			t.Errorf("closed with %d after %+v", code, got)
 		}
 		// The count is the seat's, not the socket's.
 		again := b.Agent(t, token)
 		again.Send(`{"type":"thinking"}`)
-		if code, _ := again.Rest(); code != CloseTooMany {
+		if code, _ := again.Rest(); code != ws.CloseTooMany {
 			t.Errorf("closed with %d", code)
 		}
 		if rows := b.log.Rows("m_1"); len(rows) != 5 {
@@ -129,7 +127,7 @@ func TestAgent_Flood(t *testing.T) {
 		for range 4 {
 			p.Send(`{"type":"thinking"}`)
 		}
-		if code, got := p.Rest(); code != CloseTooMany || len(got) != 1 || got[0].No != 4 {
+		if code, got := p.Rest(); code != ws.CloseTooMany || len(got) != 1 || got[0].No != 4 {
 			t.Errorf("closed with %d after %+v", code, got)
 		}
 		_, resp, err := b.Try(t, "", http.Header{"Authorization": {"Bearer " + token}})
@@ -150,7 +148,7 @@ func TestAgent_Flood(t *testing.T) {
 		for range maxSeatBytes/len(big) + 1 {
 			p.Send(big)
 		}
-		if code, _ := p.Rest(); code != CloseTooMany {
+		if code, _ := p.Rest(); code != ws.CloseTooMany {
 			t.Errorf("closed with %d", code)
 		}
 		if rows := b.log.Rows("m_1"); len(rows) != maxSeatBytes/len(big) {
@@ -164,7 +162,7 @@ func TestAgent_Flood(t *testing.T) {
 			token, _ := b.match(arena.VisibilityLive)
 			p := b.Agent(t, token)
 			p.Send(`{"type":"thinking","message":"` + strings.Repeat("x", size) + `"}`)
-			if code, got := p.Rest(); code != CloseTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
+			if code, got := p.Rest(); code != ws.CloseTooBig || len(got) != 1 || got[0].Code != arena.CodeTooLarge {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 		})

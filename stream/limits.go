@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/arena/visibility/mode"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 const (
@@ -100,7 +101,7 @@ func (s *seat) message(now time.Time) *refusal {
 	}
 	r := refused(arena.CodeRateLimited, "too many events per second")
 	if s.flood++; s.flood >= floodFactor*s.limits.Burst {
-		r.close = CloseTooMany
+		r.close = ws.CloseTooMany
 	}
 	return r
 }
@@ -110,7 +111,7 @@ func (s *seat) accept(size int) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.usedUp(size) {
-		return &refusal{arena.CodeRateLimited, "the seat has sent all the events it may send in this match", CloseTooMany}
+		return &refusal{arena.CodeRateLimited, "the seat has sent all the events it may send in this match", ws.CloseTooMany}
 	}
 	s.events++
 	s.bytes += size
@@ -135,7 +136,7 @@ func (s *seat) forge() *refusal {
 	defer s.mu.Unlock()
 	r := refused(arena.CodeForgedIdentity, "match_id and agent_id come from the token alone")
 	if s.forged++; s.forged >= maxForged {
-		r.close = CloseForged
+		r.close = ws.CloseForged
 	}
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/stream/bus"
 	"github.com/agora-arena/arena/stream/bus/redistest"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // node is a bundle that shares its log with other nodes.
@@ -120,7 +121,7 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 		}
 		wg.Go(func() {
 			code, all := p.Rest()
-			if code != CloseOver {
+			if code != ws.CloseOver {
 				t.Errorf("%s: closed with %d", query, code)
 			}
 			var got []streamtest.Received
@@ -173,7 +174,7 @@ func TestHub_Nodes_silence(t *testing.T) {
 	}
 	streamtest.WantSeqs(t, p.Until(1200), 1, 1200)
 	log.Commit(arena.Event{Type: arena.EventMatchFinished})
-	if code, got := p.Rest(); code != CloseOver || got[len(got)-1].Seq != 1201 {
+	if code, got := p.Rest(); code != ws.CloseOver || got[len(got)-1].Seq != 1201 {
 		t.Errorf("closed with %d after %v", code, got)
 	}
 	if st := n.hub.Stats(); st.Polls == 0 || st.Fills != 0 {
@@ -204,7 +205,7 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	}
 	close(slow.hold)
 	for _, p := range peers {
-		if code, _ := p.Rest(); code != CloseOver {
+		if code, _ := p.Rest(); code != ws.CloseOver {
 			t.Errorf("closed with %d", code)
 		}
 	}
@@ -241,7 +242,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	streamtest.WantSeqs(t, match.Until(3), 1, 3)
 	s.Do(t, "CLIENT", "KILL", "TYPE", "pubsub")
 	for _, p := range []*streamtest.Peer{lobby, wide} {
-		if code, _ := p.Rest(); code != CloseRestart {
+		if code, _ := p.Rest(); code != ws.CloseRestart {
 			t.Errorf("closed with %d, want 1012", code)
 		}
 	}
@@ -252,7 +253,7 @@ func TestHub_Nodes_lobby(t *testing.T) {
 	if got := again.Next(); got.Type != "match_finished" {
 		t.Errorf("got %s", got.Raw)
 	}
-	if code, _ := match.Rest(); code != CloseOver {
+	if code, _ := match.Rest(); code != ws.CloseOver {
 		t.Errorf("the match's spectator was closed with %d", code)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // Publisher publishes stored events and tracks outages of the storage.
@@ -31,7 +32,7 @@ type Log interface {
 // ReceiverOptions are the parts of a Receiver. All are needed.
 type ReceiverOptions struct {
 	Hub     Publisher
-	Clients *Clients
+	Clients *ws.Clients
 	Seats   *Seats
 	Matches Matches
 	Log     Log
@@ -55,7 +56,7 @@ type receiverTiming struct {
 }
 
 func defaultReceiverTiming() receiverTiming {
-	return receiverTiming{auth: 5 * time.Second, append: 10 * time.Second, write: WriteTimeout, flush: 200 * time.Millisecond}
+	return receiverTiming{auth: 5 * time.Second, append: 10 * time.Second, write: ws.WriteTimeout, flush: 200 * time.Millisecond}
 }
 
 // Receiver receives the events of agents: over sockets, in posts, and from other
@@ -86,5 +87,5 @@ func bearer(r *http.Request) (string, error) {
 // errUnavailable returns the refusal during an outage of the storage. It closes
 // the socket: the agent can send its events again when the storage is back.
 func errUnavailable() *refusal {
-	return &refusal{arena.CodeUnavailable, "the arena's storage is unavailable; try again in 5 seconds", CloseRestart}
+	return &refusal{arena.CodeUnavailable, "the arena's storage is unavailable; try again in 5 seconds", ws.CloseRestart}
 }

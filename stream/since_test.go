@@ -11,6 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/visibilitytest"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // What another node has committed, and this one has not heard of, is in the
@@ -82,7 +83,7 @@ func TestTopic_Over_with_the_last_event(t *testing.T) {
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning, Seq: 3}))
-	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage, seq: 3}
+	reader := &spectator{Client: ws.NewClient(ws.KindEventStream, nil, nil), form: formMessage, seq: 3}
 	topic.attach(reader)
 	defer topic.detach(reader)
 	next := func(want action, events int) {
@@ -115,7 +116,7 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	topic := b.hub.acquire(topicKey{topicMatch, "m_1"})
 	defer b.hub.releaseTopic(topic)
 	topic.learn(visibilitytest.Match(arena.Match{ID: "m_1", Status: arena.MatchRunning}))
-	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
+	reader := &spectator{Client: ws.NewClient(ws.KindEventStream, nil, nil), form: formMessage}
 	topic.attach(reader)
 	defer topic.detach(reader)
 	behind := func() bool {
@@ -147,7 +148,7 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	b := start(t)
 	topic := b.hub.acquire(topicKey{topicLeague, streamtest.League})
 	defer b.hub.releaseTopic(topic)
-	reader := &spectator{Client: NewClient(KindEventStream, nil, nil), form: formMessage}
+	reader := &spectator{Client: ws.NewClient(ws.KindEventStream, nil, nil), form: formMessage}
 	reader.seq, _, _ = topic.position()
 	topic.count([]byte(`{}`))
 	topic.attach(reader)
@@ -175,7 +176,7 @@ func TestSpectator_Log_with_a_gap(t *testing.T) {
 		p := b.Dial(t, "?match=m_1&since=0"+batch, nil)
 		p.Next()
 		code, got := p.Rest()
-		if code != CloseInternal {
+		if code != ws.CloseInternal {
 			t.Errorf("closed with %d", code)
 		}
 		streamtest.WantSeqs(t, got, 1, 2)

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // socket is the WebSocket of a spectator. Its one goroutine reads. Writers of
 // the pool write without blocking. When a write would block, a slow-path writer,
 // a goroutine of the socket, takes over until it is done.
 type socket struct {
-	conn  *Conn
+	conn  *ws.Conn
 	batch bool
 
 	pending     atomic.Bool // a control frame waits to be flushed
@@ -47,7 +49,7 @@ func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request, q query) {
 		h.Refuse(w, r, err)
 		return
 	}
-	conn, err := clients.Accept(w, r, s.Client, ConnOptions{
+	conn, err := clients.Accept(w, r, s.Client, ws.ConnOptions{
 		ReadLimit: spectatorMessage, WriteTimeout: h.hub.timing.write, OnRest: s.flushLater,
 	})
 	if err != nil {
@@ -71,7 +73,7 @@ func (h *Hub) newSocket(batch bool, release func()) *spectator {
 	if batch {
 		s.form = formBatch
 	}
-	s.Client = NewClient(KindSpectator, release, func() { h.notify(s) })
+	s.Client = ws.NewClient(ws.KindSpectator, release, func() { h.notify(s) })
 	return s
 }
 
@@ -82,12 +84,12 @@ func (s *spectator) flushLater() {
 }
 
 // open writes hello and admits writers.
-func (s *spectator) open(conn *Conn) {
+func (s *spectator) open(conn *ws.Conn) {
 	k := s.socket
 	k.writeMu.Lock()
 	defer k.writeMu.Unlock()
 	k.conn, k.open = conn, true
-	if all, _ := conn.TrySend(NewNonblock(), k.frames(nil, s.hello), true); !all {
+	if all, _ := conn.TrySend(ws.NewNonblock(), k.frames(nil, s.hello), true); !all {
 		k.pending.Store(true) // Flush returns the error
 	}
 	s.hello = nil
@@ -100,7 +102,7 @@ func (k *socket) frames(into, b []byte) []byte {
 		return b
 	}
 	b = b[:len(b)-1] // no line break after the last line
-	return AppendText(into, b)
+	return ws.AppendText(into, b)
 }
 
 // writeSlow is the slow-path writer of a socket. It waits for the peer, the log
@@ -127,20 +129,20 @@ func (s *spectator) endSlow() {
 
 // writeRest writes until the spectator has read everything, and returns nil, or
 // returns why it ends.
-func (h *Hub) writeRest(s *spectator) *Ending {
+func (h *Hub) writeRest(s *spectator) *ws.Ending {
 	if e := s.Ended(); e != nil {
 		return e
 	}
 	if err := s.socket.conn.Flush(); err != nil {
 		return endOfWriting(err)
 	}
-	return h.watch(s, &slowWriter{socket: s.socket, nb: NewNonblock()})
+	return h.watch(s, &slowWriter{socket: s.socket, nb: ws.NewNonblock()})
 }
 
 // slowWriter is the sink of a socket whose writes may block.
 type slowWriter struct {
 	*socket
-	nb     *Nonblock
+	nb     *ws.Nonblock
 	framed []byte
 	place  <-chan struct{} // held; nil: none
 }
@@ -205,14 +207,14 @@ func (s *spectator) listen(now func() time.Time) {
 			_, err = io.Copy(io.Discard, m)
 		}
 		if err != nil {
-			s.End(EndOfReading(err))
+			s.End(ws.EndOfReading(err))
 			return
 		}
 		if limit == nil {
 			limit = rate.NewLimiter(spectatorRate, spectatorBurst)
 		}
 		if !limit.AllowN(now(), 1) {
-			s.End(Ending{CloseBadRequest, "a spectator sends no messages"})
+			s.End(ws.Ending{Code: ws.CloseBadRequest, Reason: "a spectator sends no messages"})
 		}
 	}
 }

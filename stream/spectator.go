@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // query is the request of a spectator.
@@ -87,7 +88,7 @@ const (
 
 // spectator is a reader of one topic: a cursor, not a queue.
 type spectator struct {
-	*Client
+	*ws.Client
 	topic  *topic
 	form   form
 	index  int // in topic.readers

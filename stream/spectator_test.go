@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // Threat V4.
@@ -254,18 +255,18 @@ func TestSpectator_Talks(t *testing.T) {
 	if got := p.Next(); got.Type != "agent_paused" {
 		t.Fatalf("got %s", got.Raw)
 	}
-	for b.hub.Stats().Closes[CloseBadRequest] == 0 {
+	for b.hub.Stats().Closes[ws.CloseBadRequest] == 0 {
 		if p.Write(t.Context(), 1, []byte("hello")) != nil {
 			break
 		}
 	}
-	if code, _ := p.Rest(); code != CloseBadRequest {
-		t.Errorf("closed with %d, want %d", code, CloseBadRequest)
+	if code, _ := p.Rest(); code != ws.CloseBadRequest {
+		t.Errorf("closed with %d, want %d", code, ws.CloseBadRequest)
 	}
 	loud := b.Dial(t, "?lobby=1", nil)
 	loud.Send(strings.Repeat("x", spectatorMessage+1))
-	if code, _ := loud.Rest(); code != CloseTooBig {
-		t.Errorf("closed with %d, want %d", code, CloseTooBig)
+	if code, _ := loud.Rest(); code != ws.CloseTooBig {
+		t.Errorf("closed with %d, want %d", code, ws.CloseTooBig)
 	}
 }
 
@@ -298,7 +299,7 @@ func TestSpectator_Half_open(t *testing.T) {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
-	streamtest.Eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[CloseSlow] == 1 })
+	streamtest.Eventually(t, "the silent peer to be let go", func() bool { return b.hub.Stats().Closes[ws.CloseSlow] == 1 })
 	_ = c.Close()
 	streamtest.Eventually(t, "its place to be free", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
@@ -337,7 +338,7 @@ func TestSpectator_Pings(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch head[0] {
-		case framePing:
+		case 0x89:
 			pings++
 			if _, err := io.WriteString(c, "\x8a\x80\x00\x00\x00\x00"); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // eventStream is the sink of a spectator over server-sent events.
@@ -27,7 +29,7 @@ func (s *eventStream) send(b []byte) error {
 		err = s.flush.Flush()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return ErrSlow
+		return ws.ErrSlow
 	}
 	if err != nil {
 		return fmt.Errorf("write events: %w", err)
@@ -54,7 +56,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 		return
 	}
 	clients := h.hub.clients
-	s := &spectator{Client: NewClient(KindEventStream, release, nil), form: formSSE}
+	s := &spectator{Client: ws.NewClient(ws.KindEventStream, release, nil), form: formSSE}
 	if err := clients.Admit(s.Client); err != nil {
 		release()
 		h.Refuse(w, r, err)
@@ -75,20 +77,20 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request, q query) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	w.WriteHeader(http.StatusOK)
-	left := context.AfterFunc(r.Context(), func() { s.End(Ending{Code: CloseLost}) })
+	left := context.AfterFunc(r.Context(), func() { s.End(ws.Ending{Code: ws.CloseLost}) })
 	defer left()
 	out := &eventStream{
 		w: w, flush: http.NewResponseController(w), now: h.hub.now,
-		timeout: SendAttempts * h.hub.timing.write, // one deadline: the length of a partial write is unknown
+		timeout: ws.SendAttempts * h.hub.timing.write, // one deadline: the length of a partial write is unknown
 	}
-	var e *Ending
+	var e *ws.Ending
 	if err := out.send(s.hello); err != nil {
 		e = endOfWriting(err)
 	} else {
 		e = h.hub.watch(s, out)
 	}
 	clients.CountClose(e.Code)
-	if e.Code == CloseSlow {
+	if e.Code == ws.CloseSlow {
 		h.log.Debug("event stream was too slow", slog.String("topic", s.topic.key.String()))
 	}
 }

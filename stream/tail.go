@@ -3,6 +3,8 @@ package stream
 import (
 	"slices"
 	"strconv"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // form is how an event is written to a spectator.
@@ -20,7 +22,7 @@ func (f form) maxSize(n int) int {
 	if f == formSSE {
 		return n + len("id: \ndata: \n\n") + 20
 	}
-	return n + MaxHeader
+	return n + ws.MaxHeader
 }
 
 // append writes one event. id is its seq in the log, noID when it has none.
@@ -36,7 +38,7 @@ func (f form) append(b []byte, id int64, text []byte) []byte {
 		b = append(append(b, "data: "...), text...)
 		return append(b, "\n\n"...)
 	default:
-		return AppendText(b, text)
+		return ws.AppendText(b, text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/streamtest"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // heard is a log that keeps its lines.
@@ -53,7 +54,7 @@ func TestAgent_StorageAway(t *testing.T) {
 			p := b.Agent(t, token)
 			p.Send(`{"type":"thinking"}`)
 			code, got := p.Rest()
-			if code != CloseRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "try again") {
+			if code != ws.CloseRestart || len(got) != 1 || got[0].Code != arena.CodeUnavailable || got[0].No != 1 || !strings.Contains(got[0].Message, "try again") {
 				t.Errorf("closed with %d after %+v", code, got)
 			}
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}

@@ -3,6 +3,8 @@ package stream
 import (
 	"errors"
 	"log/slog"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // sink is the connection of a spectator: a WebSocket or an event stream. send
@@ -18,7 +20,7 @@ type sink interface {
 
 // watch writes to out until the spectator ends, and returns why. For a socket it
 // returns nil as soon as everything is written: the writer pool continues.
-func (h *Hub) watch(s *spectator, out sink) *Ending {
+func (h *Hub) watch(s *spectator, out sink) *ws.Ending {
 	for {
 		if e := s.Ended(); e != nil {
 			return e
@@ -40,9 +42,9 @@ func (h *Hub) watch(s *spectator, out sink) *Ending {
 				return e
 			}
 		case actionSlow:
-			return &Ending{CloseSlow, "too slow; reconnect with since"}
+			return &ws.Ending{Code: ws.CloseSlow, Reason: "too slow; reconnect with since"}
 		case actionOver:
-			return &Ending{CloseOver, "match over"}
+			return &ws.Ending{Code: ws.CloseOver, Reason: "match over"}
 		case actionWait:
 			if s.socket != nil {
 				return nil
@@ -57,11 +59,11 @@ const catchUpBytes = 32 << 10
 
 // catchUp writes the page of the log that follows s.seq. Few spectators do so at
 // a time, and they wait for flush cycles: live spectators have priority.
-func (h *Hub) catchUp(s *spectator, out sink) *Ending {
+func (h *Hub) catchUp(s *spectator, out sink) *ws.Ending {
 	select {
 	case h.catching <- struct{}{}:
 	case <-h.clients.Closing():
-		return &Ending{CloseRestart, "the server is restarting; reconnect"}
+		return &ws.Ending{Code: ws.CloseRestart, Reason: "the server is restarting; reconnect"}
 	}
 	out.holdPlace(h.catching)
 	defer out.releasePlace()
@@ -70,11 +72,11 @@ func (h *Hub) catchUp(s *spectator, out sink) *Ending {
 	case err == nil:
 		h.StorageAvailable()
 	case h.StorageUnavailable(err):
-		return &Ending{CloseRestart, "the arena's storage is unavailable; reconnect with since"}
+		return &ws.Ending{Code: ws.CloseRestart, Reason: "the arena's storage is unavailable; reconnect with since"}
 	default:
 		h.log.Error("cannot read the log for a spectator",
 			slog.String("match_id", s.topic.key.id), slog.Int64("seq", s.seq), slog.Any("error", err))
-		return &Ending{CloseInternal, "the log cannot be read; reconnect with since"}
+		return &ws.Ending{Code: ws.CloseInternal, Reason: "the log cannot be read; reconnect with since"}
 	}
 	for b, n := p.after(s.seq, catchUpBytes); n > 0; b, n = p.after(s.seq, catchUpBytes) {
 		h.cycleMu.Lock()
@@ -108,7 +110,7 @@ func (h *Hub) pageAfter(s *spectator) (*page, error) {
 	}
 }
 
-func endOfWriting(err error) *Ending {
-	e := EndOfWriting(err)
+func endOfWriting(err error) *ws.Ending {
+	e := ws.EndOfWriting(err)
 	return &e
 }

@@ -3,6 +3,8 @@ package stream
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // writerChunk is how many spectators a writer claims at once. A flush cycle of
@@ -20,7 +22,7 @@ type writerPool struct {
 func newWriterPool(h *Hub, writers int) *writerPool {
 	c := &writerPool{}
 	for range writers {
-		w := &writer{hub: h, pool: c, nb: NewNonblock()}
+		w := &writer{hub: h, pool: c, nb: ws.NewNonblock()}
 		w.runFunc = w.run
 		c.writers = append(c.writers, w)
 	}
@@ -47,7 +49,7 @@ func (c *writerPool) flush() {
 type writer struct {
 	hub       *Hub
 	pool      *writerPool
-	nb        *Nonblock
+	nb        *ws.Nonblock
 	runFunc   func() // run
 	delivered uint64
 

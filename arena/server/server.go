@@ -42,6 +42,7 @@ import (
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ws"
 	"github.com/agora-arena/arena/web"
 )
 
@@ -64,7 +65,7 @@ type Server struct {
 	visible   *visibility.Reader
 	keys      *token.Keys
 	bus       *bus.Bus // nil: this node is alone
-	clients   *stream.Clients
+	clients   *ws.Clients
 	seats     *stream.Seats
 	hub       *stream.Hub
 	events    *stream.Receiver
@@ -216,7 +217,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.visible, err = visibility.NewReader(s.store, time.Now); err != nil {
 		return err
 	}
-	if s.clients, err = stream.NewClients(stream.ClientsOptions{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
+	if s.clients, err = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
 		return err
 	}
 	if s.seats, err = stream.NewSeats(stream.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // BenchSourceCmd is `arena bench source`: a node whose events cross Redis.
@@ -49,7 +50,7 @@ func (c *BenchSourceCmd) Run(app *App) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	clients, err := stream.NewClients(stream.ClientsOptions{Now: time.Now})
+	clients, err := ws.NewClients(ws.Options{Now: time.Now})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // BenchStreamCmd is `arena bench stream`.
@@ -308,7 +308,7 @@ func (b *streamBench) frozen(w *benchWorld) error {
 	if _, err := b.crowd.do(crowdOrder{Do: "frozen", Group: "frozen", URL: t.url, Count: 1}); err != nil {
 		return err
 	}
-	closed := func() bool { return w.Hub.Stats().Closes[stream.CloseSlow] > 0 }
+	closed := func() bool { return w.Hub.Stats().Closes[ws.CloseSlow] > 0 }
 	b.figures.Frozen, err = b.measure(t, loadFlat(), func(d time.Duration) bool {
 		return b.duration(d) && closed() || d > b.cmd.Duration+15*time.Second
 	})

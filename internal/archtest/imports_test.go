@@ -102,8 +102,12 @@ func importRules() []importRule {
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "adapter: the only package that serves WebSocket to spectators",
-			outside: []string{"github.com/coder/websocket", "golang.org/x/time/rate"},
+			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode", "stream/ws"}, why: "adapter: topics and their spectators",
+			outside: []string{"golang.org/x/time/rate"},
+		},
+		{
+			dir: "stream/ws", ours: domain, why: "adapter: the only package that serves the sockets of /v1/stream",
+			outside: []string{"github.com/coder/websocket"},
 		},
 		{
 			dir: "stream/streamtest", ours: []string{"arena", "arena/visibility", "arena/visibility/mode"}, why: "an event log and clients of streams for tests",
@@ -196,7 +200,7 @@ func sharedLibraries() map[string]string {
 		"github.com/golang-jwt/jwt/v5":           "arena/token signs what the SDK verifies, and neither may import the other",
 		"github.com/MicahParks/jwkset":           "the key sets of both sides",
 		"github.com/MicahParks/keyfunc/v3":       "the SDK verifies task tokens with it, and arena/token those of an OIDC issuer",
-		"github.com/coder/websocket":             "stream serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
+		"github.com/coder/websocket":             "stream/ws serves the sockets that the SDK and the spectators of chaos dial, protocol/agentprotocol those of signed messages",
 		"github.com/mr-tron/base58":              "a did:key is written and read on both sides, and neither may import the other",
 		"golang.org/x/text/unicode/norm":         "one Unicode form for answers that are compared and for names",
 		"github.com/modelcontextprotocol/go-sdk": "arena/mcp serves the tools that arena mcp offers on standard input and output",

@@ -70,9 +70,14 @@ func (p *Peer) Next() Received {
 }
 
 // Send sends a text message.
-func (p *Peer) Send(text string) {
+func (p *Peer) Send(text string) { p.t.Helper(); p.send(websocket.MessageText, text) }
+
+// SendBinary sends a binary message.
+func (p *Peer) SendBinary(data string) { p.t.Helper(); p.send(websocket.MessageBinary, data) }
+
+func (p *Peer) send(kind websocket.MessageType, data string) {
 	p.t.Helper()
-	if err := p.Write(p.t.Context(), websocket.MessageText, []byte(text)); err != nil {
+	if err := p.Write(p.t.Context(), kind, []byte(data)); err != nil {
 		p.t.Fatalf("write: %v", err)
 	}
 }

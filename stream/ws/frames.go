@@ -1,4 +1,4 @@
-package stream
+package ws
 
 import "encoding/binary"
 
