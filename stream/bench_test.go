@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
-	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -98,19 +97,4 @@ func fanout(b *testing.B, spectators int, f form) {
 	delivered := float64(b.N) * float64(spectators)
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/delivered, "allocs/delivery")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/delivered, "ns/delivery")
-}
-
-func BenchmarkParseMessage(b *testing.B) {
-	text := []byte(`{"type":"tool_call","tool":"python_exec","args":{"code":"print(2 + 2)","timeout":30}}`)
-	var r strictjson.Reader
-	b.ReportAllocs()
-	for b.Loop() {
-		m, err := parseMessage(&r, text)
-		if err == nil {
-			_, err = m.body()
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
 }

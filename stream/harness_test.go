@@ -12,6 +12,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	arenaquota "github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
 )
@@ -28,34 +29,21 @@ type bundle struct {
 	streamtest.Tokens
 	log     *streamtest.Log
 	clients *ws.Clients
-	seats   *Seats
+	seats   *ingest.Seats
 	hub     *Hub
-	agents  *Receiver
+	agents  *ingest.Receiver
 	handler *Handler
 }
 
 // settings lets a test change the parts before they run.
 type settings struct {
-	clients  ws.Options
-	limits   Limits
-	options  Options
-	agents   ReceiverOptions
-	parts    Parts
-	timing   timing
-	bounds   bounds
-	receiver receiverTiming
-}
-
-// free reports whether n slots of an address are free.
-func free(slots *arenaquota.Slots, n int, address string) bool {
-	for range n {
-		release, err := slots.Acquire(address)
-		if err != nil {
-			return false
-		}
-		defer release()
-	}
-	return true
+	clients ws.Options
+	limits  ingest.Limits
+	options Options
+	agents  ingest.Options
+	parts   Parts
+	timing  timing
+	bounds  bounds
 }
 
 func start(t testing.TB, change ...func(*settings)) *bundle {
@@ -65,10 +53,9 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	s := settings{
 		clients: ws.Options{Now: time.Now, Timing: ws.DefaultTiming()},
 		options: Options{Source: reader, Now: time.Now, Logger: log},
-		agents:  ReceiverOptions{Matches: reader, Log: b.log, Authenticate: b.Authenticate, Now: time.Now, Logger: log},
+		agents:  ingest.Options{Matches: reader, Log: b.log, Authenticate: b.Authenticate, Now: time.Now, Logger: log},
 		parts:   Parts{Matches: reader, Leagues: b.log, ClientIP: streamtest.Address, Addresses: arenaquota.NewSlots(1000, "too many")},
 		timing:  defaultTiming(), bounds: bounds{tailEvents, tailBytes},
-		receiver: defaultReceiverTiming(),
 	}
 	s.clients.Timing.Grace = 30 * time.Second // a close frame must never be lost on a slow machine
 	s.clients.Timing.Ping = time.Hour         // a slow reader is not gone
@@ -80,7 +67,7 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	if b.clients, err = ws.NewClients(s.clients); err != nil {
 		t.Fatal(err)
 	}
-	if b.seats, err = NewSeats(s.limits); err != nil {
+	if b.seats, err = ingest.NewSeats(s.limits); err != nil {
 		t.Fatal(err)
 	}
 	s.options.Clients, s.options.Seats = b.clients, b.seats
@@ -90,10 +77,9 @@ func start(t testing.TB, change ...func(*settings)) *bundle {
 	b.hub.timing, b.hub.bounds = s.timing, s.bounds
 	s.agents.Hub, s.agents.Clients, s.agents.Seats = b.hub, b.clients, b.seats
 	s.agents.ClientIP, s.agents.Addresses = s.parts.ClientIP, s.parts.Addresses
-	if b.agents, err = NewReceiver(s.agents); err != nil {
+	if b.agents, err = ingest.New(s.agents); err != nil {
 		t.Fatal(err)
 	}
-	b.agents.timing = s.receiver
 	s.parts.Agents = b.agents
 	if b.handler, err = NewHandler(b.hub, s.parts); err != nil {
 		t.Fatal(err)

@@ -308,7 +308,7 @@ func TestHub_Idle(t *testing.T) {
 	_ = s.Response.Body.Close()
 	streamtest.Eventually(t, "everything to be freed", func() bool {
 		got := b.hub.Stats()
-		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && free(slots, 2, "")
+		return got.Topics == 0 && got.Open["spectator"] == 0 && got.Open["sse"] == 0 && streamtest.Free(slots, 2, "")
 	})
 	if got := b.hub.Stats().Closes; got[1000] != 1 || got[ws.CloseLost] != 1 {
 		t.Errorf("closes %v, want one 1000 and one lost", got)

@@ -194,54 +194,6 @@ func TestSpectator_Caps(t *testing.T) {
 	b.Dial(t, "?lobby=1", from("d"))
 }
 
-// One cap holds for all that an address opens: sockets, event streams, and
-// sockets of agents that have not said who they are. What is closed is given
-// back. Threat V2.
-func TestSpectator_Caps_together(t *testing.T) {
-	t.Parallel()
-	slots := arenaquota.NewSlots(2, "too many")
-	b := start(t, func(s *settings) { s.parts.Addresses, s.receiver.auth = slots, time.Hour })
-	header := http.Header{"X-Test-Address": {"a"}}
-	var open []func() error
-	enter := func(kind string) (refused *http.Response) {
-		t.Helper()
-		if kind == "events" {
-			resp := b.Request(t, "GET", "?lobby=1", http.Header{"X-Test-Address": {"a"}, "Accept": {"text/event-stream"}}, "")
-			if resp.StatusCode != http.StatusOK {
-				return resp
-			}
-			open = append(open, resp.Body.Close)
-			return nil
-		}
-		query := map[string]string{"spectator": "?lobby=1", "agent": ""}[kind]
-		c, resp, err := b.Try(t, query, header)
-		if err != nil {
-			return resp
-		}
-		open = append(open, c.CloseNow)
-		return nil
-	}
-	for _, kinds := range [][2]string{{"spectator", "events"}, {"events", "agent"}, {"agent", "spectator"}} {
-		for _, kind := range kinds {
-			if resp := enter(kind); resp != nil {
-				t.Fatalf("%v: %s is refused with %d", kinds, kind, resp.StatusCode)
-			}
-		}
-		for _, kind := range []string{"spectator", "events", "agent"} {
-			resp := enter(kind)
-			if resp == nil {
-				t.Fatalf("%v are open, and a third, %s, was let in", kinds, kind)
-			}
-			streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
-		}
-		for _, leave := range open {
-			_ = leave()
-		}
-		open = nil
-		streamtest.Eventually(t, "an empty house", func() bool { return free(slots, 2, "a") })
-	}
-}
-
 // A spectator may say a word, which nobody hears, but not go on and on.
 func TestSpectator_Talks(t *testing.T) {
 	t.Parallel()

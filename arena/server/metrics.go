@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ingest"
 )
 
 // metrics is what /metrics shows. docs/operations.md says what each figure
@@ -33,7 +34,7 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-func newMetrics(hub func() stream.Stats, seats func() stream.SeatStats, counts func(context.Context) (arena.Counts, error)) *metrics {
+func newMetrics(hub func() stream.Stats, seats func() ingest.Stats, counts func(context.Context) (arena.Counts, error)) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		rounds: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -132,7 +133,7 @@ func (m *metrics) sweep(r health.Report) {
 // events.
 type streamCollector struct {
 	hub   func() stream.Stats
-	seats func() stream.SeatStats
+	seats func() ingest.Stats
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
+	"github.com/agora-arena/arena/stream/ingest"
 )
 
 // URL returns the public URL.
@@ -45,7 +46,7 @@ type Parts struct {
 	Config Config
 	Store  *store.Store
 	Hub    *stream.Hub
-	Seats  *stream.Seats
+	Seats  *ingest.Seats
 	Pauses *registry.Pauses
 	Runner *engine.Engine
 	Keys   *token.Keys

@@ -42,6 +42,7 @@ import (
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/ws"
 	"github.com/agora-arena/arena/web"
 )
@@ -66,9 +67,9 @@ type Server struct {
 	keys      *token.Keys
 	bus       *bus.Bus // nil: this node is alone
 	clients   *ws.Clients
-	seats     *stream.Seats
+	seats     *ingest.Seats
 	hub       *stream.Hub
-	events    *stream.Receiver
+	events    *ingest.Receiver
 	metrics   *metrics
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals, over a slow network
@@ -220,7 +221,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.clients, err = ws.NewClients(ws.Options{Max: s.cfg.Spectators, Now: time.Now}); err != nil {
 		return err
 	}
-	if s.seats, err = stream.NewSeats(stream.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
+	if s.seats, err = ingest.NewSeats(ingest.Limits{Rate: float64(s.cfg.EventRate), Burst: s.cfg.EventBurst, Events: s.cfg.EventMax}); err != nil {
 		return err
 	}
 	hub := stream.Options{Source: s.visible, Clients: s.clients, Seats: s.seats, Now: time.Now, Logger: s.log}
@@ -245,7 +246,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 // newStreams makes the receiver of agents' events, and the handler of the streams
 // of spectators and agents.
 func (s *Server) newStreams(addresses *quota.Slots) (_ *stream.Handler, err error) {
-	if s.events, err = stream.NewReceiver(stream.ReceiverOptions{
+	if s.events, err = ingest.New(ingest.Options{
 		Hub: s.hub, Clients: s.clients, Seats: s.seats, Matches: s.visible, Log: s.store, Authenticate: s.keys.Verify,
 		ClientIP: remoteHost, Addresses: addresses, Now: time.Now, Logger: s.log,
 	}); err != nil {

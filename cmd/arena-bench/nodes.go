@@ -18,6 +18,7 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream"
 	"github.com/agora-arena/arena/stream/bus"
+	"github.com/agora-arena/arena/stream/ingest"
 	"github.com/agora-arena/arena/stream/ws"
 )
 
@@ -54,7 +55,7 @@ func (c *BenchSourceCmd) Run(app *App) (err error) {
 	if err != nil {
 		return err
 	}
-	seats, err := stream.NewSeats(stream.Limits{})
+	seats, err := ingest.NewSeats(ingest.Limits{})
 	if err != nil {
 		return err
 	}

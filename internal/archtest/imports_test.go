@@ -102,7 +102,11 @@ func importRules() []importRule {
 		},
 		{dir: "migrations", why: "embedded files only"},
 		{
-			dir: "stream", ours: []string{"arena", "arena/visibility", "arena/visibility/mode", "stream/ws"}, why: "adapter: topics and their spectators",
+			dir: "stream", ours: []string{"arena", "arena/visibility", "stream/ws"}, why: "adapter: topics and their spectators",
+			outside: []string{"golang.org/x/time/rate"},
+		},
+		{
+			dir: "stream/ingest", ours: []string{"arena", "arena/visibility", "arena/visibility/mode", "stream/ws"}, why: "adapter: events of agents",
 			outside: []string{"golang.org/x/time/rate"},
 		},
 		{

@@ -25,8 +25,8 @@ func plainPackages() []string {
 		"protocol/agora", "protocol/conformance", "protocol/envelope", "protocol/envelope/relay", "protocol/mailbox", "protocol/protocoltest",
 		"protocol/task", "scoring", "scoring/sandbox", "scoring/sandbox/sandboxtest", "sdk", "sdk/go/arenaagent", "sdk/go/arenaagent/agentprotocol",
 		"sdk/go/arenaagent/agenttest", "sdk/go/arenaagent/agora", "sdk/go/arenaagent/envelope", "sdk/pack", "store", "store/fill", "store/internal/db",
-		"store/internal/writer", "store/pgserver", "store/storetest", "stream", "stream/bus", "stream/bus/redistest", "stream/streamtest", "stream/ws",
-		"web",
+		"store/internal/writer", "store/pgserver", "store/storetest", "stream", "stream/bus", "stream/bus/redistest", "stream/ingest", "stream/streamtest",
+		"stream/ws", "web",
 	}
 }
 

@@ -104,7 +104,7 @@ func TestVisible_NoRawReads(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"arena/api", "arena/card", "stream", "stream/bus", "protocol/envelope/relay", "arena/server"} {
+	for _, dir := range []string{"arena/api", "arena/card", "stream", "stream/bus", "stream/ingest", "protocol/envelope/relay", "arena/server"} {
 		if !checked[dir] {
 			t.Errorf("no file of %s was checked", dir)
 		}

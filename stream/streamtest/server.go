@@ -141,6 +141,23 @@ func (ts *Tokens) Authenticate(_ context.Context, token string) (arena.TaskClaim
 // Address returns the address that a request of a test names.
 func Address(r *http.Request) string { return r.Header.Get("X-Test-Address") }
 
+// Slots limit the open clients of an address.
+type Slots interface {
+	Acquire(address string) (release func(), err error)
+}
+
+// Free reports whether n slots of an address are free.
+func Free(slots Slots, n int, address string) bool {
+	for range n {
+		release, err := slots.Acquire(address)
+		if err != nil {
+			return false
+		}
+		defer release()
+	}
+	return true
+}
+
 // Eventually waits for a state that another goroutine brings about.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func TestHub_Hear(t *testing.T) {
 	answer := sync.OnceFunc(func() { close(known) })
 	var slow string
 	b := start(t, func(s *settings) {
-		s.receiver.flush = 30 * time.Second
-		authenticate := s.agents.Authenticate
-		s.agents.Authenticate = func(ctx context.Context, token string) (arena.TaskClaims, error) {
+		s.timing.flush = 30 * time.Second
+		authenticate := s.authenticate
+		s.authenticate = func(ctx context.Context, token string) (arena.TaskClaims, error) {
 			if token == slow {
 				close(asked)
 				<-known
@@ -61,7 +61,7 @@ func TestHub_Hear(t *testing.T) {
 // … and those that are being appended.
 func TestHub_Hear_append(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.receiver.flush = 30 * time.Second })
+	b := start(t, func(s *settings) { s.timing.flush = 30 * time.Second })
 	gate := make(chan struct{})
 	b.log.AppendGate = gate
 	open := sync.OnceFunc(func() { close(gate) })
@@ -80,7 +80,7 @@ func TestHub_Hear_append(t *testing.T) {
 // that left not at all.
 func TestHub_Hear_bounded(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.receiver.flush = time.Millisecond })
+	b := start(t, func(s *settings) { s.timing.flush = time.Millisecond })
 	token, _ := b.match(arena.VisibilityLive)
 	gate := make(chan struct{})
 	b.log.AppendGate = gate

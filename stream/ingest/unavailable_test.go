@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestAgent_StorageAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			told := &heard{}
-			b := start(t, func(s *settings) { s.options.Logger, s.agents.Logger = slog.New(told), slog.New(told) })
+			b := start(t, func(s *settings) { s.logger = slog.New(told) })
 			token, _ := b.match(arena.VisibilityLive)
 			b.log.FailAppends(err)
 			p := b.Agent(t, token)

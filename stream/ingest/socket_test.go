@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/visibility/seal"
 	"github.com/agora-arena/arena/stream/streamtest"
 	"github.com/agora-arena/arena/stream/ws"
@@ -163,13 +164,19 @@ func TestAgent_Token(t *testing.T) {
 
 func TestAgent_No_auth_in_time(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(s *settings) { s.timing.sweep, s.receiver.auth = time.Millisecond, 10*time.Millisecond })
-	if code, _ := b.Dial(t, "", nil).Rest(); code != ws.CloseToken {
+	b := start(t, func(s *settings) { s.timing.auth = time.Hour })
+	p := b.Dial(t, "", nil)
+	b.clients.Check(time.Now().Add(59 * time.Minute)) // does not end it
+	if n := b.clients.Open()["agent"]; n != 1 {
+		t.Errorf("%d agents are connected, want 1", n)
+	}
+	b.clients.Check(time.Now().Add(time.Hour))
+	if code, _ := p.Rest(); code != ws.CloseToken {
 		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 }
 
-// clock is the time of a test: it moves when told to, and otherwise not.
+// clock is the wall clock and an offset that the test moves.
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration
@@ -192,9 +199,7 @@ func (c *clock) move(d time.Duration) {
 func TestAgent_Expiry(t *testing.T) {
 	t.Parallel()
 	var c clock
-	b := start(t, func(s *settings) {
-		s.clients.Now, s.options.Now, s.agents.Now, s.timing.sweep, s.clients.Timing.Ping = c.Now, c.Now, c.Now, time.Millisecond, 24*time.Hour
-	})
+	b := start(t, func(s *settings) { s.now = c.Now })
 	b.match(arena.VisibilityLive)
 	p := b.Agent(t, b.Token("m_1", "ag_1", 1, time.Hour))
 	q := b.Agent(t, b.Token("m_1", "ag_2", 1, time.Hour))
@@ -209,12 +214,14 @@ func TestAgent_Expiry(t *testing.T) {
 	p.Send(`{"type":"auth","token":"` + b.Token("m_1", "ag_1", 1, 2*time.Hour) + `"}`)
 	p.Next() // an older one takes nothing away
 	c.move(150 * time.Minute)
+	b.clients.Check(c.Now())
 	if code, _ := q.Rest(); code != ws.CloseToken {
 		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
 	p.Send(`{"type":"thinking","message":"still here"}`)
 	streamtest.Eventually(t, "the event", func() bool { return len(b.log.Rows("m_1")) == 1 })
 	c.move(time.Hour)
+	b.clients.Check(c.Now())
 	if code, _ := p.Rest(); code != ws.CloseToken {
 		t.Errorf("closed with %d, want %d", code, ws.CloseToken)
 	}
@@ -337,5 +344,53 @@ func TestAgent_Order(t *testing.T) {
 	}
 	if len(rows) != n {
 		t.Errorf("%d rows, want %d", len(rows), n)
+	}
+}
+
+// One cap holds for all that an address opens: sockets, event streams, and
+// sockets of agents that have not said who they are. What is closed is given
+// back. Threat V2.
+func TestAgent_Caps_together(t *testing.T) {
+	t.Parallel()
+	slots := quota.NewSlots(2, "too many")
+	b := start(t, func(s *settings) { s.addresses, s.timing.auth = slots, time.Hour })
+	header := http.Header{"X-Test-Address": {"a"}}
+	var open []func() error
+	enter := func(kind string) (refused *http.Response) {
+		t.Helper()
+		if kind == "events" {
+			resp := b.Request(t, "GET", "?lobby=1", http.Header{"X-Test-Address": {"a"}, "Accept": {"text/event-stream"}}, "")
+			if resp.StatusCode != http.StatusOK {
+				return resp
+			}
+			open = append(open, resp.Body.Close)
+			return nil
+		}
+		query := map[string]string{"spectator": "?lobby=1", "agent": ""}[kind]
+		c, resp, err := b.Try(t, query, header)
+		if err != nil {
+			return resp
+		}
+		open = append(open, c.CloseNow)
+		return nil
+	}
+	for _, kinds := range [][2]string{{"spectator", "events"}, {"events", "agent"}, {"agent", "spectator"}} {
+		for _, kind := range kinds {
+			if resp := enter(kind); resp != nil {
+				t.Fatalf("%v: %s is refused with %d", kinds, kind, resp.StatusCode)
+			}
+		}
+		for _, kind := range []string{"spectator", "events", "agent"} {
+			resp := enter(kind)
+			if resp == nil {
+				t.Fatalf("%v are open, and a third, %s, was let in", kinds, kind)
+			}
+			streamtest.WantProblem(t, resp, 429, arena.CodeRateLimited)
+		}
+		for _, leave := range open {
+			_ = leave()
+		}
+		open = nil
+		streamtest.Eventually(t, "free slots", func() bool { return streamtest.Free(slots, 2, "a") })
 	}
 }

@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/stream/ws"
 )
 
@@ -29,8 +30,22 @@ type Log interface {
 	AppendEvents(ctx context.Context, matchID, agentID string, events []arena.Event) ([]arena.Event, error)
 }
 
-// ReceiverOptions are the parts of a Receiver. All are needed.
-type ReceiverOptions struct {
+// Matches reads matches.
+type Matches interface {
+	// Match returns a match as spectators may see it. The error has
+	// CodeNotFound if there is none with this id.
+	Match(ctx context.Context, id string) (visibility.Match, error)
+}
+
+// Slots limit the open clients of an address.
+type Slots interface {
+	// Acquire returns CodeRateLimited if all are in use. release may be called
+	// more than once.
+	Acquire(address string) (release func(), err error)
+}
+
+// Options are the parts of a Receiver. All are needed.
+type Options struct {
 	Hub     Publisher
 	Clients *ws.Clients
 	Seats   *Seats
@@ -47,32 +62,32 @@ type ReceiverOptions struct {
 	Logger    *slog.Logger
 }
 
-// receiverTiming holds the durations that the tests change.
-type receiverTiming struct {
+// timing holds the durations that the tests change.
+type timing struct {
 	auth   time.Duration // in which an agent must authenticate, and for checking its token
 	append time.Duration // for one append to the log
 	write  time.Duration // in which an agent must read at least one byte
 	flush  time.Duration // how long an answer waits for its agent's events
 }
 
-func defaultReceiverTiming() receiverTiming {
-	return receiverTiming{auth: 5 * time.Second, append: 10 * time.Second, write: ws.WriteTimeout, flush: 200 * time.Millisecond}
+func defaultTiming() timing {
+	return timing{auth: 5 * time.Second, append: 10 * time.Second, write: ws.WriteTimeout, flush: 200 * time.Millisecond}
 }
 
 // Receiver receives the events of agents: over sockets, in posts, and from other
 // protocols.
 type Receiver struct {
-	o      ReceiverOptions
-	timing receiverTiming
+	o      Options
+	timing timing
 }
 
-// NewReceiver returns a receiver.
-func NewReceiver(o ReceiverOptions) (*Receiver, error) {
+// New returns a receiver.
+func New(o Options) (*Receiver, error) {
 	if o.Hub == nil || o.Clients == nil || o.Seats == nil || o.Matches == nil || o.Log == nil ||
 		o.Authenticate == nil || o.ClientIP == nil || o.Addresses == nil || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("ingest: a part of the receiver is missing")
 	}
-	return &Receiver{o: o, timing: defaultReceiverTiming()}, nil
+	return &Receiver{o: o, timing: defaultTiming()}, nil
 }
 
 // bearer returns the token of the Authorization header.

@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"cmp"
@@ -189,17 +189,17 @@ func NewSeats(l Limits) (*Seats, error) {
 	return &Seats{limits: l, known: map[string]map[string]*seat{}, refused: map[arena.Code]uint64{}}, nil
 }
 
-// SeatStats is a snapshot of what the seats of a node have sent. Accepted and
+// Stats is a snapshot of what the seats of a node have sent. Accepted and
 // Refused only grow.
-type SeatStats struct {
+type Stats struct {
 	Seats    int                   // that sent events in running matches
 	Accepted uint64                // events that were appended
 	Refused  map[arena.Code]uint64 // events that were not, by code
 }
 
 // Stats returns a snapshot.
-func (s *Seats) Stats() SeatStats {
-	stats := SeatStats{Seats: s.count(), Accepted: s.accepted.Load()}
+func (s *Seats) Stats() Stats {
+	stats := Stats{Seats: s.count(), Accepted: s.accepted.Load()}
 	s.refusedMu.Lock()
 	defer s.refusedMu.Unlock()
 	stats.Refused = maps.Clone(s.refused)

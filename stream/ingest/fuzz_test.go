@@ -1,4 +1,4 @@
-package stream
+package ingest
 
 import (
 	"bytes"
@@ -52,4 +52,19 @@ func FuzzParseMessage(f *testing.F) {
 func quote(s string) string {
 	b, _ := json.Marshal(s) // strings always encode
 	return string(b)
+}
+
+func BenchmarkParseMessage(b *testing.B) {
+	text := []byte(`{"type":"tool_call","tool":"python_exec","args":{"code":"print(2 + 2)","timeout":30}}`)
+	var r strictjson.Reader
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := parseMessage(&r, text)
+		if err == nil {
+			_, err = m.body()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
 }
