@@ -1,40 +1,40 @@
-// Package stream carries events: from the log to spectators, and from agents
-// to the log. It serves /v1/stream.
+// Package stream carries stored events to spectators. It serves /v1/stream.
 //
-// It owns the hub (topics, order, viewers), the sockets (WebSocket and
-// server-sent events), and the rules for what an agent may send: shape,
-// identity, text, rate and totals (docs/rules.md, section 3; threats E1 to E10 and
-// V1 to V4). It leaves the truth to the log: rows are committed before they
-// are published, and whatever the hub did not see it reads there. It leaves
-// tokens to arena/token, rows to store, and routing to arena/api.
+// It owns the hub (topics, order, viewers), the spectators of topics over
+// WebSocket and server-sent events, and the handler, which passes agents on to
+// stream/ingest (threats V1 to V4). The truth is the log: rows are committed
+// before they are published, and events that the hub has not received are read
+// there. It leaves sockets to stream/ws, the events of agents to stream/ingest,
+// other nodes to stream/bus, rows to store, and routing to arena/api.
 //
 // # How an event reaches a spectator
 //
-//	Publish ──> topic ──> tail (one per form in use, shared) ──> workers ──> sockets
+//	Publish ──> topic ──> tail (one per form in use, shared) ──> writer pool ──> sockets
 //	              │ gap                                             │ slow readers
-//	              └──────────> log (Source.Events) <── slow writer ──┘
+//	              └──────────> log (Source.Events) <── slow-path writer ──┘
 //
 // An event is encoded once as JSON, then once per form in use: ready
 // WebSocket frames, lines for batch=1, or server-sent events. A spectator is
 // a cursor on that tail: no queue and no copy of its own.
 //
 // A flush cycle serves the readers of all topics that changed: at once for a
-// lone event, and at most every five milliseconds under load. The writer pool, one writer per
-// processor, write to each socket, in one write that does not wait, what lies
-// between its cursor and the end: no timer, context or goroutine per write, and
-// no allocation. A spectator that has to wait, because its socket is full, because it is behind the tail, or because it says goodbye, is given
-// a goroutine until that is past; the pool skips it. One lock per
-// connection keeps frames whole: the library, which does the handshake, the
-// reading, pongs and the peer's goodbye, writes through it too.
+// single event, and at most every five milliseconds under load. The writer pool
+// has one writer per processor. A writer sends to each socket what lies between
+// its cursor and the end, in one write that does not block: without a timer, a
+// context, a goroutine or an allocation per write.
 //
-// A cursor that falls off the bounded tail, or a socket that takes no byte in
-// time, is closed with 4408; it comes back with since. Those who read the log
-// at the same time share its pages, read and encoded once, and stand back
+// A spectator that has to wait gets a goroutine, the slow-path writer, until the
+// wait is over, and the pool skips it. It waits if its socket is full, if it is
+// behind the tail, or if it ends.
+//
+// A spectator is closed with 4408 if its cursor falls off the bounded tail or its
+// peer reads no byte in time. It reconnects with since. Spectators that read the
+// log at the same time share its pages, which are read and encoded once, and wait
 // while a flush cycle runs.
 //
-// What all readers of a league or the lobby have had is let go every second;
-// the tail of a match, which those who come back are served from, when its last
-// reader leaves.
+// Events that all readers of a league or the lobby have received are dropped
+// every second. The tail of a match also serves spectators that reconnect, and
+// is dropped with its last reader.
 //
 // An event stream (SSE) keeps the goroutine of its request, which writes.
 //
@@ -49,37 +49,29 @@
 //
 // # Several nodes
 //
-// With a Bus, what is published on one node reaches the spectators of all. A
+// With a Bus, events published on one node reach the spectators of all nodes. A
 // node subscribes to the topics that have spectators here. Messages carry
-// ready text, a batch for each Publish call, and take the same way as those
+// ready text, a batch for each Publish call, and are handled like events
 // published here.
 //
-// The bus may lose messages; the log has them. When a subscription begins or
-// comes back, a match topic reads the log from its last seq; while the
-// connection is lost, twice per second; and when nothing arrived for ten
-// seconds, once, since a node that is killed between commit and publishing
-// publishes nothing. League and lobby topics have no log: their spectators are
-// closed with 1012 when something may be missing, and come back. Numbers of
-// viewers are those of all reachable nodes.
+// The bus may lose messages; the log has them. A match topic reads the log from
+// its last seq:
+//
+//   - when a subscription begins or resumes,
+//   - twice per second while the connection is lost,
+//   - once when nothing arrived for ten seconds, since a node that is killed
+//     between commit and publishing publishes nothing.
+//
+// League and lobby topics have no log: when events may be missing, their
+// spectators are closed with 1012 and reconnect. Numbers of viewers are those of
+// all reachable nodes.
 //
 // # Ends
 //
 // A spectator of a match is closed with 1000 "match over" after the last event
-// of the match is delivered; one that comes later gets the rest of the log and
-// the same end. An event stream simply ends, and asking again with nothing
-// left to send is answered with 204, on which an EventSource stops.
+// of the match is delivered. One that connects later gets the rest of the log and
+// the same end. An event stream simply ends. A request with nothing left to send
+// is answered with 204, on which an EventSource stops.
 //
-// # Limits of an agent
-//
-// They are counted per match and agent, over all its sockets and posts, in the
-// memory of this process, until this node receives the end of the match, or for
-// an hour after the last one. A socket that names no topic and brings no
-// Authorization header has five seconds for its auth message. A newer token of
-// the same match and agent, sent as an auth message, extends an open socket.
-//
-// An answer comes over another connection than the events before it. Flush lets
-// it wait until those that have come to this node are in the log, so that none
-// is of a round that its own answer closed.
-//
-// Only arena/server imports it.
+// arena/server and cmd/arena-bench import it.
 package stream

@@ -28,5 +28,5 @@
 // that none arrives after the round that the answer closes.
 //
 // ingest leaves sockets to stream/ws, tokens to arena/token, rows to store, and
-// spectators to stream. Only arena/server imports it.
+// spectators to stream. arena/server and cmd/arena-bench import it.
 package ingest

@@ -26,29 +26,29 @@ type queued struct {
 // connectSeat returns the seat of a token for one socket or post. The error has
 // CodeUnauthorized if there is no such seat, and CodeRateLimited if it connects
 // too often or has used its total. release must follow.
-func (h *Receiver) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
-	s, err := h.seatOf(ctx, seatKey{c.MatchID, c.AgentID})
+func (rc *Receiver) connectSeat(ctx context.Context, c arena.TaskClaims) (*seat, error) {
+	s, err := rc.seatOf(ctx, seatKey{c.MatchID, c.AgentID})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.connect(h.o.Now()); err != nil {
-		h.o.Seats.release(s, h.o.Now())
+	if err := s.connect(rc.o.Now()); err != nil {
+		rc.o.Seats.release(s, rc.o.Now())
 		return nil, err
 	}
 	return s, nil
 }
 
 // seatOf returns a seat. The error has CodeUnauthorized if there is none.
-func (h *Receiver) seatOf(ctx context.Context, key seatKey) (*seat, error) {
-	if s, ok := h.o.Seats.find(key); ok {
+func (rc *Receiver) seatOf(ctx context.Context, key seatKey) (*seat, error) {
+	if s, ok := rc.o.Seats.find(key); ok {
 		return s, nil
 	}
-	m, err := h.o.Matches.Match(ctx, key.match)
+	m, err := rc.o.Matches.Match(ctx, key.match)
 	if err != nil && arena.CodeOf(err) != arena.CodeNotFound {
 		return nil, fmt.Errorf("match %s: %w", key.match, err)
 	}
 	if err == nil {
-		if s, ok := h.o.Seats.add(&m, key.agent); ok {
+		if s, ok := rc.o.Seats.add(&m, key.agent); ok {
 			return s, nil
 		}
 	}
@@ -58,19 +58,19 @@ func (h *Receiver) seatOf(ctx context.Context, key seatKey) (*seat, error) {
 // Accept appends one event of an agent that another protocol has identified,
 // under the rules for events that arrive with a task token. The code of the
 // error is why an event was refused.
-func (h *Receiver) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
-	s, err := h.seatOf(ctx, seatKey{matchID, agentID})
+func (rc *Receiver) Accept(ctx context.Context, matchID, agentID string, event []byte) error {
+	s, err := rc.seatOf(ctx, seatKey{matchID, agentID})
 	if err != nil {
 		return err
 	}
-	defer func() { h.o.Seats.release(s, h.o.Now()) }()
+	defer func() { rc.o.Seats.release(s, rc.o.Now()) }()
 	var reader strictjson.Reader
-	e, r := h.acceptLine(s, &reader, bytes.TrimSpace(event))
+	e, r := rc.acceptLine(s, &reader, bytes.TrimSpace(event))
 	if r == nil {
-		r = h.append(s, []queued{{e, len(event), 1}})
+		r = rc.append(s, []queued{{e, len(event), 1}})
 	}
 	if r != nil {
-		h.o.Seats.countRefusal(r.code)
+		rc.o.Seats.countRefusal(r.code)
 		return arena.Errorf(r.code, "%s", r.message)
 	}
 	return nil
@@ -78,10 +78,10 @@ func (h *Receiver) Accept(ctx context.Context, matchID, agentID string, event []
 
 // authenticate checks a task token. The error has CodeUnauthorized for every
 // fault of the token, and CodeUnavailable if the storage is unavailable.
-func (h *Receiver) authenticate(ctx context.Context, token string) (arena.TaskClaims, error) {
-	c, err := h.o.Authenticate(ctx, token)
+func (rc *Receiver) authenticate(ctx context.Context, token string) (arena.TaskClaims, error) {
+	c, err := rc.o.Authenticate(ctx, token)
 	switch {
-	case err == nil && c.MatchID != "" && c.AgentID != "" && h.o.Now().Before(c.ExpiresAt):
+	case err == nil && c.MatchID != "" && c.AgentID != "" && rc.o.Now().Before(c.ExpiresAt):
 		return c, nil
 	case arena.CodeOf(err) == arena.CodeUnavailable:
 		return c, fmt.Errorf("check token: %w", err)
@@ -91,7 +91,7 @@ func (h *Receiver) authenticate(ctx context.Context, token string) (arena.TaskCl
 
 // accept turns a message of size bytes into the event to append, sealed if the
 // match is (docs/rules.md, section 5; threat F1).
-func (h *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
+func (rc *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal) {
 	if m.forges(s.key) {
 		return arena.Event{}, s.forge()
 	}
@@ -99,7 +99,7 @@ func (h *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal)
 	if err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}
-	e := arena.Event{MatchID: s.key.match, AgentID: s.key.agent, At: h.o.Now(), Type: m.typ, Body: body}
+	e := arena.Event{MatchID: s.key.match, AgentID: s.key.agent, At: rc.o.Now(), Type: m.typ, Body: body}
 	if e, err = s.rules.Seal(e); err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, "the event cannot be sealed: its numbers or names have no canonical form")
 	}
@@ -111,40 +111,40 @@ func (h *Receiver) accept(s *seat, m *message, size int) (arena.Event, *refusal)
 
 // append appends a batch of one seat and publishes it. If it fails, nothing of
 // the batch was appended, and the refusal is that of every event.
-func (h *Receiver) append(s *seat, batch []queued) *refusal {
+func (rc *Receiver) append(s *seat, batch []queued) *refusal {
 	events := make([]arena.Event, len(batch))
 	for i, q := range batch {
 		events[i] = q.event
 	}
 	s.appending.Lock()
 	defer s.appending.Unlock()
-	ctx, cancel := context.WithTimeout(h.o.Clients.Context(), h.timing.append)
+	ctx, cancel := context.WithTimeout(rc.o.Clients.Context(), rc.timing.append)
 	defer cancel()
-	events, err := h.o.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
+	events, err := rc.o.Log.AppendEvents(ctx, s.key.match, s.key.agent, events)
 	if err == nil {
-		h.o.Hub.StorageAvailable()
-		h.o.Seats.accepted.Add(uint64(len(events)))
+		rc.o.Hub.StorageAvailable()
+		rc.o.Seats.accepted.Add(uint64(len(events)))
 		if s.rules.PublishedAtOnce(events[len(events)-1]) {
-			h.o.Hub.Publish(s.league, events...)
+			rc.o.Hub.Publish(s.league, events...)
 		}
 		return nil
 	}
 	for _, q := range batch {
 		s.giveBack(q.size)
 	}
-	if h.o.Hub.StorageUnavailable(err) {
+	if rc.o.Hub.StorageUnavailable(err) {
 		return errUnavailable()
 	}
 	var e *arena.Error
 	if errors.As(err, &e) && e.Code != arena.CodeInternal {
 		return refused(e.Code, e.Message)
 	}
-	h.o.Logger.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
+	rc.o.Logger.Error("cannot append events", slog.String("match_id", s.key.match), slog.String("agent_id", s.key.agent), slog.Any("error", err))
 	return refused(arena.CodeInternal, "something went wrong on our side")
 }
 
-func (h *Receiver) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
-	if refused := s.message(h.o.Now()); refused != nil {
+func (rc *Receiver) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena.Event, *refusal) {
+	if refused := s.message(rc.o.Now()); refused != nil {
 		return arena.Event{}, refused
 	}
 	if len(line) > maxMessage {
@@ -154,7 +154,7 @@ func (h *Receiver) acceptLine(s *seat, r *strictjson.Reader, line []byte) (arena
 	if err != nil {
 		return arena.Event{}, refused(arena.CodeEventRefused, err.Error())
 	}
-	return h.accept(s, &m, len(line))
+	return rc.accept(s, &m, len(line))
 }
 
 func tooLarge() *refusal {

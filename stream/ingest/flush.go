@@ -6,12 +6,12 @@ import "context"
 // socket are in the log, at most 200 ms. An agent sends its answer over another
 // connection than its events. The answer may close the round, and the events
 // sent before it must not arrive after that (threat E5).
-func (h *Receiver) Flush(ctx context.Context, matchID, agentID string) {
-	s, ok := h.o.Seats.find(seatKey{matchID, agentID})
+func (rc *Receiver) Flush(ctx context.Context, matchID, agentID string) {
+	s, ok := rc.o.Seats.find(seatKey{matchID, agentID})
 	if !ok {
 		return
 	}
-	defer func() { h.o.Seats.release(s, h.o.Now()) }()
+	defer func() { rc.o.Seats.release(s, rc.o.Now()) }()
 	s.mu.Lock()
 	a := s.socket
 	s.mu.Unlock()
@@ -21,7 +21,7 @@ func (h *Receiver) Flush(ctx context.Context, matchID, agentID string) {
 }
 
 func (a *agentSocket) waitFlushed(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, a.h.timing.flush)
+	ctx, cancel := context.WithTimeout(ctx, a.receiver.timing.flush)
 	defer cancel()
 	for !a.flushed() {
 		select {

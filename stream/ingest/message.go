@@ -27,8 +27,7 @@ type message struct {
 
 // parseMessage reads one message: valid UTF-8 and strict JSON, one object
 // (threats E4, R5). Members that AAP does not name are dropped, but for those
-// that differ only in case: such a text says different things to different
-// readers. The members are parts of the text.
+// that differ only in case: readers disagree on the meaning of such a text. The members are parts of the text.
 func parseMessage(r *strictjson.Reader, text []byte) (message, error) {
 	var m message
 	var typ json.RawMessage

@@ -36,8 +36,8 @@ type lineError struct {
 // ServePost receives events without a socket, one per line, under the rules of a
 // socket. It stops at a line for which a socket would be closed. It has written
 // nothing if it returns an error.
-func (h *Receiver) ServePost(w http.ResponseWriter, r *http.Request) error {
-	reply, err := h.acceptPost(w, r)
+func (rc *Receiver) ServePost(w http.ResponseWriter, r *http.Request) error {
+	reply, err := rc.acceptPost(w, r)
 	if err != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (h *Receiver) ServePost(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (h *Receiver) acceptPost(w http.ResponseWriter, r *http.Request) (postReply, error) {
+func (rc *Receiver) acceptPost(w http.ResponseWriter, r *http.Request) (postReply, error) {
 	reply := postReply{Errors: []lineError{}}
 	token, err := bearer(r)
 	if err != nil {
 		return reply, err
 	}
-	claims, err := h.authenticate(r.Context(), token)
+	claims, err := rc.authenticate(r.Context(), token)
 	if err != nil {
 		return reply, err
 	}
@@ -62,16 +62,16 @@ func (h *Receiver) acceptPost(w http.ResponseWriter, r *http.Request) (postReply
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-ndjson" {
 		return reply, arena.Errorf(arena.CodeUnsupported, "send application/x-ndjson: one event per line")
 	}
-	s, err := h.connectSeat(r.Context(), claims)
+	s, err := rc.connectSeat(r.Context(), claims)
 	if err != nil {
 		return reply, err
 	}
-	defer func() { h.o.Seats.release(s, h.o.Now()) }()
-	body, err := readPost(w, r, h.o.Now())
+	defer func() { rc.o.Seats.release(s, rc.o.Now()) }()
+	body, err := readPost(w, r, rc.o.Now())
 	if err != nil {
 		return reply, err
 	}
-	h.acceptLines(s, body, &reply)
+	rc.acceptLines(s, body, &reply)
 	if n := len(reply.Errors); reply.Accepted == 0 && n > 0 && reply.Errors[n-1].Code == arena.CodeUnavailable {
 		return reply, arena.Errorf(arena.CodeUnavailable, "%s", errUnavailable().message)
 	}
@@ -94,17 +94,17 @@ func readPost(w http.ResponseWriter, r *http.Request, now time.Time) ([]byte, er
 	return body, nil
 }
 
-func (h *Receiver) acceptLines(s *seat, body []byte, reply *postReply) {
+func (rc *Receiver) acceptLines(s *seat, body []byte, reply *postReply) {
 	batch := make([]queued, 0, appendBatch)
 	refuse := func(no int, r *refusal) {
-		h.o.Seats.countRefusal(r.code)
+		rc.o.Seats.countRefusal(r.code)
 		reply.Errors = append(reply.Errors, lineError{no, r.code, r.message})
 	}
-	flush := func() (goOn bool) {
+	flush := func() (more bool) {
 		if len(batch) == 0 {
 			return true
 		}
-		r := h.append(s, batch)
+		r := rc.append(s, batch)
 		if r != nil {
 			for _, q := range batch {
 				refuse(q.no, r)
@@ -123,7 +123,7 @@ func (h *Receiver) acceptLines(s *seat, body []byte, reply *postReply) {
 		if len(line) == 0 {
 			continue
 		}
-		e, r := h.acceptLine(s, &reader, line)
+		e, r := rc.acceptLine(s, &reader, line)
 		if r == nil {
 			if batch = append(batch, queued{e, len(line), no}); len(batch) == appendBatch && !flush() {
 				return

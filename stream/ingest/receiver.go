@@ -13,8 +13,8 @@ import (
 	"github.com/agora-arena/arena/stream/ws"
 )
 
-// Publisher publishes stored events and tracks outages of the storage.
-type Publisher interface {
+// Hub publishes stored events and tracks outages of the storage.
+type Hub interface {
 	Publish(league string, events ...arena.Event)
 	// StorageUnavailable reports whether an error means that the storage is
 	// unavailable. StorageAvailable ends such an outage.
@@ -46,7 +46,7 @@ type Slots interface {
 
 // Options are the parts of a Receiver. All are needed.
 type Options struct {
-	Hub     Publisher
+	Hub     Hub
 	Clients *ws.Clients
 	Seats   *Seats
 	Matches Matches

@@ -24,13 +24,13 @@ const agentReadLimit = 1 << 20
 // closes the socket.
 type agentSocket struct {
 	*ws.Client
-	h     *Receiver
-	conn  *ws.Conn
-	seat  *seat // nil until the agent is authenticated; set by the reading goroutine
-	buf   bytes.Buffer
-	json  strictjson.Reader
-	queue chan queued
-	done  chan struct{} // closed when nothing more is received from queue
+	receiver *Receiver
+	conn     *ws.Conn
+	seat     *seat // nil until the agent is authenticated; set by the reading goroutine
+	buf      bytes.Buffer
+	json     strictjson.Reader
+	queue    chan queued
+	done     chan struct{} // closed when nothing more is received from queue
 
 	pending    atomic.Int64  // accepted events that are not appended yet
 	progressed chan struct{} // receives when the reader waits again, and after an append
@@ -38,31 +38,31 @@ type agentSocket struct {
 
 // ServeSocket serves the WebSocket of an agent. match is the one that the
 // request names, or "". It has written nothing if it returns an error.
-func (h *Receiver) ServeSocket(w http.ResponseWriter, r *http.Request, match string) error {
-	release, err := h.o.Addresses.Acquire(h.o.ClientIP(r))
+func (rc *Receiver) ServeSocket(w http.ResponseWriter, r *http.Request, match string) error {
+	release, err := rc.o.Addresses.Acquire(rc.o.ClientIP(r))
 	if err != nil {
 		return err //nolint:wrapcheck // an *arena.Error for the client
 	}
 	a := &agentSocket{
-		Client: ws.NewClient(ws.KindAgent, release, nil), h: h,
+		Client: ws.NewClient(ws.KindAgent, release, nil), receiver: rc,
 		queue: make(chan queued, appendBatch), done: make(chan struct{}), progressed: make(chan struct{}, 1),
 	}
-	a.SetExpiry(h.o.Now().Add(h.timing.auth))
-	if err := h.o.Clients.Admit(a.Client); err != nil {
+	a.SetExpiry(rc.o.Now().Add(rc.timing.auth))
+	if err := rc.o.Clients.Admit(a.Client); err != nil {
 		release()
 		return err //nolint:wrapcheck // an *arena.Error for the client
 	}
 	var claims arena.TaskClaims
 	if r.Header.Get("Authorization") != "" {
 		if claims, err = a.authenticate(r, match); err != nil {
-			h.o.Clients.Dismiss(a.Client)
+			rc.o.Clients.Dismiss(a.Client)
 			return err
 		}
 	}
-	a.conn, err = h.o.Clients.Accept(w, r, a.Client, ws.ConnOptions{ReadLimit: agentReadLimit, WriteTimeout: h.timing.write, OnWait: a.progress})
+	a.conn, err = rc.o.Clients.Accept(w, r, a.Client, ws.ConnOptions{ReadLimit: agentReadLimit, WriteTimeout: rc.timing.write, OnWait: a.progress})
 	if err != nil {
 		a.leave()
-		h.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
+		rc.o.Logger.Debug("websocket handshake failed", slog.Any("error", err))
 		return nil // it was answered
 	}
 	go a.run(claims)
@@ -75,14 +75,14 @@ func (a *agentSocket) authenticate(r *http.Request, match string) (arena.TaskCla
 	if err != nil {
 		return arena.TaskClaims{}, err
 	}
-	claims, err := a.h.authenticate(r.Context(), token)
+	claims, err := a.receiver.authenticate(r.Context(), token)
 	if err != nil {
 		return claims, err
 	}
 	if match != "" && match != claims.MatchID {
 		return claims, arena.Errorf(arena.CodeUnauthorized, "the token is for another match")
 	}
-	a.seat, err = a.h.connectSeat(r.Context(), claims)
+	a.seat, err = a.receiver.connectSeat(r.Context(), claims)
 	return claims, err
 }
 
@@ -98,7 +98,7 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 	}()
 	e := a.write()
 	close(a.done)
-	a.h.o.Clients.CountClose(e.Code)
+	a.receiver.o.Clients.CountClose(e.Code)
 	a.conn.Close(e)
 	<-reading
 	a.conn.CloseNow()
@@ -108,9 +108,9 @@ func (a *agentSocket) run(claims arena.TaskClaims) {
 func (a *agentSocket) leave() {
 	if a.seat != nil {
 		a.seat.leave(a)
-		a.h.o.Seats.release(a.seat, a.h.o.Now())
+		a.receiver.o.Seats.release(a.seat, a.receiver.o.Now())
 	}
-	a.h.o.Clients.Dismiss(a.Client)
+	a.receiver.o.Clients.Dismiss(a.Client)
 }
 
 // ready confirms to an agent that its token was accepted.
@@ -148,7 +148,7 @@ func (a *agentSocket) read() {
 			a.End(ws.EndOfReading(err))
 			return
 		}
-		if a.Expired(a.h.o.Now()) {
+		if a.Expired(a.receiver.o.Now()) {
 			a.End(ws.NoToken())
 		}
 		if a.Ended() != nil {
@@ -163,7 +163,7 @@ func (a *agentSocket) read() {
 // message accepts or refuses one message.
 func (a *agentSocket) message(no int, text bool, data []byte) *refusal {
 	if a.seat != nil {
-		if r := a.seat.message(a.h.o.Now()); r != nil {
+		if r := a.seat.message(a.receiver.o.Now()); r != nil {
 			return r
 		}
 	}
@@ -182,7 +182,7 @@ func (a *agentSocket) message(no int, text bool, data []byte) *refusal {
 	case a.seat == nil:
 		return &refusal{arena.CodeUnauthorized, "the first message must be auth", ws.CloseToken}
 	}
-	e, r := a.h.accept(a.seat, &m, len(data))
+	e, r := a.receiver.accept(a.seat, &m, len(data))
 	if r != nil {
 		return r
 	}
@@ -205,13 +205,13 @@ func (a *agentSocket) closeUnlessKnown(r *refusal) *refusal {
 
 // auth checks the token of an agent, or a newer one that extends the socket.
 func (a *agentSocket) auth(m *message) *refusal {
-	ctx, cancel := context.WithTimeout(a.h.o.Clients.Context(), a.h.timing.auth)
+	ctx, cancel := context.WithTimeout(a.receiver.o.Clients.Context(), a.receiver.timing.auth)
 	defer cancel()
 	token, err := textOf(m.token)
 	if err != nil {
 		return a.closeUnlessKnown(refused(arena.CodeEventRefused, "token must be text"))
 	}
-	c, err := a.h.authenticate(ctx, token)
+	c, err := a.receiver.authenticate(ctx, token)
 	if err == nil && a.seat != nil {
 		if (seatKey{c.MatchID, c.AgentID}) != a.seat.key {
 			return a.seat.forge()
@@ -222,7 +222,7 @@ func (a *agentSocket) auth(m *message) *refusal {
 	}
 	var s *seat
 	if err == nil {
-		s, err = a.h.connectSeat(ctx, c)
+		s, err = a.receiver.connectSeat(ctx, c)
 	}
 	if err == nil {
 		a.seat = s
@@ -236,11 +236,11 @@ func (a *agentSocket) auth(m *message) *refusal {
 	case arena.CodeRateLimited:
 		r.message, r.close = "the seat connects too often or has sent all its events", ws.CloseTooMany
 	default:
-		if a.h.o.Hub.StorageUnavailable(err) {
+		if a.receiver.o.Hub.StorageUnavailable(err) {
 			r = errUnavailable()
 			break
 		}
-		a.h.o.Logger.Error("cannot check a token", slog.Any("error", err))
+		a.receiver.o.Logger.Error("cannot check a token", slog.Any("error", err))
 		r.code, r.close = arena.CodeUnavailable, ws.CloseInternal
 	}
 	if a.seat != nil {
@@ -291,7 +291,7 @@ func (a *agentSocket) append(q queued) {
 		}
 		break
 	}
-	if r := a.h.append(a.seat, batch); r != nil {
+	if r := a.receiver.append(a.seat, batch); r != nil {
 		for _, q := range batch {
 			a.refuse(q.no, r)
 		}
@@ -310,7 +310,7 @@ type notice struct {
 
 // refuse informs the agent that a message was refused.
 func (a *agentSocket) refuse(no int, r *refusal) {
-	a.h.o.Seats.countRefusal(r.code)
+	a.receiver.o.Seats.countRefusal(r.code)
 	a.send(notice{"error", r.code, r.message, no})
 	if r.close != 0 {
 		a.End(ws.Ending{Code: r.close, Reason: r.message})

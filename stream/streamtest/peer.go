@@ -137,7 +137,7 @@ func (s *Server) Events(t *testing.T, query, lastID string) *EventStream {
 	if lastID != "" {
 		header.Set("Last-Event-ID", lastID)
 	}
-	resp := s.Request(t, http.MethodGet, query, header, "")
+	resp := s.Request(t, http.MethodGet, query, header, "") //nolint:bodyclose // Request closes it at the end of the test
 	return &EventStream{t: t, Response: resp, Lines: bufio.NewScanner(resp.Body)}
 }
 

@@ -47,7 +47,7 @@ func (s *Server) Try(t *testing.T, query string, header http.Header) (*websocket
 // Dial opens a WebSocket that must be accepted.
 func (s *Server) Dial(t *testing.T, query string, header http.Header) *Peer {
 	t.Helper()
-	c, _, err := s.Try(t, query, header)
+	c, _, err := s.Try(t, query, header) //nolint:bodyclose // the library closes it
 	if err != nil {
 		t.Fatalf("dial %s: %v", query, err)
 	}
@@ -124,7 +124,8 @@ func (ts *Tokens) Token(match, agent string, round int, life time.Duration) stri
 		ts.claims = map[string]arena.TaskClaims{}
 	}
 	token := fmt.Sprintf("token-%d", len(ts.claims))
-	ts.claims[token] = arena.TaskClaims{MatchID: match, AgentID: agent, Round: round, ExpiresAt: time.Now().Add(life)}
+	expires := time.Now().Add(life) //nolint:forbidigo // streams of tests run in real time
+	ts.claims[token] = arena.TaskClaims{MatchID: match, AgentID: agent, Round: round, ExpiresAt: expires}
 	return token
 }
 
