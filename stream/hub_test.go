@@ -287,7 +287,7 @@ func TestHub_Viewers(t *testing.T) {
 	streamtest.Eventually(t, "the topic to be freed", func() bool { return b.hub.Viewers("m_1") == 0 && b.hub.Stats().Topics == 0 })
 }
 
-// State is made on demand and freed when nobody is left.
+// State is created on demand and freed with its last user.
 func TestHub_Idle(t *testing.T) {
 	t.Parallel()
 	slots := arenaquota.NewSlots(2, "too many")
@@ -343,9 +343,9 @@ func TestHub_Close(t *testing.T) {
 	}
 }
 
-// A league may be watched for weeks. What all its spectators have had is let
-// go; what one of them still has to read stays; a match keeps its tail for
-// those who come back.
+// A league may be watched for weeks. Events that all its spectators have read are
+// dropped, and those that one of them still has to read are kept. A match keeps
+// its tail for spectators that reconnect.
 func TestHub_Forgets_what_was_read(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.sweep = time.Hour }) // the test sweeps
@@ -404,8 +404,8 @@ func TestHub_Forgets_what_was_read(t *testing.T) {
 	b.hub.releaseTopic(topic)
 }
 
-// A reader that the tail has gone past is told so, and never waits for what
-// it has missed as if nothing were. Threat V1; its socket may be fast.
+// A reader whose position the tail has dropped is closed and does not wait, even
+// if its socket is fast. Threat V1.
 func TestTopic_Fell_off(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.bounds.events = 10 })

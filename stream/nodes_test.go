@@ -61,7 +61,7 @@ func (n *node) up(t testing.TB) {
 }
 
 // Spectators of one node see exactly what two others commit, in order, while
-// Redis breaks in every way. Nobody who publishes waits. Threat C4, invariants
+// Redis breaks in every way. Publishing never blocks. Threat C4, invariants
 // 11 and 12.
 func TestHub_Nodes(t *testing.T) {
 	t.Parallel()
@@ -158,8 +158,8 @@ func race(t *testing.T, direct, proxied string, fault func() (end func())) {
 	wg.Wait()
 }
 
-// A node that is killed between commit and publishing tells nobody: silence
-// alone makes the others look. Threat C1.
+// A node that is killed between commit and publishing publishes nothing: the
+// others read the log after a silence. Threat C1.
 func TestHub_Nodes_silence(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -214,8 +214,8 @@ func TestHub_Nodes_polls_are_bounded(t *testing.T) {
 	}
 }
 
-// League and lobby have no log: what they may have missed makes their
-// spectators come back.
+// League and lobby have no log: their spectators must reconnect when events may
+// be missing.
 func TestHub_Nodes_lobby(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -14,9 +14,10 @@ import (
 	"github.com/agora-arena/arena/stream/ws"
 )
 
-// What another node has committed, and this one has not heard of, is in the
-// log: who names a place in it gets what follows, and no resync. Threat V4.
-func TestSpectator_Since_not_heard_of(t *testing.T) {
+// Events that another node has committed and this one has not received are in the
+// log: a spectator that names a position there gets what follows, without a
+// resync. Threat V4.
+func TestSpectator_Since_not_received(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	b.log.AddMatch("m_1", arena.VisibilityLive)
@@ -38,8 +39,8 @@ func TestSpectator_Since_not_heard_of(t *testing.T) {
 	}
 }
 
-// Who comes back to a match that has ended meanwhile gets the rest, and only
-// who has all of it hears that there is nothing more. Threat V4.
+// A spectator that reconnects after the end of a match gets the rest. Only one
+// that has all events gets 204. Threat V4.
 func TestSpectator_SSE_after_the_end(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -58,8 +59,8 @@ func TestSpectator_SSE_after_the_end(t *testing.T) {
 	}
 }
 
-// A browser that comes back with the id of an event, to a topic that has no
-// ids, is let in: there is no place to go on from.
+// A browser that reconnects with the id of an event to a topic without ids is
+// accepted and starts live.
 func TestSpectator_SSE_id_without_a_log(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -141,8 +142,8 @@ func TestTopic_Take_leaves_nothing_out(t *testing.T) {
 	}
 }
 
-// What a league carried while somebody was on the way in, before hello was
-// sent, is past: there is no log to read it from.
+// Events of a league published between hello and attach are skipped: there is no
+// log to read them from.
 func TestTopic_Attach_without_a_log(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -162,8 +163,8 @@ func TestTopic_Attach_without_a_log(t *testing.T) {
 	}
 }
 
-// A log that lacks a row is not shown as if it were whole: who reads it gets
-// what comes before, and is told that something is wrong. Threat V4.
+// A log with a missing row is not presented as complete: a reader gets the events
+// before it and an error. Threat V4.
 func TestSpectator_Log_with_a_gap(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -183,13 +184,13 @@ func TestSpectator_Log_with_a_gap(t *testing.T) {
 	}
 }
 
-// told is a bus that keeps what is published.
-type told struct {
+// recordingBus is a bus that keeps what is published.
+type recordingBus struct {
 	Bus
 	messages []string
 }
 
-func (b *told) Publish(topic string, payload []byte) {
+func (b *recordingBus) Publish(topic string, payload []byte) {
 	b.messages = append(b.messages, topic+" "+string(payload))
 }
 
@@ -197,7 +198,7 @@ func (b *told) Publish(topic string, payload []byte) {
 // follow, or is of another match, begins a message of its own. Threat V4.
 func TestHub_Publish_runs(t *testing.T) {
 	t.Parallel()
-	bus := &told{Bus: muteBus{}}
+	bus := &recordingBus{Bus: muteBus{}}
 	h := start(t, func(s *settings) { s.options.Bus = bus }).hub
 	var events []arena.Event
 	for _, at := range []struct {

@@ -194,7 +194,7 @@ func TestSpectator_Caps(t *testing.T) {
 	b.Dial(t, "?lobby=1", from("d"))
 }
 
-// A spectator may say a word, which nobody hears, but not go on and on.
+// Messages of a spectator are ignored, and too many close its socket.
 func TestSpectator_Talks(t *testing.T) {
 	t.Parallel()
 	b := start(t)

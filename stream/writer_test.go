@@ -20,9 +20,9 @@ import (
 // patient keeps peers that read slowly, as they do on a busy machine.
 func patient(s *settings) { s.clients.Timing.Ping, s.timing.write = time.Hour, time.Hour }
 
-// Peers that read by fits and starts fill their sockets again and again, so
-// workers and goroutines take turns; their own pings are answered in between.
-// No frame is torn, none is lost. Threat V1, invariant 12.
+// Peers that read irregularly fill their sockets repeatedly, so the pool and
+// slow-path writers take turns; their pings are answered in between. No frame is
+// cut or lost. Threat V1, invariant 12.
 func TestSocket_Takes_turns(t *testing.T) {
 	t.Parallel()
 	b := start(t, patient)
@@ -121,8 +121,8 @@ func TestSpectator_Hand_back(t *testing.T) {
 	streamtest.WantSeqs(t, driven.Until(2), 2, 2)
 }
 
-// A peer that leaves while its page is read from the log is counted out when
-// nobody works for it any more.
+// A peer that leaves while its page is read from the log is dismissed when no
+// writer uses it.
 func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 	t.Parallel()
 	b := start(t)
@@ -149,7 +149,7 @@ func TestSpectator_Leaves_while_the_log_is_read(t *testing.T) {
 	streamtest.Eventually(t, "its end", func() bool { return b.hub.Stats().Open["spectator"] == 0 })
 }
 
-// topic returns the topic of a match that somebody watches.
+// topic returns the topic of a match with spectators.
 func (b *bundle) topic(match string) *topic {
 	b.hub.mu.RLock()
 	defer b.hub.mu.RUnlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/agora-arena/arena/stream/streamtest"
 )
 
-// waited is a context that tells when somebody begins to wait for its end.
+// waited is a context that calls begin when its Done is called.
 type waited struct {
 	context.Context //nolint:containedctx // it is one
 	begin           func()
@@ -21,9 +21,8 @@ func (w waited) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// An answer waits for the events that came before it: those that lie in the
-// socket …
-func TestHub_Hear(t *testing.T) {
+// Flush waits for events that are in the socket …
+func TestReceiver_Flush(t *testing.T) {
 	t.Parallel()
 	asked, known := make(chan struct{}), make(chan struct{})
 	answer := sync.OnceFunc(func() { close(known) })
@@ -43,8 +42,8 @@ func TestHub_Hear(t *testing.T) {
 	token, _ := b.match(arena.VisibilityLive)
 	slow = b.Token("m_1", "ag_1", 2, time.Hour)
 	p := b.Agent(t, token)
-	b.agents.Flush(t.Context(), "m_1", "ag_1") // nothing came
-	b.agents.Flush(t.Context(), "m_1", "ag_7") // nobody
+	b.agents.Flush(t.Context(), "m_1", "ag_1") // no events
+	b.agents.Flush(t.Context(), "m_1", "ag_7") // no such seat
 
 	p.Send(`{"type":"auth","token":"` + slow + `"}`)
 	<-asked // the reader is busy
@@ -58,8 +57,8 @@ func TestHub_Hear(t *testing.T) {
 	}
 }
 
-// … and those that are being appended.
-func TestHub_Hear_append(t *testing.T) {
+// … and for those that are being appended.
+func TestReceiver_Flush_append(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.flush = 30 * time.Second })
 	gate := make(chan struct{})
@@ -76,9 +75,9 @@ func TestHub_Hear_append(t *testing.T) {
 	}
 }
 
-// An agent that goes on sending holds its answer up for a moment only, and one
-// that left not at all.
-func TestHub_Hear_bounded(t *testing.T) {
+// Flush waits briefly for an agent that keeps sending, and not at all for one that
+// has disconnected.
+func TestReceiver_Flush_bounded(t *testing.T) {
 	t.Parallel()
 	b := start(t, func(s *settings) { s.timing.flush = time.Millisecond })
 	token, _ := b.match(arena.VisibilityLive)

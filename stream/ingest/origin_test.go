@@ -7,13 +7,13 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Threat V3: any page may read what is public. No cookie is looked at, so a
-// stranger's page in an agent's own browser can say nothing in its name,
-// whatever the origin.
+// Threat V3: any page may read the public stream. Cookies are ignored, so a
+// hostile page in an agent's browser cannot send events in its name, whatever the
+// origin.
 func TestStream_Origin(t *testing.T) {
 	t.Parallel()
 	const ndjson = "application/x-ndjson"
-	for _, origin := range []string{"", "null", "https://stranger.example", "https://example.com"} {
+	for _, origin := range []string{"", "null", "https://other.example", "https://example.com"} {
 		b := start(t)
 		token, _ := b.match(arena.VisibilityLive)
 		before := len(b.log.Rows("m_1"))
@@ -22,18 +22,18 @@ func TestStream_Origin(t *testing.T) {
 			header.Set("Origin", origin)
 		}
 		if hello := b.Dial(t, "?match=m_1", header).Next(); hello.Type != "hello" {
-			t.Errorf("origin %q: a spectator is told %s", origin, hello.Raw)
+			t.Errorf("origin %q: a spectator reads %s", origin, hello.Raw)
 		}
-		speaker := b.Dial(t, "", header) // may open, and then must show a token
-		speaker.Send(`{"type":"thinking","message":"not mine"}`)
-		if code, _ := speaker.Rest(); code == 0 {
+		agent := b.Dial(t, "", header) // may open, and then must show a token
+		agent.Send(`{"type":"thinking","message":"not mine"}`)
+		if code, _ := agent.Rest(); code == 0 {
 			t.Errorf("origin %q: a socket without a token stays open", origin)
 		}
 		if resp := b.Request(t, "POST", "", header, `{"type":"thinking","message":"not mine"}`); resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("origin %q: a post with a cookie is answered with %d", origin, resp.StatusCode)
 		}
 		if rows := b.log.Rows("m_1"); len(rows) != before {
-			t.Errorf("origin %q: a cookie spoke for an agent: %v", origin, rows[before:])
+			t.Errorf("origin %q: a cookie authenticated an agent: %v", origin, rows[before:])
 		}
 	}
 }

@@ -295,9 +295,9 @@ func TestAgent_Round_closed(t *testing.T) {
 	}
 }
 
-// What was read before the goodbye is appended, though the log is busy when
-// the goodbye comes.
-func TestAgent_Goodbye(t *testing.T) {
+// Events that were read before the close frame are appended, even if the log is
+// busy when it arrives.
+func TestAgent_Close_appends(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	b.log.AppendGate = make(chan struct{})
@@ -347,9 +347,9 @@ func TestAgent_Order(t *testing.T) {
 	}
 }
 
-// One cap holds for all that an address opens: sockets, event streams, and
-// sockets of agents that have not said who they are. What is closed is given
-// back. Threat V2.
+// One limit holds for all that an address opens: sockets, event streams, and
+// sockets of agents that have not authenticated. Closing one frees its slot.
+// Threat V2.
 func TestAgent_Caps_together(t *testing.T) {
 	t.Parallel()
 	slots := quota.NewSlots(2, "too many")

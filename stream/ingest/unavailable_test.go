@@ -18,26 +18,26 @@ import (
 	"github.com/agora-arena/arena/stream/ws"
 )
 
-// heard is a log that keeps its lines.
-type heard struct {
+// recorder is a log handler that keeps its lines.
+type recorder struct {
 	slog.Handler
 	mu    sync.Mutex
 	lines []string
 }
 
-func (h *heard) Enabled(context.Context, slog.Level) bool { return true }
+func (h *recorder) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h *heard) Handle(_ context.Context, r slog.Record) error {
+func (h *recorder) Handle(_ context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines = append(h.lines, r.Level.String()+" "+r.Message)
 	return nil
 }
 
-func (h *heard) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h *recorder) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-// An agent whose events cannot be stored now is told to come back, whether the
-// storage says that it is away or does not answer in time. Threats C5, C6.
+// An agent whose events cannot be stored is asked to try again, whether the
+// storage is unavailable or does not answer in time. Threats C5, C6.
 func TestAgent_StorageAway(t *testing.T) {
 	t.Parallel()
 	const ndjson = "application/x-ndjson"
@@ -47,8 +47,8 @@ func TestAgent_StorageAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			told := &heard{}
-			b := start(t, func(s *settings) { s.logger = slog.New(told) })
+			logged := &recorder{}
+			b := start(t, func(s *settings) { s.logger = slog.New(logged) })
 			token, _ := b.match(arena.VisibilityLive)
 			b.log.FailAppends(err)
 			p := b.Agent(t, token)
@@ -60,15 +60,15 @@ func TestAgent_StorageAway(t *testing.T) {
 			header := http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {ndjson}}
 			resp := b.Request(t, "POST", "", header, strings.Repeat("{\"type\":\"thinking\"}\n", 2))
 			if resp.Header.Get("Retry-After") == "" {
-				t.Error("nobody says when to come back")
+				t.Error("no Retry-After")
 			}
 			streamtest.WantProblem(t, resp, http.StatusServiceUnavailable, arena.CodeUnavailable)
 
 			b.log.FailAppends(nil)
 			wantAccepted(t, b.Request(t, "POST", "", header, `{"type":"thinking"}`), postReply{Accepted: 1, Errors: []lineError{}})
-			told.mu.Lock()
-			defer told.mu.Unlock()
-			if diff := cmp.Diff([]string{"WARN storage is away", "INFO storage is back"}, told.lines); diff != "" {
+			logged.mu.Lock()
+			defer logged.mu.Unlock()
+			if diff := cmp.Diff([]string{"WARN storage is away", "INFO storage is back"}, logged.lines); diff != "" {
 				t.Errorf("log (-want +got):\n%s", diff)
 			}
 		})
