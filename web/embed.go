@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,8 +30,14 @@ const (
 
 const (
 	indexName   = "index.html"
+	framedName  = "embed.html" // for frames of other sites: smaller, and shows one match
+	framePrefix = "/embed/"
 	assetPrefix = "assets/"
 )
+
+// forms are the compressed forms that the build writes beside a file, the
+// shortest first.
+var forms = [...]struct{ coding, extension string }{{"br", ".br"}, {"gzip", ".gz"}}
 
 // Preview is what other sites show beside a link to a page. Texts are plain:
 // they are escaped where they are written.
@@ -87,7 +94,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := h.read(name)
 	switch {
 	case err == nil:
-		h.serve(w, r, name, body)
+		h.serve(w, r, name, h.choose(w, r, name, body))
 	case name != indexName && path.Ext(name) != "",
 		strings.HasPrefix(name+"/", assetPrefix):
 		w.Header().Set("Cache-Control", "no-store")
@@ -102,26 +109,80 @@ func (h *handler) read(name string) ([]byte, error) {
 	if !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {
 		return nil, fs.ErrNotExist
 	}
+	for _, f := range forms {
+		if path.Ext(name) == f.extension {
+			return nil, fs.ErrNotExist // not a file of its own
+		}
+	}
 	return fs.ReadFile(h.files, name)
 }
 
+// choose returns the form of a file to send: the shortest that the client
+// accepts. It sets Content-Encoding and Vary. A range is always of the file
+// itself.
+func (h *handler) choose(w http.ResponseWriter, r *http.Request, name string, body []byte) []byte {
+	header := w.Header()
+	var chosen []byte
+	for _, f := range forms {
+		form, err := fs.ReadFile(h.files, name+f.extension)
+		if err != nil {
+			continue
+		}
+		header.Set("Vary", "Accept-Encoding")
+		if chosen == nil && r.Header.Get("Range") == "" && accepts(r.Header.Values("Accept-Encoding"), f.coding) {
+			header.Set("Content-Encoding", f.coding)
+			chosen = form
+		}
+	}
+	if chosen == nil {
+		return body
+	}
+	return chosen
+}
+
+// accepts reports whether an Accept-Encoding header names a coding and does not
+// refuse it with q=0. "*" is not taken for a name: those who send it alone are
+// not browsers.
+func accepts(header []string, coding string) bool {
+	for entry := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		name, params, _ := strings.Cut(entry, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), coding) {
+			continue
+		}
+		key, value, weighted := strings.Cut(strings.TrimSpace(params), "=")
+		if !weighted || !strings.EqualFold(strings.TrimSpace(key), "q") {
+			return true
+		}
+		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		return err == nil && q > 0
+	}
+	return false
+}
+
 func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
+	name := indexName
+	if strings.HasPrefix(r.URL.Path, framePrefix) {
+		name = framedName
+	}
 	preview, exists := Preview{}, isRoute(r.URL.Path) || r.URL.Path == "/"+indexName
 	if exists {
 		preview, exists = h.lookup(r.Context(), r.URL.Path)
 	}
-	body, err := h.read(indexName)
-	if err != nil {
+	body, err := h.read(name)
+	switch {
+	case err != nil:
 		body = h.placeholder
-	} else if preview.Title != "" {
+	case preview.Title != "":
 		body = preview.into(body)
+	case exists:
+		body = h.choose(w, r, name, body)
 	}
 	if exists {
-		h.serve(w, r, indexName, body)
+		h.serve(w, r, name, body)
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Type", contentType(indexName))
+	header.Set("Content-Type", contentType(name))
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNotFound)
@@ -138,8 +199,15 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, name string, bod
 		header.Set("Cache-Control", cacheForever)
 	} else {
 		sum := sha256.Sum256(body)
+		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		if header.Get("Content-Encoding") == "" {
+			tag = "W/" + tag // a middleware may compress it, which changes bytes and not content
+		}
 		header.Set("Cache-Control", cacheRevalidate)
-		header.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
+		header.Set("ETag", tag)
+	}
+	if header.Get("Content-Encoding") != "" {
+		header.Set("Content-Length", strconv.Itoa(len(body))) // ServeContent leaves it out then
 	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 }

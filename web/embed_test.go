@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -132,6 +133,70 @@ func TestRoutes_App(t *testing.T) {
 	}
 	if diff := cmp.Diff(app, server); diff != "" {
 		t.Errorf("routes (-routes.ts +routes.go):\n%s", diff)
+	}
+}
+
+func TestHandler_Compressed(t *testing.T) {
+	t.Parallel()
+	files := builtFiles()
+	const script = "assets/index-a1b2c3.js"
+	for name, body := range map[string]string{
+		script + ".br": "script in br", script + ".gz": "script in gzip", "index.html.br": "index in br", "index.html.gz": "index in gzip",
+		"embed.html": "<title>a frame</title>", "embed.html.br": "frame in br",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(body)}
+	}
+	h := newHandler(files, nil, func(_ context.Context, path string) (Preview, bool) {
+		if path == "/m/m_1" {
+			return Preview{Title: "A match"}, true
+		}
+		return Preview{}, true
+	})
+	for name, tt := range map[string]struct {
+		target, accept, ranged string
+		coding, body, vary     string
+	}{
+		"Brotli first":         {"/" + script, "gzip, deflate, br", "", "br", "script in br", "Accept-Encoding"},
+		"gzip alone":           {"/" + script, "gzip;q=0.5", "", "gzip", "script in gzip", "Accept-Encoding"},
+		"Brotli refused":       {"/" + script, "br;q=0, GZIP", "", "gzip", "script in gzip", "Accept-Encoding"},
+		"neither":              {"/" + script, "identity", "", "", testScript, "Accept-Encoding"},
+		"similar name":         {"/" + script, "brx, xgzip", "", "", testScript, "Accept-Encoding"},
+		"range":                {"/" + script, "br", "bytes=0-2", "", testScript[:3], "Accept-Encoding"},
+		"no compressed form":   {"/favicon.svg", "br", "", "", "<svg/>", ""},
+		"route":                {"/leagues", "br", "", "br", "index in br", "Accept-Encoding"},
+		"frame":                {"/embed/matches/m_2", "br", "", "br", "frame in br", "Accept-Encoding"},
+		"preview in the index": {"/m/m_1", "br", "", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			header := http.Header{"Accept-Encoding": {tt.accept}}
+			if tt.ranged != "" {
+				header.Set("Range", tt.ranged)
+			}
+			res := get(t, h, http.MethodGet, tt.target, header)
+			if got := res.Header.Get("Content-Encoding"); got != tt.coding {
+				t.Errorf("Content-Encoding = %q, want %q", got, tt.coding)
+			}
+			if got := res.Header.Get("Vary"); got != tt.vary {
+				t.Errorf("Vary = %q, want %q", got, tt.vary)
+			}
+			body := readAll(t, res)
+			if tt.body != "" && body != tt.body {
+				t.Errorf("body = %q, want %q", body, tt.body)
+			}
+			if got := res.Header.Get("Content-Length"); got != strconv.Itoa(len(body)) {
+				t.Errorf("Content-Length = %q of %d bytes", got, len(body))
+			}
+			if tag := res.Header.Get("ETag"); tag != "" {
+				header.Set("If-None-Match", tag)
+				if again := get(t, h, http.MethodGet, tt.target, header); again.StatusCode != http.StatusNotModified {
+					t.Errorf("status of an unchanged file = %d, want 304", again.StatusCode)
+				}
+			}
+		})
+	}
+	if res := get(t, h, http.MethodGet, "/"+script+".br", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("status of a compressed form by its name = %d, want 404", res.StatusCode)
 	}
 }
 

@@ -2,6 +2,7 @@ import { mount } from 'svelte';
 import App from './App.svelte';
 import './tokens.css';
 import './base.css';
+import './font.css';
 import { words } from '$lib/i18n/index.svelte';
 import { renewWhenStale } from '$lib/renew';
 
