@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -317,5 +318,65 @@ func TestAPI_realSocket(t *testing.T) {
 	res = send("GET", "/v1/stream")
 	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		t.Errorf("upgrade: %d, %v", res.StatusCode, err)
+	}
+}
+
+func TestAPI_compressed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, tt := range map[string]struct {
+		method, path, accept string
+		coding               string
+	}{
+		"JSON":              {"GET", "/v1/openapi.json", "gzip, br", "gzip"},
+		"text":              {"GET", "/skill.md", "gzip", "gzip"},
+		"refused":           {"GET", "/v1/openapi.json", "gzip;q=0", ""},
+		"not asked for":     {"GET", "/v1/openapi.json", "", ""},
+		"short":             {"GET", "/v1/leagues", "gzip", ""},
+		"a token, once":     {"POST", "/v1/me/tokens", "gzip", ""},
+		"a stream":          {"GET", "/v1/stream?lobby=1", "gzip", ""},
+		"agents' protocols": {"GET", "/agora/wellknown", "gzip", ""},
+	} {
+		ask := func(accept string) (http.Header, []byte) {
+			req := httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, http.NoBody)
+			req.Header.Set("Accept-Encoding", accept)
+			req.Header.Set("Authorization", "Bearer "+w.alice)
+			rec := httptest.NewRecorder()
+			w.api.ServeHTTP(rec, req)
+			return rec.Header(), rec.Body.Bytes()
+		}
+		header, body := ask(tt.accept)
+		if got := header.Get("Content-Encoding"); got != tt.coding {
+			t.Errorf("%s: Content-Encoding %q, want %q", name, got, tt.coding)
+		}
+		if tt.coding == "" {
+			continue
+		}
+		if got := header.Get("Vary"); got != "Accept-Encoding" {
+			t.Errorf("%s: Vary %q", name, got)
+		}
+		_, plain := ask("identity")
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unzipped, err := io.ReadAll(z)
+		if err != nil || !bytes.Equal(unzipped, plain) {
+			t.Errorf("%s: %d bytes after decompression, want %d: %v", name, len(unzipped), len(plain), err)
+		}
+	}
+}
+
+// Only reads of documents are compressed: no response that shows a token or a
+// key once, no stream and no poll.
+func TestCompressible(t *testing.T) {
+	t.Parallel()
+	for _, r := range routes() {
+		request := httptest.NewRequestWithContext(t.Context(), r.method, strings.NewReplacer("{", "", "}", "").Replace(r.path), http.NoBody)
+		want := r.method == http.MethodGet && strings.HasPrefix(r.path, "/v1/") && r.path != streamPath && r.id != "poll-task"
+		want = want || slices.Contains([]string{"/docs", "/skill.md", "/llms.txt"}, r.path)
+		if got := compressible(request); got != want {
+			t.Errorf("%s %s: compressible = %t", r.method, r.path, got)
+		}
 	}
 }

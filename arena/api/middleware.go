@@ -21,6 +21,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -41,6 +42,38 @@ const requestIDHeader = "X-Request-Id"
 // apiPaths are the paths outside /v1 and /.well-known that belong to the API.
 // /metrics is served on a private address only and is kept away from the page.
 const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /sdk /healthz /readyz /version /docs /skill.md /llms.txt /metrics "
+
+// minCompressed is the size in bytes below which compressing a response saves
+// no packet.
+const minCompressed = 1 << 10
+
+// compress returns h behind gzip. Only text is compressed, and nothing twice:
+// files of the page come with a Content-Encoding of their own.
+func compress(h http.Handler) (http.Handler, error) {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{
+		jsonType, "application/problem+json", ndjsonType, "text/html", "text/plain", "text/markdown", "text/css", "text/javascript", "image/svg+xml",
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("api: compression: %w", err)
+	}
+	return wrap(h), nil
+}
+
+// compressible reports whether the response to a request may be compressed.
+// Streams and polls hold their connections, and the protocols of agents have
+// forms of their own. What shows a token or a key answers a POST: its size
+// must not depend on its text (BREACH).
+func compressible(r *http.Request) bool {
+	path := r.URL.Path
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead, path == streamPath, strings.HasPrefix(path, "/assets/"):
+		return false
+	case strings.HasPrefix(path, "/v1/"):
+		return !strings.HasSuffix(path, "/tasks")
+	default:
+		return !isAPI(path) || slices.Contains([]string{"/docs", "/skill.md", "/llms.txt"}, path)
+	}
+}
 
 // isAPI reports whether a path belongs to the API, not to the page.
 func isAPI(path string) bool {
