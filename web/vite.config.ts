@@ -46,7 +46,8 @@ export default defineConfig(({ mode }) => ({
           groups: [
             { name: 'stage', test: /src[\\/](?:Embed\.svelte|lib[\\/]renew|tokens\.css|base\.css)/, priority: 3 },
             { name: 'first', tags: ['$initial'], test: /^(?!.*(?:\.html|src[\\/](?:main\.ts|embed\.ts|font.*\.css)))/, priority: 2 },
-            { name: 'shared', minShareCount: 2, priority: 1, entriesAware: true, entriesAwareMergeThreshold: 16_384 },
+            { name: 'desk', minShareCount: 2, test: /[\\/](?:console|admin)[\\/.]/, priority: 1 },
+            { name: 'shared', minShareCount: 2, priority: 0 },
           ],
         },
       },

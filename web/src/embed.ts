@@ -4,12 +4,10 @@ import './tokens.css';
 import './base.css';
 import './font-embed.css';
 import { words } from '$lib/i18n/index.svelte';
-import { renewWhenStale } from '$lib/renew';
 
 // The page of a frame loads its own parts only: it is paid for by the readers
 // of another site.
 const target = document.getElementById('app');
 if (!target) throw new Error('the page has no #app');
-renewWhenStale();
 await words.begin();
 mount(Embed, { target });

@@ -4,10 +4,8 @@ import './tokens.css';
 import './base.css';
 import './font.css';
 import { words } from '$lib/i18n/index.svelte';
-import { renewWhenStale } from '$lib/renew';
 
 const target = document.getElementById('app');
 if (!target) throw new Error('the page has no #app');
-renewWhenStale();
 await words.begin();
 mount(App, { target });

@@ -67,6 +67,9 @@ export function relative(at: number, now: number, language = 'en'): string | und
 export const exact = (ts: string, language = 'en'): string =>
   new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(ts));
 
+/** The time of day to the second, in the reader's zone. */
+export const clockTime = (at: number, language = 'en'): string => new Intl.DateTimeFormat(language, { timeStyle: 'medium' }).format(at);
+
 export const percent = (part: number, language = 'en'): string =>
   numbers(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
 

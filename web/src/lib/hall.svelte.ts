@@ -1,5 +1,6 @@
 import { ApiError } from './api/client';
 import type { ArenaEvent, Match } from './api/contract';
+import { contact } from './contact';
 import { FrameQueue } from './frame';
 import { applyHall, emptyHall, hallOf, type Hall } from './lobby';
 import { Stream, type Link, type Topic } from './stream';
@@ -41,7 +42,10 @@ export class LiveHall {
     });
     void this.load();
     stream.start();
+    // A stream that stands has missed nothing; one that comes back reads anew by itself.
+    const returned = contact.onReturn(() => this.error && void this.load());
     return () => {
+      returned();
       stream.stop();
       this.#queue.stop();
       this.#abort?.abort();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ArenaEvent, Match, MatchSeat } from './api/contract';
-import { applyHall, beside, emptyHall, hallOf, RECENT } from './lobby';
+import { applyHall, beside, emptyHall, hallOf, inPlaces, RECENT } from './lobby';
 
 const log = readFileSync('src/lib/fixtures/duel.jsonl', 'utf8').trim().split('\n').map((l) => JSON.parse(l) as ArenaEvent);
 const at = (type: ArenaEvent['type']) => log.slice(0, log.findIndex((e) => e.type === type) + 1);
@@ -64,5 +64,29 @@ describe('the hall', () => {
     expect(beside(first, later, 'm_1', 2)).toEqual(['m_4', 'm_5']);
     expect(beside(first, [...live, match('m_5', { started_at: '2026-11-21T19:00:00.000Z' })], 'm_1', 2)).toEqual(first);
     expect(beside(first, [], undefined, 2)).toEqual([]);
+  });
+});
+
+describe('the places beside the stage', () => {
+  const ids = (matches: readonly Match[]) => matches.map((m) => m.match_id);
+  const hall = (live: string[], over: string[] = []) => hallOf([...live.map((id) => match(id)), ...over.map((id) => match(id, { status: 'finished', finished_at: '2026-11-21T18:05:00.000Z' }))]);
+
+  it('keeps a match where it is, and fills a place that has become free', () => {
+    const first = inPlaces([], hall(['a', 'b', 'c']), ['a', 'b', 'c']);
+    expect(ids(first)).toEqual(['a', 'b', 'c']);
+    expect(ids(inPlaces(first, hall(['c', 'd', 'a'], ['b']), ['c', 'a', 'd']))).toEqual(['a', 'd', 'c']);
+  });
+
+  it('shows the result of a match that has ended until another takes its place', () => {
+    const first = inPlaces([], hall(['a', 'b']), ['a', 'b']);
+    const ended = inPlaces(first, hall(['b'], ['a']), ['b']);
+    expect(ended.map((m) => [m.match_id, m.status])).toEqual([['a', 'finished'], ['b', 'running']]);
+    expect(inPlaces(ended, hall(['b']), ['b']).map((m) => m.status)).toEqual(['finished', 'running']);
+    expect(ids(inPlaces(ended, hall(['b', 'e'], ['a']), ['b', 'e']))).toEqual(['e', 'b']);
+  });
+
+  it('leaves out what has come to the stage', () => {
+    const first = inPlaces([], hall(['a', 'b']), ['a', 'b']);
+    expect(ids(inPlaces(first, hall(['a', 'b']), ['b'], 'a'))).toEqual(['b']);
   });
 });

@@ -114,6 +114,21 @@ export const coming = (leagues: readonly League[]): League[] =>
 export type Ratings = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /**
+ * The matches in their places. Each keeps its place while it is wanted; the
+ * next one takes the place of a match that has ended, which shows its result
+ * until then. What is on the stage has no place.
+ */
+export function inPlaces(before: readonly Match[], hall: Hall, wanted: readonly string[], stage?: string): Match[] {
+  const fresh = wanted.filter((id) => !before.some((m) => m.match_id === id));
+  const kept = before.map((m) => (wanted.includes(m.match_id) ? m : (find(hall, fresh.shift() ?? '') ?? m))).filter((m) => m.match_id !== stage);
+  const added = fresh.map((id) => find(hall, id)).filter((m) => m !== undefined);
+  return [...kept, ...added].map((m) => {
+    const now = find(hall, m.match_id) ?? m;
+    return now === m && hall.live.every((l) => l.match_id !== m.match_id) && m.status === 'running' ? { ...m, status: 'finished' } : now;
+  });
+}
+
+/**
  * The matches beside the stage: those that were there stay while they are
  * live; free places go to the best of each league first, then to the best.
  */

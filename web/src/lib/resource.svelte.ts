@@ -1,9 +1,10 @@
 import { ApiError } from './api/client';
+import { contact } from './contact';
 
 /**
  * Something that the page reads from the API. It keeps what it has while it
  * reads anew, so that nothing jumps, and it tries again after a failure that
- * may pass.
+ * may pass: after a while, and at once when the arena is back.
  */
 export class Resource<T> {
   data = $state.raw<T>();
@@ -11,6 +12,7 @@ export class Resource<T> {
   readonly #read: (signal: AbortSignal) => Promise<T>;
   #abort: AbortController | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #waiting: (() => void) | undefined;
 
   constructor(read: (signal: AbortSignal) => Promise<T>) {
     this.#read = read;
@@ -31,6 +33,7 @@ export class Resource<T> {
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
       if (this.error.status === 0 || this.error.status === 429 || this.error.status >= 500) {
         this.#retry = setTimeout(() => void this.load(), 4_000);
+        this.#waiting = contact.onReturn(() => void this.load());
       }
     }
   };
@@ -39,8 +42,10 @@ export class Resource<T> {
   poll(everyMs: number): () => void {
     void this.load();
     const timer = setInterval(() => void this.load(), everyMs);
+    const returned = contact.onReturn(() => void this.load());
     return () => {
       clearInterval(timer);
+      returned();
       this.stop();
     };
   }
@@ -48,5 +53,6 @@ export class Resource<T> {
   readonly stop = (): void => {
     this.#abort?.abort();
     clearTimeout(this.#retry);
+    this.#waiting?.();
   };
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ArenaEvent } from './api/contract';
-import { afterClose, backoff, GRACE_MS, QUIET_MS, Stream, type Link, type Topic } from './stream';
+import { afterClose, backoff, DOUBT_MS, GRACE_MS, QUIET_MS, Stream, type Link, type Topic } from './stream';
 
 class FakeSocket {
   onmessage: ((e: { data: string }) => void) | null = null;
@@ -16,16 +16,20 @@ class FakeSocket {
 }
 
 function follow(topic: Topic) {
+  const lost = new Set<object>();
+  let checks = 0;
+  let back = () => {};
+  const contact = { heard: () => {}, lost: (s: object) => void lost.add(s), found: (s: object) => void lost.delete(s), onReturn: (then: () => void) => ((back = then), () => {}), check: () => Promise.resolve(++checks > 0) };
   const sockets: FakeSocket[] = [];
   const links: Link[] = [];
   const seqs: (number | undefined)[] = [];
   const stream = new Stream(
     topic,
     { event: (e: ArenaEvent) => void seqs.push(e.seq), link: (l) => void links.push(l) },
-    { open: (url) => { const s = new FakeSocket(url); sockets.push(s); return s as unknown as WebSocket; }, random: () => 1 },
+    { open: (url) => { const s = new FakeSocket(url); sockets.push(s); return s as unknown as WebSocket; }, random: () => 1, contact },
   );
   stream.start();
-  return { stream, sockets, links, seqs, last: () => sockets[sockets.length - 1]! };
+  return { stream, sockets, links, seqs, lost, checks: () => checks, back: () => back(), last: () => sockets[sockets.length - 1]! };
 }
 
 const hello = { type: 'hello', topic: 'match:m_1', seq: 3 };
@@ -93,6 +97,25 @@ describe('Stream', () => {
     expect(f.sockets).toHaveLength(3);
   });
 
+  it('comes back at once when the arena answers again, however long it was gone', () => {
+    const f = follow({ match: 'm_1' });
+    f.last().say(hello, event(1));
+    for (let n = 0; n < 8; n++) {
+      f.last().onclose?.({ code: 1006 });
+      vi.advanceTimersByTime(15_000);
+    }
+    f.last().onclose?.({ code: 1006 });
+    expect(f.lost.size).toBe(1);
+    const before = f.sockets.length;
+    f.back();
+    expect(f.sockets).toHaveLength(before + 1);
+    expect(f.last().url).toContain('since=1');
+    f.last().say(hello);
+    expect(f.lost.size).toBe(0);
+    f.back();
+    expect(f.sockets).toHaveLength(before + 1);
+  });
+
   it('stops when the match is over and when it is refused', () => {
     for (const [code, link] of [[1000, 'ended'], [4404, 'refused']] as const) {
       const f = follow({ match: 'm_1' });
@@ -128,7 +151,9 @@ describe('Stream', () => {
   it('renews a connection that says nothing', () => {
     const f = follow({ match: 'm_1' });
     f.last().say(hello, event(1));
-    vi.advanceTimersByTime(QUIET_MS + 1000);
+    vi.advanceTimersByTime(DOUBT_MS);
+    expect([f.checks(), f.sockets.length]).toEqual([1, 1]);
+    vi.advanceTimersByTime(QUIET_MS - DOUBT_MS + 1000);
     expect(f.sockets).toHaveLength(2);
     expect(f.sockets[0]!.closed).toBe(true);
   });

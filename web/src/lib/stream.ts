@@ -1,4 +1,5 @@
 import { clock } from './clock';
+import { contact, type Contact } from './contact';
 import type { ArenaEvent, Hello } from './api/contract';
 
 // One spectator's connection to /v1/stream. It comes back by itself after
@@ -46,6 +47,8 @@ export function backoff(n: number, random: () => number): number {
 
 /** A connection without a word for this long is renewed; nothing is lost by it. */
 export const QUIET_MS = 45_000;
+/** A connection without a word for this long makes us ask whether the arena still answers. */
+export const DOUBT_MS = 15_000;
 /** A loss that is over sooner than this is not shown. */
 export const GRACE_MS = 1_500;
 /** A connection must have stood this long for the next loss to count as the first. */
@@ -57,9 +60,10 @@ const CONNECTING = 0;
 export interface Parts {
   open(url: string): WebSocket;
   random(): number;
+  contact: Pick<Contact, 'heard' | 'lost' | 'found' | 'onReturn' | 'check'>;
 }
 
-const browser: Parts = { open: (url) => new WebSocket(url), random: Math.random };
+const browser: Parts = { open: (url) => new WebSocket(url), random: Math.random, contact };
 
 export class Stream {
   readonly #topic: Topic;
@@ -72,9 +76,11 @@ export class Stream {
   #openedAt = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #quiet: ReturnType<typeof setTimeout> | undefined;
+  #doubt: ReturnType<typeof setTimeout> | undefined;
   #grace: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   readonly #wake = () => this.#renewIfIdle();
+  #returned: (() => void) | undefined;
 
   constructor(topic: Topic, listener: Listener, parts: Parts = browser) {
     this.#topic = topic;
@@ -86,14 +92,18 @@ export class Stream {
   start(): void {
     this.#listener.link('connecting');
     globalThis.addEventListener?.('online', this.#wake);
+    this.#returned = this.#parts.contact.onReturn(this.#wake);
     this.#connect();
   }
 
   stop(): void {
     this.#stopped = true;
     globalThis.removeEventListener?.('online', this.#wake);
+    this.#returned?.();
+    this.#parts.contact.found(this);
     clearTimeout(this.#retry);
     clearTimeout(this.#quiet);
+    clearTimeout(this.#doubt);
     clearTimeout(this.#grace);
     this.#drop();
   }
@@ -126,6 +136,7 @@ export class Stream {
   }
 
   #take(text: string): void {
+    this.#parts.contact.heard();
     this.#listenForLife();
     for (const line of text.split('\n')) {
       if (!line || this.#stopped) continue;
@@ -141,6 +152,7 @@ export class Stream {
     this.#openedAt = Date.now();
     clearTimeout(this.#grace);
     this.#grace = undefined;
+    this.#parts.contact.found(this);
     this.#listener.link('live');
     if (hello.resync) this.#seq = 0; // the log is shorter than what we saw: begin anew
     this.#listener.hello?.(hello);
@@ -165,6 +177,7 @@ export class Stream {
   #closed(code: number): void {
     this.#socket = undefined;
     clearTimeout(this.#quiet);
+    clearTimeout(this.#doubt);
     const next = afterClose(code);
     if (next === 'stop' || next === 'refuse') {
       this.stop();
@@ -177,8 +190,10 @@ export class Stream {
   #lost(next: 'now' | 'later'): void {
     this.#drop();
     clearTimeout(this.#quiet);
+    clearTimeout(this.#doubt);
     if (this.#stopped) return;
     this.#grace ??= setTimeout(() => this.#listener.link('lost'), GRACE_MS);
+    this.#parts.contact.lost(this);
     if (this.#openedAt && Date.now() - this.#openedAt > STABLE_MS) this.#attempts = 0;
     this.#openedAt = 0;
     // "At once" holds for the first time only: a server that keeps closing is left in peace.
@@ -189,11 +204,15 @@ export class Stream {
 
   #listenForLife(): void {
     clearTimeout(this.#quiet);
+    clearTimeout(this.#doubt);
     this.#quiet = setTimeout(() => this.#lost('later'), QUIET_MS);
+    this.#doubt = setTimeout(() => void this.#parts.contact.check(), DOUBT_MS);
   }
 
   #renewIfIdle(): void {
-    if (!this.#stopped && !this.#openedAt) this.#connect();
+    if (this.#stopped || this.#openedAt) return;
+    this.#attempts = 0; // what failed before was the outage
+    this.#connect();
   }
 
   #drop(): void {

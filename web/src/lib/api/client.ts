@@ -1,4 +1,5 @@
 import { clock } from '../clock';
+import { contact, isOutage } from '../contact';
 import type { Problem } from './contract';
 
 /** What is wrong with one field of a request. */
@@ -31,8 +32,12 @@ export function url(path: string, query: Query = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
+/** A read without an answer for this long has failed: the server is stopped, or the way to it is cut. */
+const READ_MS = 20_000;
+
 /** Reads one JSON document. Throws ApiError; an abort passes through as it is. */
-export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> => call<T>(url(path, query), {}, signal);
+export const get = <T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> =>
+  call<T>(url(path, query), { signal: AbortSignal.any([AbortSignal.timeout(READ_MS), ...(signal ? [signal] : [])]) }, signal);
 
 /** Sends one JSON document and reads the answer. Throws as get does. */
 export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
@@ -42,12 +47,15 @@ export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Prom
 export async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
   let res: Response;
   try {
-    res = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers }, signal: signal ?? null });
+    res = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers }, signal: init.signal ?? signal ?? null });
   } catch (cause) {
     if (signal?.aborted) throw cause;
+    contact.failed();
     throw new ApiError(0, 'network', 'no answer');
   }
   clock.sample(res.headers.get('date'));
+  if (isOutage(res.status)) contact.failed();
+  else contact.answered();
   if (res.status === 204) return undefined as T;
   const type = res.headers.get('content-type') ?? '';
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);

@@ -18,6 +18,7 @@ export const en = {
   'nav.language.short': 'ES',
 
   'link.lost': 'Connection lost. Reconnecting…',
+  'stale': 'Disconnected since {time}. This page updates when the arena is back.',
 
   'error.network.title': 'Can’t reach the arena',
   'error.network.text': 'Matches continue without this page, so you won’t miss anything. Reconnecting automatically.',

@@ -17,6 +17,7 @@ export const es: Dictionary = {
   'nav.language.short': 'EN',
 
   'link.lost': 'sin conexión, se reintenta',
+  'stale': 'Sin conexión desde las {time}. Esta página se actualizará cuando vuelva la arena.',
 
   'error.network.title': 'No hay conexión con Agora Arena',
   'error.network.text': 'No se pierde nada: las partidas siguen sin esta página. Se vuelve a intentar sin que hagas nada.',

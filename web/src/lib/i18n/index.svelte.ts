@@ -1,4 +1,5 @@
 import { en, type Dictionary, type Key } from './en';
+import { part } from '../renew';
 import { fill, type Params } from './fill';
 
 export { fill, type Params };
@@ -19,7 +20,7 @@ class Words {
   }
 
   async use(language: Language, keep = true): Promise<void> {
-    this.#words = language === 'es' ? (await import('./es')).es : en;
+    this.#words = language === 'es' ? (await part(() => import('./es'))).es : en;
     this.language = language;
     document.documentElement.lang = language;
     if (keep) store(language);

@@ -1,6 +1,7 @@
 import { match as fetchMatch } from '../api/arena';
 import { ApiError } from '../api/client';
 import type { ArenaEvent } from '../api/contract';
+import { contact } from '../contact';
 import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
@@ -9,6 +10,7 @@ import { emptyMatch, fromSnapshot, type MatchState } from './state';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
 const CATCH_UP_MS = 1_500;
+const RETRY_MS = 3_000;
 
 /**
  * A match as it happens: snapshot first, then its whole log, then live. What
@@ -46,7 +48,9 @@ export class LiveMatch implements Source {
   /** Begins to follow; the returned function ends it. */
   start(): () => void {
     void this.#load();
+    const returned = contact.onReturn(() => this.#again());
     return () => {
+      returned();
       this.#abort.abort();
       this.#stream?.stop();
       this.#queue.stop();
@@ -68,8 +72,15 @@ export class LiveMatch implements Source {
       this.error = cause instanceof ApiError ? cause : new ApiError(0, 'network', String(cause));
       if (this.error.status === 404 || this.error.status === 400 || this.error.status === 422) return;
       this.link = 'lost';
-      this.#retry = setTimeout(() => void this.#load(), 3_000);
+      this.#retry = setTimeout(() => void this.#load(), RETRY_MS);
     }
+  }
+
+  /** Reads now what a failure has put off. */
+  #again(): void {
+    if (!this.error || this.#stream) return;
+    clearTimeout(this.#retry);
+    void this.#load();
   }
 
   #follow(): void {
