@@ -203,7 +203,6 @@ type API struct {
 	handlers    Handlers
 	quotas      *quota.Set
 	engine      *gin.Engine
-	compressed  http.Handler // engine, behind gzip
 	huma        huma.API
 	crossOrigin http.CrossOriginProtection // rejects requests of other sites in browsers that would add a cookie
 	docs        documents
@@ -278,9 +277,6 @@ func New(o Options) (*API, error) {
 	if a.mcp, err = o.Handlers.MCP(newOperations(a.resources)); err != nil {
 		return nil, fmt.Errorf("api: mcp: %w", err)
 	}
-	if a.compressed, err = compress(a.engine); err != nil {
-		return nil, err
-	}
 	a.engine.RedirectTrailingSlash = false
 	a.engine.HandleMethodNotAllowed = true
 	a.engine.Use(a.observe(o.Node.Observe), a.recoverPanic, setHeaders(strings.HasPrefix(o.Site.URL, "https://")))
@@ -302,10 +298,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead && isAPI(r.URL.Path) && r.URL.Path != streamPath {
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
-	}
-	if compressible(r) {
-		a.compressed.ServeHTTP(w, r)
-		return
 	}
 	a.engine.ServeHTTP(w, r)
 }

@@ -324,6 +324,10 @@ func TestAPI_realSocket(t *testing.T) {
 func TestAPI_compressed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	compressed, err := Compress(w.api)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		method, path, accept string
 		coding               string
@@ -342,7 +346,7 @@ func TestAPI_compressed(t *testing.T) {
 			req.Header.Set("Accept-Encoding", accept)
 			req.Header.Set("Authorization", "Bearer "+w.alice)
 			rec := httptest.NewRecorder()
-			w.api.ServeHTTP(rec, req)
+			compressed.ServeHTTP(rec, req)
 			return rec.Header(), rec.Body.Bytes()
 		}
 		header, body := ask(tt.accept)

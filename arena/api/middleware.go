@@ -47,16 +47,23 @@ const apiPaths = " /a2a /mcp /agora /relay /agentprotocol /sdk /healthz /readyz 
 // no packet.
 const minCompressed = 1 << 10
 
-// compress returns h behind gzip. Only text is compressed, and nothing twice:
-// files of the page come with a Content-Encoding of their own.
-func compress(h http.Handler) (http.Handler, error) {
+// Compress returns an API behind gzip. Only text is compressed, and nothing
+// twice: files of the page come with a Content-Encoding of their own.
+func Compress(h http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{
 		jsonType, "application/problem+json", ndjsonType, "text/html", "text/plain", "text/markdown", "text/css", "text/javascript", "image/svg+xml",
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("api: compression: %w", err)
 	}
-	return wrap(h), nil
+	compressed := wrap(h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if compressible(r) {
+			compressed.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}), nil
 }
 
 // compressible reports whether the response to a request may be compressed.

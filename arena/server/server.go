@@ -350,7 +350,11 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
-	s.public = s.httpServer(s.api)
+	public, err := api.Compress(s.api)
+	if err != nil {
+		return err
+	}
+	s.public = s.httpServer(public)
 	if s.privateListener != nil {
 		s.private = s.httpServer(s.privateHandler())
 	}

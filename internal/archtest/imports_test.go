@@ -69,7 +69,7 @@ func importRules() []importRule {
 
 		{
 			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "adapter: the only package that imports Gin and Huma",
-			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2"},
+			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "github.com/klauspost/compress/gzhttp"},
 		},
 		{
 			dir: "arena/mcp", ours: domain, outside: []string{"github.com/modelcontextprotocol/go-sdk"},
