@@ -1,9 +1,10 @@
 // Prints what the first view weighs: everything that index.html asks for
-// before it can draw the lobby or a match. Fails above the budget.
+// before it can draw the lobby or a match. Fails above first_view_gzip of
+// budgets.json.
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 
-const BUDGET = 120 * 1024;
+const { first_view_gzip: BUDGET } = JSON.parse(readFileSync(new URL('../budgets.json', import.meta.url), 'utf8'));
 const dist = new URL('../dist/', import.meta.url);
 const html = readFileSync(new URL('index.html', dist), 'utf8');
 const files = [...new Set([...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map((m) => m[1]))];

@@ -1,0 +1,175 @@
+// What the pages cost a reader, against web/budgets.json: bytes and requests of
+// a cold visit, and layout shift while matches are played. A page without a budget
+// for shift, and LCP, which depends on the machine, are reported and decide nothing.
+//
+//   scripts/browser-test.sh budget.spec.mjs
+//
+// STILL_SECONDS is how long the pages are watched for layout shift, 8 by default.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ADMIN, api, id, open, PATIENCE, until } from './kit/kit.mjs';
+
+const BUDGETS = JSON.parse(readFileSync(new URL('../../budgets.json', import.meta.url), 'utf8'));
+const STILL_MS = 1000 * Number(process.env.STILL_SECONDS ?? 8);
+const PHONE = { width: 390, height: 844 };
+/** Lighthouse's slow 4G: 1.6 Mbit/s down, 150 ms round trip. */
+const SLOW_4G = { offline: false, latency: 150, downloadThroughput: (1.6 * 1024 * 1024) / 8, uploadThroughput: (750 * 1024) / 8 };
+
+/** How many pages are watched at once. */
+const AT_ONCE = 7;
+/** Where something moves while a match is played; a phone has another layout. */
+const LIVE = ['lobby', 'duel', 'arena', 'embed', 'tv', 'league'];
+/** PAGES=lobby,duel checks these alone. */
+const ONLY = process.env.PAGES?.split(',');
+
+let known;
+const pages = () => (known ??= find().then((all) => Object.fromEntries(Object.entries(all).filter(([name]) => ONLY?.includes(name) ?? true))));
+
+/** Every kind of page with its address, what it shows when it is ready, and what its tab keeps. */
+async function find() {
+  const of = async (query, wanted) => (await api(`/v1/matches?limit=100&${query}`)).items.find(wanted);
+  const leagues = (await api('/v1/leagues')).items;
+  const large = leagues.find((l) => l.max_seats > 8)?.slug;
+  const plain = leagues.filter((l) => !l.debate).map((l) => l.slug);
+  const running = 'status=running,finished';
+  const duel = await until('live duel', () => of('status=running', (m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league)), PATIENCE);
+  const arena = await until('match of many', () => of(`${running}&league=${large}`, (m) => m.seats.length > 8 && m.round > 0), PATIENCE);
+  const over = await until('finished duel', () => of('status=finished', (m) => m.seats.length === 2 && plain.includes(m.league)), PATIENCE);
+  const cup = leagues.find((l) => l.format === 'swiss')?.slug;
+  const ready = (name) => `${id(name)}[data-ready="true"]`;
+  return {
+    lobby: ['/', ready('lobby')],
+    duel: [`/m/${duel.match_id}`, ready('match')],
+    arena: [`/m/${arena.match_id}`, ready('match')],
+    result: [`/m/${over.match_id}`, ready('match')],
+    embed: [`/embed/matches/${duel.match_id}`, id('embed')],
+    tv: ['/tv', `${id('tv-match')}[data-ready="true"], ${id('tv-idle')}`],
+    matches: ['/matches', `${id('matches')}[data-address]`],
+    schedule: ['/schedule', `${id('schedule')}[aria-busy="false"]`],
+    leagues: ['/leagues', id('league-link')],
+    league: [`/l/${duel.league}?view=ratings`, `${id('league')}[aria-busy="false"]`],
+    ...(cup && { season: [`/l/${cup}`, `${id('season')}[aria-busy="false"], ${id('season-none')}`] }),
+    leaderboard: ['/leaderboard', id('leaderboard')],
+    agent: [`/a/${duel.seats[0].agent_id}`, `${id('agent')}[aria-busy="false"]`],
+    console: ['/console', id('door')],
+    admin: ['/admin', id('nodes'), { 'arena.admin': ADMIN }],
+  };
+}
+
+/** Opens a page from an empty cache and counts what it asks for; sockets are not counted. */
+async function visit([path, ready, kept], options) {
+  const tab = await open('', { kept, ...options });
+  const devtools = await tab.page.context().newCDPSession(tab.page);
+  await devtools.send('Network.enable');
+  const seen = { requests: 0, bytes: 0, byType: {} };
+  const types = new Map();
+  const urls = new Set();
+  devtools.on('Network.requestWillBeSent', (e) => {
+    if (e.request.url.startsWith('data:')) return;
+    types.set(e.requestId, e.type);
+    urls.add(e.request.url); // what a match that ends makes it read again is no part of the visit
+    seen.requests = urls.size;
+  });
+  devtools.on('Network.loadingFinished', (e) => {
+    if (!types.has(e.requestId)) return;
+    seen.bytes += e.encodedDataLength;
+    const type = types.get(e.requestId);
+    seen.byType[type] = (seen.byType[type] ?? 0) + e.encodedDataLength;
+  });
+  if (options?.network) await devtools.send('Network.emulateNetworkConditions', options.network);
+  await tab.go(path);
+  await tab.settled(ready);
+  return { ...tab, seen };
+}
+
+/** Writes down the shifts of a page from its first paint, with what moved. */
+const WATCH = () => {
+  window.shifts = [];
+  const name = (n) => (n instanceof Element ? `${n.tagName.toLowerCase()}${n.dataset.testid ? `[${n.dataset.testid}]` : ''}.${[...n.classList].filter((c) => !c.startsWith('svelte-')).join('.')}` : (n?.parentElement && `"${n.textContent.slice(0, 20)}" in ${name(n.parentElement)}`) || 'gone');
+  new PerformanceObserver((list) => {
+    for (const e of list.getEntries()) {
+      if (e.hadRecentInput) continue;
+      window.shifts.push({ at: e.startTime, value: e.value, moved: e.sources.map((s) => `${name(s.node)} ${[s.previousRect, s.currentRect].map((r) => [r.x, r.y, r.width, r.height].map(Math.round).join(',')).join(' > ')}`) });
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+};
+
+/** CLS: the largest sum within windows of at most 5 s whose shifts are less than 1 s apart. */
+function cls(shifts) {
+  let most = 0;
+  let sum = 0;
+  let from = -Infinity;
+  let last = -Infinity;
+  for (const s of shifts) {
+    if (s.at - last > 1000 || s.at - from > 5000) [sum, from] = [0, s.at];
+    sum += s.value;
+    last = s.at;
+    most = Math.max(most, sum);
+  }
+  return most;
+}
+
+test('a cold visit stays within its bytes and requests', { timeout: 2 * PATIENCE }, async (t) => {
+  const over = [];
+  for (const [name, page] of Object.entries(await pages())) {
+    const { seen, close } = await visit(page);
+    await close();
+    const budget = BUDGETS.pages[name] ?? {};
+    t.diagnostic(`${name}: ${seen.requests} requests, ${(seen.bytes / 1024).toFixed(1)} KB ${JSON.stringify(seen.byType)}`);
+    if (!(seen.requests <= budget.requests)) over.push(`${name}: ${seen.requests} requests, budget ${budget.requests}`);
+    if (!(seen.bytes <= budget.bytes)) over.push(`${name}: ${seen.bytes} bytes, budget ${budget.bytes}`);
+  }
+  assert.deepEqual(over, []);
+});
+
+test('the lobby is read in few bytes', async (t) => {
+  const tab = await open('/');
+  const devtools = await tab.page.context().newCDPSession(tab.page);
+  await devtools.send('Network.enable');
+  const read = new Promise((done) => {
+    let lobby;
+    devtools.on('Network.responseReceived', (e) => (lobby = new URL(e.response.url).pathname === '/v1/lobby' ? e.requestId : lobby));
+    devtools.on('Network.loadingFinished', (e) => e.requestId === lobby && done(e.encodedDataLength));
+  });
+  await tab.page.reload();
+  const bytes = await read;
+  await tab.close();
+  t.diagnostic(`lobby: ${bytes} bytes`);
+  assert.ok(bytes <= BUDGETS.lobby_json_bytes, `${bytes} bytes, budget ${BUDGETS.lobby_json_bytes}`);
+});
+
+test('nothing moves by itself while matches are played', { timeout: 2 * PATIENCE + STILL_MS }, async (t) => {
+  const over = [];
+  const watched = Object.entries(await pages()).flatMap(([name, page]) => [[name, page, {}], ...(LIVE.includes(name) ? [[`${name} on a phone`, page, PHONE]] : [])]);
+  for (let at = 0; at < watched.length; at += AT_ONCE) {
+    const group = watched.slice(at, at + AT_ONCE);
+    const tabs = await Promise.all(group.map(async ([name, [path, ready, kept], size]) => {
+      const tab = await open('', { kept, ...size });
+      await tab.page.addInitScript(WATCH);
+      await tab.go(path);
+      await tab.settled(ready);
+      return { name, tab };
+    }));
+    await new Promise((r) => setTimeout(r, STILL_MS));
+    for (const { name, tab } of tabs) {
+      const shifts = await tab.page.evaluate(() => window.shifts);
+      const sum = cls(shifts);
+      const budget = BUDGETS.pages[name.replace(' on a phone', '')]?.shift;
+      t.diagnostic(`${name}: layout shift ${sum.toFixed(4)}`);
+      if (budget !== undefined && sum > budget) over.push(`${name}: layout shift ${sum.toFixed(4)}, budget ${budget}; ${shifts.filter((s) => s.value > 0.001).map((s) => `${s.value.toFixed(4)} at ${Math.round(s.at)} ms: ${s.moved.join('; ')}`).join(' | ')}`);
+      await tab.close();
+    }
+  }
+  assert.deepEqual(over, []);
+});
+
+test('LCP of the first pages on slow 4G, reported', { timeout: PATIENCE }, async (t) => {
+  const all = await pages();
+  for (const name of ['lobby', 'duel', 'embed'].filter((n) => all[n])) {
+    const { page, close } = await visit(all[name], { ...PHONE, network: SLOW_4G });
+    const lcp = await page.evaluate(() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1)?.startTime)).observe({ type: 'largest-contentful-paint', buffered: true })));
+    t.diagnostic(`${name}: LCP ${Math.round(lcp)} ms on slow 4G`);
+    await close();
+  }
+});
