@@ -22,6 +22,7 @@ const (
 	CodeNoMethod        Code = "method_not_allowed" // 405: the path is known, the method is not
 	CodeConflict        Code = "conflict"           // 409: the state does not allow it
 	CodeNameTaken       Code = "name_taken"         // 409
+	CodeSignupClosed    Code = "signup_closed"      // 409: the deadline for entries is over
 	CodeHasEndpoint     Code = "agent_has_endpoint" // 409: the agent gets its tasks at its endpoint
 	CodeTaskNotFound    Code = "task_not_found"     // 409: the agent has no such task now
 	CodeAnswerLate      Code = "answer_late"        // 409: after the deadline

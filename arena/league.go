@@ -90,6 +90,11 @@ const (
 	ResumeLeague   LeagueAction = "resume"
 	FreezeLeague   LeagueAction = "freeze"
 	FinishLeague   LeagueAction = "finish"
+
+	// An archived league keeps its state. It is not listed, starts no matches and
+	// takes no entries; its pages stay.
+	ArchiveLeague   LeagueAction = "archive"
+	UnarchiveLeague LeagueAction = "unarchive"
 )
 
 // JudgeSpec names the judge of a league and its settings. Members that belong
@@ -236,6 +241,45 @@ type League struct {
 	NextRunAt time.Time // when the scheduler pairs next; zero: unknown
 	Note      string    // why the scheduler is not pairing ("needs 2 idle agents, has 1")
 	Agents    int       // entered and not withdrawn
+
+	Description string    // for people, plain text; "" none
+	Prize       string    // one line; "" none
+	RulesText   string    // for people; Settings.Rules are for agents
+	SignupUntil time.Time // entries close at this time; zero: they do not
+	ArchivedAt  time.Time // zero: not archived
+
+	RemovedTasks int // questions removed from its pack after its matches had used them
+}
+
+// The longest texts of a league, in characters.
+const (
+	MaxLeagueDescription = 2000
+	MaxLeaguePrize       = 200
+	MaxLeagueRulesText   = 4000
+)
+
+// TakesEntries returns an error if the league takes no entries at a time.
+func (l League) TakesEntries(at time.Time) error {
+	switch {
+	case !l.ArchivedAt.IsZero():
+		return Errorf(CodeConflict, "league %s is archived and takes no entries", l.Slug)
+	case l.Status == LeagueDraft || l.Status == LeagueFinished:
+		return Errorf(CodeConflict, "league %s is %s and takes no entries", l.Slug, l.Status)
+	case !l.SignupUntil.IsZero() && !at.Before(l.SignupUntil):
+		return Errorf(CodeSignupClosed, "league %s took entries until %s", l.Slug, l.SignupUntil.UTC().Format(TimeFormat))
+	}
+	return nil
+}
+
+// ListedLeagues returns the leagues that are not archived.
+func ListedLeagues(all []League) []League {
+	listed := make([]League, 0, len(all))
+	for _, l := range all {
+		if l.ArchivedAt.IsZero() {
+			listed = append(listed, l)
+		}
+	}
+	return listed
 }
 
 // Entry is an agent's place in a league.

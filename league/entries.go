@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -24,14 +25,15 @@ type Quota interface {
 type Entries struct {
 	store     EntryStore
 	passwords Quota
+	now       func() time.Time
 }
 
 // NewEntries makes Entries. passwords counts the passwords that an owner tries.
-func NewEntries(store EntryStore, passwords Quota) (*Entries, error) {
-	if store == nil || passwords == nil {
-		return nil, errors.New("league entries: the store and the quota of passwords are needed")
+func NewEntries(store EntryStore, passwords Quota, now func() time.Time) (*Entries, error) {
+	if store == nil || passwords == nil || now == nil {
+		return nil, errors.New("league entries: the store, the quota of passwords and the clock are needed")
 	}
-	return &Entries{store: store, passwords: passwords}, nil
+	return &Entries{store: store, passwords: passwords, now: now}, nil
 }
 
 // MayEnter returns an error if a league's state or entry rules keep the agent
@@ -41,8 +43,8 @@ func (e *Entries) MayEnter(ctx context.Context, slug string, g arena.Agent, pass
 	if err != nil {
 		return err
 	}
-	if l.Status == arena.LeagueDraft || l.Status == arena.LeagueFinished {
-		return arena.Errorf(arena.CodeConflict, "league %s is %s and takes no entries", slug, l.Status)
+	if err := l.TakesEntries(e.now()); err != nil {
+		return err
 	}
 	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
 		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)

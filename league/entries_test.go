@@ -3,6 +3,7 @@ package league_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
@@ -43,6 +44,8 @@ func TestEntries_MayEnter(t *testing.T) {
 	for name, c := range map[string]struct {
 		in       entries
 		status   arena.LeagueStatus
+		until    time.Time
+		archived time.Time
 		rules    arena.EntryRules
 		password string
 		want     arena.Code
@@ -51,6 +54,9 @@ func TestEntries_MayEnter(t *testing.T) {
 		"open":                {status: arena.LeagueOpen},
 		"draft":               {status: arena.LeagueDraft, want: arena.CodeConflict},
 		"finished":            {status: arena.LeagueFinished, want: arena.CodeConflict},
+		"before the deadline": {until: noon.Add(time.Millisecond)},
+		"at the deadline":     {until: noon, want: arena.CodeSignupClosed},
+		"archived":            {archived: noon, want: arena.CodeConflict},
 		"on the list":         {rules: arena.EntryRules{Allow: []string{"ag_1"}}},
 		"not on the list":     {rules: arena.EntryRules{Allow: []string{"ag_2"}}, want: arena.CodeForbidden},
 		"right password":      {rules: locked, password: "sesame", tried: 1},
@@ -66,8 +72,8 @@ func TestEntries_MayEnter(t *testing.T) {
 		"first of one owner":  {rules: arena.EntryRules{AgentsPerOwner: 1}},
 	} {
 		in := c.in
-		in.league = arena.League{Slug: "quiz", Status: c.status, Entry: c.rules}
-		e, err := league.NewEntries(&in, &in)
+		in.league = arena.League{Slug: "quiz", Status: c.status, Entry: c.rules, SignupUntil: c.until, ArchivedAt: c.archived}
+		e, err := league.NewEntries(&in, &in, func() time.Time { return noon })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +82,10 @@ func TestEntries_MayEnter(t *testing.T) {
 			t.Errorf("%s: %v, %d passwords counted; want %q, %d", name, err, in.tried, c.want, c.tried)
 		}
 	}
-	if _, err := league.NewEntries(nil, &entries{}); err == nil {
+	if _, err := league.NewEntries(nil, &entries{}, time.Now); err == nil {
 		t.Error("without a store: no error")
+	}
+	if _, err := league.NewEntries(&entries{}, &entries{}, nil); err == nil {
+		t.Error("without a clock: no error")
 	}
 }

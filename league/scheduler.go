@@ -110,6 +110,7 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	var finished []string
 	for _, l := range all {
 		switch {
+		case !l.ArchivedAt.IsZero() && l.Status != arena.LeagueFinished: // its season waits
 		case l.Status == arena.LeagueRunning || l.Status == arena.LeagueFrozen:
 			running = append(running, l)
 		case l.Status == arena.LeagueFinished && slices.Contains(closing, l.Slug):

@@ -409,6 +409,18 @@ func TestScheduler_looksOnlyAtRunningLeagues(t *testing.T) {
 	}
 }
 
+func TestScheduler_archivedLeaguesWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld([]arena.League{ladderLeague(func(l *arena.League) { l.ArchivedAt = noon })}, "a", "b")
+	if made := w.tick(t, w.scheduler(t)); len(made) > 0 {
+		t.Errorf("made %v", made)
+	}
+	w.leagues[0].ArchivedAt = time.Time{}
+	if made := w.tick(t, w.scheduler(t)); len(made) != 1 {
+		t.Errorf("unarchived, made %v", made)
+	}
+}
+
 func TestScheduler_oneLeaguesErrorStopsNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld([]arena.League{royale(), ladderLeague()}, "a", "b")

@@ -14,6 +14,7 @@ import (
 type ServiceStore interface {
 	League(ctx context.Context, slug string) (arena.League, error)
 	CreateLeague(ctx context.Context, l arena.League, audit ...arena.AuditEntry) error
+	DeleteLeague(ctx context.Context, slug string, audit ...arena.LeagueAudit) error
 	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	Enter(ctx context.Context, league, agentID string, at time.Time, audit ...arena.AuditEntry) error
@@ -119,6 +120,25 @@ func (s *Service) check(ctx context.Context, l arena.League) error {
 	if err := plaintext.CheckLine("title", l.Title); err != nil {
 		return err
 	}
+	for _, text := range []struct {
+		field, text string
+		longest     int
+		check       func(field, text string) error
+	}{
+		{"description", l.Description, arena.MaxLeagueDescription, plaintext.CheckText},
+		{"prize", l.Prize, arena.MaxLeaguePrize, plaintext.CheckLine},
+		{"rules_text", l.RulesText, arena.MaxLeagueRulesText, plaintext.CheckText},
+	} {
+		if text.text == "" {
+			continue
+		}
+		if err := plaintext.CheckLength(text.field, text.text, 1, text.longest); err != nil {
+			return err
+		}
+		if err := text.check(text.field, text.text); err != nil {
+			return err
+		}
+	}
 	for _, rule := range l.Settings.Rules {
 		if err := plaintext.CheckText("rules", rule); err != nil {
 			return err
@@ -165,6 +185,18 @@ func (s *Service) Act(ctx context.Context, caller arena.Caller, slug string, act
 		func(before, after arena.League) (arena.AuditEntry, error) {
 			return caller.Audit(at, string(action)+"-league", slug, before.Status, after.Status)
 		})
+}
+
+// Delete removes a league that never had a match, with its entries, for an
+// admin. It returns conflict for any other league; those can be archived.
+func (s *Service) Delete(ctx context.Context, caller arena.Caller, slug string) error {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return err
+	}
+	at := s.now()
+	return s.o.Store.DeleteLeague(ctx, slug, func(before, _ arena.League) (arena.AuditEntry, error) {
+		return caller.Audit(at, "delete-league", slug, s.o.Document(before), nil)
+	})
 }
 
 // Enter puts an agent of the caller into a league; the league's organizer may

@@ -65,7 +65,7 @@ func newOffice(t *testing.T) *office {
 		}))
 		o.ok(o.store.CreateAgent(ctx, arena.Agent{ID: "ag_" + name, OwnerID: "ow_" + name, Name: name, Protocol: arena.ProtocolAAP, CreatedAt: noon}))
 	}
-	e, err := league.NewEntries(o.store, &entries{})
+	e, err := league.NewEntries(o.store, &entries{}, func() time.Time { return noon })
 	o.ok(err)
 	o.service, err = league.NewService(officeOptions(o.store, e))
 	o.ok(err)
@@ -155,6 +155,9 @@ func TestService_createAndUpdate(t *testing.T) {
 		"an owner":         {alice, func(l *arena.League) { l.Slug = "other" }, arena.CodeForbidden, ""},
 		"slug taken":       {admin, func(*arena.League) {}, arena.CodeNameTaken, ""},
 		"title":            {admin, func(l *arena.League) { l.Title = "two\nlines" }, arena.CodeInvalid, "title"},
+		"description":      {admin, func(l *arena.League) { l.Description = strings.Repeat("x", 2001) }, arena.CodeInvalid, "description"},
+		"prize":            {admin, func(l *arena.League) { l.Prize = "two\nlines" }, arena.CodeInvalid, "prize"},
+		"rules text":       {admin, func(l *arena.League) { l.RulesText = "be \u202e" }, arena.CodeInvalid, "rules_text"},
 		"rules":            {admin, func(l *arena.League) { l.Settings.Rules = []string{"be \u202e"} }, arena.CodeInvalid, "rules"},
 		"settings":         {admin, func(l *arena.League) { l.Settings.TimeLimit = 0 }, arena.CodeInvalid, "time_limit_seconds"},
 		"schedule":         {admin, func(l *arena.League) { l.Schedule = "never" }, arena.CodeInvalid, "schedule"},
@@ -227,6 +230,80 @@ func TestService_Act(t *testing.T) {
 	if _, err := o.service.Act(ctx, admin, "none", arena.OpenLeague); arena.CodeOf(err) != arena.CodeNotFound {
 		t.Errorf("of no league: %v", err)
 	}
+}
+
+// An archived league does nothing until it is unarchived, in the state that it had.
+func TestService_archive(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	_, err := o.service.Create(ctx, admin, sums())
+	o.ok(err)
+	_, err = o.service.Act(ctx, admin, "sums", arena.StartLeague)
+	o.ok(err)
+	if _, err := o.service.Act(ctx, admin, "sums", arena.UnarchiveLeague); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("not archived: %v", err)
+	}
+	l, err := o.service.Act(ctx, admin, "sums", arena.ArchiveLeague)
+	o.ok(err)
+	if !l.ArchivedAt.Equal(noon) || l.Status != arena.LeagueRunning || len(arena.ListedLeagues([]arena.League{l})) != 0 {
+		t.Errorf("archived %+v", l)
+	}
+	for _, action := range []arena.LeagueAction{arena.ArchiveLeague, arena.PauseLeague, arena.FinishLeague} {
+		if _, err := o.service.Act(ctx, admin, "sums", action); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "archived") {
+			t.Errorf("%s of an archived league: %v", action, err)
+		}
+	}
+	if err := o.service.Enter(ctx, alice, "sums", "ag_alice", ""); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("entry to an archived league: %v", err)
+	}
+	l, err = o.service.Act(ctx, admin, "sums", arena.UnarchiveLeague)
+	o.ok(err)
+	if !l.ArchivedAt.IsZero() || l.Status != arena.LeagueRunning {
+		t.Errorf("unarchived %+v", l)
+	}
+	o.audited(`admin create-league sums  "sums open Sums"`, `admin start-league sums "open" "running"`,
+		`admin archive-league sums "running" "running"`, `admin unarchive-league sums "running" "running"`)
+}
+
+// The audit entry commits with the deletion, and neither happens for a league
+// that has had a match.
+func TestService_Delete(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	_, err := o.service.Create(ctx, admin, sums())
+	o.ok(err)
+	o.ok(o.service.Enter(ctx, alice, "sums", "ag_alice", ""))
+	_, err = o.service.Create(ctx, admin, sums(func(l *arena.League) { l.Slug = "played" }))
+	o.ok(err)
+	m := arena.Match{ID: "m_1", League: "played", Status: arena.MatchScheduled, CreatedAt: noon, StartsAt: noon, Seats: []arena.Seat{{AgentID: "ag_alice"}, {No: 1, AgentID: "ag_bob"}}}
+	first, err := m.VoidEvent(noon, "x")
+	o.ok(err)
+	_, err = o.store.CreateMatch(ctx, m, first)
+	o.ok(err)
+	for name, c := range map[string]struct {
+		caller arena.Caller
+		slug   string
+		want   arena.Code
+	}{
+		"an owner":  {alice, "sums", arena.CodeForbidden},
+		"no league": {admin, "none", arena.CodeNotFound},
+		"a match":   {admin, "played", arena.CodeConflict},
+	} {
+		if err := o.service.Delete(ctx, c.caller, c.slug); arena.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o.ok(o.service.Delete(ctx, admin, "sums"))
+	if _, err := o.store.League(ctx, "sums"); arena.CodeOf(err) != arena.CodeNotFound {
+		t.Errorf("deleted league: %v", err)
+	}
+	if a, err := o.store.Agent(ctx, "ag_alice"); err != nil || len(a.Leagues) != 0 {
+		t.Errorf("its agent: %v, %v", a.Leagues, err)
+	}
+	o.audited(`admin create-league sums  "sums open Sums"`, `admin create-league played  "played open Sums"`,
+		`ow_alice enter-league sums  "ag_alice"`, `admin delete-league sums "sums open Sums" `)
 }
 
 func TestService_entries(t *testing.T) {

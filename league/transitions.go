@@ -30,8 +30,20 @@ func transitions() map[arena.LeagueAction]transition {
 }
 
 // apply moves a league to the state that follows from an action at a time.
-// Nothing else changes the state of a league once it is created.
+// Nothing else changes the state of a league once it is created, or archives it.
 func apply(l *arena.League, action arena.LeagueAction, at time.Time) error {
+	switch archived := !l.ArchivedAt.IsZero(); {
+	case action == arena.ArchiveLeague && !archived:
+		l.ArchivedAt = at
+		return nil
+	case action == arena.UnarchiveLeague && archived:
+		l.ArchivedAt = time.Time{}
+		return nil
+	case action == arena.UnarchiveLeague:
+		return arena.Errorf(arena.CodeConflict, "league %s is not archived", l.Slug)
+	case archived:
+		return arena.Errorf(arena.CodeConflict, "league %s is archived; unarchive it first", l.Slug)
+	}
 	t, known := transitions()[action]
 	switch {
 	case !known:

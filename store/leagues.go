@@ -21,12 +21,19 @@ var leagueTable = db.NewTable("leagues", "l",
 	db.Time("created_at", func(l *arena.League) *time.Time { return &l.CreatedAt }),
 	db.Time("next_run_at", func(l *arena.League) *time.Time { return &l.NextRunAt }),
 	db.Text("note", func(l *arena.League) *string { return &l.Note }),
+	db.Text("description", func(l *arena.League) *string { return &l.Description }),
+	db.Text("prize", func(l *arena.League) *string { return &l.Prize }),
+	db.Text("rules_text", func(l *arena.League) *string { return &l.RulesText }),
+	db.Time("signup_until", func(l *arena.League) *time.Time { return &l.SignupUntil }),
+	db.Time("archived_at", func(l *arena.League) *time.Time { return &l.ArchivedAt }),
+	db.Int("removed_tasks", func(l *arena.League) *int { return &l.RemovedTasks }),
 	db.Computed(`(SELECT count(*) FROM entries e WHERE e.league = l.slug AND e.withdrawn_at = 0)`, func(l *arena.League) any { return &l.Agents }),
 )
 
 var (
 	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
-	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{"title", "status", "settings", "entry", "schedule", "next_run_at", "note"})
+	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{"title", "status", "settings", "entry", "schedule", "next_run_at", "note",
+		"description", "prize", "rules_text", "signup_until", "archived_at"})
 )
 
 func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {
@@ -87,8 +94,8 @@ func (s *Store) Leagues(ctx context.Context) ([]arena.League, error) {
 
 // UpdateLeague changes a league by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
-// and comes back. What is written: title, status, settings, entry rules,
-// schedule, next run and note. The audit entries that audit returns about the
+// and comes back. What is written: title, texts, status, settings, entry rules,
+// deadline, archive, schedule, next run and note. The audit entries that audit returns about the
 // change are stored with it. invalid: its pack does not exist.
 func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error) {
 	var after arena.League
@@ -114,6 +121,38 @@ func (s *Store) UpdateLeague(ctx context.Context, slug string, apply func(*arena
 		return auditChange(ctx, tx, before, after, audit)
 	})
 	return after, s.wrap(err, "update league %s", slug)
+}
+
+// DeleteLeague deletes a league that never had a match, with its entries and
+// seasons, and stores the audit entries about it. conflict: it had one.
+func (s *Store) DeleteLeague(ctx context.Context, slug string, audit ...arena.LeagueAudit) error {
+	err := s.write(ctx, leagueKey(slug), func(ctx context.Context, tx *db.Tx) error {
+		before, err := oneLeague(ctx, tx, slug, s.d.Lock("l"))
+		if err != nil {
+			return err
+		}
+		_, err = db.One(ctx, tx, db.ScanInt, `SELECT 1 FROM matches WHERE league = $1 LIMIT 1`, slug)
+		switch {
+		case err == nil:
+			return arena.Errorf(arena.CodeConflict, "league %s has had matches, which stay readable: archive it instead", slug)
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		for _, statement := range []string{
+			`DELETE FROM pairings WHERE season_id IN (SELECT id FROM seasons WHERE league = $1)`,
+			`DELETE FROM entrants WHERE season_id IN (SELECT id FROM seasons WHERE league = $1)`,
+			`DELETE FROM seasons WHERE league = $1`,
+			`DELETE FROM fits WHERE league = $1`,
+			`DELETE FROM entries WHERE league = $1`,
+			`DELETE FROM leagues WHERE slug = $1`,
+		} {
+			if _, err := db.Exec(ctx, tx, statement, slug); err != nil {
+				return err
+			}
+		}
+		return auditChange(ctx, tx, before, arena.League{}, audit)
+	})
+	return s.wrap(err, "delete league %s", slug)
 }
 
 // Enter puts an agent into a league, with the audit entries about it; it may

@@ -280,7 +280,7 @@ func (h *pageHandlers) llmsNow(ctx context.Context) string {
 	} else {
 		h.llms.until = now.Add(llmsFor)
 	}
-	h.llms.page = strings.NewReplacer("{{arena}}", h.url, "{{leagues}}", h.leagueLinks(leagues)).Replace(llmsTemplate)
+	h.llms.page = strings.NewReplacer("{{arena}}", h.url, "{{leagues}}", h.leagueLinks(arena.ListedLeagues(leagues))).Replace(llmsTemplate)
 	return h.llms.page
 }
 

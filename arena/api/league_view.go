@@ -73,6 +73,10 @@ type leagueBody struct {
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
 	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
 	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in this many asks a trap question, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
+	Description      string         `json:"description,omitempty" maxLength:"2000" doc:"What the league is about, for people."`
+	Prize            string         `json:"prize,omitempty" maxLength:"200"`
+	RulesText        string         `json:"rules_text,omitempty" maxLength:"4000" doc:"Rules for people. rules are sent to agents."`
+	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
@@ -120,6 +124,10 @@ type updateLeagueBody struct {
 	FormatOptions    *optionsBody   `json:"format_options,omitempty" doc:"Replaces all of them, from the next season on."`
 	Debate           *debateBody    `json:"debate,omitempty"`
 	Canary           *int           `json:"canary,omitempty" minimum:"0" maximum:"1000"`
+	Description      *string        `json:"description,omitempty" maxLength:"2000"`
+	Prize            *string        `json:"prize,omitempty" maxLength:"200"`
+	RulesText        *string        `json:"rules_text,omitempty" maxLength:"4000"`
+	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
 }
 
 // apply changes what the patch names.
@@ -127,6 +135,12 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s := &l.Settings
 	l.Title = orElse(b.Title, l.Title)
 	l.Schedule = orElse(b.Schedule, l.Schedule)
+	l.Description = orElse(b.Description, l.Description)
+	l.Prize = orElse(b.Prize, l.Prize)
+	l.RulesText = orElse(b.RulesText, l.RulesText)
+	if b.SignupUntil.given {
+		l.SignupUntil = b.SignupUntil.at
+	}
 	if b.Entry != nil {
 		l.Entry = b.Entry.rules(l.Entry)
 	}
@@ -203,6 +217,12 @@ type leagueView struct {
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing."`
+	Description      string             `json:"description,omitempty" doc:"What the league is about, for people."`
+	Prize            string             `json:"prize,omitempty"`
+	RulesText        string             `json:"rules_text,omitempty" doc:"Rules for people. rules are sent to agents."`
+	SignupUntil      *jsonTime          `json:"signup_until,omitempty" doc:"Entries close at this time; absent: they do not."`
+	ArchivedAt       *jsonTime          `json:"archived_at,omitempty" doc:"Absent: not archived. An archived league is not listed, starts no matches and takes no entries."`
+	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
 }
 
 func viewLeague(l arena.League) leagueView {
@@ -215,6 +235,8 @@ func viewLeague(l arena.League) leagueView {
 		MinSeats: s.MinSeats, MaxSeats: s.MaxSeats, Rated: s.Rated, Visibility: s.Visibility, ScoreMode: s.ScoreMode,
 		Schedule: l.Schedule, Entry: viewEntry(l.Entry), FormatOptions: viewOptions(s.Options), Canary: s.Canary, Agents: l.Agents, Drift: l.Drift,
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,
+		Description: l.Description, Prize: l.Prize, RulesText: l.RulesText, SignupUntil: optionalTime(l.SignupUntil),
+		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks,
 	}
 	if g := s.Generator; g != nil {
 		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}

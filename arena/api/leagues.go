@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -20,6 +23,7 @@ type Leagues interface {
 	Act(ctx context.Context, caller arena.Caller, slug string, action arena.LeagueAction) (arena.League, error)
 	Enter(ctx context.Context, caller arena.Caller, slug, agentID, password string) error
 	Withdraw(ctx context.Context, caller arena.Caller, slug, agentID string) error
+	Delete(ctx context.Context, caller arena.Caller, slug string) error
 	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
 	CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
 }
@@ -45,16 +49,25 @@ func leagueRoutes[I, O any](h func(*leagueHandlers, context.Context, *I) (*O, er
 	return handleOn(func(a *API) *leagueHandlers { return a.leagues }, h)
 }
 
-func (h *leagueHandlers) list(ctx context.Context, in *PartParams) (*output[listOf[leagueView]], error) {
+type listLeaguesInput struct {
+	PartParams
+
+	Archived bool `query:"archived" doc:"List archived leagues too."`
+}
+
+func (h *leagueHandlers) list(ctx context.Context, in *listLeaguesInput) (*output[listOf[leagueView]], error) {
 	leagues, err := h.rows.Leagues(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !in.Archived {
+		leagues = arena.ListedLeagues(leagues)
 	}
 	var items []leagueView
 	for _, l := range leagues {
 		items = append(items, viewLeague(l))
 	}
-	return answerPart(*in, items)
+	return answerPart(in.PartParams, items)
 }
 
 func (h *leagueHandlers) get(ctx context.Context, in *SlugParam) (*output[leagueView], error) {
@@ -71,6 +84,7 @@ func (h *leagueHandlers) create(ctx context.Context, in *createLeagueInput) (*ou
 	b := &in.Body
 	l, err := h.leagues.Create(ctx, callerOf(ctx), arena.League{
 		Slug: b.Slug, Title: b.Title, Settings: b.settings(), Entry: b.Entry.rules(arena.EntryRules{}), Schedule: b.Schedule,
+		Description: b.Description, Prize: b.Prize, RulesText: b.RulesText, SignupUntil: b.SignupUntil.at,
 	})
 	return showLeague(l, err)
 }
@@ -90,6 +104,38 @@ type updateLeagueInput struct {
 
 func (h *leagueHandlers) update(ctx context.Context, in *updateLeagueInput) (*output[leagueView], error) {
 	return showLeague(h.leagues.Update(ctx, callerOf(ctx), in.Slug, in.Body.apply))
+}
+
+func (h *leagueHandlers) remove(ctx context.Context, in *SlugParam) (*empty, error) {
+	return &empty{}, h.leagues.Delete(ctx, callerOf(ctx), in.Slug)
+}
+
+// deadlineInput is a time that may be null. It distinguishes null from a missing
+// member.
+type deadlineInput struct {
+	given bool
+	at    time.Time // zero: none
+}
+
+// UnmarshalJSON reads a time or null.
+func (d *deadlineInput) UnmarshalJSON(data []byte) error {
+	var at *time.Time
+	if err := json.Unmarshal(data, &at); err != nil {
+		return err
+	}
+	d.given, d.at = true, time.Time{}
+	if at != nil {
+		d.at = at.UTC().Truncate(time.Millisecond)
+	}
+	return nil
+}
+
+// Schema is a time or null.
+func (deadlineInput) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Format: "date-time", Nullable: true,
+		Description: "Entries close at this time; null: they do not.",
+	}
 }
 
 // leagueAction mounts one action of the state machine.

@@ -59,13 +59,18 @@ func TestAPI_createLeague(t *testing.T) {
 		post("pause between rounds", object{"slug": "q", "break_seconds": 2.5}, 201, "", `"break_seconds":2.5`),
 		post("pause too long", object{"slug": "m", "break_seconds": 61}, 422, arena.CodeInvalid, "<= 60", "break_seconds"),
 		post("schedule", object{"slug": "n", "schedule": "0 12 * * *"}, 201, "", `"schedule":"0 12 * * *"`),
+		post("texts", object{"slug": "s", "description": "Two\nlines.", "prize": "A cup", "rules_text": "Be fair.", "signup_until": "2026-12-01T20:00:00+01:00"}, 201, "",
+			`"description":"Two\nlines.","prize":"A cup","rules_text":"Be fair.","signup_until":"2026-12-01T19:00:00.000Z"`),
+		post("no deadline", object{"slug": "o", "signup_until": "tomorrow"}, 422, arena.CodeInvalid, "", "signup_until"),
+		post("description too long", object{"slug": "o", "description": strings.Repeat("x", 2001)}, 422, arena.CodeInvalid, "<= 2000", "description"),
+		post("prize of two lines", object{"slug": "o", "prize": "a\nb"}, 422, arena.CodeInvalid, "", "prize"),
 		post("rated left out", object{"slug": "o", "rated": nil}, 422, arena.CodeInvalid, "required", "rated"),
 		post("rule with an override", object{"slug": "o", "rules": []string{"be \u202e"}}, 422, arena.CodeInvalid, "U+202E", "rules"),
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
-	if n := len(r.at("items").([]any)); n != 12 {
-		t.Errorf("%d leagues, want 12", n)
+	if n := len(r.at("items").([]any)); n != 13 {
+		t.Errorf("%d leagues, want 13", n)
 	}
 }
 
@@ -87,6 +92,10 @@ func TestAPI_updateLeague(t *testing.T) {
 		patch("seats", object{"min_seats": 3, "max_seats": 20}, 200, "", `"min_seats":3,"max_seats":20`),
 		patch("crossed with what is there", object{"min_seats": 21}, 422, arena.CodeInvalid, "", "min_seats"),
 		patch("generator instead of the pack", object{"generator": object{"name": "arithmetic"}}, 200, "", `"generator":{"name":"arithmetic"}`),
+		patch("texts", object{"description": "D", "prize": "P", "rules_text": "R", "signup_until": "2030-01-01T00:00:00Z"}, 200, "",
+			`"description":"D","prize":"P","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),
+		patch("texts stay", object{"prize": ""}, 200, "", `"description":"D","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),
+		patch("no deadline", object{"signup_until": nil}, 200, "", `"description":"D","rules_text":"R"}`),
 		patch("slug", object{"slug": "other"}, 422, arena.CodeInvalid, "", "slug"),
 		{name: "unknown league", method: "PATCH", path: "/v1/leagues/none", token: w.admin, body: object{}, status: 404, code: arena.CodeNotFound},
 	})
@@ -372,4 +381,39 @@ func TestAPI_packFitsJudge(t *testing.T) {
 		name: "a task nobody can solve", method: "POST", path: "/v1/leagues", token: w.admin, body: body,
 		status: 422, code: arena.CodeInvalid, fields: []string{"judge"}, says: "number cannot judge task 2 of pack",
 	}})
+}
+
+// An archived league leaves the lists and keeps its page; its deadline for entries
+// and its archive have errors of their own.
+func TestAPI_archiveAndDeleteLeague(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.league("quiz", object{"signup_until": "2000-01-01T00:00:00Z"})
+	w.league("spare", nil)
+	g := w.agent(w.alice, "late")
+	if r := w.do("PUT", "/v1/leagues/quiz/entries/"+g, w.alice, nil).is(409); r.str("code") != "signup_closed" || !strings.Contains(r.str("detail"), "2000-01-01T00:00:00.000Z") {
+		t.Errorf("a late entry: %s", r.body)
+	}
+	w.do("POST", "/v1/leagues/quiz/archive", w.admin, nil).is(200)
+	for path, want := range map[string]bool{"/v1/leagues": false, "/v1/leagues?archived=true": true, "/v1/lobby": false, "/llms.txt": false} {
+		if body := string(w.do("GET", path, "", nil).is(200).body); strings.Contains(body, "quiz") != want || !strings.Contains(body, "spare") {
+			t.Errorf("%s lists quiz: %v, want %v", path, !want, want)
+		}
+	}
+	if at := w.do("GET", "/v1/leagues/quiz", "", nil).is(200).str("archived_at"); at == "" {
+		t.Error("the page of an archived league does not show it")
+	}
+	a, b := w.agent(w.alice, "a", "spare"), w.agent(w.bob, "b", "spare")
+	w.do("POST", "/v1/leagues/spare/archive", w.admin, nil).is(200)
+	body := object{"league": "spare", "agents": []string{a, b}}
+	if r := w.do("POST", "/v1/matches", w.admin, body).is(409); !strings.Contains(r.str("detail"), "archived") {
+		t.Errorf("a match of an archived league: %s", r.body)
+	}
+	w.do("POST", "/v1/leagues/spare/unarchive", w.admin, nil).is(200)
+	w.do("POST", "/v1/matches", w.admin, body).is(201)
+	if r := w.do("DELETE", "/v1/leagues/spare", w.admin, nil).is(409); !strings.Contains(r.str("detail"), "archive it") {
+		t.Errorf("a league with a match: %s", r.body)
+	}
+	w.do("DELETE", "/v1/leagues/quiz", w.admin, nil).is(204)
+	w.do("GET", "/v1/leagues/quiz", "", nil).is(404)
 }

@@ -117,7 +117,7 @@ func (h *lobbyHandlers) get(ctx context.Context, _ *struct{}) (*output[lobbyView
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range leagues {
+	for _, l := range arena.ListedLeagues(leagues) {
 		line := lobbyLeagueView{League: viewLeague(l)}
 		if s, ok := podiums[l.Slug]; ok {
 			season := viewSeason(s)

@@ -89,6 +89,7 @@ func matrix() map[string]answers {
 		"list-standings": open(200), "list-league-rounds": open(200), "list-seasons": open(200), "get-season": open(404), "get-season-card": open(404),
 		"get-judge": open(200), "list-league-matches": open(200), "rescore-league": organized(200),
 		"open-league": organized(200), "start-league": organized(200), "start-league-now": organized(200), "pause-league": organized(200), "resume-league": organized(200),
+		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200),
@@ -242,6 +243,8 @@ func (m *matrixWorld) before(id string) []string {
 		return []string{"start"}
 	case "resume-league":
 		return []string{"start", "pause"}
+	case "unarchive-league":
+		return []string{"archive"}
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (o Operations) Guide() string { return o.pages.skillText() }
 
 // Leagues returns all leagues.
 func (o Operations) Leagues(ctx context.Context, caller arena.Caller) (any, error) {
-	return do(ctx, o, caller, "list-leagues", o.leagues.list, &PartParams{})
+	return do(ctx, o, caller, "list-leagues", o.leagues.list, &listLeaguesInput{})
 }
 
 // Standings returns at most limit lines of the table of a league.

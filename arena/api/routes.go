@@ -117,6 +117,9 @@ func routes() []route {
 		{post, "/v1/leagues/{slug}/resume", scopeOrganize, 200, "resume-league", tagLeagues, "Resume pairing, show the table", leagueAction(arena.ResumeLeague), nil},
 		{post, "/v1/leagues/{slug}/freeze", scopeOrganize, 200, "freeze-league", tagLeagues, "Hide the table, keep pairing", leagueAction(arena.FreezeLeague), nil},
 		{post, "/v1/leagues/{slug}/finish", scopeOrganize, 200, "finish-league", tagLeagues, "End a league", leagueAction(arena.FinishLeague), nil},
+		{post, "/v1/leagues/{slug}/archive", scopeOrganize, 200, "archive-league", tagLeagues, "Take a league out of lists and stop its pairing; its pages stay", leagueAction(arena.ArchiveLeague), nil},
+		{post, "/v1/leagues/{slug}/unarchive", scopeOrganize, 200, "unarchive-league", tagLeagues, "List an archived league again", leagueAction(arena.UnarchiveLeague), nil},
+		{del, "/v1/leagues/{slug}", scopeAdmin, 204, "delete-league", tagLeagues, "Delete a league that never had a match", leagueRoutes((*leagueHandlers).remove), nil},
 		{put, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "enter-league", tagLeagues, "Enter an agent", leagueRoutes((*leagueHandlers).enter), nil},
 		{del, "/v1/leagues/{slug}/entries/{agent_id}", scopeEnter, 204, "withdraw-from-league", tagLeagues, "Withdraw an agent", leagueRoutes((*leagueHandlers).withdraw), nil},
 

@@ -240,7 +240,7 @@ func (h *calendarHandlers) get(ctx context.Context, in *calendarInput) (*output[
 		}
 		v.Items = append(v.Items, item)
 	}
-	for _, l := range leagues {
+	for _, l := range arena.ListedLeagues(leagues) {
 		if l.Schedule != "" && (l.Status == arena.LeagueRunning || l.Status == arena.LeagueFrozen) {
 			v.Items = append(v.Items, h.ahead(l, from, to, now)...)
 		}

@@ -249,7 +249,7 @@ func (o parts) build(t testing.TB) Options {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := league.NewEntries(o.Rows, o.Quotas.Password)
+	entries, err := league.NewEntries(o.Rows, o.Quotas.Password, o.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,9 @@ func (s *Service) openLeague(ctx context.Context, slug string) (arena.League, er
 	if err != nil {
 		return arena.League{}, arena.AtField("league", err)
 	}
+	if !l.ArchivedAt.IsZero() {
+		return arena.League{}, arena.Errorf(arena.CodeConflict, "league %s is archived; unarchive it first", l.Slug)
+	}
 	switch l.Status {
 	case arena.LeagueOpen, arena.LeagueRunning, arena.LeagueFrozen:
 		return l, nil

@@ -78,7 +78,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}); err != nil {
 		return nil, err
 	}
-	if v.entries, err = league.NewEntries(s.store, v.quotas.Password); err != nil {
+	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
 		return nil, err
 	}
 	if v.agents, err = registry.New(registry.Options{

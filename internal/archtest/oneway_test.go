@@ -69,6 +69,7 @@ func decoders() map[string]string {
 		"arena/record/record.go":                 own,
 		"arena/visibility/mode/asof.go":          own,
 		"arena/api/league_view.go":               strict,
+		"arena/api/leagues.go":                   strict,
 		"league/pack/jsonl.go":                   strict,
 		"league/pack/check.go":                   strict,
 		"league/pack/csv.go":                     "the one decoder of CSV",

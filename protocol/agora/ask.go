@@ -185,7 +185,7 @@ func (s *Server) leagues(ctx context.Context, c *call) ([]league, error) {
 		return nil, faultOf(err)
 	}
 	leagues := []league{}
-	for _, l := range found {
+	for _, l := range arena.ListedLeagues(found) {
 		in := l.Settings
 		leagues = append(leagues, league{
 			League: l.Slug, Title: l.Title, Status: string(l.Status), Format: string(in.Format), Judge: in.Judge.Kind, Rated: in.Rated,

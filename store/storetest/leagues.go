@@ -29,6 +29,7 @@ func leagues(f *fixture) {
 
 	want := l
 	want.Title, want.Status, want.Schedule, want.Note, want.NextRunAt = "T", arena.LeagueRunning, "", "n", time.Time{}
+	want.Description, want.Prize, want.RulesText, want.SignupUntil, want.ArchivedAt = "D", "P", "R", start, start.Add(time.Hour)
 	want.Settings.Rounds, want.Entry = 9, arena.EntryRules{Allow: []string{"ag_1"}}
 	after, err := f.UpdateLeague(ctx, "trivia", func(stored *arena.League) error {
 		*stored = want
@@ -49,6 +50,12 @@ func leagues(f *fixture) {
 	_, err = f.UpdateLeague(ctx, "none", func(*arena.League) error { return nil })
 	f.fails(arena.CodeNotFound, err)
 	f.equal(want, must(f.League(ctx, "trivia"))(f))
+
+	f.ok(f.DeleteLeague(ctx, "other"))
+	f.fails(arena.CodeNotFound, f.DeleteLeague(ctx, "other"))
+	f.agents("a", "b")
+	f.begin("m_1", "trivia", "ag_a", "ag_b")
+	f.fails(arena.CodeConflict, f.DeleteLeague(ctx, "trivia"))
 }
 
 func enter(f *fixture) {
