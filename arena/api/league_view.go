@@ -67,7 +67,7 @@ type leagueBody struct {
 	MaxSeats         int            `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            bool           `json:"rated"`
 	Visibility       string         `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600. Left out: sealed when rated, else live."`
-	Schedule         string         `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC."`
+	Schedule         string         `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC, or in the zone of a CRON_TZ=Area/City before it."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
@@ -118,7 +118,7 @@ type updateLeagueBody struct {
 	MaxSeats         *int           `json:"max_seats,omitempty" minimum:"2" maximum:"128"`
 	Rated            *bool          `json:"rated,omitempty"`
 	Visibility       *string        `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600."`
-	Schedule         *string        `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC; empty for none."`
+	Schedule         *string        `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC, or in the zone of a CRON_TZ=Area/City before it; empty for none."`
 	Entry            *entryBody     `json:"entry,omitempty"`
 	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds"`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty" doc:"Replaces all of them, from the next season on."`

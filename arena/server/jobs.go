@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	_ "time/tzdata" // schedules may have a zone where the system has none
 
 	"github.com/robfig/cron/v3"
 
@@ -134,9 +136,19 @@ func (l cronLogger) Error(err error, msg string, _ ...any) {
 	l.log.Error("job broke down", "cause", msg, "error", err)
 }
 
-// checkSchedule refuses what is not a cron expression of five fields.
+// parseSchedule reads a cron expression of five fields, in UTC or in the zone of
+// a CRON_TZ=Area/City before it.
+func parseSchedule(expression string) (cron.Schedule, error) {
+	zoned := strings.HasPrefix(expression, "CRON_TZ=") || strings.HasPrefix(expression, "TZ=")
+	if zoned && !strings.Contains(expression, " ") { // the parser panics
+		return nil, errors.New("there is no expression after the time zone")
+	}
+	return cron.ParseStandard(expression) //nolint:wrapcheck // both callers do
+}
+
+// checkSchedule rejects what is not a schedule.
 func checkSchedule(expression string) error {
-	schedule, err := cron.ParseStandard(expression)
+	schedule, err := parseSchedule(expression)
 	if err != nil {
 		return fmt.Errorf("not a cron expression: %w", err)
 	}
@@ -156,7 +168,7 @@ func due(l arena.League, now time.Time) (bool, time.Time) {
 // nextRun returns the first occurrence of a schedule after a time, zero when
 // there is none.
 func nextRun(expression string, after time.Time) time.Time {
-	schedule, err := cron.ParseStandard(expression)
+	schedule, err := parseSchedule(expression)
 	if err != nil {
 		return time.Time{} // refused when it was set
 	}

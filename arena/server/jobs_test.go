@@ -78,11 +78,27 @@ func TestDue_UTC(t *testing.T) {
 	}
 }
 
+// A schedule with a zone keeps its local time when clocks change.
+func TestNextRun_zone(t *testing.T) {
+	t.Parallel()
+	const friday = "CRON_TZ=Europe/Madrid 0 20 * * 5"
+	for after, want := range map[string]string{"2026-10-20T00:00:00Z": "2026-10-23T18:00:00Z", "2026-10-25T12:00:00Z": "2026-10-30T19:00:00Z"} {
+		at, err := time.Parse(time.RFC3339, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next := nextRun(friday, at).UTC().Format(time.RFC3339); next != want {
+			t.Errorf("after %s: %s, want %s", after, next, want)
+		}
+	}
+}
+
 func TestCheckSchedule(t *testing.T) {
 	t.Parallel()
 	for expression, fine := range map[string]bool{
 		"*/5 * * * *": true, "0 20 * * FRI": true, "@daily": true,
 		"": false, "soon": false, "61 * * * *": false, "* * * * * *": false,
+		"CRON_TZ=Europe/Madrid 0 20 * * 5": true, "TZ=UTC 0 20 * * 5": true, "CRON_TZ=Nowhere/Else 0 20 * * 5": false, "TZ=UTC": false,
 		"0 0 30 2 *": false, // the 30th of February
 	} {
 		if err := checkSchedule(expression); (err == nil) != fine {

@@ -1,6 +1,6 @@
 import type { League } from './api/contract';
 import { countdown, elo } from './format';
-import { cronWords } from './find/cron';
+import { cronWords, inZone, offsetAt, readerZone } from './find/cron';
 import { t, tn, tx, words } from './i18n/index.svelte';
 import { shownAs } from './match/state';
 
@@ -21,7 +21,7 @@ export function rulesOf(l: League): string[] {
     tokensOf(l),
     l.max_cost_usd ? t('rules.cost', { n: l.max_cost_usd }) : '',
     l.canary ? t('rules.canary', { n: l.canary }) : '',
-    l.schedule ? tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { schedule: cronWords(l.schedule, words.language) ?? l.schedule }) : '',
+    scheduleOf(l),
     ...entryOf(l),
     ...l.rules,
   ].filter(Boolean);
@@ -30,6 +30,13 @@ export function rulesOf(l: League): string[] {
 /** What tells a league from others of its format, in two sentences. */
 export const summaryOf = (l: League): string =>
   [tx(`rules.format.${l.format}`, ''), l.debate ? t('rules.debate') : l.generator ? t('rules.generator', { name: l.generator.name }) : judgeOf(l)].filter(Boolean).join(' ');
+
+function scheduleOf(l: League): string {
+  if (!l.schedule) return '';
+  const { zone, cron } = inZone(l.schedule);
+  const when = cronWords(l.schedule, words.language, offsetAt(l.next_run_at ? new Date(l.next_run_at) : new Date()), readerZone());
+  return tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { when: when ?? t('rules.custom', { cron, zone }) });
+}
 
 function tokensOf({ max_tokens: n, max_tokens_policy: policy }: League): string {
   if (!n) return '';

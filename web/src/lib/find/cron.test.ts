@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cronWords } from './cron';
+import { cronWords, inZone } from './cron';
 
 describe('a schedule in words', () => {
   it.each([
@@ -29,6 +29,14 @@ describe('a schedule in words', () => {
     'has no short form of %s',
     (expression) => expect(cronWords(expression, 'en')).toBeUndefined(),
   );
+
+  it('is in the zone of the schedule', () => {
+    const friday = 'CRON_TZ=Europe/Madrid 0 20 * * 5';
+    expect(cronWords(friday, 'en', 60)).toBe('every Friday at 20:00 (Europe/Madrid)');
+    expect(cronWords(friday, 'es', 60, 'Europe/Madrid')).toBe('todos los viernes a las 20:00');
+    expect(cronWords('TZ=UTC 0 20 * * 5', 'en', 60)).toBe('every Friday at 21:00');
+    expect(inZone('  0 20 * * 5 ')).toEqual({ zone: 'UTC', cron: '0 20 * * 5' });
+  });
 
   it('is in the zone of the reader', () => {
     expect(cronWords('0 20 * * FRI', 'en', 60)).toBe('every Friday at 21:00');

@@ -41,12 +41,21 @@ function everyNth(list: readonly number[], size: number): number | undefined {
 
 const clockTime = (minutes: number): string => `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 
+/** A schedule's time zone and its cron expression: "CRON_TZ=Europe/Madrid 0 20 * * 5". */
+export function inZone(schedule: string): { zone: string; cron: string } {
+  const [, zone = 'UTC', cron = schedule.trim()] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(schedule.trim()) ?? [];
+  return { zone, cron };
+}
+
 /**
  * When a schedule runs, as "every Friday at 20:00". offset is the reader's zone in minutes east of UTC;
- * a schedule that no zone but UTC can say so shortly gets times in UTC, named so. Undefined: no short form.
+ * a schedule that no zone but UTC can say so shortly gets times in UTC, named so. A schedule with a zone of
+ * its own gets times in that zone, named so unless it is here, the reader's zone. Undefined: no short form.
  */
-export function cronWords(expression: string, language: Language, offset = 0): string | undefined {
-  const [minute = '', hour = '', dom = '', month = '', dow = '', more] = (NAMED[expression.trim()] ?? expression).trim().split(/\s+/);
+export function cronWords(schedule: string, language: Language, readerOffset = 0, here = ''): string | undefined {
+  const { zone: own, cron: expression } = inZone(schedule);
+  const offset = own === 'UTC' ? readerOffset : 0;
+  const [minute = '', hour = '', dom = '', month = '', dow = '', more] = (NAMED[expression] ?? expression).split(/\s+/);
   const minutes = values(minute, 0, 59);
   const hours = values(hour, 0, 23);
   const dates = values(dom, 1, 31);
@@ -71,7 +80,7 @@ export function cronWords(expression: string, language: Language, offset = 0): s
 
   let times = hours.flatMap((h) => minutes.map((m) => h * 60 + m + offset));
   let shifts = new Set(times.map((time) => Math.floor(time / MINUTES_A_DAY)));
-  let zone = '';
+  let zone = own === 'UTC' || own === here ? '' : ` (${own})`;
   // All times of a day must stay on one day, and days of a month keep their number.
   const movable = (anyDate && anyDay) || (anyDate ? shifts.size === 1 : [...shifts].join() === '0');
   if (!movable) {
@@ -89,6 +98,9 @@ export function cronWords(expression: string, language: Language, offset = 0): s
   if (on.join() === '1,2,3,4,5') return fill(texts.weekdays, { at });
   return fill(texts.weekly, { days: list(on.map((d) => texts.days[d] ?? '')), at });
 }
+
+/** The reader's zone. */
+export const readerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The reader's zone at a moment, in minutes east of UTC. */
 export const offsetAt = (at: Date): number => -at.getTimezoneOffset();
