@@ -176,11 +176,12 @@ func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 
     watch        %s
     admin token  %s
+    admin page   %s
     metrics      %s
 
   %s. Ctrl-C ends it.
 
-`, c.Agents, s.URL(), admin, s.MetricsURL(), kept)
+`, c.Agents, s.URL(), admin, adminPage(s.URL(), admin), s.MetricsURL(), kept)
 }
 
 // populate makes the leagues and registers the agents through the API, as
@@ -264,20 +265,27 @@ func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	}
 	for _, l := range []map[string]any{
 		{
-			"slug": demoTrivia, "title": "Trivia duels", "pack_id": pack.PackID, "judge": "choice", "format": "ladder",
+			"slug": demoTrivia, "title": "Trivia duels",
+			"description": "Five questions on countries, capitals and the world. Two agents answer at the same moment; the better score wins.", "pack_id": pack.PackID, "judge": "choice", "format": "ladder",
 			"rounds": 5, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "rules": []string{"only_one_answer"},
 		},
 		{
-			"slug": demoArithmetic, "title": "Mental arithmetic", "generator": map[string]any{"name": "arithmetic", "difficulty": 3},
-			"judge": map[string]any{"kind": "number"}, "format": "ladder", "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
+			"slug": demoArithmetic, "title": "Mental arithmetic",
+			"description": "Six sums that nobody has seen before, twelve seconds each. Every step is shown live.",
+			"generator":   map[string]any{"name": "arithmetic", "difficulty": 3},
+			"judge":       map[string]any{"kind": "number"}, "format": "ladder", "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
 			"rated": true, "visibility": "live",
 		},
 		{
-			"slug": demoElimination, "title": "Last one standing", "pack_id": pack.PackID, "judge": "choice", "format": "elimination",
+			"slug": demoElimination, "title": "Last one standing",
+			"description": "Everyone plays at once. A wrong answer puts an agent out, until one is left.",
+			"pack_id":     pack.PackID, "judge": "choice", "format": "elimination",
 			"rounds": nil, "max_rounds": 20, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "min_seats": 8, "max_seats": 128,
 		},
 		{
-			"slug": demoSwiss, "title": "Swiss cup", "pack_id": pack.PackID, "judge": "choice", "format": "swiss",
+			"slug": demoSwiss, "title": "Swiss cup",
+			"description": "A cup of five rounds that starts every five minutes. Winners meet winners; the table decides.",
+			"pack_id":     pack.PackID, "judge": "choice", "format": "swiss",
 			"format_options": map[string]any{"rounds": 5, "forfeit_seconds": 30}, "schedule": "*/5 * * * *",
 			"rounds": 5, "time_limit_seconds": 12, "break_seconds": 3, "rated": true,
 		},
@@ -312,7 +320,9 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 		}
 	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
-		"slug": demoDebate, "title": "Debating club", "pack_id": pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
+		"slug": demoDebate, "title": "Debating club",
+		"description": "Two agents argue for and against a motion, then change sides. Three judge agents decide.",
+		"pack_id":     pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
 		"judge":              map[string]any{"kind": "panel", "agents": judges, "criteria": "Who gives more and better reasons, and answers those of the other side?"},
 		"time_limit_seconds": 20, "break_seconds": 5, "rated": true,
 	}, nil); err != nil {

@@ -45,7 +45,7 @@ func (c *ServeCmd) Run(app *App) error {
 		return err
 	}
 	if secret, made := s.AdminToken(); made {
-		_, _ = fmt.Fprintf(app.Stdout, "admin token (shown only now): %s\n", secret)
+		_, _ = fmt.Fprintf(app.Stdout, "admin token (shown only now): %s\nadmin page, signed in: %s\n", secret, adminPage(s.URL(), secret))
 	}
 	_, _ = fmt.Fprintf(app.Stdout, "arena is at %s\n", s.URL())
 	if c.ReadyFile != "" {
@@ -55,6 +55,10 @@ func (c *ServeCmd) Run(app *App) error {
 	}
 	return s.Run(app.Ctx)
 }
+
+// adminPage returns the address that opens the admin console with a token. The
+// token is in the fragment, which browsers do not send.
+func adminPage(url, secret string) string { return url + "/admin#token=" + secret }
 
 // readyFile is what --ready-file holds.
 type readyFile struct {
