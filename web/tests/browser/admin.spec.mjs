@@ -70,7 +70,13 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await page.locator('a[href="/admin/leagues/new"]').click();
   const wizard = page.locator(id('wizard'));
   const next = page.locator(id('wizard-next'));
+  // The first step is for people alone: texts, and nothing about how it works.
+  assert.equal(await wizard.locator('select, [type="number"], [type="checkbox"]').count(), 0);
   await wizard.locator('[name="title"]').fill(slug.replaceAll('-', ' ').toUpperCase());
+  await wizard.locator('[name="description"]').fill('Two agents, one <b>night</b>.');
+  await wizard.locator('[name="prize"]').fill('A lamp');
+  await next.click();
+  await page.locator(`${id('wizard')}[data-step="what"] h2:focus`).waitFor();
   assert.equal(await wizard.locator('[name="slug"]').inputValue(), slug);
   await wizard.locator('[name="slug"]').fill('trivia'); // taken: it says so at the end, at its field
   await next.click();
@@ -89,10 +95,12 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   await next.click();
   await page.locator(`${id('wizard')}[data-step="when"]`).waitFor();
   await next.click();
+  await page.locator(`${id('wizard')}[data-step="who"]`).waitFor();
+  await next.click();
   await page.locator(`${id('wizard')}[data-step="what"]`).waitFor();
   await page.locator('[name="slug"][aria-invalid="true"]:focus').waitFor();
   await wizard.locator('[name="slug"]').fill(slug);
-  for (const step of ['tasks', 'play', 'when']) {
+  for (const step of ['tasks', 'play', 'when', 'who']) {
     await next.click();
     await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
   }
@@ -100,9 +108,9 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   const row = (status) => page.locator(`${id('admin-league')}[data-league="${slug}"][data-status="${status}"]`);
   await row('open').waitFor();
   const made = await api(`/v1/leagues/${slug}`);
-  assert.deepEqual([made.rounds, made.judge.kind, made.rated, made.rules.length], [3, 'exact', true, 2]);
+  assert.deepEqual([made.rounds, made.judge.kind, made.rated, made.rules.length, made.description, made.prize], [3, 'exact', true, 2, 'Two agents, one <b>night</b>.', 'A lamp']);
 
-  // Agents enter; a match is started, and made void under its name.
+  // Agents enter; a match is started, and made void by a button that is held.
   const agents = await pair(t, slug);
   await page.locator('.console nav a[href="/admin/matches"]').click();
   const schedule = page.locator(id('schedule'));
@@ -119,8 +127,12 @@ test('an admin makes a pack, a league and a match, voids it, ends the league, an
   assert.match(await text(page, 'typed-text'), /2 agents play it \(.*\)\. Rounds that are lost: \d+/);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-void-1440-dark.png` });
   await page.locator(`${id('typed')} [name="reason"]`).fill('the pack was wrong');
-  await type(page, matchId);
+  const hold = page.locator(id('hold'));
+  await hold.click(); // too short
+  await hold.hover();
+  await page.mouse.down();
   await page.locator(`${id('open-match')}[data-match="${matchId}"]`).waitFor({ state: 'detached' });
+  await page.mouse.up();
   const ended = await api(`/v1/matches/${matchId}`);
   assert.deepEqual([ended.status, ended.void_reason], ['void', 'the pack was wrong']);
 
@@ -166,6 +178,8 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   const said = () => page.locator(`${id('preview')} li`).allTextContents();
 
   await field('title').fill(slug);
+  await next.click();
+  await step('what');
   // What belongs to one format is there with that format alone.
   for (const [format, own] of [['elimination', 'min_seats'], ['round_robin', 'double'], ['swiss', 'swiss_rounds'], ['gauntlet', 'champion-find'], ['knockout', 'best_of']]) {
     await field('format').selectOption(format);
@@ -192,13 +206,19 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await field('delay').fill('45');
   await next.click();
   await step('when');
-  await field('schedule').fill('0 18 * * 5');
+  await field('schedule_mode').selectOption('weekly');
+  await field('schedule_zone').selectOption('Europe/Madrid');
+  await field('schedule_time').fill('18:00');
+  assert.match(await text(page, 'schedule-words'), /every Friday at 18:00 \(Europe\/Madrid\)/);
   await field('schedule_starts').selectOption('round');
+  await next.click();
+  await step('who');
+  await field('signup_until').fill('2040-01-02T03:04');
   await field('min_matches').fill('2');
   await field('allow-find').fill(first.name);
   await page.locator(`#${await wizard.locator(`${id('picker')}[data-field="allow"] [value="${first.id}"]`).getAttribute('id')}`).check();
   const rules = await said();
-  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^Rounds start every Friday at 18:00 \(UTC\)/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
+  for (const rule of [/^A debate: two argue/, /^1 speech of each/, /^Rounds start every Friday at 18:00/, /with 2 rated matches or more/, /^Only 1 agent on the list/, /^Judged by: reasons/, /^Everything is shown 45 seconds after it happens/]) {
     assert.ok(rules.some((r) => rule.test(r)), `${rule} in ${rules.join(' | ')}`);
   }
   await next.click(); // nobody is on the panel
@@ -209,7 +229,7 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await panel.locator(`[value="${second.id}"]`).check();
   await field('judges-find').fill('nobody has this name');
   await until('only who is ticked', async () => (await panel.locator('[type="checkbox"]').count()) === 1);
-  for (const name of ['play', 'when']) {
+  for (const name of ['play', 'when', 'who']) {
     await next.click();
     await step(name);
   }
@@ -219,8 +239,103 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   const made = await api(`/v1/leagues/${slug}`);
   assert.deepEqual(
     [made.judge, made.debate, made.rounds, made.format_options.best_of, made.format_options.schedule_starts, made.schedule, made.entry.allow, made.entry.min_matches, made.visibility],
-    [{ kind: 'panel', agents: [second.id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', '0 18 * * 5', [first.id], 2, 'delayed:45'],
+    [{ kind: 'panel', agents: [second.id], criteria: 'reasons' }, { turns: 1 }, 2, 3, 'round', 'CRON_TZ=Europe/Madrid 0 18 * * 5', [first.id], 2, 'delayed:45'],
   );
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('the address of the first start signs in, and the token leaves it', async () => {
+  const { page, faults, close } = await open(`/admin#token=${ADMIN}`);
+  await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
+  assert.equal(new URL(page.url()).hash, '');
+  await page.locator('header a[href="/"]').click();
+  await page.locator(id('nav-admin')).click();
+  await page.locator(id('status-line')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an admin edits a league, enters agents, copies, archives and deletes', { timeout: 2 * PATIENCE }, async (t) => {
+  const slug = `cup-${once()}`;
+  const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, entry: { password: 'sesame' } };
+  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
+  const [first] = await pair(t, 'trivia');
+  const { page, faults, close } = await open('/admin/leagues', { kept: KEPT, refusals: true });
+  const row = (name) => page.locator(`${id('admin-league')}[data-league="${name}"]`);
+  await row(slug).locator(id('league-edit')).click();
+  const field = (name) => page.locator(`${id('wizard')} [name="${name}"]`);
+  await field('description').fill('Sums for the night.');
+  await field('rules_text').fill('Be fair.');
+  assert.match(await text(page, 'preview'), /Sums for the night\./);
+  await page.locator(id('step-what')).click();
+  assert.equal(await field('slug').count() + await field('format').count(), 0);
+  await page.locator(id('step-when')).click();
+  await field('schedule_mode').selectOption('cron');
+  await field('schedule').fill('often');
+  await page.locator(id('wizard-next')).click();
+  await page.locator(`${id('field-error')}[data-field="schedule"]`).waitFor();
+  await field('schedule').fill('0 18 * * *');
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-league-edit-1440-dark.png`, fullPage: true });
+  await page.locator(id('wizard-next')).click();
+  await row(slug).waitFor();
+  const changed = await api(`/v1/leagues/${slug}`);
+  assert.deepEqual([changed.description, changed.rules_text, changed.schedule, changed.entry.password_required, changed.rounds], ['Sums for the night.', 'Be fair.', '0 18 * * *', true, 1]);
+
+  await row(slug).locator(id('league-agents')).click();
+  await page.locator(`${id('enter-agents')} [name="enter-find"]`).fill(first.name);
+  await page.locator(`${id('enter-agents')} [value="${first.id}"]`).check();
+  await page.locator(`${id('enter-agents')} [name="password"]`).fill('guess');
+  await page.locator(`${id('enter-agents')} button`).click();
+  await page.locator(`${id('enter-agents')} ${id('trouble')}`, { hasText: 'password' }).waitFor();
+  await page.locator(`${id('enter-agents')} [name="password"]`).fill('sesame');
+  await page.locator(`${id('enter-agents')} button`).click();
+  await page.locator(`${id('entered-agent')}[data-agent="${first.id}"]`).waitFor();
+  await page.locator(`${id('entered-agent')}[data-agent="${first.id}"] ${id('withdraw')}`).click();
+  await page.locator(`${id('entered-agent')}[data-agent="${first.id}"]`).waitFor({ state: 'detached' });
+
+  await page.locator('.console nav a[href="/admin/leagues"]').click();
+  await row(slug).locator(id('league-copy')).click();
+  assert.equal(await field('title').inputValue(), `${slug} (copy)`);
+  for (const step of ['what', 'tasks', 'play', 'when', 'who']) {
+    await page.locator(id('wizard-next')).click();
+    await page.locator(`${id('wizard')}[data-step="${step}"]`).waitFor();
+  }
+  await page.locator(id('wizard-next')).click();
+  await row(`${slug}-copy`).waitFor();
+  assert.equal((await api(`/v1/leagues/${slug}-copy`)).description, 'Sums for the night.');
+
+  await row(slug).locator(id('move-archive')).click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"][data-archived="true"]`).waitFor();
+  assert.equal((await api('/v1/leagues')).items.some((l) => l.slug === slug), false);
+  const other = await open(`/l/${slug}`);
+  await other.page.locator(id('archived')).waitFor();
+  assert.match(await other.page.locator(id('rules-text')).textContent(), /Be fair\./);
+  assert.deepEqual(other.faults, []);
+  await other.close();
+  await row(slug).locator(id('move-unarchive')).click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"][data-archived="false"]`).waitFor();
+  for (const name of [`${slug}-copy`, slug]) {
+    await row(name).locator(id('league-delete')).click();
+    await type(page, name);
+    await row(name).waitFor({ state: 'detached' });
+  }
+  assert.equal((await send('GET', `/v1/leagues/${slug}`)).status, 404);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('finished matches are filtered and judged again', { timeout: PATIENCE }, async () => {
+  await until('a finished match', async () => (await api('/v1/matches?status=finished&league=arithmetic')).items[0], PATIENCE);
+  const { page, faults, close } = await open('/admin/matches', { kept: KEPT });
+  await page.locator('a[href="/admin/matches/finished"]').click();
+  await page.locator(id('filter-league')).selectOption('arithmetic');
+  await page.waitForURL(/\/admin\/matches\/finished\?league=arithmetic$/);
+  await page.locator(`${id('matches')}[data-address*="league=arithmetic"]`).waitFor();
+  const one = page.locator(id('finished')).first();
+  await one.locator(id('rescore')).click();
+  await one.locator(id('rescored'), { hasText: 'Nothing changed' }).waitFor();
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-finished-1440-dark.png` });
   assert.deepEqual(faults, []);
   await close();
 });
@@ -299,6 +414,9 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
     'admin-leagues': ['/admin/leagues', id('admin-league')],
     'admin-calendar': ['/admin/calendar', id('calendar-item')],
     'admin-wizard-start': ['/admin/leagues/new', id('wizard')],
+    'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
+    'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
+    'admin-finished': ['/admin/matches/finished', id('finished')],
     'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
     'admin-agents': ['/admin/agents', id('admin-agent')],
     'admin-packs': ['/admin/packs', `${id('packs')} li`],

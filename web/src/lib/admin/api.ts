@@ -1,6 +1,7 @@
 import { url } from '$lib/api/client';
 import type { Agent, League, List, Match, MatchStatus } from '$lib/api/contract';
 import type { components } from '$lib/api/schema';
+import { bytes } from '$lib/console/api';
 import { admin } from './session';
 
 // The API's routes that admins use, one function each.
@@ -19,7 +20,7 @@ export type AdminToken = Schemas['AdminToken'];
 export type AdminTokenBody = Schemas['CreateAdminTokenBody'];
 export type Scope = AdminTokenBody['scope'];
 export type Owner = Schemas['OwnerSummary'];
-export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze' | 'finish';
+export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze' | 'finish' | 'archive' | 'unarchive';
 
 const id = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path, undefined, {}, signal);
@@ -31,7 +32,14 @@ export const setBanner = (text: string) => admin.call<Banner>('POST', '/v1/admin
 export const drain = () => admin.call<{ node: string }>('POST', '/v1/admin/drain');
 
 /** With the admin's eyes: a frozen table is not hidden. */
-export const leagues = (signal?: AbortSignal) => get<List<League>>('/v1/leagues', signal);
+export const leagues = (signal?: AbortSignal, archived = false) => get<List<League>>(url('/v1/leagues', { archived: archived ? 'true' : undefined }), signal);
+export const league = (slug: string, signal?: AbortSignal) => get<League>(`/v1/leagues/${id(slug)}`, signal);
+export const updateLeague = (slug: string, body: Schemas['UpdateLeagueBody']) => admin.call<League>('PATCH', `/v1/leagues/${id(slug)}`, body);
+export const deleteLeague = (slug: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}`);
+/** Passwords may hold any letter, headers only bytes. */
+export const enter = (slug: string, agentId: string, password: string) =>
+  admin.call<void>('PUT', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`, undefined, password ? { 'x-league-password': bytes(password) } : {});
+export const withdraw = (slug: string, agentId: string) => admin.call<void>('DELETE', `/v1/leagues/${id(slug)}/entries/${id(agentId)}`);
 export const createLeague = (body: LeagueBody) => admin.call<League>('POST', '/v1/leagues', body);
 export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v1/leagues/${id(slug)}/${what}`);
 
@@ -55,6 +63,8 @@ export const matches = (statuses: readonly MatchStatus[], league: string, signal
 export const schedule = (body: Schemas['CreateMatchBody']) => admin.call<Match>('POST', '/v1/matches', body);
 export const end = (matchId: string, how: 'cancel' | 'void', reason: string) =>
   admin.call<Match>('POST', `/v1/matches/${id(matchId)}/${how}`, reason ? { reason } : {});
+
+export const rescore = (matchId: string) => admin.call<Schemas['RescoreReport']>('POST', `/v1/matches/${id(matchId)}/rescore`);
 
 export const agents = (query: string, league: string, cursor: string, signal?: AbortSignal) =>
   get<List<Agent>>(url('/v1/agents', { q: query || undefined, league: league || undefined, cursor: cursor || undefined, limit: 50 }), signal);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf, changed, emptyDraft, judgesOf, previewOf, slugOf, STEP_NAMES, stepOf, visibilitiesOf, type Draft } from './draft';
+import { bodyOf, changed, draftOf, emptyDraft, judgesOf, movesOf, patchOf, previewOf, slugOf, STEP_NAMES, stepOf, visibilitiesOf, type Draft } from './draft';
 
 const draft = (over: Partial<Draft> = {}): Draft => ({ ...emptyDraft(), ...over });
 /** A draft after choices, one after the other. */
@@ -93,8 +93,31 @@ describe('a draft', () => {
   it('says who may enter', () =>
     expect(bodyOf(draft({ allow: ['ag_1'], minRating: 1400, maxRating: 1900, minMatches: 3 })).entry).toEqual({ allow: ['ag_1'], min_rating: 1400, max_rating: 1900, min_matches: 3 }));
   it('goes back to the first step with a wrong field', () => {
-    expect(['slug', 'judge.agents', 'max_rounds', 'entry.allow'].map((f) => STEP_NAMES[stepOf([f])])).toEqual(['what', 'tasks', 'play', 'when']);
-    expect(stepOf(['schedule', 'judge'])).toBe(1);
+    expect(['slug', 'judge.agents', 'max_rounds', 'entry.allow'].map((f) => STEP_NAMES[stepOf([f])])).toEqual(['what', 'tasks', 'play', 'who']);
+    expect(stepOf(['schedule', 'judge'])).toBe(2);
     expect(stepOf(['unknown'])).toBe(-1);
   });
+});
+
+describe('a draft of a league', () => {
+  it.each([
+    ['plain', {}],
+    ['elimination', { format: 'elimination', openEnd: true, minSeats: 5, maxSeats: 9, starts: 'season' }],
+    ['swiss', { format: 'swiss', swissRounds: 5, forfeit: 30, minutes: 60, schedule: 'CRON_TZ=Europe/Madrid 0 20 * * 5', starts: 'round' }],
+    ['crowd', { source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', window: 40, minVotes: 2, visibility: 'live' }],
+    ['delayed', { visibility: 'delayed', delay: 45, byRound: true, canary: 9, judge: 'exact', maxTokens: 9, zeroOverTokens: true, maxCost: 0.5 }],
+    ['texts', { description: 'D', prize: 'P', rulesText: 'R', signupUntil: '2030-01-02T03:04', rules: 'one\ntwo' }],
+    ['entry', { allow: ['ag_1'], agentsPerOwner: 2, minRating: 1400, maxRating: 1800, minMatches: 3 }],
+  ] as const)('%s makes the same league again', (_, over) => {
+    const d = draft({ title: 'Cup', slug: 'cup', ...(over as Partial<Draft>) });
+    expect(bodyOf(draftOf(previewOf(d)))).toEqual(bodyOf(d));
+  });
+  it('takes back what it no longer says', () => {
+    const patch = patchOf(draft({ title: 'Cup', slug: 'cup' }));
+    expect(patch).toMatchObject({ title: 'Cup', description: '', prize: '', signup_until: null, schedule: '', rules: [], entry: {}, canary: 0, max_tokens: 500, score_mode: 'match' });
+    expect(patch).not.toHaveProperty('slug');
+    expect(patch).not.toHaveProperty('format');
+  });
+  it('that is archived can only be unarchived', () =>
+    expect(movesOf({ status: 'open', format: 'ladder', archived_at: '2030-01-01T00:00:00.000Z' })).toEqual(['unarchive']));
 });

@@ -6,10 +6,15 @@ import type { components } from '../api/schema';
 // them. Pure.
 
 type LeagueBody = components['schemas']['LeagueBody'];
+type UpdateLeagueBody = components['schemas']['UpdateLeagueBody'];
 
 /** Numbers that are 0 ask for nothing, unless they say otherwise. What does not apply stays in the draft and is not sent. */
 export interface Draft {
   title: string;
+  description: string;
+  prize: string;
+  /** For people; the rules below are for agents. */
+  rulesText: string;
   slug: string;
   format: string;
   minSeats: number;
@@ -61,6 +66,8 @@ export interface Draft {
   minutes: number;
   /** Seconds that a paired agent is waited for. */
   forfeit: number;
+  /** Of the reader, as fields of dates hold it: 2026-11-21T20:00; empty for no deadline. */
+  signupUntil: string;
   allow: string[];
   password: string;
   agentsPerOwner: number;
@@ -84,12 +91,12 @@ const ARENA_MINUTES = 30;
 const DEFAULT_TOKENS = 500;
 
 export const emptyDraft = (): Draft => ({
-  title: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
+  title: '', description: '', prize: '', rulesText: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
   source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', debate: false, turns: 2,
   judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
   rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, visibility: 'sealed', delay: 30,
   maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
-  schedule: '', starts: 'season', minutes: 0, forfeit: 120, allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
+  schedule: '', starts: 'season', minutes: 0, forfeit: 120, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
 
 /** A slug for a title: lower-case letters, digits and single hyphens. */
@@ -134,15 +141,14 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
 
 /** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
 export const STEPS = {
-  what: ['title', 'slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
+  about: ['title', 'description', 'prize', 'rules_text'],
+  what: ['slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
   tasks: [
     'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
   ],
   play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
-  when: [
-    'schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds', 'entry', 'entry.allow', 'entry.password',
-    'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches',
-  ],
+  when: ['schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds'],
+  who: ['signup_until', 'entry', 'entry.allow', 'entry.password', 'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches'],
 } as const;
 export type Step = keyof typeof STEPS;
 export const STEP_NAMES = Object.keys(STEPS) as Step[];
@@ -189,6 +195,10 @@ function common(d: Draft) {
   const options = optionsOf(d);
   return {
     title: d.title, slug: d.slug, format: d.format,
+    ...(d.description ? { description: d.description } : {}),
+    ...(d.prize ? { prize: d.prize } : {}),
+    ...(d.rulesText ? { rules_text: d.rulesText } : {}),
+    ...(d.signupUntil ? { signup_until: new Date(d.signupUntil).toISOString() } : {}),
     ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }),
     judge: judgeOf(d),
     ...(d.debate ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
@@ -213,6 +223,42 @@ export function bodyOf(d: Draft): LeagueBody {
   };
 }
 
+/** What changes a league to the draft. Its format, its slug, its password when none is typed, and whether it debates stay. */
+export function patchOf(d: Draft): UpdateLeagueBody {
+  const { slug: _, format: __, ...body } = bodyOf(d);
+  return {
+    description: '', prize: '', rules_text: '', signup_until: null, schedule: '', max_tokens: d.maxTokens, max_tokens_policy: 'note', max_cost_usd: 0,
+    score_mode: 'match', canary: 0, rules: [], format_options: {}, entry: {}, ...body,
+  };
+}
+
+/** The draft that makes a league like this one. The password is not known. */
+export function draftOf(l: League): Draft {
+  const was = emptyDraft();
+  const [visibility = 'live', delay] = l.visibility.split(':');
+  const { judge: j, entry: e, format_options: o } = l;
+  return {
+    ...was,
+    title: l.title, description: l.description ?? '', prize: l.prize ?? '', rulesText: l.rules_text ?? '', slug: l.slug,
+    format: l.format, minSeats: l.min_seats, maxSeats: l.max_seats, double: !!o?.double, swissRounds: o?.rounds ?? 0, bestOf: String(o?.best_of || 1), champion: o?.champion ? [o.champion] : [],
+    source: l.pack_id ? 'pack' : 'generator', packId: l.pack_id ?? '', generator: l.generator?.name ?? was.generator, difficulty: l.generator?.difficulty ?? was.difficulty,
+    debate: !!l.debate, turns: l.debate?.turns ?? was.turns,
+    judge: j.kind, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes,
+    rounds: l.rounds ?? was.rounds, openEnd: l.rounds === null, maxRounds: l.max_rounds ?? was.maxRounds, timeLimit: l.time_limit_seconds, breakSeconds: l.break_seconds ?? 0,
+    byRound: l.score_mode === 'rounds', rated: l.rated, visibility, delay: delay ? Number(delay) : was.delay,
+    maxTokens: l.max_tokens || was.maxTokens, zeroOverTokens: l.max_tokens_policy === 'zero_points', maxCost: l.max_cost_usd ?? 0, canary: l.canary ?? 0, rules: l.rules.join('\n'),
+    schedule: l.schedule ?? '', starts: o?.schedule_starts === 'round' ? 'round' : 'season', minutes: (o?.duration_seconds ?? 0) / 60, forfeit: o?.forfeit_seconds || was.forfeit,
+    signupUntil: l.signup_until ? localTime(new Date(l.signup_until)) : '',
+    allow: e.allow ?? [], agentsPerOwner: e.agents_per_owner ?? 0, minRating: e.min_rating ?? 0, maxRating: e.max_rating ?? 0, minMatches: e.min_matches ?? 0,
+  };
+}
+
+/** A moment as fields of dates hold it, in the reader's zone. */
+function localTime(at: Date): string {
+  const pad = (n: number) => String(n).padStart(2, '0');
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}T${pad(at.getHours())}:${pad(at.getMinutes())}`;
+}
+
 /** The league as its page will show it. */
 export function previewOf(d: Draft): League {
   const all = common(d);
@@ -231,7 +277,8 @@ const MOVES = {
 } as const;
 
 /** What may be done to a league (states: docs/rules.md). One with a schedule need not wait for it. */
-export function movesOf(l: Pick<League, 'status' | 'schedule' | 'format'>): readonly Move[] {
+export function movesOf(l: Pick<League, 'status' | 'schedule' | 'format' | 'archived_at'>): readonly Move[] {
+  if (l.archived_at) return ['unarchive'];
   const waits = l.schedule && l.format !== 'ladder' && (l.status === 'open' || l.status === 'running');
   return waits ? ['start-now', ...MOVES[l.status]] : MOVES[l.status];
 }

@@ -63,7 +63,7 @@ export const opponents = (league: string, signal?: AbortSignal) =>
   session.call<List<Agent>>('GET', url('/v1/agents', { league, limit: 100 }), undefined, {}, signal);
 export const challenge = (body: Schemas['ChallengeBody']) => session.call<Match>('POST', '/v1/challenges', body);
 
-const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
+export const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 
 export const deliveries = (agentId: string, outcome: string, cursor: string, signal?: AbortSignal) =>
   session.call<List<Delivery>>('GET', url(`${at(agentId)}/deliveries`, { outcome: outcome || undefined, cursor: cursor || undefined, limit: 50 }), undefined, {}, signal);

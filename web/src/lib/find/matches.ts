@@ -37,11 +37,11 @@ export function filtersOf(query: URLSearchParams): MatchFilters {
 const isDay = (text: string): boolean => DAY.test(text) && !Number.isNaN(midnight(text).getTime());
 
 /** The address of a list of matches. */
-export function matchesLink(filters: Partial<MatchFilters>): string {
+export function matchesLink(filters: Partial<MatchFilters>, base = '/matches'): string {
   const query = new URLSearchParams();
   for (const name of NAMES) if (filters[name]) query.set(name, filters[name]);
   const text = query.toString();
-  return text ? `/matches?${text}` : '/matches';
+  return text ? `${base}?${text}` : base;
 }
 
 /** The start of a day of the reader, so many days later. */
