@@ -54,6 +54,23 @@ type Pack struct {
 	CreatedAt time.Time
 }
 
+// PackTask is a task of a pack with its use.
+type PackTask struct {
+	N         int // in the pack, from 0
+	Task      Task
+	RemovedAt time.Time // zero: in use
+	Rounds    int       // that have used it
+}
+
+// TaskRemoval reports what the removal of a task from its pack changed.
+type TaskRemoval struct {
+	Matches     int      `json:"matches" doc:"Finished matches that used the question and were judged again."`
+	Changed     int      `json:"changed" doc:"Those of them whose points or places changed."`
+	Failed      []string `json:"failed" doc:"Ids of matches that could not be judged again. They are unchanged; score them again later."`
+	Settlements int      `json:"settlements" doc:"Settlements whose rating changes are different now."`
+	Leagues     []string `json:"leagues" doc:"Leagues whose matches used the question."`
+}
+
 // PackImport is a file of tasks to import.
 type PackImport struct {
 	Name    string

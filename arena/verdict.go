@@ -17,6 +17,10 @@ type Verdict struct {
 	At      time.Time
 }
 
+// ReasonRemoved is the reason of an answer that is void because its question was
+// removed from the pack later.
+const ReasonRemoved = "question_removed"
+
 // ReasonTokenLimit is the reason of an answer that got no points because it
 // exceeded the token limit of a match with the policy zero_points.
 const ReasonTokenLimit = "token_limit"
@@ -86,7 +90,7 @@ func (j Judging) Blind() []BlindAnswer {
 type Rescore struct {
 	MatchID  string
 	Verdicts []Verdict // one for each round
-	Answers  []Answer  // with their new points
+	Answers  []Answer  // with their new points and outcomes
 	Seats    []Seat    // with their new points and places
 }
 

@@ -20,6 +20,7 @@ const (
 	listMatches    list = "m"
 	listStarts     list = "t"
 	listPacks      list = "p"
+	listTasks      list = "q"
 	listDeliveries list = "d"
 	listAudit      list = "u"
 	listSeasons    list = "s"

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -44,12 +47,15 @@ type taskRow struct {
 	n      int
 	task   taskDoc
 	body   string // task, encoded before the write is queued
+
+	removedAt time.Time
 }
 
 var taskTable = db.NewTable("tasks", "t",
 	db.Text("pack_id", func(t *taskRow) *string { return &t.packID }),
 	db.Int("n", func(t *taskRow) *int { return &t.n }),
 	db.JSON("body", func(t *taskRow) *taskDoc { return &t.task }).With(func(t *taskRow) any { return t.body }),
+	db.Time("removed_at", func(t *taskRow) *time.Time { return &t.removedAt }),
 )
 
 var insertTasks = db.NewInsert(taskTable, "")
@@ -132,6 +138,107 @@ func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, t
 			return nil
 		}
 	}
+}
+
+// PackTasks lists the tasks of a pack by number, removed ones too.
+func (s *Store) PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error) {
+	after, err := listTasks.open(p)
+	if err != nil {
+		return nil, "", err
+	}
+	from := -1
+	if after != "" {
+		if from, err = strconv.Atoi(after); err != nil {
+			return nil, "", arena.Invalid("cursor", "is not one of this list")
+		}
+	}
+	if _, err := s.Pack(ctx, packID); err != nil {
+		return nil, "", err
+	}
+	rows, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n > $2 ORDER BY t.n LIMIT $3`, packID, from, p.Limit+1)
+	if err != nil {
+		return nil, "", s.wrap(err, "list tasks of pack %s", packID)
+	}
+	rows, next := closePage(listTasks, p, rows, func(t taskRow) string { return strconv.Itoa(t.n) })
+	used, err := s.taskRounds(ctx, packID)
+	if err != nil {
+		return nil, "", err
+	}
+	items := make([]arena.PackTask, len(rows))
+	for i, t := range rows {
+		items[i] = arena.PackTask{N: t.n, Task: arena.Task(t.task), RemovedAt: t.removedAt, Rounds: used[taskSource(packID, t.n)]}
+	}
+	return items, next, nil
+}
+
+// taskSource is the Source of a task of a pack.
+func taskSource(packID string, n int) string { return packID + "/" + strconv.Itoa(n) }
+
+// taskRounds counts the rounds of a pack's tasks by source. It reads all rounds:
+// an index would cost every round that is played.
+func (s *Store) taskRounds(ctx context.Context, packID string) (map[string]int, error) {
+	used := map[string]int{}
+	_, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) {
+		var source string
+		err = r.Scan(&source, &n)
+		used[source] = n
+		return n, err
+	}, `SELECT source, count(*) FROM rounds WHERE source >= $1 AND source < $2 GROUP BY source`, packID+"/", packID+"0") // "0" follows "/"
+	return used, s.wrap(err, "count the rounds of pack %s", packID)
+}
+
+// RemovedTasks returns the numbers of the tasks that were removed from a pack.
+func (s *Store) RemovedTasks(ctx context.Context, packID string) ([]int, error) {
+	removed, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) { return n, r.Scan(&n) }, `SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 ORDER BY n`, packID)
+	return removed, s.wrap(err, "read removed tasks of pack %s", packID)
+}
+
+// RemoveTask takes a task out of use, notes it in the leagues whose matches used
+// it, and stores the audit entries about it. It returns those leagues with the
+// ids of their finished matches that used it. conflict: it is removed already, or
+// the only one left.
+func (s *Store) RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error) {
+	used := map[string][]string{}
+	_, err := db.All(ctx, s.reader, func(r db.Row) (league string, err error) {
+		var id string
+		var status arena.MatchStatus
+		if err = r.Scan(&league, &id, &status); status == arena.MatchFinished {
+			used[league] = append(used[league], id)
+		} else if _, known := used[league]; !known {
+			used[league] = nil
+		}
+		return league, err
+	}, `SELECT DISTINCT m.league, m.id, m.status FROM rounds r JOIN matches m ON m.id = r.match_id WHERE r.source = $1 ORDER BY m.id`, taskSource(packID, n))
+	if err != nil {
+		return nil, s.wrap(err, "find the matches of task %d of pack %s", n, packID)
+	}
+	err = s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
+		left, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM tasks WHERE pack_id = $1 AND removed_at = 0 AND n <> $2`, packID, n)
+		if err != nil {
+			return err
+		}
+		t, err := taskTable.One(ctx, tx, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return arena.Errorf(arena.CodeNotFound, "there is no question %d in pack %q", n, packID)
+		case err != nil:
+			return err
+		case !t.removedAt.IsZero():
+			return arena.Errorf(arena.CodeConflict, "question %d of pack %s is removed already", n, packID)
+		case left == 0:
+			return arena.Errorf(arena.CodeConflict, "question %d is the only one left in pack %s", n, packID)
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE tasks SET removed_at = $1 WHERE pack_id = $2 AND n = $3`, db.Millis(at), packID, n); err != nil {
+			return err
+		}
+		for _, league := range slices.Sorted(maps.Keys(used)) {
+			if _, err := db.Exec(ctx, tx, `UPDATE leagues SET removed_tasks = removed_tasks + 1 WHERE slug = $1`, league); err != nil {
+				return err
+			}
+		}
+		return insertAudit(ctx, tx, audit...)
+	})
+	return used, s.wrap(err, "remove task %d of pack %s", n, packID)
 }
 
 // The matches whose tasks are not put again soon: the last ones of each agent,

@@ -192,6 +192,9 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 		ratings[c.AgentID] = r
 	}
 	changes := b.rate(matches[0], answers, ratings)
+	if slices.ContainsFunc(answers, func(a arena.Answer) bool { return a.Reason == arena.ReasonRemoved }) {
+		changes = withUnmoved(changes, before, ratings)
+	}
 	if len(changes) != len(before) {
 		return false, fmt.Errorf("settlement %d moves %d ratings, it moved %d", seq, len(changes), len(before))
 	}
@@ -217,6 +220,32 @@ func (b *rebuild) settlement(ctx context.Context, tx *db.Tx, seq int64) (moved b
 	}
 	_, err = db.Exec(ctx, tx, `UPDATE settlements SET drift = $1 WHERE seq = $2`, int64(b.drift), seq)
 	return moved, err
+}
+
+// withUnmoved returns changes in the order of before, with a draw that moves no
+// rating for each agent that has no counted round left: a question that was removed
+// voids rounds that a settlement was based on.
+func withUnmoved(changes []arena.RatingChange, before []ratingChangeRow, ratings map[string]arena.Rating) []arena.RatingChange {
+	if len(changes) >= len(before) {
+		return changes
+	}
+	moved := make(map[string]arena.RatingChange, len(changes))
+	for _, c := range changes {
+		moved[c.AgentID] = c
+	}
+	all := make([]arena.RatingChange, 0, len(before))
+	for _, was := range before {
+		c, ok := moved[was.AgentID]
+		if delete(moved, was.AgentID); !ok {
+			r := ratings[was.AgentID]
+			c = arena.RatingChange{AgentID: was.AgentID, Before: r.MilliElo, After: r.MilliElo, K: was.K, Score: arena.OnePoint / 2, Matches: r.Matches + 1}
+		}
+		all = append(all, c)
+	}
+	if len(moved) > 0 { // the caller rejects agents that were not moved before
+		return changes
+	}
+	return all
 }
 
 // store writes the ratings and the drift that came out.

@@ -13,7 +13,7 @@ import (
 
 // addOutcomes counts how a match's rounds ended for each of its agents; it
 // runs once, in the transaction that ends the match. Its answers stay as they
-// are from then on, but for their points. The order keeps two transactions of
+// are from then on, but for their points and for what voidOutcome changes. The order keeps two transactions of
 // the same agents from waiting for each other, so that no second match may end
 // in the same transaction.
 func addOutcomes(ctx context.Context, tx *db.Tx, matchID string) error {

@@ -161,6 +161,9 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 			}
 		}
 		for _, a := range r.Answers {
+			if err := voidOutcome(ctx, tx, r.MatchID, a); err != nil {
+				return err
+			}
 			if _, err := db.Exec(ctx, tx, `UPDATE answers SET points = $1, reason = $2 WHERE match_id = $3 AND round = $4 AND agent_id = $5`,
 				int64(a.Points), db.Storable(a.Reason), r.MatchID, a.Round, a.AgentID); err != nil {
 				return err
@@ -178,4 +181,27 @@ func (s *Store) SaveRescore(ctx context.Context, r arena.Rescore) error {
 		return addEncounters(ctx, tx, r.MatchID)
 	})
 	return s.wrap(err, "score match %s again", r.MatchID)
+}
+
+// voidOutcome makes the outcome of an answer void, if the answer says so and it
+// was not, and moves it in the counted outcomes of its agent.
+func voidOutcome(ctx context.Context, tx *db.Tx, matchID string, a arena.Answer) error {
+	if a.Outcome != arena.OutcomeVoid {
+		return nil
+	}
+	was, err := db.One(ctx, tx, func(r db.Row) (o arena.Outcome, err error) { return o, r.Scan(&o) },
+		`SELECT outcome FROM answers WHERE match_id = $1 AND round = $2 AND agent_id = $3`, matchID, a.Round, a.AgentID)
+	if err != nil || was == arena.OutcomeVoid {
+		return err
+	}
+	if _, err := db.Exec(ctx, tx, `UPDATE answers SET outcome = $1 WHERE match_id = $2 AND round = $3 AND agent_id = $4`,
+		arena.OutcomeVoid, matchID, a.Round, a.AgentID); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, tx, `UPDATE outcomes SET rounds = rounds - 1 WHERE agent_id = $1 AND outcome = $2`, a.AgentID, was); err != nil {
+		return err
+	}
+	_, err = db.Exec(ctx, tx, `INSERT INTO outcomes (agent_id, outcome, rounds) VALUES ($1, $2, 1)
+		ON CONFLICT (agent_id, outcome) DO UPDATE SET rounds = outcomes.rounds + 1`, a.AgentID, arena.OutcomeVoid)
+	return err
 }

@@ -243,7 +243,7 @@ func newResources(o Options) resources {
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
 		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
 		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
-		packs:      &packHandlers{packs: o.Services.Leagues, rows: o.Store},
+		packs:      &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card,
 		},

@@ -92,7 +92,7 @@ func matrix() map[string]answers {
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
-		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200),
+		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200),
 
 		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
 		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
@@ -210,7 +210,7 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		_, id := m.owner(name)
 		replace = append(replace, "{id}", id)
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
-		replace = append(replace, "{id}", m.pack(name))
+		replace = append(replace, "{id}", m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, "\"a\"\n\"b\"\n").is(201).str("pack_id"), "{n}", "1")
 	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
 		m.league(name, nil)
 		replace = append(replace, "{slug}", name)

@@ -27,6 +27,7 @@ const formType = "multipart/form-data"
 type packReads interface {
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	Packs(ctx context.Context, p arena.Page) ([]arena.Pack, string, error)
+	PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error)
 }
 
 // packHandlers serve the routes of task packs.
@@ -34,6 +35,9 @@ type packHandlers struct {
 	packs interface {
 		ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
 		CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
+	}
+	tasks interface {
+		RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
 	}
 	rows packReads
 }
@@ -188,4 +192,49 @@ func (h *packHandlers) list(ctx context.Context, in *listPacksInput) (*output[li
 		items = append(items, viewPack(p))
 	}
 	return answerList(items, next)
+}
+
+type packTaskView struct {
+	N           int       `json:"n" doc:"Its number in the pack, from 0."`
+	Description string    `json:"description"`
+	Options     []string  `json:"options,omitempty"`
+	Answer      []string  `json:"answer" doc:"Accepted answers; the first is shown as the right one."`
+	Topic       string    `json:"topic,omitempty"`
+	Difficulty  string    `json:"difficulty,omitempty"`
+	Rounds      int       `json:"rounds" doc:"Rounds that have used it."`
+	RemovedAt   *jsonTime `json:"removed_at,omitempty" doc:"Absent: in use."`
+}
+
+type packTasksInput struct {
+	IDParam
+	PageParams
+}
+
+func (h *packHandlers) listTasks(ctx context.Context, in *packTasksInput) (*output[listOf[packTaskView]], error) {
+	tasks, next, err := h.rows.PackTasks(ctx, in.ID, in.page())
+	if err != nil {
+		return nil, err
+	}
+	var items []packTaskView
+	for _, t := range tasks {
+		items = append(items, packTaskView{
+			N: t.N, Description: t.Task.Description, Options: t.Task.Options, Answer: orEmpty(t.Task.Answers), Topic: t.Task.Topic,
+			Difficulty: t.Task.Difficulty, Rounds: t.Rounds, RemovedAt: optionalTime(t.RemovedAt),
+		})
+	}
+	return answerList(items, next)
+}
+
+type removeTaskInput struct {
+	IDParam
+
+	N int `path:"n" minimum:"0" maximum:"1000000"`
+}
+
+func (h *packHandlers) removeTask(ctx context.Context, in *removeTaskInput) (*output[arena.TaskRemoval], error) {
+	removal, err := h.tasks.RemoveTask(ctx, callerOf(ctx), in.ID, in.N)
+	if err != nil {
+		return nil, err
+	}
+	return answer(removal)
 }

@@ -147,3 +147,28 @@ func TestAPI_createPack_unread(t *testing.T) {
 		})
 	}
 }
+
+func TestAPI_packTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"One?\"\n\"Two?\"\n").is(201).str("pack_id")
+	path := "/v1/packs/" + pack + "/tasks"
+	if items := w.do("GET", path, w.admin, nil).is(200).at("items").([]any); len(items) != 2 {
+		t.Errorf("%v", items)
+	}
+	w.do("GET", "/v1/packs/pk_none/tasks", w.admin, nil).is(404)
+	w.do("DELETE", path+"/9", w.admin, nil).is(404)
+	w.do("DELETE", path+"/x", w.admin, nil).is(422)
+	if r := w.do("DELETE", path+"/0", w.admin, nil).is(200); !strings.Contains(string(r.body), `{"matches":0,"changed":0,"failed":[],"settlements":0,"leagues":[]}`) {
+		t.Errorf("%s", r.body)
+	}
+	if r := w.do("DELETE", path+"/0", w.admin, nil).is(409); !strings.Contains(r.str("detail"), "removed already") {
+		t.Errorf("%s", r.body)
+	}
+	if r := w.do("DELETE", path+"/1", w.admin, nil).is(409); !strings.Contains(r.str("detail"), "only one") {
+		t.Errorf("%s", r.body)
+	}
+	if body := string(w.do("GET", path+"?limit=1", w.admin, nil).is(200).body); !strings.Contains(body, `"removed_at":`) || strings.Contains(body, "Two?") {
+		t.Error(body)
+	}
+}

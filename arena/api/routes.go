@@ -127,6 +127,8 @@ func routes() []route {
 		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", packRoutes((*packHandlers).check), describePackBody},
 		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Question packs, newest first", packRoutes((*packHandlers).list), nil},
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One question pack", packRoutes((*packHandlers).get), nil},
+		{get, "/v1/packs/{id}/tasks", scopeAdmin, 200, "list-pack-tasks", tagPacks, "The questions of a pack, with their use", packRoutes((*packHandlers).listTasks), nil},
+		{del, "/v1/packs/{id}/tasks/{n}", scopeAdmin, 200, "remove-pack-task", tagPacks, "Remove one question; its rounds become void", packRoutes((*packHandlers).removeTask), nil},
 
 		{post, "/v1/matches", scopeOrganize, 201, "create-match", tagMatches, "Schedule a match", matchRoutes((*matchHandlers).create), nil},
 		{post, "/v1/challenges", scopeOwner, 201, "challenge", tagMatches, "Unrated sparring with another agent", matchRoutes((*matchHandlers).challenge), nil},

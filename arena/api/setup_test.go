@@ -304,6 +304,10 @@ func (rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error)
 	return arena.RescoreReport{Matches: 1, Failed: []string{}, Changed: []arena.RescoredMatch{{MatchID: id, Seats: []arena.RescoredSeat{}}}}, nil
 }
 
+func (rescorer) Matches(_ context.Context, _ string, ids []string) (arena.RescoreReport, error) {
+	return arena.RescoreReport{Matches: len(ids), Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
+}
+
 func (rescorer) League(context.Context, string) (arena.RescoreReport, error) {
 	return arena.RescoreReport{Matches: 2, Failed: []string{}, Changed: []arena.RescoredMatch{}}, nil
 }

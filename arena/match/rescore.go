@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -13,6 +15,8 @@ import (
 type Rescorer interface {
 	Match(ctx context.Context, id string) (arena.RescoreReport, error)
 	League(ctx context.Context, slug string) (arena.RescoreReport, error)
+	// Matches judges finished matches of one league again.
+	Matches(ctx context.Context, slug string, ids []string) (arena.RescoreReport, error)
 	// Rebuild replays the settlements of a league, stores the audit entry that
 	// audit returns with the ratings, and returns how many settlements changed.
 	Rebuild(ctx context.Context, slug string, audit ...func(changed int) (arena.AuditEntry, error)) (changed int, err error)
@@ -60,6 +64,42 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 		err = errors.Join(err, fmt.Errorf("audit %s: %w", action, failed))
 	}
 	return report, err
+}
+
+// RemoveTask takes a question out of its pack, for an admin, and judges the
+// finished matches that used it again, so that its rounds are void. The audit entry
+// commits with the removal. Matches that could not be judged again are reported;
+// they can be rescored later.
+func (s *Service) RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error) {
+	removal := arena.TaskRemoval{Failed: []string{}, Leagues: []string{}}
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return removal, err
+	}
+	at := s.now()
+	audit, err := caller.Audit(at, "remove-task", packID, map[string]int{"task": n}, nil)
+	if err != nil {
+		return removal, err
+	}
+	used, err := s.o.Store.RemoveTask(ctx, packID, n, at, audit)
+	if err != nil {
+		return removal, err
+	}
+	removal.Leagues = slices.AppendSeq(removal.Leagues, maps.Keys(used))
+	slices.Sort(removal.Leagues)
+	for _, slug := range removal.Leagues {
+		if len(used[slug]) == 0 {
+			continue
+		}
+		report, err := s.o.Rescorer.Matches(ctx, slug, used[slug])
+		if err != nil {
+			return removal, fmt.Errorf("question %d of pack %s is removed, but not all matches are scored again: %w", n, packID, err)
+		}
+		removal.Matches += report.Matches
+		removal.Changed += len(report.Changed)
+		removal.Failed = append(removal.Failed, report.Failed...)
+		removal.Settlements += report.Settlements
+	}
+	return removal, nil
 }
 
 // RebuildRatings computes a league's ratings again from its stored answers, for

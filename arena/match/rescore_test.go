@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,12 +14,18 @@ import (
 
 // rescorer is a judge that has looked at one match when it fails.
 type rescorer struct {
-	f    *fixture
-	fail error
+	f      *fixture
+	fail   error
+	judged []string // by Matches
 }
 
 func (r *rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
 	return arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{{MatchID: id}}, Failed: []string{}}, r.fail
+}
+
+func (r *rescorer) Matches(_ context.Context, slug string, ids []string) (arena.RescoreReport, error) {
+	r.judged = append(r.judged, slug+" "+strings.Join(ids, " "))
+	return arena.RescoreReport{Matches: len(ids), Changed: make([]arena.RescoredMatch, 1), Settlements: 2}, r.fail
 }
 
 func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) {
@@ -69,6 +76,32 @@ func TestService_Rescore(t *testing.T) {
 	log := f.audited()
 	slices.Sort(log)
 	if d := cmp.Diff(want, log); d != "" {
+		t.Error(d)
+	}
+}
+
+// The audit entry commits with the removal; matches that fail do not undo it.
+func TestService_RemoveTask(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := f.service()
+	ctx := t.Context()
+	f.ok(f.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "P", CreatedAt: start}, make([]arena.Task, 2)))
+	if _, err := s.RemoveTask(ctx, alice, "pk_1", 0); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("an owner: %v", err)
+	}
+	if _, err := s.RemoveTask(ctx, admin, "pk_1", 2); arena.CodeOf(err) != arena.CodeNotFound {
+		t.Errorf("no such question: %v", err)
+	}
+	removal, err := s.RemoveTask(ctx, admin, "pk_1", 0)
+	f.ok(err)
+	if d := cmp.Diff(arena.TaskRemoval{Failed: []string{}, Leagues: []string{}}, removal); d != "" || len(f.rescorer.judged) != 0 {
+		t.Errorf("unused: %s, %v", d, f.rescorer.judged)
+	}
+	if _, err := s.RemoveTask(ctx, admin, "pk_1", 1); arena.CodeOf(err) != arena.CodeConflict {
+		t.Errorf("the last question: %v", err)
+	}
+	if d := cmp.Diff([]string{`admin remove-task pk_1 {"task":0}`}, f.audited()); d != "" {
 		t.Error(d)
 	}
 }

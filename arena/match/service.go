@@ -34,6 +34,7 @@ type Store interface {
 	Match(ctx context.Context, id string) (arena.Match, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
+	RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error)
 }
 
 // Quota is how often each caller may do one thing.

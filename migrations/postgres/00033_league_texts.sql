@@ -14,9 +14,11 @@ ALTER TABLE leagues ADD COLUMN archived_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE leagues ADD COLUMN removed_tasks BIGINT NOT NULL DEFAULT 0;
 -- When the question was removed from its pack; 0: it is in use.
 ALTER TABLE tasks ADD COLUMN removed_at BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX tasks_removed ON tasks (pack_id, n) WHERE removed_at > 0;
 
 -- +goose Down
 
+DROP INDEX tasks_removed;
 ALTER TABLE tasks DROP COLUMN removed_at;
 ALTER TABLE leagues DROP COLUMN removed_tasks;
 ALTER TABLE leagues DROP COLUMN archived_at;

@@ -26,6 +26,7 @@ func recentTasks(f *fixture) {
 	play("m_2", []string{"", "pk_1/5"}, ids[0], ids[2])
 	play("m_3", []string{"pk_1/9"}, ids[2], ids[3])
 	at := func(no int) time.Time { return round(no).OpenedAt }
+	removedTasks(f)
 
 	next := arena.Match{ID: "m_9", League: "trivia", Seats: []arena.Seat{{AgentID: ids[0]}, {AgentID: ids[1]}}}
 	f.equal(map[string]time.Time{"pk_1/5": at(2), "pk_1/6": at(2)}, must(f.RecentTasks(ctx, next))(f))
@@ -47,4 +48,37 @@ func recentTasks(f *fixture) {
 	}
 	next = arena.Match{ID: "m_x", League: "trivia", Seats: []arena.Seat{{AgentID: ids[0]}, {AgentID: ids[1]}}}
 	f.equal(20, len(must(f.RecentTasks(ctx, next))(f)))
+}
+
+// removedTasks removes a question that two finished matches of recentTasks have used.
+func removedTasks(f *fixture) {
+	ctx := f.t.Context()
+	p := arena.Pack{ID: "pk_1", Name: "P", Format: "jsonl", Tasks: 7, CreatedAt: start}
+	f.ok(f.CreatePack(ctx, p, make([]arena.Task, 7)))
+	f.equal(map[string][]string{"trivia": {"m_1", "m_2"}}, must(f.RemoveTask(ctx, "pk_1", 5, start))(f))
+	f.equal(map[string][]string{}, must(f.RemoveTask(ctx, "pk_1", 0, start))(f))
+	f.fails(arena.CodeConflict, second(f.RemoveTask(ctx, "pk_1", 5, start)))
+	f.fails(arena.CodeNotFound, second(f.RemoveTask(ctx, "pk_1", 7, start)))
+	f.equal([]int{0, 5}, must(f.RemovedTasks(ctx, "pk_1"))(f))
+	f.equal(0, len(must(f.RemovedTasks(ctx, "pk_none"))(f)))
+	f.equal(1, must(f.League(ctx, "trivia"))(f).RemovedTasks)
+	f.equal(7, must(f.Pack(ctx, "pk_1"))(f).Tasks)
+
+	var tasks []arena.PackTask
+	for page := (arena.Page{Limit: 3}); ; {
+		items, next, err := f.PackTasks(ctx, "pk_1", page)
+		f.ok(err)
+		tasks = append(tasks, items...)
+		if page.Cursor = next; next == "" {
+			break
+		}
+	}
+	f.equal([]string{"0 0 true", "1 0 false", "2 0 false", "3 0 false", "4 0 false", "5 2 true", "6 1 false"},
+		pick(tasks, func(t arena.PackTask) string { return fmt.Sprint(t.N, t.Rounds, !t.RemovedAt.IsZero()) }))
+	_, _, err := f.PackTasks(ctx, "pk_none", arena.Page{Limit: 3})
+	f.fails(arena.CodeNotFound, err)
+	for _, n := range []int{1, 2, 3, 4} {
+		must(f.RemoveTask(ctx, "pk_1", n, start))(f)
+	}
+	f.fails(arena.CodeConflict, second(f.RemoveTask(ctx, "pk_1", 6, start))) // the last one
 }

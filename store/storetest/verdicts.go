@@ -49,6 +49,14 @@ func verdicts(f *fixture) {
 	f.equal(arena.Points(7), must(f.Answers(ctx, "m_1"))(f)[0].Points)
 	seats := must(f.Match(ctx, "m_1"))(f).Seats
 	f.equal([]int{2, 1}, []int{seats[0].Place, seats[1].Place})
+	look.Answers = []arena.Answer{{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeVoid, Reason: arena.ReasonRemoved}}
+	before := must(f.AgentCauses(ctx, ids[0]))(f)
+	f.ok(f.SaveRescore(ctx, look))
+	f.ok(f.SaveRescore(ctx, look)) // again: counted once
+	voided := must(f.Answers(ctx, "m_1"))(f)[0]
+	f.equal([]any{arena.OutcomeVoid, arena.ReasonRemoved, arena.Points(0)}, []any{voided.Outcome, voided.Reason, voided.Points})
+	causes := must(f.AgentCauses(ctx, ids[0]))(f)
+	f.equal([]int{before[a.Outcome] - 1, 1}, []int{causes[a.Outcome], causes[arena.OutcomeVoid]})
 	look.MatchID = "m_none"
 	f.fails(arena.CodeNotFound, f.SaveRescore(ctx, look))
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +23,7 @@ type RescoreStore interface {
 	Rounds(ctx context.Context, matchID string) ([]arena.Round, error)
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
+	RemovedTasks(ctx context.Context, packID string) ([]int, error)
 	SaveRescore(ctx context.Context, r arena.Rescore) error
 	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
 }
@@ -44,6 +47,22 @@ func (r *Rescorer) Match(ctx context.Context, id string) (arena.RescoreReport, e
 		return arena.RescoreReport{}, arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", m.Status)
 	}
 	return r.matches(ctx, m.League, func(yield func(arena.Match) error) error { return yield(m) })
+}
+
+// Matches rescores finished matches of one league.
+func (r *Rescorer) Matches(ctx context.Context, slug string, ids []string) (arena.RescoreReport, error) {
+	return r.matches(ctx, slug, func(yield func(arena.Match) error) error {
+		for _, id := range ids {
+			m, err := r.Store.Match(ctx, id)
+			if err != nil {
+				return fmt.Errorf("read match %s: %w", id, err)
+			}
+			if err := yield(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // League rescores all finished matches of a league.
@@ -111,8 +130,8 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 }
 
 // rescoreMatch judges a match again and stores the result. It returns nil if no
-// points changed. Eliminations stay: the later rounds were played without the
-// eliminated seats.
+// points changed. Rounds whose question was removed become void. Eliminations stay:
+// the later rounds were played without the eliminated seats.
 func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.RescoredMatch, error) {
 	rounds, err := r.Store.Rounds(ctx, m.ID)
 	if err != nil {
@@ -122,6 +141,9 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	answers, err := r.Store.Answers(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	if rescore.Answers, err = r.voidRemoved(ctx, m, rounds, answers); err != nil {
+		return nil, err
 	}
 	byRound, points := game.Answers(answers), map[string]arena.Points{}
 	g := game.For(m.Settings)
@@ -179,6 +201,34 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 		return nil, nil //nolint:nilnil // nothing changed: not an error
 	}
 	return &changed, nil
+}
+
+// voidRemoved makes the answers of rounds whose question was removed void, and
+// returns them. Outcomes that did not count stay.
+func (r *Rescorer) voidRemoved(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer) (voided []arena.Answer, err error) {
+	removed, read := map[string]bool{}, map[string]bool{} // sources; packs
+	gone := map[int]bool{}
+	for _, round := range rounds {
+		packID, _, ok := strings.Cut(round.Task.Source, "/")
+		if ok && !read[packID] {
+			read[packID] = true
+			tasks, err := r.Store.RemovedTasks(ctx, packID)
+			if err != nil {
+				return nil, fmt.Errorf("read removed tasks: %w", err)
+			}
+			for _, n := range tasks {
+				removed[packID+"/"+strconv.Itoa(n)] = true
+			}
+		}
+		gone[round.No] = removed[round.Task.Source]
+	}
+	for i := range answers {
+		if a := &answers[i]; gone[a.Round] && a.Outcome.Counted() {
+			a.Outcome, a.Reason, a.Points = arena.OutcomeVoid, arena.ReasonRemoved, 0
+			voided = append(voided, *a)
+		}
+	}
+	return voided, nil
 }
 
 // verdict has the external judge of a round judge it again, and returns nil if

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/store"
 )
 
 func (b *bench) rescorer(j engine.Judges) *engine.Rescorer {
@@ -235,5 +237,60 @@ func TestEngine_MaxTokens(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// questions is a store in which round n has question n of a pack, and some are removed.
+type questions struct {
+	*store.Store
+	removed []int
+}
+
+func (q questions) RemovedTasks(context.Context, string) ([]int, error) { return q.removed, nil }
+
+func (q questions) Rounds(ctx context.Context, id string) ([]arena.Round, error) {
+	rounds, err := q.Store.Rounds(ctx, id)
+	for i := range rounds {
+		rounds[i].Task.Source = fmt.Sprintf("pk_1/%d", rounds[i].No)
+	}
+	return rounds, err
+}
+
+// The round of a removed question is void: it has no points, and the ratings are
+// as if it had not been played. It stays void.
+func TestRescorer_removedQuestion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	b.node("n1")
+	m, _ := b.over(b.match())
+	r := b.rescorer(nil)
+	r.Store = questions{b.store, []int{2}}
+	report, err := r.Matches(t.Context(), slug, []string{m.ID})
+	b.ok(err)
+	want := []arena.RescoredMatch{{MatchID: m.ID, Seats: []arena.RescoredSeat{
+		{AgentID: "ag_0", PointsBefore: 3000, Points: 2000, PlaceBefore: 1, Place: 1}, {AgentID: "ag_1", PlaceBefore: 2, Place: 2},
+	}}}
+	if d := cmp.Diff(want, report.Changed); d != "" {
+		t.Error(d)
+	}
+	answers, err := b.store.Answers(t.Context(), m.ID)
+	b.ok(err)
+	for _, a := range answers {
+		if void := a.Outcome == arena.OutcomeVoid && a.Reason == arena.ReasonRemoved && a.Points == 0; void != (a.Round == 2) {
+			t.Errorf("round %d of %s: %s %q %d", a.Round, a.AgentID, a.Outcome, a.Reason, a.Points)
+		}
+	}
+	r.Store = questions{b.store, []int{1, 2, 3}}
+	_, err = r.Matches(t.Context(), slug, []string{m.ID})
+	b.ok(err)
+	if d := cmp.Diff(map[string]arena.MilliElo{"ag_0": arena.StartRating, "ag_1": arena.StartRating}, b.ratings()); d != "" {
+		t.Error(d)
+	}
+	if _, err := b.store.CheckRatings(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.Store = b.store
+	if report, err = r.Match(t.Context(), m.ID); err != nil || len(report.Changed) != 0 {
+		t.Errorf("scored once more: %+v, %v", report, err)
 	}
 }

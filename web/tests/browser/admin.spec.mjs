@@ -249,7 +249,7 @@ test('the address of the first start signs in, and the token leaves it', async (
   const { page, faults, close } = await open(`/admin#token=${ADMIN}`);
   await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
   assert.equal(new URL(page.url()).hash, '');
-  await page.locator('header a[href="/"]').click();
+  await page.locator('header a.brand').click();
   await page.locator(id('nav-admin')).click();
   await page.locator(id('status-line')).waitFor();
   assert.deepEqual(faults, []);
