@@ -193,7 +193,7 @@ func (s *Store) RemovedTasks(ctx context.Context, packID string) ([]int, error) 
 	return removed, s.wrap(err, "read removed tasks of pack %s", packID)
 }
 
-// RemoveTask takes a task out of use, notes it in the leagues whose matches used
+// RemoveTask marks a task as removed, notes it in the leagues whose matches used
 // it, and stores the audit entries about it. It returns those leagues with the
 // ids of their finished matches that used it. conflict: it is removed already, or
 // the only one left.

@@ -66,7 +66,7 @@ func (s *Service) rescore(ctx context.Context, caller arena.Caller, action, targ
 	return report, err
 }
 
-// RemoveTask takes a question out of its pack, for an admin, and judges the
+// RemoveTask removes a question from its pack, for an admin, and judges the
 // finished matches that used it again, so that its rounds are void. The audit entry
 // commits with the removal. Matches that could not be judged again are reported;
 // they can be rescored later.

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ADMIN, api, id, look, mapAll, open, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
+import { ADMIN, api, id, look, mapAll, open, ORIGIN, pair, PATIENCE, SCREENS, send, until } from './kit/kit.mjs';
 
 const KEPT = { 'arena.admin': ADMIN };
 const once = () => Date.now().toString(36);
@@ -340,6 +340,28 @@ test('finished matches are filtered and judged again', { timeout: PATIENCE }, as
   await close();
 });
 
+test('a question of a pack is removed with its use in view', { timeout: PATIENCE }, async () => {
+  const name = `bad-${once()}`;
+  const lines = [task('One?', '1'), task('<b>Two?</b>', '2')].join('\n');
+  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), { method: 'POST', headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' }, body: lines });
+  const { pack_id: pack } = await made.json();
+  const { page, faults, close } = await open('/admin/packs', { kept: KEPT });
+  await page.locator(`${id('pack-link')}[href="/admin/packs/${pack}"]`).click();
+  const question = (n, removed) => page.locator(`${id('question')}[data-n="${n}"][data-removed="${removed}"]`);
+  await question(1, false).waitFor();
+  assert.match(await text(page, 'pack-users'), /No league uses this pack/);
+  await question(1, false).locator(id('question-remove')).click();
+  assert.match(await text(page, 'typed-text'), /0 rounds/);
+  await page.locator(id('hold')).focus();
+  await page.keyboard.down('Enter'); // a key is held like a pointer
+  await question(1, true).waitFor();
+  await page.keyboard.up('Enter');
+  assert.match(await text(page, 'question-removed'), /0 matches were scored again/);
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-pack-1440-dark.png` });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the calendar has the seasons of all leagues by days, and what schedules will start', { timeout: PATIENCE }, async (t) => {
   const slug = `friday-${once()}`;
   const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false, format: 'swiss', schedule: '0 18 * * 5' };
@@ -417,6 +439,7 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
     'admin-league-copy': ['/admin/leagues/trivia/copy', id('wizard')],
     'admin-league-agents': ['/admin/leagues/trivia/agents', id('entered-agent')],
     'admin-finished': ['/admin/matches/finished', id('finished')],
+    'league-about': ['/l/trivia', id('about')],
     'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
     'admin-agents': ['/admin/agents', id('admin-agent')],
     'admin-packs': ['/admin/packs', `${id('packs')} li`],

@@ -47,6 +47,10 @@ export const move = (slug: string, what: Move) => admin.call<League>('POST', `/v
 export const calendar = (month: string, signal?: AbortSignal) => get<Calendar>(url('/v1/admin/calendar', { month: month || undefined }), signal);
 
 export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(url('/v1/packs', { cursor: cursor || undefined, limit: 100 }), signal);
+export const pack = (packId: string, signal?: AbortSignal) => get<Pack>(`/v1/packs/${id(packId)}`, signal);
+export type PackTask = Schemas['PackTask'];
+export const packTasks = (packId: string, cursor: string, signal?: AbortSignal) => get<List<PackTask>>(url(`/v1/packs/${id(packId)}/tasks`, { cursor: cursor || undefined, limit: 50 }), signal);
+export const removeTask = (packId: string, n: number) => admin.call<Schemas['TaskRemoval']>('DELETE', `/v1/packs/${id(packId)}/tasks/${n}`);
 const fileForm = (file: File) => {
   const form = new FormData();
   form.append('file', file);

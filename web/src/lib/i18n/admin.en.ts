@@ -331,6 +331,17 @@ export const adminEn = {
   'rescore.same': 'Nothing changed.',
   'rescore.changed': 'The points changed; {n} settlements were recalculated.',
   'rescore.failed': 'The judge failed. The match stays as it was.',
+  'questions.leagues': 'Used by:',
+  'questions.unused': 'No league uses this pack.',
+  'questions.rounds': 'rounds: {n}',
+  'questions.gone': 'removed',
+  'questions.remove': 'Remove…',
+  'questions.remove.title': 'Remove this question',
+  'questions.remove.text': 'It was asked in {rounds} rounds. Those of finished matches become void and ratings are recalculated. Eliminations and finished seasons stay. It cannot be undone.',
+  'questions.remove.do': 'Remove question',
+  'questions.removed': 'Removed. {matches} matches were scored again, {changed} changed. Failed: {failed}.',
+  'questions.removed.failed': 'Removed. {matches} matches were scored again, {changed} changed. The judge failed for {failed}: score those again later.',
+  'questions.more': 'Show more',
 } as const;
 
 export type AdminKey = keyof typeof adminEn;

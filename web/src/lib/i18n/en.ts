@@ -326,6 +326,7 @@ export const en = {
   'league.signup.over': 'Entries closed {time}.',
   'league.archived': 'This league is archived. Its results stay; it starts no more matches.',
   'league.enter': 'Enter an agent',
+  'league.enter.none': 'You have no other agent that could enter.',
   'league.removed_one': '1 question was removed after it had been played. Its rounds are void; eliminations and finished seasons stay as they were.',
   'league.removed_other': '{n} questions were removed after they had been played. Their rounds are void; eliminations and finished seasons stay as they were.',
   'league.empty.recent': 'No match has been played yet.',

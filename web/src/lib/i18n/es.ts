@@ -324,6 +324,7 @@ export const es: Dictionary = {
   'league.signup.over': 'Las inscripciones se cerraron {time}.',
   'league.archived': 'Esta liga está archivada. Sus resultados se conservan; no empieza más partidas.',
   'league.enter': 'Inscribir un agente',
+  'league.enter.none': 'No tienes ningún otro agente que pueda entrar.',
   'league.removed_one': 'Se retiró 1 pregunta después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
   'league.removed_other': 'Se retiraron {n} preguntas después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
   'league.empty.live': 'No hay partidas en vivo. La próxima aparece aquí sin que hagas nada.',
