@@ -181,7 +181,7 @@ func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 
   %s. Ctrl-C ends it.
 
-`, c.Agents, s.URL(), admin, adminPage(s.URL(), admin), s.MetricsURL(), kept)
+`, c.Agents, s.URL(), admin, s.URL()+adminPath, s.MetricsURL(), kept)
 }
 
 // populate makes the leagues and registers the agents through the API, as

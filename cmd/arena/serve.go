@@ -45,7 +45,7 @@ func (c *ServeCmd) Run(app *App) error {
 		return err
 	}
 	if secret, made := s.AdminToken(); made {
-		_, _ = fmt.Fprintf(app.Stdout, "admin token (shown only now): %s\nadmin page, signed in: %s\n", secret, adminPage(s.URL(), secret))
+		_, _ = fmt.Fprintf(app.Stdout, "admin token (shown only now): %s\nadmin page: %s\n", secret, s.URL()+adminPath)
 	}
 	_, _ = fmt.Fprintf(app.Stdout, "arena is at %s\n", s.URL())
 	if c.ReadyFile != "" {
@@ -56,9 +56,9 @@ func (c *ServeCmd) Run(app *App) error {
 	return s.Run(app.Ctx)
 }
 
-// adminPage returns the address that opens the admin console with a token. The
-// token is in the fragment, which browsers do not send.
-func adminPage(url, secret string) string { return url + "/admin#token=" + secret }
+// adminPath is the page of the admin console. Tokens are printed beside addresses
+// and never in them: addresses end up in histories and logs.
+const adminPath = "/admin"
 
 // readyFile is what --ready-file holds.
 type readyFile struct {

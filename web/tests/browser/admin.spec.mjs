@@ -245,13 +245,27 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   await close();
 });
 
-test('the address of the first start signs in, and the token leaves it', async () => {
-  const { page, faults, close } = await open(`/admin#token=${ADMIN}`);
-  await page.locator(`${id('status-line')}[aria-busy="false"]`).waitFor();
-  assert.equal(new URL(page.url()).hash, '');
+test('who is signed in has a link to the admin console, and nobody else', async () => {
+  const { page, faults, close } = await open('/admin', { kept: KEPT });
   await page.locator('header a.brand').click();
   await page.locator(id('nav-admin')).click();
   await page.locator(id('status-line')).waitFor();
+  await page.locator(id('sign-out')).click();
+  await page.locator(id('nav-admin')).waitFor({ state: 'detached' });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an owner enters an agent from the page of a league', { timeout: PATIENCE }, async (t) => {
+  const slug = `door-${once()}`;
+  const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false };
+  assert.equal((await send('POST', '/v1/leagues', body)).status, 201);
+  const [mine] = await pair(t, 'trivia');
+  const { page, faults, close } = await open(`/l/${slug}`, { kept: { 'arena.owner': mine.token } });
+  await page.locator(`${id('league-enter')} [aria-expanded]`).click();
+  await page.locator(`${id('enter-mine')}[data-agent="${mine.id}"]`).click();
+  await page.locator(id('enter-none')).waitFor();
+  assert.ok((await api(`/v1/agents/${mine.id}`)).leagues.includes(slug));
   assert.deepEqual(faults, []);
   await close();
 });
