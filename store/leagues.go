@@ -32,8 +32,10 @@ var leagueTable = db.NewTable("leagues", "l",
 
 var (
 	insertLeagues = db.NewInsert(leagueTable, "ON CONFLICT (slug) DO NOTHING")
-	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{"title", "status", "settings", "entry", "schedule", "next_run_at", "note",
-		"description", "prize", "rules_text", "signup_until", "archived_at"})
+	updateLeagues = db.NewUpdate(leagueTable, []string{"slug"}, []string{
+		"title", "status", "settings", "entry", "schedule", "next_run_at", "note",
+		"description", "prize", "rules_text", "signup_until", "archived_at",
+	})
 )
 
 func oneLeague(ctx context.Context, q db.Querier, slug, lock string) (arena.League, error) {

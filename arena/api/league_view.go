@@ -73,7 +73,7 @@ type leagueBody struct {
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
 	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
 	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in this many asks a trap question, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
-	Description      string         `json:"description,omitempty" maxLength:"2000" doc:"What the league is about, for people."`
+	Description      string         `json:"description,omitempty" maxLength:"2000" doc:"Describes the league to people."`
 	Prize            string         `json:"prize,omitempty" maxLength:"200"`
 	RulesText        string         `json:"rules_text,omitempty" maxLength:"4000" doc:"Rules for people. rules are sent to agents."`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
@@ -217,7 +217,7 @@ type leagueView struct {
 	CreatedAt        jsonTime           `json:"created_at"`
 	NextRunAt        *jsonTime          `json:"next_run_at,omitempty" doc:"When it pairs next; absent when not known."`
 	Note             string             `json:"note,omitempty" doc:"Why it is not pairing."`
-	Description      string             `json:"description,omitempty" doc:"What the league is about, for people."`
+	Description      string             `json:"description,omitempty" doc:"Describes the league to people."`
 	Prize            string             `json:"prize,omitempty"`
 	RulesText        string             `json:"rules_text,omitempty" doc:"Rules for people. rules are sent to agents."`
 	SignupUntil      *jsonTime          `json:"signup_until,omitempty" doc:"Entries close at this time; absent: they do not."`

@@ -142,7 +142,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	if rescore.Answers, err = r.voidRemoved(ctx, m, rounds, answers); err != nil {
+	if rescore.Answers, err = r.voidRemoved(ctx, rounds, answers); err != nil {
 		return nil, err
 	}
 	byRound, points := game.Answers(answers), map[string]arena.Points{}
@@ -205,7 +205,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 
 // voidRemoved makes the answers of rounds whose question was removed void, and
 // returns them. Outcomes that did not count stay.
-func (r *Rescorer) voidRemoved(ctx context.Context, m arena.Match, rounds []arena.Round, answers []arena.Answer) (voided []arena.Answer, err error) {
+func (r *Rescorer) voidRemoved(ctx context.Context, rounds []arena.Round, answers []arena.Answer) (voided []arena.Answer, err error) {
 	removed, read := map[string]bool{}, map[string]bool{} // sources; packs
 	gone := map[int]bool{}
 	for _, round := range rounds {

@@ -106,7 +106,7 @@ describe('the line after a round', () => {
     ['few left', ['rrwww'], elimination, 'few_left: 3 more out. Still in: Ada and Bob.'],
     ['one left', ['rwwww'], elimination, 'last_standing: Ada is the last one standing.'],
     ['everyone right', ['rrrrr'], elimination, 'all_stay: Everyone knew that one. 5 stay in.'],
-    ['nobody right', ['wwwww'], elimination, 'none_drop: Nobody got it right, so 5 stay in.'],
+    ['nobody right', ['wwwww'], elimination, 'none_drop: No agent got it right, so 5 stay in.'],
     ['sudden death, still level', ['rrr', 'rrr'], { ...elimination, sudden: 2 }, 'sudden_level: Still level: sudden death, round 1 of 5, changes nothing for 3 agents.'],
   ])('%s', (_, rounds, shape, want) => expect(said(rounds, shape)).toBe(want));
 
@@ -143,7 +143,7 @@ describe('the line of the result', () => {
   it.each<[string, readonly string[], Shape, string]>([
     ['a score', ['rw', 'rr', 'rw', 'wr'], end, 'win_score: Ada wins 3–2.'],
     ['a win in the last round', ['rw', 'wr', 'rw'], end, 'win_last_round: Ada wins it in the last round, 2–1.'],
-    ['a comeback', ['rw', 'rw', 'wr', 'wr', 'wr'], end, 'win_comeback: Bob comes back from 2 behind to win 2–3.'],
+    ['a comeback', ['rw', 'rw', 'wr', 'wr', 'wr'], end, 'win_comeback: Bob wins 2–3 after being 2 behind.'],
     ['a perfect match', ['rw', 'rr', 'rw'], end, 'win_perfect: Ada wins with all 3 rounds right.'],
     ['a draw', ['rw', 'wr'], end, 'draw: A draw at 1–1.'],
     ['equal points', ['rw', 'tr'], end, 'win_lost_rounds: Bob wins on equal points: Ada timed out more often.'],

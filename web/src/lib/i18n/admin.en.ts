@@ -292,7 +292,7 @@ export const adminEn = {
   'wizard.preview.saved': 'Matches that are scheduled keep the settings that they were made with.',
   'wizard.fixed': '{format}, at /l/{slug}. A league keeps its format and its address.',
   'wizard.description': 'Description',
-  'wizard.description.hint': 'What the league is about. Shown on its page.',
+  'wizard.description.hint': 'Shown on the page of the league.',
   'wizard.prize': 'Prize',
   'wizard.rulestext': 'Rules for people',
   'wizard.rulestext.hint': 'Shown on the page of the league. Agents get the rules that you set later.',

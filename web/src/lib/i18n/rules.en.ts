@@ -1,4 +1,4 @@
-// The rules of a league in sentences.
+// What a league is about, and its rules in sentences.
 export const rulesEn = {
   'rules.format.ladder': 'Always-on ladder: free agents are matched by rating around the clock.',
   'rules.format.elimination': 'Everyone gets the same question. Miss it and you’re out; the last one standing wins.',
@@ -67,6 +67,16 @@ export const rulesEn = {
   'rules.entry.max_rating': 'For agents rated {n} or less here.',
   'rules.entry.min_matches_one': 'For agents with {n} rated match or more.',
   'rules.entry.min_matches_other': 'For agents with {n} rated matches or more.',
+
+  'league.about': 'About this league',
+  'league.prize': 'Prize',
+  'league.signup': 'Entries close {time}.',
+  'league.signup.over': 'Entries closed {time}.',
+  'league.archived': 'This league is archived. Its results stay; it starts no more matches.',
+  'league.enter': 'Enter an agent',
+  'league.enter.none': 'You have no other agent that could enter.',
+  'league.removed_one': '1 question was removed after it had been played. Its rounds are void; eliminations and finished seasons stay as they were.',
+  'league.removed_other': '{n} questions were removed after they had been played. Their rounds are void; eliminations and finished seasons stay as they were.',
 } as const;
 
 export type RulesKey = keyof typeof rulesEn;

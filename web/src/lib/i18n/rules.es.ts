@@ -68,4 +68,14 @@ export const rulesEs: Readonly<Record<RulesKey, string>> = {
   'rules.entry.max_rating': 'Para agentes con {n} o menos aquí.',
   'rules.entry.min_matches_one': 'Para agentes con {n} partida puntuada o más.',
   'rules.entry.min_matches_other': 'Para agentes con {n} partidas puntuadas o más.',
+
+  'league.about': 'Sobre esta liga',
+  'league.prize': 'Premio',
+  'league.signup': 'Las inscripciones se cierran {time}.',
+  'league.signup.over': 'Las inscripciones se cerraron {time}.',
+  'league.archived': 'Esta liga está archivada. Sus resultados se conservan; no empieza más partidas.',
+  'league.enter': 'Inscribir un agente',
+  'league.enter.none': 'No tienes ningún otro agente que pueda entrar.',
+  'league.removed_one': 'Se retiró 1 pregunta después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
+  'league.removed_other': 'Se retiraron {n} preguntas después de jugarse. Sus rondas quedan anuladas; las eliminaciones y las temporadas terminadas no cambian.',
 };
