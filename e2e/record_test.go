@@ -187,7 +187,7 @@ func checkErased(t *testing.T, good []byte, keys, agent string) {
 // checkChangedBytes changes one byte of the file at a time.
 func checkChangedBytes(t *testing.T, good []byte, keys string) {
 	t.Helper()
-	place := regexp.MustCompile(`(?m)^arena: verify <file>: \S+: (the file|/\S+): .+$`)
+	place := regexp.MustCompile(`(?m)^arena: verify: \S+: (the file|/\S+): .+$`)
 	for i := 0; i < len(good); i += 1 + len(good)/97 {
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("changed-%d.json", i))
 		changed := bytes.Clone(good)

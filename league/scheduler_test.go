@@ -43,8 +43,10 @@ func TestScheduler_ladder(t *testing.T) {
 		if !strings.HasPrefix(m.ID, arena.MatchPrefix) || m.Seed == 0 {
 			t.Errorf("id %q, seed %d", m.ID, m.Seed)
 		}
+		settings := ladderLeague().Settings
+		settings.RulesVersion = arena.RulesVersion
 		wantMatch := arena.Match{
-			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: ladderLeague().Settings, Seed: m.Seed,
+			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: settings, Seed: m.Seed,
 			CreatedAt: noon, StartsAt: noon,
 			Seats: []arena.Seat{
 				{No: 0, AgentID: "a", Name: "Agent a", OwnerID: "owner of a", Protocol: "aap", Version: "1.2", State: arena.SeatActive},

@@ -285,7 +285,7 @@ func TestDocs_errors_complete(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range literalInts(t, filepath.Join("..", "..", "stream", "frames.go")) {
+	for _, code := range literalInts(t, filepath.Join("..", "..", "stream", "ws", "frames.go")) {
 		if !strings.Contains(page, "\n| "+code+" |") {
 			t.Errorf("docs/errors.md does not explain the close code %s", code)
 		}

@@ -76,7 +76,7 @@ func compressible(r *http.Request) bool {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead, path == streamPath, strings.HasPrefix(path, "/assets/"):
 		return false
 	case strings.HasPrefix(path, "/v1/"):
-		return !strings.HasSuffix(path, "/tasks")
+		return !strings.HasPrefix(path, "/v1/agents/") || !strings.HasSuffix(path, "/tasks") // a poll
 	default:
 		return !isAPI(path) || slices.Contains([]string{"/docs", "/skill.md", "/llms.txt"}, path)
 	}
