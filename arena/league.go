@@ -62,8 +62,16 @@ func (v Visibility) Delay() time.Duration {
 
 // Valid reports whether it is one of the visibilities.
 func (v Visibility) Valid() bool {
-	return v == VisibilityLive || v == VisibilitySealed || v.Delay() > 0
+	return v == VisibilityLive || v == VisibilitySealed || v.HoldsBack()
 }
+
+// HoldsBack reports whether spectators see the events of a running match later
+// than they are stored.
+func (v Visibility) HoldsBack() bool { return v.Delay() > 0 }
+
+// Sealed reports whether texts are hidden until the round closes. A value that
+// is not known is sealed.
+func (v Visibility) Sealed() bool { return v != VisibilityLive && !v.HoldsBack() }
 
 // LeagueStatus is the state of a competition (docs/rules.md, section 8).
 type LeagueStatus string

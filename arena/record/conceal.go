@@ -85,7 +85,7 @@ type concealer struct {
 func newConcealer(r Rows) (*concealer, error) {
 	v := r.Match.Settings.Visibility
 	c := &concealer{
-		sealed: v != arena.VisibilityLive && v.Delay() == 0, salts: map[string]string{}, tasks: map[int]json.RawMessage{}, erased: r.Erased,
+		sealed: v.Sealed(), salts: map[string]string{}, tasks: map[int]json.RawMessage{}, erased: r.Erased,
 	}
 	// The shared key is gone as soon as one agent's key is.
 	shared := sha256.New()

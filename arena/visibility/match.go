@@ -40,7 +40,7 @@ func (m Match) Rules() mode.Rules { return m.rules }
 func (m Match) VoteUntil() time.Time { return m.voteUntil }
 
 // Log returns the handle with which the match's visible events are read.
-func (m Match) Log() Log { return Log{matchID: m.ID, delayed: m.rules.Delay > 0} }
+func (m Match) Log() Log { return Log{matchID: m.ID, delayed: m.rules.HoldsBack()} }
 
 // closed reports whether a round has closed as far as spectators can see.
 func (m Match) closed(round int) bool {

@@ -150,7 +150,7 @@ func (r *Reader) Events(ctx context.Context, l Log, since int64, limit int) ([]a
 // visible returns a row that was just read as spectators may see it.
 func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 	rules := mode.Of(m)
-	if rules.Delay == 0 {
+	if !rules.HoldsBack() {
 		until, err := r.voteUntil(ctx, m)
 		seen := newMatch(m, rules)
 		seen.voteUntil = until
@@ -172,7 +172,7 @@ func (r *Reader) visible(ctx context.Context, m arena.Match) (Match, error) {
 // that was just read. That it was scheduled is visible at once. Of an open
 // round they see the task alone, however long the round takes.
 func (r *Reader) lastVisible(ctx context.Context, m arena.Match, rules mode.Rules) (int64, error) {
-	if rules.Delay == 0 {
+	if !rules.HoldsBack() {
 		return m.Seq, nil
 	}
 	open := 0

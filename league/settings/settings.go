@@ -129,7 +129,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.require(s.MaxCostUSD >= 0 && s.MaxCostUSD <= maxCostUSD, "max_cost_usd", "must be 0 to %d", maxCostUSD)
 	c.wrong = append(c.wrong, pack.CheckRules(s.Rules)...)
 	c.require(s.Visibility.Valid(), "visibility", "must be %s, not %q", arena.VisibilityForms, s.Visibility)
-	c.require(s.Visibility.Delay() == 0 || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")
+	c.require(!s.Visibility.HoldsBack() || s.Judge.Kind != arena.JudgeCrowd, "visibility", "must be live or sealed: the crowd votes while the round is open")
 	c.require(!s.Rated || s.Judge.Kind != arena.JudgeCrowd || s.Judge.VoterAccounts, "judge.voter_accounts",
 		"must be true in a rated league: without accounts one person may vote many times")
 	c.between("canary", s.Canary, 0, pack.MaxCanary, " (0: none)")

@@ -16,19 +16,20 @@ type Rules struct {
 	Delay time.Duration
 }
 
+// HoldsBack reports whether events are visible later than they are stored.
+func (r Rules) HoldsBack() bool { return r.Delay > 0 }
+
 // Of returns the rules of a match. A match that is over has no delay. A mode
 // that is not known is treated as sealed.
 func Of(m arena.Match) Rules {
 	v := m.Settings.Visibility
-	switch delay := v.Delay(); {
-	case v == arena.VisibilityLive:
-		return Rules{}
-	case delay == 0:
+	switch {
+	case v.Sealed():
 		return Rules{Sealed: true}
 	case m.Status.Over():
 		return Rules{}
 	default:
-		return Rules{Delay: delay}
+		return Rules{Delay: v.Delay()}
 	}
 }
 
@@ -46,5 +47,5 @@ func (r Rules) Seal(e arena.Event) (arena.Event, error) {
 // The end of a match is never delayed: it follows when everything before it is
 // visible.
 func (r Rules) PublishedAtOnce(last arena.Event) bool {
-	return r.Delay == 0 || last.Type.Ends()
+	return !r.HoldsBack() || last.Type.Ends()
 }

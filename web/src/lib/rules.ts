@@ -45,8 +45,8 @@ function tokensOf({ max_tokens: n, max_tokens_policy: policy }: League): string 
 }
 
 function shownOf(visibility: string): string {
-  const { sealed, delayMs } = shownAs(visibility);
-  return delayMs ? t('rules.delayed', { s: delayMs / 1000 }) : t(sealed ? 'rules.sealed' : 'rules.live');
+  const { shown, delayMs } = shownAs(visibility);
+  return t(`rules.${shown}`, { s: delayMs / 1000 });
 }
 
 function optionsOf(l: League): string[] {

@@ -98,6 +98,8 @@ export interface MatchState {
   readonly sealed: boolean;
   /** How much later than it happens everything is shown, in milliseconds; mostly 0. */
   readonly delayMs: number;
+  /** The visibility without its number; it names the texts that explain it. */
+  readonly shown: Shown;
   readonly rated: boolean;
   /** Why it is not rated, in a rated league. */
   readonly unrated?: UnratedReason;
@@ -114,15 +116,18 @@ export interface MatchState {
   readonly viewers: number;
 }
 
+export type Shown = 'live' | 'sealed' | 'delayed';
+
 /** What a match's visibility ("live", "sealed", "delayed:30") says. */
-export const shownAs = (visibility: string): Pick<MatchState, 'sealed' | 'delayMs'> => ({
-  sealed: visibility === 'sealed',
-  delayMs: visibility.startsWith('delayed:') ? 1000 * (Number(visibility.slice('delayed:'.length)) || 0) : 0,
-});
+export const shownAs = (visibility: string): Pick<MatchState, 'sealed' | 'delayMs' | 'shown'> => {
+  const delayMs = visibility.startsWith('delayed:') ? 1000 * (Number(visibility.slice('delayed:'.length)) || 0) : 0;
+  const sealed = visibility === 'sealed';
+  return { sealed, delayMs, shown: delayMs ? 'delayed' : sealed ? 'sealed' : 'live' };
+};
 
 export function emptyMatch(id: string): MatchState {
   return {
-    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, rated: false, totalRounds: null,
+    id, seq: 0, league: '', status: 'scheduled', format: '', sealed: false, delayMs: 0, shown: 'live', rated: false, totalRounds: null,
     seats: {}, order: [], rounds: [], changes: [], viewers: 0,
   };
 }
