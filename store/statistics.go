@@ -94,13 +94,9 @@ func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit i
 	query, args := claimQuery(agentID, league, limit)
 	found, err := db.All(ctx, s.reader, func(r db.Row) (c claim, err error) {
 		var points arena.Points
-		var said struct { // the rest of the reply, which may be long, is not kept
-			Confidence *float64 `json:"confidence"`
-			Tokens     *int64   `json:"tokens"`
-		}
 		var over int
-		err = r.Scan(&points, db.IntoJSON(&said), &over, &c.league)
-		c.Claim = arena.Claim{Confidence: said.Confidence, Tokens: said.Tokens, OverTokens: over == 1, Right: points == arena.OnePoint}
+		err = r.Scan(&points, db.IntoJSON(&c.Claim), &over, &c.league) // the rest of the reply, which may be long, is not kept
+		c.OverTokens, c.Right = over == 1, points == arena.OnePoint
 		return c, err
 	}, query, args...)
 	var claims []arena.Claim
