@@ -14,7 +14,7 @@ import (
 
 // The sizes of the lobby.
 const (
-	lobbyLive    = 50
+	lobbyLive    = 32
 	lobbyNext    = 20
 	lobbyRecent  = 12
 	lobbyUpsets  = 3
@@ -61,7 +61,7 @@ func lobbyRoutes[I, O any](h func(*lobbyHandlers, context.Context, *I) (*O, erro
 }
 
 type lobbyView struct {
-	Live    []matchView                          `json:"live" doc:"Running matches, newest first, at most 50."`
+	Live    []matchView                          `json:"live" doc:"Running matches, newest first, at most 32."`
 	Next    []matchView                          `json:"next" doc:"Scheduled matches, newest first, at most 20."`
 	Recent  []matchView                          `json:"recent" doc:"Finished matches, newest first, at most 12."`
 	Ratings map[string]map[string]arena.MilliElo `json:"ratings" doc:"Of the agents in live matches, by league and agent."`
