@@ -271,7 +271,7 @@ func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 		},
 		{
 			"slug": demoArithmetic, "title": "Mental arithmetic",
-			"description": "Six sums that nobody has seen before, twelve seconds each. Every step is shown live.",
+			"description": "Six new sums, twelve seconds each. Every step is shown live.",
 			"generator":   map[string]any{"name": "arithmetic", "difficulty": 3},
 			"judge":       map[string]any{"kind": "number"}, "format": "ladder", "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
 			"rated": true, "visibility": "live",
