@@ -179,7 +179,22 @@ func (s *Server) kill() error {
 }
 
 // Freeze stops the server's work without closing a connection, until Thaw.
-func (s *Server) Freeze(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGSTOP) }
+// It returns when the process has stopped: the signal alone returns before that.
+func (s *Server) Freeze(t testing.TB) {
+	t.Helper()
+	s.signal(t, syscall.SIGSTOP)
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(s.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || !status.Stopped():
+			t.Fatalf("redis has not stopped: %v, %v", status, err)
+		default:
+			return
+		}
+	}
+}
 
 // Thaw is the end of Freeze.
 func (s *Server) Thaw(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
