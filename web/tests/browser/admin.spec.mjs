@@ -363,14 +363,14 @@ test('a question of a pack is removed with its use in view', { timeout: PATIENCE
   await page.locator(`${id('pack-link')}[href="/admin/packs/${pack}"]`).click();
   const question = (n, removed) => page.locator(`${id('question')}[data-n="${n}"][data-removed="${removed}"]`);
   await question(1, false).waitFor();
-  assert.match(await text(page, 'pack-users'), /No league uses this pack/);
+  await page.locator(id('pack-users'), { hasText: 'No league uses this pack' }).waitFor();
   await question(1, false).locator(id('question-remove')).click();
   assert.match(await text(page, 'typed-text'), /0 rounds/);
   await page.locator(id('hold')).focus();
   await page.keyboard.down('Enter'); // a key is held like a pointer
   await question(1, true).waitFor();
   await page.keyboard.up('Enter');
-  assert.match(await text(page, 'question-removed'), /0 matches were scored again/);
+  await page.locator(id('question-removed'), { hasText: '0 matches were scored again' }).waitFor();
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-pack-1440-dark.png` });
   assert.deepEqual(faults, []);
   await close();
