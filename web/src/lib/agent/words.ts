@@ -1,15 +1,9 @@
-import { agentEn, type AgentKey } from '../i18n/agent.en';
+import { agentEn } from '../i18n/agent.en';
 import { agentEs } from '../i18n/agent.es';
-import { fill, words, type Params } from '../i18n/index.svelte';
+import { textsOf, words } from '../i18n/index.svelte';
 
-// The texts of an agent's page that come with it, not with the first view.
-
-const dictionary = () => (words.language === 'es' ? agentEs : agentEn);
-
-export const ta = (key: AgentKey, params: Params = {}): string => fill(dictionary()[key], params);
-
-/** The text of a key that is put together from data, or the fallback when there is none. */
-export const tax = (key: string, fallback: string): string => (Object.hasOwn(dictionary(), key) ? dictionary()[key as AgentKey] : fallback);
+/** The texts of an agent's page that come with it, not with the first view. */
+export const { t: ta, tx: tax } = textsOf(agentEn, agentEs);
 
 /** Why a match that was won cost rating, by the rounds that were not compared. */
 export const fellText = (leftOut: number): string => {

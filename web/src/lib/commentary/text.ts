@@ -1,4 +1,4 @@
-import { duration, points } from '../format';
+import { duration, isolated, points } from '../format';
 import { commentaryEn, type CommentaryKey } from '../i18n/commentary.en';
 import { commentaryEs } from '../i18n/commentary.es';
 import { fill } from '../i18n/fill';
@@ -15,7 +15,7 @@ const NAME_MAX = 28;
 export function named(name: string): string {
   const plain = [...name.replace(DIRECTION, '').replace(/\s+/g, ' ').trim()];
   const cut = plain.length > NAME_MAX ? `${plain.slice(0, NAME_MAX - 1).join('')}…` : plain.join('');
-  return `\u2068${cut}\u2069`;
+  return isolated(cut);
 }
 
 /** The text of a line. */

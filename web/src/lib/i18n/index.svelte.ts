@@ -57,3 +57,13 @@ function store(language: Language): void {
 
 export const words = new Words();
 export const { t, tn, tx } = words;
+
+/** The texts of a part of the pages that has dictionaries of its own, in the reader's language. */
+export function textsOf<K extends string>(en: Readonly<Record<K, string>>, es: Readonly<Record<K, string>>) {
+  const dictionary = () => (words.language === 'es' ? es : en);
+  return {
+    t: (key: K, params: Params = {}): string => fill(dictionary()[key], params),
+    /** The text of a key that is put together from data, or the fallback when there is none. */
+    tx: (key: string, fallback: string, params: Params = {}): string => (Object.hasOwn(dictionary(), key) ? fill(dictionary()[key as K], params) : fallback),
+  };
+}

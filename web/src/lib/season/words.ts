@@ -1,6 +1,6 @@
-import { fill, words, type Params } from '../i18n/index.svelte';
-import { storyEn, type StoryKey } from '../i18n/story.en';
+import { textsOf } from '../i18n/index.svelte';
+import { storyEn } from '../i18n/story.en';
 import { storyEs } from '../i18n/story.es';
 
 /** The texts of the story of a season. */
-export const ts = (key: StoryKey, params: Params = {}): string => fill((words.language === 'es' ? storyEs : storyEn)[key], params);
+export const { t: ts } = textsOf(storyEn, storyEs);
