@@ -4,9 +4,7 @@ package e2e
 
 import (
 	"database/sql"
-	"errors"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -353,7 +351,7 @@ func freeze(t *testing.T, server *storetest.Server) {
 	if m.Lease.Node == second.id() {
 		first, second = second, first
 	}
-	stop(t, first.cmd.Process)
+	redistest.Stop(t, first.cmd.Process)
 	close(gate) // the reply waits in the frozen node's socket
 	s := second.watch(id, 0)
 	s.end(nil)
@@ -370,25 +368,6 @@ func freeze(t *testing.T, server *storetest.Server) {
 		t.Errorf("Ada was asked for rounds %v, attempts %v", rounds, attempts)
 	}
 	s.gapless(1)
-}
-
-// stop stops a child process and returns when it has stopped: the signal alone
-// returns before that.
-func stop(t *testing.T, p *os.Process) {
-	t.Helper()
-	must(t, p.Signal(syscall.SIGSTOP))
-	var status syscall.WaitStatus
-	for {
-		_, err := syscall.Wait4(p.Pid, &status, syscall.WUNTRACED, nil)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		must(t, err)
-		if !status.Stopped() {
-			t.Fatalf("process %d has not stopped but ended: %v", p.Pid, status)
-		}
-		return
-	}
 }
 
 // An admin drains a node: its matches go on elsewhere, it answers but is not

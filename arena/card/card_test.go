@@ -95,7 +95,7 @@ func TestPainter_DrawSeason(t *testing.T) {
 	}
 }
 
-// A season that is in progress shows nobody's results.
+// The card of a season in progress shows no results.
 func TestPainter_DrawSeason_running(t *testing.T) {
 	t.Parallel()
 	p := painter(t)

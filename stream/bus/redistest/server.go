@@ -179,17 +179,27 @@ func (s *Server) kill() error {
 }
 
 // Freeze stops the server's work without closing a connection, until Thaw.
-// It returns when the process has stopped: the signal alone returns before that.
 func (s *Server) Freeze(t testing.TB) {
 	t.Helper()
-	s.signal(t, syscall.SIGSTOP)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	Stop(t, s.cmd.Process)
+}
+
+// Stop stops a child process of the test and returns when it has stopped: the
+// signal alone returns before that.
+func Stop(t testing.TB, p *os.Process) {
+	t.Helper()
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	for {
 		var status syscall.WaitStatus
-		_, err := syscall.Wait4(s.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		_, err := syscall.Wait4(p.Pid, &status, syscall.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || !status.Stopped():
-			t.Fatalf("redis has not stopped: %v, %v", status, err)
+			t.Fatalf("process %d has not stopped: %v, %v", p.Pid, status, err)
 		default:
 			return
 		}
@@ -197,13 +207,11 @@ func (s *Server) Freeze(t testing.TB) {
 }
 
 // Thaw is the end of Freeze.
-func (s *Server) Thaw(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
-
-func (s *Server) signal(t testing.TB, sig syscall.Signal) {
+func (s *Server) Thaw(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.cmd.Process.Signal(sig); err != nil {
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 }
