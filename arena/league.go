@@ -176,6 +176,7 @@ type Settings struct {
 	Options    FormatOptions  `json:"format_options,omitzero"`
 	Canary     int            `json:"canary,omitempty"` // one round in this many is a canary, 0 none; see CanarySource
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
+	Game       *GameSpec      `json:"game,omitempty"`   // nil: the league asks questions
 
 	MaxTokensPolicy TokenPolicy `json:"max_tokens_policy,omitempty"` // of answers over the token limit; "": note
 
@@ -202,6 +203,20 @@ func (s Settings) TokenLimit(t Task) int { return cmp.Or(t.MaxTokens, s.MaxToken
 // and change sides at half time.
 type DebateSpec struct {
 	Turns int `json:"turns"` // speeches of each seat for each side, 1..5
+}
+
+// GameSpec makes a match a series of turn-based games (docs/games.md). It takes
+// the place of a pack, a generator and a judge.
+type GameSpec struct {
+	Name    string         `json:"name"`
+	Version string         `json:"version,omitempty"` // of the rules; pinned in a match, "" in a league
+	SHA256  string         `json:"sha256,omitempty"`  // hex, of a game's script; pinned in a match, "" if the game is built in
+	Options map[string]int `json:"options,omitempty"` // of the game
+
+	Games     int           `json:"games"`                // of a match, 1 to 20; seats change places after each
+	Duplicate bool          `json:"duplicate,omitempty"`  // a deal is played once from each place
+	TimeBank  time.Duration `json:"time_bank,omitempty"`  // of each seat and match, spent after the time limit of a move; 0 to 60 min
+	HideLegal bool          `json:"hide_legal,omitempty"` // agents do not receive the list of legal moves
 }
 
 // Score modes (docs/rules.md, section 7).
