@@ -172,7 +172,7 @@ type Settings struct {
 	MaxSeats   int            `json:"max_seats"`
 	Rated      bool           `json:"rated"`
 	Visibility Visibility     `json:"visibility"`
-	ScoreMode  string         `json:"score_mode"` // "match" (default): points summed over common rounds; "rounds"
+	ScoreMode  string         `json:"score_mode"` // ScoreMatch (default), ScoreRounds or ScoreResult
 	Options    FormatOptions  `json:"format_options,omitzero"`
 	Canary     int            `json:"canary,omitempty"` // one round in this many is a canary, 0 none; see CanarySource
 	Debate     *DebateSpec    `json:"debate,omitempty"` // nil: every seat answers the same task
@@ -221,8 +221,9 @@ type GameSpec struct {
 
 // Score modes (docs/rules.md, section 7).
 const (
-	ScoreMatch  = "match"
-	ScoreRounds = "rounds"
+	ScoreMatch  = "match"  // points summed over common rounds
+	ScoreRounds = "rounds" // every common round is compared
+	ScoreResult = "result" // final points, whoever was asked in which round: the mode of turn-based games
 )
 
 // EntryRules restrict the entry to a league. The zero value admits every agent.

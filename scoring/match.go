@@ -9,16 +9,16 @@ import (
 
 // PlaceSeats returns a copy of the seats, in the same order, with their places.
 // 1 is best; equal seats share the better place and the next ones follow after
-// the gap. Duels and tables order by points, then by fewer rounds lost by a
-// timeout. Elimination orders by the round of elimination first, survivors
-// before all others. Seats that left share the last place, regardless of their
-// points (docs/rules.md, section 6).
-func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
+// the gap. Duels and tables order by points, then, unless results are compared,
+// by fewer rounds lost by a timeout. Elimination orders by the round of
+// elimination first, survivors before all others. Seats that left share the last
+// place, regardless of their points (docs/rules.md, section 6).
+func PlaceSeats(settings arena.Settings, seats []arena.Seat) []arena.Seat {
 	placed := slices.Clone(seats)
 	for i := range placed {
 		better := 0
 		for _, other := range seats {
-			if compareSeats(format, other, seats[i]) > 0 {
+			if compareSeats(settings, other, seats[i]) > 0 {
 				better++
 			}
 		}
@@ -29,7 +29,7 @@ func PlaceSeats(format arena.Format, seats []arena.Seat) []arena.Seat {
 
 // compareSeats returns a positive number if a ranks before b and 0 if they are
 // equal.
-func compareSeats(format arena.Format, a, b arena.Seat) int {
+func compareSeats(settings arena.Settings, a, b arena.Seat) int {
 	aLeft, bLeft := a.State == arena.SeatLeft, b.State == arena.SeatLeft
 	switch {
 	case aLeft && bLeft:
@@ -39,12 +39,16 @@ func compareSeats(format arena.Format, a, b arena.Seat) int {
 	case bLeft:
 		return 1
 	}
-	if format == arena.FormatElimination {
+	if settings.Format == arena.FormatElimination {
 		if c := cmp.Compare(survived(a), survived(b)); c != 0 {
 			return c
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Points, b.Points), cmp.Compare(b.LostRounds, a.LostRounds))
+	points := cmp.Compare(a.Points, b.Points)
+	if settings.ScoreMode == arena.ScoreResult {
+		return points
+	}
+	return cmp.Or(points, cmp.Compare(b.LostRounds, a.LostRounds))
 }
 
 // survived returns the round of a seat's elimination, or a number beyond all
@@ -134,7 +138,7 @@ func SuddenDeath(settings arena.Settings) bool {
 // Leaders returns the indexes of the active seats of an elimination that no
 // other seat ranks before, by points and rounds lost by a timeout.
 func Leaders(seats []arena.Seat) (leaders []int) {
-	for i, s := range PlaceSeats(arena.FormatElimination, seats) {
+	for i, s := range PlaceSeats(arena.Settings{Format: arena.FormatElimination}, seats) {
 		if active(s) && s.Place == 1 {
 			leaders = append(leaders, i)
 		}

@@ -70,7 +70,7 @@ func TestPlaceSeats(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []int
-			for _, s := range scoring.PlaceSeats(tt.format, tt.seats) {
+			for _, s := range scoring.PlaceSeats(arena.Settings{Format: tt.format}, tt.seats) {
 				got = append(got, s.Place)
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {

@@ -43,6 +43,8 @@ const (
 //   - With score_mode "rounds" every common round is a game: S_ij is the mean
 //     of 1, 1/2 and 0 over them. Any other outcome without points beats a timeout.
 //     Elimination always compares places.
+//   - With score_mode "result" final points are compared, and a participant needs
+//     no rounds of its own: in a game the seats act in different rounds.
 //   - In an elimination the round counts in which a seat dropped because it
 //     skipped it (see Eliminate).
 //   - A participant whose pairs were all dropped keeps its rating and its count
@@ -53,7 +55,7 @@ func Rate(
 	if !settings.Rated {
 		return nil
 	}
-	players := participants(settings.Format, seats, answers, ratings)
+	players := participants(settings, seats, answers, ratings)
 	if len(players) < 2 || !anyAnswered(players) {
 		return nil
 	}
@@ -113,7 +115,7 @@ func newCell(s arena.Seat, a arena.Answer) cell {
 	}
 }
 
-func participants(format arena.Format, seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating) []player {
+func participants(settings arena.Settings, seats []arena.Seat, answers []arena.Answer, ratings map[string]arena.Rating) []player {
 	last := 0
 	for _, a := range answers {
 		last = max(last, a.Round)
@@ -125,14 +127,14 @@ func participants(format arena.Format, seats []arena.Seat, answers []arena.Answe
 	played := make([]bool, last+1)
 	for _, a := range answers {
 		s, ok := bySeat[a.AgentID]
-		if ok && a.Round > 0 && (a.Outcome.Counted() || format == arena.FormatElimination && missedBySkipping(*s, a)) {
+		if ok && a.Round > 0 && (a.Outcome.Counted() || settings.Format == arena.FormatElimination && missedBySkipping(*s, a)) {
 			rounds[a.AgentID][a.Round] = newCell(*s, a)
 			played[a.Round] = true
 		}
 	}
 	var players []player
 	for _, s := range seats {
-		if s.State == arena.SeatLeft || !present(s, rounds[s.AgentID], played) {
+		if s.State == arena.SeatLeft || settings.ScoreMode != arena.ScoreResult && !present(s, rounds[s.AgentID], played) {
 			continue
 		}
 		r, ok := ratings[s.AgentID]
@@ -230,6 +232,9 @@ func term(k int, surprise float64, n int) arena.MilliElo {
 // result returns S of a against b as the fraction won/of. of is 0 if the two
 // have no common round.
 func result(settings arena.Settings, a, b *player) (won, of int) {
+	if settings.ScoreMode == arena.ScoreResult {
+		return game(int(a.seat.Points - b.seat.Points)), 2
+	}
 	var ahead arena.Points
 	games, common, fewerLost := 0, 0, 0
 	theirs := b.rounds[:len(a.rounds)]
@@ -250,7 +255,7 @@ func result(settings arena.Settings, a, b *player) (won, of int) {
 	case common == 0:
 		return 0, 0
 	case settings.Format == arena.FormatElimination:
-		return game(compareSeats(settings.Format, a.seat, b.seat)), 2
+		return game(compareSeats(settings, a.seat, b.seat)), 2
 	case settings.ScoreMode == arena.ScoreRounds:
 		return games, 2 * common
 	default:

@@ -224,7 +224,7 @@ func (c *checker) replay() {
 			}
 			before[seat.AgentID] = r
 		}
-		again := scoring.Rate(m.Settings, scoring.PlaceSeats(m.Settings.Format, m.Seats), m.answers, before)
+		again := scoring.Rate(m.Settings, scoring.PlaceSeats(m.Settings, m.Seats), m.answers, before)
 		if len(again) != len(s.Changes) {
 			c.broken("4", "settlement %d of match %s has %d changes, a replay gives %d", s.Seq, s.MatchID, len(s.Changes), len(again))
 			continue

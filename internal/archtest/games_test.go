@@ -56,7 +56,7 @@ func TestGames_RuleRefuses(t *testing.T) {
 		"s.Debate != nil":                       1,
 		"j.Spec.Kind == arena.JudgeCrowd":       1,
 		"m.Settings.Judge.Compares()":           1,
-		"scoring.PlaceSeats(s.Format, s.Seats)": 0,
+		"scoring.PlaceSeats(s, s.Seats)": 0,
 		"arena.JudgeSpec{}":                     0,
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nvar _ = "+source, parser.SkipObjectResolution)

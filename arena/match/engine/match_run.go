@@ -294,7 +294,7 @@ func (mr *matchRun) awaitVisible(ctx context.Context) bool {
 // a match again changes nothing.
 func (mr *matchRun) settle(ctx context.Context) error {
 	mr.done.Store(true)
-	seats := scoring.PlaceSeats(mr.m.Settings.Format, mr.m.Seats)
+	seats := scoring.PlaceSeats(mr.m.Settings, mr.m.Seats)
 	result := arena.Result{MatchID: mr.m.ID, League: mr.m.League, Seats: seats, Rated: mr.m.Settings.Rated}
 	rate := func(ratings map[string]arena.Rating) []arena.RatingChange {
 		if !mr.m.Settings.Rated {

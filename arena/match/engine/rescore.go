@@ -185,7 +185,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 		s.Points = points[s.AgentID]
 		rescore.Seats = append(rescore.Seats, s)
 	}
-	rescore.Seats = scoring.PlaceSeats(m.Settings.Format, rescore.Seats)
+	rescore.Seats = scoring.PlaceSeats(m.Settings, rescore.Seats)
 	same := true
 	for i, s := range rescore.Seats {
 		was := m.Seats[i]

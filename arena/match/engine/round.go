@@ -341,7 +341,7 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []aren
 	for _, a := range c.Answers {
 		body.Seats = append(body.Seats, a.Closed())
 	}
-	for _, s := range scoring.PlaceSeats(mr.m.Settings.Format, c.Seats) {
+	for _, s := range scoring.PlaceSeats(mr.m.Settings, c.Seats) {
 		body.Standings = append(body.Standings, arena.StandingBrief{
 			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State, LostRounds: s.LostRounds,
 		})
