@@ -472,38 +472,3 @@ func BenchmarkRate128(b *testing.B) {
 		}
 	}
 }
-
-// In a game the seats act in different rounds, and only final points count.
-func TestRate_result(t *testing.T) {
-	t.Parallel()
-	settings := arena.Settings{Format: arena.FormatLadder, Rated: true, ScoreMode: arena.ScoreResult}
-	for name, tt := range map[string]struct {
-		rounds []string
-		left   int // seat, −1: none
-		want   []arena.MilliElo
-	}{
-		"a win":                  {[]string{"0-0-1", "-0-0-"}, -1, []arena.MilliElo{20_000, -20_000}},
-		"a draw after a timeout": {[]string{"h-t", "-h-"}, -1, []arena.MilliElo{0, 0}},
-		"lost before a move":     {[]string{"1", "-"}, -1, []arena.MilliElo{20_000, -20_000}},
-		"a seat left":            {[]string{"1-", "-0"}, 1, nil},
-		"nobody answered":        {[]string{"t-", "-t"}, -1, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := match(tt.rounds...)
-			if tt.left >= 0 {
-				m.seats[tt.left].State = arena.SeatLeft
-			}
-			var got []arena.MilliElo
-			for _, c := range scoring.Rate(settings, m.seats, m.answers, m.ratings) {
-				got = append(got, c.Delta)
-			}
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Error(d)
-			}
-			if places := scoring.PlaceSeats(settings, m.seats); name == "a draw after a timeout" && places[0].Place != 1 {
-				t.Errorf("places %+v", places)
-			}
-		})
-	}
-}
