@@ -134,8 +134,9 @@ type (
 		TotalRounds *int        `json:"total_rounds"` // null: open end
 		Seats       []SeatBrief `json:"seats"`
 		// SeedCommitment commits to the seed, which the match's record discloses.
-		SeedCommitment string `json:"seed_commitment,omitempty"`
-		RulesVersion   int    `json:"rules_version"`
+		SeedCommitment string    `json:"seed_commitment,omitempty"`
+		RulesVersion   int       `json:"rules_version"`
+		Game           *GameSpec `json:"game,omitempty"` // nil: the match asks questions
 	}
 	// SeatBrief is a seat as shown to spectators.
 	SeatBrief struct {
@@ -155,6 +156,26 @@ type (
 	GameState struct {
 		Debate      *DebateTurn      `json:"debate,omitempty"`
 		SuddenDeath *SuddenDeathTurn `json:"sudden_death,omitempty"`
+		SeatsToAct  []string         `json:"seats_to_act,omitempty" doc:"The ids of the agents that must move in this round of a game. The others wait."`
+		TimeBanks   []TimeBank       `json:"time_banks,omitempty" doc:"What every seat of a game has after the time limit of a move."`
+		State       json.RawMessage  `json:"state,omitempty" doc:"The position of a game as spectators see it. kind is grid, cards, table or transcript; see docs/games.md."`
+	}
+	// TimeBank is the time that a seat of a game has left after the time limit of a
+	// move, for the rest of the match.
+	TimeBank struct {
+		AgentID string  `json:"agent_id"`
+		Seconds float64 `json:"seconds"`
+	}
+	// PlayedMove is a move of a game.
+	PlayedMove struct {
+		AgentID string `json:"agent_id"`
+		Move    string `json:"move" doc:"In the canonical form of the game. Empty: the agent gave no legal move, and the game has no default one."`
+		Legal   bool   `json:"legal" doc:"False: the move is the default of the game, because the agent gave no legal one in time."`
+	}
+	// ClosedGame is what a round of a game led to.
+	ClosedGame struct {
+		Moves []PlayedMove    `json:"moves,omitempty" doc:"The moves of a round of a game."`
+		State json.RawMessage `json:"state,omitempty" doc:"The position of a game after the moves."`
 	}
 	// SuddenDeathTurn is the position of a round in the sudden death of an
 	// elimination.
@@ -197,7 +218,7 @@ type (
 		Criteria string        `json:"criteria"`
 		Entries  []BlindAnswer `json:"entries"`
 	}
-	// RevealBody holds the hidden parts of a closed round.
+	// RevealBody holds the hidden parts of a round.
 	RevealBody struct {
 		Events []RevealedEvent `json:"events"`
 	}
@@ -214,6 +235,7 @@ type (
 		Seats     []ClosedSeat    `json:"seats"`
 		Standings []StandingBrief `json:"standings"`
 		Ballots   []Ballot        `json:"ballots,omitempty"` // of a judge that compares answers
+		ClosedGame
 	}
 	// ClosedSeat is one seat's part in a judged round.
 	ClosedSeat struct {
@@ -222,7 +244,7 @@ type (
 		Points     Points  `json:"points"`
 		Outcome    Outcome `json:"outcome"`
 		OverTokens bool    `json:"over_max_tokens,omitempty" doc:"The answer exceeded max_tokens, by the declared tokens or by its length."`
-		Reason     string  `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process. token_limit: the answer exceeded max_tokens in a league that gives no points for it."`
+		Reason     string  `json:"reason,omitempty" doc:"judge_limit: judging the answer exceeded the memory or time of a judge process. token_limit: the answer exceeded max_tokens in a league that gives no points for it. illegal_move: neither move of the agent was legal."`
 		ElapsedMS  int64   `json:"elapsed_ms"`
 	}
 	// StandingBrief is a line of the running score.
@@ -271,6 +293,11 @@ type (
 		Reason string `json:"reason"`
 	}
 )
+
+// IsZero reports whether there is no state.
+func (s GameState) IsZero() bool {
+	return s.Debate == nil && s.SuddenDeath == nil && len(s.SeatsToAct) == 0 && len(s.TimeBanks) == 0 && len(s.State) == 0
+}
 
 // VoidEvent returns the last event of the log of a match that is void or
 // canceled.

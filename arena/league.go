@@ -216,6 +216,7 @@ type GameSpec struct {
 	Games     int           `json:"games"`                // of a match, 1 to 20; seats change places after each
 	Duplicate bool          `json:"duplicate,omitempty"`  // a deal is played once from each place
 	TimeBank  time.Duration `json:"time_bank,omitempty"`  // of each seat and match, spent after the time limit of a move; 0 to 60 min
+	Hidden    bool          `json:"hidden,omitempty"`     // players know different things: from the rules
 	HideLegal bool          `json:"hide_legal,omitempty"` // agents do not receive the list of legal moves
 }
 

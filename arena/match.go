@@ -2,6 +2,7 @@ package arena
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 )
 
@@ -154,19 +155,24 @@ type Turn struct {
 	// are none, every active seat receives the task.
 	Prompts     []Prompt `json:"prompts,omitempty"`
 	Description string   `json:"description,omitempty"` // of the task as spectators see it; "": the task's own
+	// StopsClock stops the clock of a seat whose agent pauses after its first 429
+	// in the match, until the pause ends. Else the round does not count for it.
+	StopsClock bool `json:"stops_clock,omitempty"`
 	GameState
 }
 
 // Prompt is the task of a round as one seat receives it.
 type Prompt struct {
-	Seat        int      `json:"seat"` // Seat.No
-	Description string   `json:"description"`
-	Options     []string `json:"options,omitempty"`
+	Seat        int             `json:"seat"` // Seat.No
+	Description string          `json:"description"`
+	Options     []string        `json:"options,omitempty"`
+	Observation json.RawMessage `json:"observation,omitempty"` // an object: the position as programs read it
+	Bank        time.Duration   `json:"bank,omitempty"`        // what the seat has after the time limit of the round
 }
 
 // IsZero reports whether the turn adds nothing to the round's task.
 func (t Turn) IsZero() bool {
-	return len(t.Prompts) == 0 && t.Description == "" && t.GameState == GameState{}
+	return len(t.Prompts) == 0 && t.Description == "" && t.GameState.IsZero()
 }
 
 // Prompt returns the task of the round as a seat receives it. ok is false if
@@ -178,11 +184,29 @@ func (r Round) Prompt(seat int) (t Task, ok bool) {
 	for _, p := range r.Turn.Prompts {
 		if p.Seat == seat {
 			t = r.Task
-			t.Description, t.Options, t.Answers, t.Cases = p.Description, p.Options, nil, nil
+			t.Description, t.Options, t.Observation, t.Answers, t.Cases = p.Description, p.Options, p.Observation, nil, nil
 			return t, true
 		}
 	}
 	return Task{}, false
+}
+
+// Bank returns the time that a seat has after the time limit of the round.
+func (t Turn) Bank(seat int) time.Duration {
+	for _, p := range t.Prompts {
+		if p.Seat == seat {
+			return p.Bank
+		}
+	}
+	return 0
+}
+
+// LongestBank returns the longest Bank of the seats that act.
+func (t Turn) LongestBank() (longest time.Duration) {
+	for _, p := range t.Prompts {
+		longest = max(longest, p.Bank)
+	}
+	return longest
 }
 
 // Public returns the task of the round as spectators see it.
@@ -283,7 +307,7 @@ type Result struct {
 // Closed returns the public form of the answer after its round has closed.
 func (a Answer) Closed() ClosedSeat {
 	s := ClosedSeat{AgentID: a.AgentID, Points: a.Points, Outcome: a.Outcome, OverTokens: a.OverTokens, ElapsedMS: a.Elapsed.Milliseconds()}
-	if Forfeits(a.Reason) { // other reasons are the owner's to see
+	if Forfeits(a.Reason) || a.Reason == ReasonIllegalMove { // other reasons are the owner's to see
 		s.Reason = a.Reason
 	}
 	if a.Body != nil {

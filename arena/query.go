@@ -45,6 +45,9 @@ type RoundClose struct {
 	Answers []Answer // judged
 	Seats   []Seat   // all seats: points, state, out round, rate limits, last outcome
 	Verdict Verdict  // of the judge; its match is the one that is closed
+	// RevealFrom is the first round whose sealed parts become public now; those up
+	// to Round follow. 0: Round; above Round: none do.
+	RevealFrom int
 }
 
 // Meeting is one match of a pair of agents in a league.

@@ -16,10 +16,11 @@ type Task struct {
 	OutputFormat string // default "string"
 	Topic        string
 	Difficulty   string
-	MaxTokens    int      // 0: the league's
-	Rules        []string // in addition to the league's
-	Cases        []Case   // judge code: the tests of the answer
-	Source       string   // origin: pack id, "/", number; "" if generated for its match
+	MaxTokens    int             // 0: the league's
+	Rules        []string        // in addition to the league's
+	Cases        []Case          // judge code: the tests of the answer
+	Observation  json.RawMessage // an object for programs beside the description; nil: none
+	Source       string          // origin: pack id, "/", number; "" if generated for its match
 }
 
 // Case is one hidden test of a task whose answer is a program.
@@ -188,6 +189,7 @@ type PreviousRound struct {
 	Points   Points
 	Measured time.Duration
 	Receipt  *Receipt // nil unless answered
+	Error    string   // why the reply to this task, before this attempt, was refused; then the rest is zero
 }
 
 // Receipt describes an answer that the arena received, with the time.

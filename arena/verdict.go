@@ -25,6 +25,10 @@ const ReasonRemoved = "question_removed"
 // exceeded the token limit of a match with the policy zero_points.
 const ReasonTokenLimit = "token_limit"
 
+// ReasonIllegalMove is the reason of an answer whose move the rules of its game
+// refuse, after it was asked for again.
+const ReasonIllegalMove = "illegal_move"
+
 // Forfeits reports whether an answer with this reason gets no points and is not
 // judged.
 func Forfeits(reason string) bool { return reason == ReasonJudgeLimit || reason == ReasonTokenLimit }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -27,8 +28,9 @@ type taskDoc struct {
 	MaxTokens    int      `json:"max_tokens"`
 	Rules        []string `json:"rules"`
 
-	Cases  []arena.Case `json:"cases,omitempty"`
-	Source string       `json:"source,omitempty"`
+	Cases       []arena.Case    `json:"cases,omitempty"`
+	Observation json.RawMessage `json:"-"` // of a prompt
+	Source      string          `json:"source,omitempty"`
 }
 
 var packTable = db.NewTable("packs", "p",

@@ -46,6 +46,8 @@ type task struct {
 	InputFormat  string   `json:"input_format"`
 	OutputFormat string   `json:"output_format"`
 	Options      []string `json:"options,omitempty"`
+
+	Observation json.RawMessage `json:"observation,omitempty"` // an object, only in games
 }
 
 type previous struct {
@@ -54,6 +56,7 @@ type previous struct {
 	Points     arena.Points  `json:"points"`
 	MeasuredMS int64         `json:"measured_ms"`
 	Receipt    *receipt      `json:"receipt,omitempty"` // only of an answer
+	Error      string        `json:"error,omitempty"`   // why the first reply to this task was refused
 }
 
 // receipt has the members of that in a record.
@@ -72,6 +75,7 @@ func Encode(a arena.Attempt) ([]byte, error) {
 			InputFormat:  cmp.Or(a.Task.InputFormat, formatString),
 			OutputFormat: cmp.Or(a.Task.OutputFormat, formatString),
 			Options:      a.Task.Options,
+			Observation:  a.Task.Observation,
 		},
 		TimeLimitSeconds: cmp.Or(a.RoundLimit, a.TimeLimit).Seconds(),
 		Rules:            []string{}, // [] and not null when there are none
@@ -90,7 +94,7 @@ func Encode(a arena.Attempt) ([]byte, error) {
 		}
 	}
 	if p := a.Previous; p != nil {
-		r.Previous = &previous{Outcome: p.Outcome, Correct: p.Correct, Points: p.Points, MeasuredMS: p.Measured.Milliseconds()}
+		r.Previous = &previous{Outcome: p.Outcome, Correct: p.Correct, Points: p.Points, MeasuredMS: p.Measured.Milliseconds(), Error: p.Error}
 		if p.Receipt != nil {
 			r.Previous.Receipt = &receipt{p.Receipt.SHA256, p.Receipt.ArrivedAt.UTC().Format(arena.TimeFormat)}
 		}
