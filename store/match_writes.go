@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -271,6 +272,7 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 	var answers []answerRow
 	var verdicts []verdictRow
 	var seats, out []seatRow
+	var revealed []arena.Event // matches with the first round whose hidden parts are wanted
 	for w, o := range accepted[*closeRound](writes) {
 		answers = slices.Grow(answers, len(o.Answers))
 		for _, a := range o.Answers {
@@ -288,6 +290,9 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 			}
 		}
 		rounds = append(rounds, roundRow{Round: arena.Round{MatchID: w.lease.MatchID, No: o.Round, ClosedAt: now}})
+		if from := cmp.Or(o.RevealFrom, o.Round); from <= o.Round {
+			revealed = append(revealed, arena.Event{MatchID: w.lease.MatchID, Round: from})
+		}
 		w.match.roundOpen, w.match.judging = false, false
 	}
 	if len(rounds) == 0 {
@@ -308,7 +313,7 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 	if _, err := closeRounds.Exec(ctx, tx, rounds...); err != nil {
 		return err
 	}
-	hidden, err := hiddenEvents(ctx, tx, rounds)
+	hidden, err := hiddenEvents(ctx, tx, revealed)
 	if err != nil {
 		return err
 	}
@@ -350,18 +355,17 @@ var hiddenEventTable = db.NewTable("events", "e",
 )
 
 var selectHidden = db.NewQuery(hiddenEventTable, []string{"match_id", "round"}, `CROSS JOIN rounds r CROSS JOIN events e
-	WHERE r.match_id = v.match_id AND r.no = v.round AND e.match_id = r.match_id AND e.seq > r.opened_seq AND e.round = r.no
+	WHERE r.match_id = v.match_id AND r.no = v.round AND e.match_id = r.match_id AND e.seq > r.opened_seq AND e.round >= r.no
 	AND e.hidden <> '' ORDER BY e.match_id, e.seq`)
 
-// hiddenEvents returns the events of rounds that have a hidden part, with it,
-// by match.
-func hiddenEvents(ctx context.Context, tx *db.Tx, rounds []roundRow) (map[string][]arena.Event, error) {
-	of := make([]arena.Event, len(rounds))
-	for i, r := range rounds {
-		of[i].MatchID, of[i].Round = r.MatchID, r.No
+// hiddenEvents returns the events that have a hidden part, with it, by match. from
+// names matches with the first round of interest.
+func hiddenEvents(ctx context.Context, tx *db.Tx, from []arena.Event) (map[string][]arena.Event, error) {
+	if len(from) == 0 {
+		return nil, nil //nolint:nilnil // nothing is wanted: not an error
 	}
-	events, err := selectHidden.Query(ctx, tx, of...)
-	hidden := make(map[string][]arena.Event, len(rounds))
+	events, err := selectHidden.Query(ctx, tx, from...)
+	hidden := make(map[string][]arena.Event, len(from))
 	for _, e := range events {
 		hidden[e.MatchID] = append(hidden[e.MatchID], e)
 	}

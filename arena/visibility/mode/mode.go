@@ -12,6 +12,8 @@ import (
 type Rules struct {
 	// Sealed hides what agents write until the round has closed.
 	Sealed bool
+	// UntilEnd keeps sealed parts hidden until the match is over.
+	UntilEnd bool
 	// Delay is the time from an event to the moment when spectators may see it.
 	Delay time.Duration
 }
@@ -20,16 +22,30 @@ type Rules struct {
 func (r Rules) HoldsBack() bool { return r.Delay > 0 }
 
 // Of returns the rules of a match. A match that is over has no delay. A mode
-// that is not known is treated as sealed.
+// that is not known is treated as sealed. What the agents of a turn-based game
+// write may show what their opponents must not know: where it is sealed, it stays
+// so until the end, and a game in which players know different things is sealed in
+// any mode.
 func Of(m arena.Match) Rules {
-	v := m.Settings.Visibility
+	v, game := m.Settings.Visibility, m.Settings.Game
+	r := Rules{Sealed: v.Sealed() || game != nil && game.Hidden}
+	r.UntilEnd = r.Sealed && game != nil
+	if !v.Sealed() && !m.Status.Over() {
+		r.Delay = v.Delay()
+	}
+	return r
+}
+
+// RevealFrom returns the first round whose sealed parts become public when a
+// round closes. over is whether the match is over then. Above the round: none do.
+func (r Rules) RevealFrom(round int, over bool) int {
 	switch {
-	case v.Sealed():
-		return Rules{Sealed: true}
-	case m.Status.Over():
-		return Rules{}
+	case !r.UntilEnd:
+		return round
+	case over:
+		return 1
 	default:
-		return Rules{Delay: v.Delay()}
+		return round + 1
 	}
 }
 
