@@ -62,8 +62,9 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 // match's seed. From a pack comes the first task, in an order drawn from the
 // seed, that none of the agents has had lately when this Tasks first saw the
 // match, or when they have had all, the one that was put longest ago. Where the
-// league asks trap questions, some rounds are one. Where the game has one task for
-// all rounds, it is that of the first. A pack without tasks is an error with code conflict.
+// league asks trap questions, some rounds are one. Where a match has one task, it
+// is that of the first round, and the task of a turn-based game is empty but for
+// its id. A pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
 // remembers ids never takes a new task for the repeated delivery of an old one.
@@ -82,6 +83,9 @@ func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 	}
 	if pack.IsCanary(m.Settings.Canary, m.Seed, round) {
 		return pack.Canary(m.Seed, round), nil
+	}
+	if game.UseOfTasks(m.Settings) == game.TaskNone {
+		return arena.Task{}, nil
 	}
 	if m.Settings.Generator != nil {
 		return pack.Generate(*m.Settings.Generator, m.Seed, round)
@@ -132,7 +136,7 @@ func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, er
 	if p.Tasks < 1 {
 		return nil, arena.Errorf(arena.CodeConflict, "the pack %s has no tasks", p.ID)
 	}
-	oneTask := game.For(m.Settings).OneTask()
+	oneTask := game.UseOfTasks(m.Settings) == game.TaskOfMatch
 	repeated := oneTask && round > 1
 	if repeated {
 		m.Seats = nil // of this match alone

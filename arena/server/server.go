@@ -33,6 +33,7 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
@@ -287,12 +288,13 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 		return nil, err
 	}
 	if s.runner, err = engine.New(engine.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
-		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause}, Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: game.Builtin{}, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
+		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
+		Hooks: engine.Hooks{Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers},
 	}); err != nil {
 		return nil, err
 	}
-	return &engine.Rescorer{Store: s.store, Judges: judges, Now: time.Now, Logger: s.log}, nil
+	return &engine.Rescorer{Store: s.store, Judges: judges, Games: game.Builtin{}, Now: time.Now, Logger: s.log}, nil
 }
 
 // newAPI makes the API and the servers of the listeners.

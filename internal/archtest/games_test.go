@@ -52,12 +52,12 @@ func TestGames_EngineKnowsNone(t *testing.T) {
 func TestGames_RuleRefuses(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]int{
-		"s.Format == arena.FormatElimination":   1,
-		"s.Debate != nil":                       1,
-		"j.Spec.Kind == arena.JudgeCrowd":       1,
-		"m.Settings.Judge.Compares()":           1,
-		"scoring.PlaceSeats(s, s.Seats)": 0,
-		"arena.JudgeSpec{}":                     0,
+		"s.Format == arena.FormatElimination": 1,
+		"s.Debate != nil":                     1,
+		"j.Spec.Kind == arena.JudgeCrowd":     1,
+		"m.Settings.Judge.Compares()":         1,
+		"scoring.PlaceSeats(s, s.Seats)":      0,
+		"arena.JudgeSpec{}":                   0,
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\nvar _ = "+source, parser.SkipObjectResolution)
 		if err != nil {

@@ -63,6 +63,7 @@ func decoders() map[string]string {
 		"league/game/debate.go":                  own,
 		"league/game/elimination.go":             own,
 		"league/game/rules/state.go":             own,
+		"league/game/series.go":                  own,
 		"arena/token/issuer.go":                  strict,
 		"arena/token/record.go":                  "the user's own key set, to check a record with",
 		"arena/record/verify.go":                 "the text is compared with its canonical form first",

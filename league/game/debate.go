@@ -32,9 +32,6 @@ type speeches []speech
 // Init returns the state without speeches.
 func (debate) Init(context.Context, Position) (State, error) { return speeches{}.state() }
 
-// OneTask reports true: the task is the motion of the whole debate.
-func (debate) OneTask() bool { return true }
-
 func (s speeches) state() (State, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {

@@ -31,7 +31,7 @@ func debateOf(t testing.TB, round int, before ...[2]string) game.Position {
 			answers = append(answers, a)
 		}
 	}
-	state, err := game.Replay(t.Context(), m, round, rounds, answers, nil)
+	state, err := game.Replay(t.Context(), gameOf(t, m.Settings), m, round, rounds, answers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func debateOf(t testing.TB, round int, before ...[2]string) game.Position {
 
 func turnOf(t testing.TB, p game.Position) arena.Turn {
 	t.Helper()
-	turn, err := game.For(p.Settings).Turn(t.Context(), p)
+	turn, err := gameOf(t, p.Settings).Turn(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestDebate_invalid(t *testing.T) {
 	} {
 		p := debateOf(t, 2)
 		spoil(&p)
-		g := game.For(p.Settings)
+		g := gameOf(t, p.Settings)
 		if _, err := g.Turn(t.Context(), p); err == nil {
 			t.Errorf("%s: a turn", name)
 		}
@@ -188,7 +188,7 @@ func FuzzDebate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, state string, round int, first, second string) {
 		p := debateOf(t, 1)
 		p.State, p.Round = game.State(state), 1+max(round, 0)%8
-		g := game.For(p.Settings)
+		g := gameOf(t, p.Settings)
 		turn, errTurn := g.Turn(t.Context(), p)
 		result, errClose := g.Close(t.Context(), p, answered(first, second), nil)
 		again, err := g.Close(t.Context(), p, answered(first, second), nil)
@@ -208,7 +208,7 @@ func FuzzDebate(f *testing.F) {
 func TestReplay_noState(t *testing.T) {
 	t.Parallel()
 	m := arena.Match{Settings: judgedBy("no such judge")}
-	if s, err := game.Replay(t.Context(), m, 3, []arena.Round{{No: 1}, {No: 2}}, nil, nil); s != nil || err != nil {
+	if s, err := game.Replay(t.Context(), gameOf(t, m.Settings), m, 3, []arena.Round{{No: 1}, {No: 2}}, nil, nil); s != nil || err != nil {
 		t.Errorf("state %s, error %v", s, err)
 	}
 }

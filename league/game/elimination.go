@@ -31,8 +31,10 @@ func (elimination) Init(_ context.Context, p Position) (State, error) {
 }
 
 // Over reports whether the quiz is over and has no sudden death to play.
-func (e elimination) Over(p Position) bool {
-	return e.quiz.Over(p) && !playsOn(p.Settings, p.Round-1, leaders(p.Seats, totals(p)))
+func (e elimination) Over(p Position) (End, error) {
+	end, err := e.quiz.Over(p)
+	end.Over = end.Over && !playsOn(p.Settings, p.Round-1, leaders(p.Seats, totals(p)))
+	return end, err
 }
 
 // playsOn reports whether a match that has reached its cap opens another round.

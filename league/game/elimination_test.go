@@ -64,11 +64,11 @@ func suddenDeath(t *testing.T, rounds ...[]game.Reply) game.Position {
 		Format: arena.FormatElimination, Judge: arena.JudgeSpec{Kind: arena.JudgeNumber}, MaxRounds: 2, RulesVersion: arena.RulesVersion,
 	})
 	var err error
-	if p.State, err = game.For(p.Settings).Init(t.Context(), p); err != nil {
+	if p.State, err = gameOf(t, p.Settings).Init(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	for _, replies := range rounds {
-		if game.For(p.Settings).Over(p) {
+		if over(t, p.Settings, p) {
 			t.Fatalf("over before round %d", p.Round)
 		}
 		_, r := closed(t, p, replies, nil)
@@ -117,7 +117,7 @@ func TestElimination_suddenDeath(t *testing.T) {
 			if d := cmp.Diff(tt.out, out); d != "" {
 				t.Error(d)
 			}
-			turn, err := game.For(p.Settings).Turn(t.Context(), p)
+			turn, err := gameOf(t, p.Settings).Turn(t.Context(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,11 +125,11 @@ func TestElimination_suddenDeath(t *testing.T) {
 			if tt.turn > 0 {
 				want.SuddenDeath = &arena.SuddenDeathTurn{Turn: tt.turn, Turns: 5}
 			}
-			over := tt.turn == 0 && name != "before the cap"
-			if got := game.For(p.Settings).Over(p); got != over {
+			ends := tt.turn == 0 && name != "before the cap"
+			if got := over(t, p.Settings, p); got != ends {
 				t.Errorf("over: %v", got)
 			}
-			if d := cmp.Diff(want, turn); !over && d != "" {
+			if d := cmp.Diff(want, turn); !ends && d != "" {
 				t.Error(d)
 			}
 		})
@@ -146,12 +146,12 @@ func TestElimination_endsAtTheCap(t *testing.T) {
 	} {
 		s.Format, s.Judge.Kind = arena.FormatElimination, arena.JudgeNumber
 		p := position(s)
-		g := game.For(s)
+		g := gameOf(t, s)
 		if state, err := g.Init(t.Context(), p); state != nil || err != nil {
 			t.Errorf("%s: state %s, %v", name, state, err)
 		}
 		p.Round = 3
-		if !g.Over(p) {
+		if !over(t, s, p) {
 			t.Errorf("%s: not over", name)
 		}
 	}

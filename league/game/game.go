@@ -3,9 +3,11 @@ package game
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/rules"
 )
 
 // State is what a game keeps from one round to the next, as JSON. A game whose
@@ -17,14 +19,14 @@ type State = json.RawMessage
 type Game interface {
 	// Init returns the state in which the first round opens.
 	Init(ctx context.Context, p Position) (State, error)
-	// OneTask reports whether all rounds of a match put the task of its first
-	// round.
-	OneTask() bool
-	// Over reports whether the match ends instead of opening round p.Round.
-	Over(p Position) bool
+	// Over returns whether the match ends instead of opening round p.Round.
+	Over(p Position) (End, error)
 	// Turn returns what a round asks of the seats. The engine stores it when the
 	// round opens, and a take-over uses the stored one.
 	Turn(ctx context.Context, p Position) (arena.Turn, error)
+	// Check returns why a reply with an answer is refused, or "". The seat is asked
+	// once more for a refused one.
+	Check(ctx context.Context, p Position, r Reply) (refused string, err error)
 	// Ask returns what an external judge must be asked about the replies, or nil.
 	Ask(ctx context.Context, p Position, replies []Reply) (*Question, error)
 	// Close returns the result of a round. v is the verdict on the Question that
@@ -35,16 +37,56 @@ type Game interface {
 	Evaluates(s arena.Settings) bool
 }
 
+// Library finds the rules of turn-based games.
+type Library interface {
+	// Rules returns the rules that a match names. invalid: there are none.
+	Rules(ctx context.Context, spec arena.GameSpec) (rules.Rules, error)
+}
+
 // For returns the game of a match with these settings.
-func For(s arena.Settings) Game {
+func For(ctx context.Context, l Library, s arena.Settings) (Game, error) {
 	switch {
+	case s.Game != nil:
+		r, err := l.Rules(ctx, *s.Game)
+		if err != nil {
+			return nil, fmt.Errorf("rules of the game %s: %w", s.Game.Name, err)
+		}
+		return series{r}, nil
 	case s.Debate != nil:
-		return debate{}
+		return debate{}, nil
 	case s.Format == arena.FormatElimination:
-		return elimination{}
+		return elimination{}, nil
 	default:
-		return quiz{}
+		return quiz{}, nil
 	}
+}
+
+// TaskUse is how the rounds of a match use the tasks of its league.
+type TaskUse int
+
+// The uses of tasks.
+const (
+	TaskEachRound TaskUse = iota
+	TaskOfMatch           // all rounds put the task of the first one
+	TaskNone              // rounds put positions of a game
+)
+
+// UseOfTasks returns how a match with these settings uses tasks.
+func UseOfTasks(s arena.Settings) TaskUse {
+	switch {
+	case s.Game != nil:
+		return TaskNone
+	case s.Debate != nil:
+		return TaskOfMatch
+	default:
+		return TaskEachRound
+	}
+}
+
+// End is whether a match goes on.
+type End struct {
+	Over bool
+	Void string // why the match is void; "": it is not
 }
 
 // Position is a match as its game sees it when a round opens. It holds only
@@ -83,7 +125,8 @@ type Reply struct {
 	Seat    int // index in Position.Seats
 	Outcome arena.Outcome
 	Reason  string
-	Text    string // the answer; "" if there is none
+	Text    string        // the answer; "" if there is none
+	Elapsed time.Duration // from request to reply
 }
 
 // Replies returns the replies of a round in the order of the seats. answer
@@ -96,7 +139,7 @@ func (p Position) Replies(answer func(agentID string) (arena.Answer, bool)) []Re
 		if !ok {
 			continue
 		}
-		r := Reply{Seat: i, Outcome: a.Outcome, Reason: a.Reason}
+		r := Reply{Seat: i, Outcome: a.Outcome, Reason: a.Reason, Elapsed: a.Elapsed}
 		if a.Body != nil && a.Reason != arena.ReasonCutOff {
 			r.Text = a.Body.Answer
 		}
@@ -120,6 +163,10 @@ type Result struct {
 	State   State         // in which the next round opens
 	Verdict arena.Verdict // Judge is "" if nothing was judged
 	Scores  []Score       // of the replies, in their order
+	// Awards are points beside those of the replies, by index in Position.Seats;
+	// nil: none. A seat that did not act may get some.
+	Awards []arena.Points
+	Closed arena.ClosedGame // what spectators see
 }
 
 // Score is the result of one seat's reply.

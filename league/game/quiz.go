@@ -13,12 +13,30 @@ type quiz struct{}
 // Init returns no state: the rounds of a quiz are independent.
 func (quiz) Init(context.Context, Position) (State, error) { return nil, nil }
 
-// OneTask reports false: each round has a task of its own.
-func (quiz) OneTask() bool { return false }
-
 // Over reports whether the rounds of the settings are played or fewer than two
-// seats are active.
-func (quiz) Over(p Position) bool { return scoring.Over(p.Settings, p.Seats, p.Round-1) }
+// seats are active. A match whose agents have left, but for one, is void.
+func (quiz) Over(p Position) (End, error) {
+	if present(p.Seats) < 2 {
+		return End{Void: voidAlone}, nil
+	}
+	return End{Over: scoring.Over(p.Settings, p.Seats, p.Round-1)}, nil
+}
+
+// voidAlone is why a match is void that has no opponents left.
+const voidAlone = "fewer than two agents were left"
+
+// present returns the number of seats that have not left.
+func present(seats []arena.Seat) (n int) {
+	for _, s := range seats {
+		if s.State != arena.SeatLeft {
+			n++
+		}
+	}
+	return n
+}
+
+// Check refuses nothing: a wrong answer is an answer.
+func (quiz) Check(context.Context, Position, Reply) (string, error) { return "", nil }
 
 // Turn returns the zero Turn.
 func (quiz) Turn(context.Context, Position) (arena.Turn, error) { return arena.Turn{}, nil }

@@ -33,7 +33,7 @@ func answered(texts ...string) (replies []game.Reply) {
 // closed asks and closes a round. ask is whether a judge must be asked.
 func closed(t *testing.T, p game.Position, replies []game.Reply, v *arena.Verdict) (q *game.Question, r game.Result) {
 	t.Helper()
-	g := game.For(p.Settings)
+	g := gameOf(t, p.Settings)
 	q, err := g.Ask(t.Context(), p, replies)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestQuiz_deterministic(t *testing.T) {
 	if d := cmp.Diff(want, r); d != "" || q != nil {
 		t.Errorf("asked %v: %s", q, d)
 	}
-	if turn, err := game.For(p.Settings).Turn(t.Context(), p); err != nil || !turn.IsZero() {
+	if turn, err := gameOf(t, p.Settings).Turn(t.Context(), p); err != nil || !turn.IsZero() {
 		t.Errorf("turn %+v (%v)", turn, err)
 	}
 }
@@ -141,7 +141,7 @@ func TestQuiz_void(t *testing.T) {
 func TestEvaluates(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]bool{arena.JudgeExact: true, arena.JudgeCode: true, arena.JudgePanel: false, arena.JudgeModel: false} {
-		if s := judgedBy(kind); game.For(s).Evaluates(s) != want {
+		if s := judgedBy(kind); gameOf(t, s).Evaluates(s) != want {
 			t.Errorf("%s: not %t", kind, want)
 		}
 	}
@@ -175,10 +175,10 @@ func TestNewPosition(t *testing.T) {
 		}
 	}
 	m.Settings = arena.Settings{MaxRounds: 5}
-	if p := game.NewPosition(m, arena.Round{No: 3}, nil); game.For(m.Settings).Over(p) {
+	if p := game.NewPosition(m, arena.Round{No: 3}, nil); over(t, m.Settings, p) {
 		t.Error("over with two active seats")
 	}
-	if p := game.NewPosition(m, arena.Round{No: 4}, nil); !game.For(m.Settings).Over(p) {
+	if p := game.NewPosition(m, arena.Round{No: 4}, nil); !over(t, m.Settings, p) {
 		t.Error("not over with one active seat")
 	}
 }

@@ -7,11 +7,10 @@ import (
 	"github.com/agora-arena/arena/arena"
 )
 
-// Replay returns the state in which round no of a match opened, from the stored
-// rounds before it with their answers and verdicts. Of several verdicts on a
-// round the last one counts.
-func Replay(ctx context.Context, m arena.Match, no int, rounds []arena.Round, answers []arena.Answer, verdicts []arena.Verdict) (State, error) {
-	g := For(m.Settings)
+// Replay returns the state in which round no of a match of g opened, from the
+// stored rounds before it with their answers and verdicts. Of several verdicts on
+// a round the last one counts.
+func Replay(ctx context.Context, g Game, m arena.Match, no int, rounds []arena.Round, answers []arena.Answer, verdicts []arena.Verdict) (State, error) {
 	state, err := g.Init(ctx, NewPosition(m, arena.Round{No: 1}, nil))
 	if err != nil || state == nil { // a game without state: its rounds are independent
 		return state, err

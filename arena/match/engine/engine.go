@@ -94,6 +94,7 @@ type Options struct {
 	Store     Store
 	Drivers   map[string]Driver // by protocol
 	Tasks     Tasks
+	Games     game.Library
 	Publisher Publisher
 	Delayed   DelayedPublisher
 	Pauses    Pauses
@@ -101,9 +102,14 @@ type Options struct {
 	Now       func() time.Time // with a monotonic reading, as time.Now: it measures the age of leases
 	Node      string           // id of this process, unique in the cluster
 
+	Judges Judges // external judges; nil: rounds that need one are void
 	Limits
-	Observe func(Observation)
-	Judges  Judges // external judges; nil: rounds that need one are void
+	Hooks
+}
+
+// Hooks are functions of the node that an engine calls. Each may be nil.
+type Hooks struct {
+	Observe func(Observation) // measures; it must not block
 	// Flush waits until the events that an agent has sent to this node are in the
 	// log, or for a short time at most. Nil: answers do not wait for events.
 	Flush func(ctx context.Context, matchID, agentID string)
@@ -162,8 +168,8 @@ type Engine struct {
 // does nothing before Run.
 func New(o Options) (*Engine, error) {
 	switch {
-	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
-		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
+	case o.Store == nil, len(o.Drivers) == 0, o.Tasks == nil, o.Games == nil, o.Publisher == nil, o.Delayed == nil, o.Pauses == nil, o.Logger == nil, o.Now == nil, o.Node == "":
+		return nil, errors.New("engine: a part is missing: Store, Drivers, Tasks, Games, Publisher, Delayed, Pauses, Logger, Now and Node are needed")
 	}
 	defaults(&o.LeaseTTL, 5*time.Second)
 	defaults(&o.Heartbeat, time.Second)
@@ -328,7 +334,7 @@ func (e *Engine) nextLeaseEnd(ctx context.Context) time.Time {
 func (e *Engine) start(drain, matches context.Context, m arena.Match, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(matches)
 	mr := &matchRun{
-		engine: e, m: m, game: game.For(m.Settings), drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
+		engine: e, m: m, drain: drain, cancel: cancel, correct: map[int]string{}, last: map[string]arena.Answer{},
 		rand: rand.New(rand.NewPCG(m.Seed, uint64(m.Lease.Epoch))), //nolint:gosec // order of sending, not a secret
 		log:  e.o.Logger.With("match_id", m.ID, "league", m.League),
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/store/storetest"
 )
@@ -163,7 +164,7 @@ type node struct {
 func (b *bench) node(name string, change ...func(*engine.Options)) *node {
 	b.t.Helper()
 	o := engine.Options{
-		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
+		Store: unhurried{b.store}, Drivers: map[string]engine.Driver{"fake": b}, Tasks: b, Games: game.Builtin{}, Publisher: b, Pauses: b.pauses(), Logger: b.log.With("node", name),
 		Now: time.Now, Node: name, Limits: engine.Limits{LeaseTTL: leaseTime},
 	}
 	for _, c := range change {

@@ -250,7 +250,9 @@ func TestEngine_SuddenDeath(t *testing.T) {
 	b.ok(err)
 	verdicts, err := b.store.Verdicts(ctx, m.ID)
 	b.ok(err)
-	state, err := game.Replay(ctx, m, m.Round+1, rounds, answers, verdicts)
+	g, err := game.For(ctx, game.Builtin{}, m.Settings)
+	b.ok(err)
+	state, err := game.Replay(ctx, g, m, m.Round+1, rounds, answers, verdicts)
 	b.ok(err)
 	var totals []struct{ Points arena.Points }
 	b.ok(json.Unmarshal(state, &totals))

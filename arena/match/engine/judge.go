@@ -33,12 +33,16 @@ func JudgeInput(ctx context.Context, m arena.Match, answers []arena.Answer, roun
 	for i := range rounds {
 		rounds[i].No = i + 1
 	}
-	state, err := game.Replay(ctx, m, round, rounds, answers, nil)
+	g, err := game.For(ctx, nil, m.Settings)
+	if err != nil {
+		return arena.Judging{}, fmt.Errorf("judge input of match %s: %w", m.ID, err)
+	}
+	state, err := game.Replay(ctx, g, m, round, rounds, answers, nil)
 	if err != nil {
 		return arena.Judging{}, fmt.Errorf("judge input of match %s: %w", m.ID, err)
 	}
 	p := game.NewPosition(m, rounds[round-1], state)
-	q, err := game.For(m.Settings).Ask(ctx, p, p.Replies(game.Answers(answers).In(round)))
+	q, err := g.Ask(ctx, p, p.Replies(game.Answers(answers).In(round)))
 	switch {
 	case err != nil:
 		return arena.Judging{}, fmt.Errorf("judge input of match %s: %w", m.ID, err)

@@ -81,6 +81,10 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 	if mr.drain.Err() != nil {
 		return mr.release(ctx) // claimed just as the drain began
 	}
+	var err error
+	if mr.game, err = retry(ctx, mr, func() (game.Game, error) { return game.For(ctx, mr.engine.o.Games, mr.m.Settings) }); err != nil {
+		return mr.gameFailed(ctx, mr.m.Round+1, err)
+	}
 	open, err := mr.begin(ctx)
 	if err == nil && open == nil {
 		open, err = mr.restore(ctx)
@@ -94,7 +98,7 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 	defer mr.stopDelayed()
 	for {
 		if open == nil {
-			over, err := mr.over()
+			over, err := mr.over(ctx)
 			if err != nil {
 				return err
 			}
@@ -153,7 +157,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	started := arena.MatchStartedBody{
 		League: mr.m.League, Format: mr.m.Settings.Format, Visibility: mr.m.Settings.Visibility,
-		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesInForce(),
+		Rated: mr.m.Settings.Rated, TotalRounds: totalRounds(mr.m.Settings), Seats: mr.briefs(), RulesVersion: mr.m.Settings.RulesInForce(), Game: mr.m.Settings.Game,
 	}
 	if mr.m.SeedSalt != "" { // else an earlier version created the match
 		if started.SeedCommitment, err = record.SeedCommitment(mr.m.ID, mr.m.SeedSalt, mr.m.Seed); err != nil {
@@ -171,7 +175,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 	}
 	over := false
 	if stop == nil {
-		over, stop = mr.over()
+		over, stop = mr.over(ctx)
 	}
 	if !over && stop == nil {
 		first, stop = mr.pickTask(ctx, 1)
@@ -218,7 +222,7 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 	if mr.m.RoundOpen {
 		next = mr.m.Round
 	}
-	if mr.state, err = game.Replay(ctx, mr.m, next, rounds, mr.answers, verdicts); err != nil {
+	if mr.state, err = game.Replay(ctx, mr.game, mr.m, next, rounds, mr.answers, verdicts); err != nil {
 		return nil, mr.gameFailed(ctx, next, err)
 	}
 	for _, r := range rounds {
@@ -246,17 +250,16 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 }
 
 // over reports whether the match is over by the rules of its game.
-func (mr *matchRun) over() (bool, error) {
-	present := 0
-	for _, s := range mr.m.Seats {
-		if s.State != arena.SeatLeft {
-			present++
-		}
+func (mr *matchRun) over(ctx context.Context) (bool, error) {
+	next := mr.m.Round + 1
+	end, err := mr.game.Over(mr.position(arena.Round{No: next}))
+	switch {
+	case err != nil:
+		return false, mr.gameFailed(ctx, next, err)
+	case end.Void != "":
+		return false, &voidError{end.Void}
 	}
-	if present < 2 {
-		return false, &voidError{"fewer than two agents were left"}
-	}
-	return mr.game.Over(mr.position(arena.Round{No: mr.m.Round + 1})), nil
+	return end.Over, nil
 }
 
 // wait waits for a duration, less if the node drains or the match stops.

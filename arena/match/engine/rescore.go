@@ -33,6 +33,7 @@ type RescoreStore interface {
 type Rescorer struct {
 	Store  RescoreStore
 	Judges Judges // nil: matches with an external judge fail
+	Games  game.Library
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -146,7 +147,10 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 		return nil, err
 	}
 	byRound, points := game.Answers(answers), map[string]arena.Points{}
-	g := game.For(m.Settings)
+	g, err := game.For(ctx, r.Games, m.Settings)
+	if err != nil {
+		return nil, err
+	}
 	state, err := g.Init(ctx, game.NewPosition(m, arena.Round{No: 1}, nil))
 	if err != nil {
 		return nil, fmt.Errorf("begin the game again: %w", err)
@@ -155,7 +159,7 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	for _, round := range rounds {
 		p := game.NewPosition(m, round, state)
 		replies := p.Replies(byRound.In(round.No))
-		v, err := r.verdict(ctx, m, p, replies, stored)
+		v, err := r.verdict(ctx, g, m, p, replies, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +168,9 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 			return nil, fmt.Errorf("close round %d again: %w", round.No, err)
 		}
 		state = result.State
+		for i, award := range result.Awards {
+			points[p.Seats[i].AgentID] += award
+		}
 		if result.Verdict.Judge == "" {
 			continue
 		}
@@ -233,8 +240,8 @@ func (r *Rescorer) voidRemoved(ctx context.Context, rounds []arena.Round, answer
 
 // verdict has the external judge of a round judge it again, and returns nil if
 // there is none. The verdict of spectators stays: it is in stored.
-func (r *Rescorer) verdict(ctx context.Context, m arena.Match, p game.Position, replies []game.Reply, stored func() ([]arena.Verdict, error)) (*arena.Verdict, error) {
-	q, err := game.For(m.Settings).Ask(ctx, p, replies)
+func (r *Rescorer) verdict(ctx context.Context, g game.Game, m arena.Match, p game.Position, replies []game.Reply, stored func() ([]arena.Verdict, error)) (*arena.Verdict, error) {
+	q, err := g.Ask(ctx, p, replies)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("judge round %d again: %w", p.Round, err)

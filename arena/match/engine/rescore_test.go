@@ -14,11 +14,12 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/store"
 )
 
 func (b *bench) rescorer(j engine.Judges) *engine.Rescorer {
-	return &engine.Rescorer{Store: b.store, Judges: j, Now: time.Now, Logger: b.log}
+	return &engine.Rescorer{Store: b.store, Judges: j, Games: game.Builtin{}, Now: time.Now, Logger: b.log}
 }
 
 func (b *bench) setJudge(spec arena.JudgeSpec) {

@@ -22,6 +22,7 @@ import (
 type round struct {
 	arena.Round
 	deadline  time.Time
+	position  game.Position             // as its game sees it, once its requests are prepared
 	answers   map[string]arena.Answer   // by agent id: what is stored
 	pending   atomic.Int32              // seats whose outcome is not stored yet
 	cooldowns map[string]arena.Cooldown // of agents, as they were just before it opened; nil: not read yet
@@ -70,7 +71,7 @@ func (mr *matchRun) turn(ctx context.Context, r arena.Round) (arena.Turn, error)
 // newRound returns a stored round with a new deadline and its stored answers.
 func (mr *matchRun) newRound(r arena.Round) *round {
 	r.OpenedAt = mr.engine.o.Now()
-	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimit), answers: map[string]arena.Answer{}}
+	made := &round{Round: r, deadline: r.OpenedAt.Add(mr.m.Settings.TimeLimit + r.Turn.LongestBank()), answers: map[string]arena.Answer{}}
 	for _, a := range mr.answers {
 		if a.Round == r.No {
 			made.answers[a.AgentID] = a
@@ -160,7 +161,8 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 	}
 	// Opening the round may have taken long. The time of each seat begins with
 	// its request, so the deadline in the request counts from here.
-	open.deadline = mr.engine.o.Now().Add(mr.m.Settings.TimeLimit)
+	now := mr.engine.o.Now()
+	open.position = mr.position(open.Round)
 	active := 0
 	for _, s := range mr.m.Seats {
 		if s.State == arena.SeatActive {
@@ -175,7 +177,9 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 		if _, stored := open.answers[s.AgentID]; stored || !acts || s.State != arena.SeatActive {
 			continue
 		}
-		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, first: 2*open.Interruptions + 1, deadline: open.deadline}
+		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, number: attemptsOfRound*open.Interruptions + 1}
+		a.limit = mr.m.Settings.TimeLimit + open.Turn.Bank(s.No)
+		a.deadline = now.Add(a.limit)
 		if err := a.prepare(ctx, batch); err != nil {
 			mr.log.Error("request could not be prepared", "agent_id", s.AgentID, "error", err)
 			return nil, &voidError{"the arena could not prepare a request"}
@@ -232,7 +236,7 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	if err := mr.markJudging(ctx, open.No); err != nil {
 		return err
 	}
-	p := mr.position(open.Round)
+	p := open.position
 	replies := p.Replies(func(agentID string) (arena.Answer, bool) { a, ok := open.answers[agentID]; return a, ok })
 	verdict, err := mr.judge(ctx, p, replies)
 	if failed, void := errors.AsType[*judgeError](err); void {
@@ -245,9 +249,12 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 		return mr.gameFailed(ctx, open.No, err)
 	}
 	judged := mr.roundClose(open, replies, result)
+	if err := mr.chooseReveal(ctx, &judged, result.State); err != nil {
+		return err
+	}
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
 		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
-			return mr.closingEvents(open, judged, hidden)
+			return mr.closingEvents(open, judged, result.Closed, hidden)
 		})
 	}); err != nil {
 		return err
@@ -299,7 +306,23 @@ func (mr *matchRun) roundClose(open *round, replies []game.Reply, result game.Re
 		}
 		open.answers[s.AgentID], c.Answers[i] = a, a
 	}
+	for i, points := range result.Awards {
+		c.Seats[i].Points += points
+	}
 	return c
+}
+
+// chooseReveal sets from which round on sealed parts become public with a round
+// that closes in a new state of the game.
+func (mr *matchRun) chooseReveal(ctx context.Context, c *arena.RoundClose, state game.State) error {
+	after := mr.m
+	after.Seats = c.Seats
+	end, err := mr.game.Over(game.NewPosition(after, arena.Round{No: c.Round + 1}, state))
+	if err != nil {
+		return mr.gameFailed(ctx, c.Round, err)
+	}
+	c.RevealFrom = mode.Of(mr.m).RevealFrom(c.Round, end.Over || end.Void != "")
+	return nil
 }
 
 // stamped returns a verdict with its round and time, or the zero verdict if
@@ -330,14 +353,21 @@ func revealBody(hidden []arena.Event) json.RawMessage {
 	return append(b, "]}"...)
 }
 
-func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, hidden []arena.Event) ([]arena.Event, error) {
+// closingEvents returns the events of a round that closes: what was sealed, a
+// reveal for each round, and the result.
+func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.ClosedGame, hidden []arena.Event) ([]arena.Event, error) {
 	var events []arena.Event
-	if len(hidden) > 0 {
-		e := mr.event(arena.EventReveal, "", open.No, nil)
-		e.Body = revealBody(hidden)
-		events = append(events, e)
+	for len(hidden) > 0 {
+		no := hidden[0].Round
+		n := slices.IndexFunc(hidden, func(e arena.Event) bool { return e.Round != no })
+		if n < 0 {
+			n = len(hidden)
+		}
+		e := mr.event(arena.EventReveal, "", no, nil)
+		e.Body = revealBody(hidden[:n])
+		events, hidden = append(events, e), hidden[n:]
 	}
-	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots}
+	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots, ClosedGame: closed}
 	for _, a := range c.Answers {
 		body.Seats = append(body.Seats, a.Closed())
 	}

@@ -7,7 +7,13 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 )
+
+// attemptsOfRound is the largest number of requests to a seat in a round under one
+// lease: the first, one after a broken connection, one after a pause and one after
+// a refused move.
+const attemptsOfRound = 4
 
 // seatRequest sends one round's task to one seat and stores the answer.
 type seatRequest struct {
@@ -16,10 +22,12 @@ type seatRequest struct {
 	seat       *arena.Seat
 	cooldown   arena.Cooldown // of the agent when the round opened
 	opponents  int
-	first      int  // number of the first attempt under this lease
-	dispatched bool // the batch with the first request has been sent
+	number     int           // of the next attempt
+	limit      time.Duration // for all attempts: that of the round, and the seat's time bank
+	dispatched bool          // the batch with the first request has been sent
 	deadline   time.Time
-	send       func(context.Context) arena.Reply
+	send       func(context.Context) arena.Reply // of the first attempt; nil: nothing is sent at once
+	refused    string                            // why the last reply was refused; "": it was not
 
 	reply      arena.Reply // the last one
 	answer     arena.Answer
@@ -28,26 +36,30 @@ type seatRequest struct {
 }
 
 // prepare prepares the first request. Nothing is sent to an agent that is paused
-// after a 429, whose round is void, or retired, whose round is lost.
+// after a 429, whose round is void or whose clock stands, or retired, whose round
+// is lost.
 func (sr *seatRequest) prepare(ctx context.Context, b *arena.Batch) error {
-	if sr.cooldown.Retired || sr.coolingDown() {
+	if sr.cooldown.Retired || !sr.pausedUntil().IsZero() {
 		return nil
 	}
 	var err error
-	sr.send, err = sr.request(ctx, sr.first, sr.run.m.Settings.TimeLimit, b)
+	sr.send, err = sr.request(ctx, sr.limit, b)
 	return err
 }
 
-func (sr *seatRequest) coolingDown() bool {
+// pausedUntil returns when the pause of the agent after a 429 ends, or the zero
+// time if there was none when the round opened.
+func (sr *seatRequest) pausedUntil() (until time.Time) {
 	for _, pause := range sr.cooldown.Pauses {
 		if pause.Reason == arena.PauseRateLimit && sr.round.OpenedAt.Before(pause.Until) {
-			return true
+			until = pause.Until
 		}
 	}
-	return false
+	return until
 }
 
-func (sr *seatRequest) request(ctx context.Context, number int, limit time.Duration, b *arena.Batch) (func(context.Context) arena.Reply, error) {
+// request prepares the next attempt with the time that is left for it.
+func (sr *seatRequest) request(ctx context.Context, left time.Duration, b *arena.Batch) (func(context.Context) arena.Reply, error) {
 	driver, ok := sr.run.engine.o.Drivers[sr.seat.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("no driver for protocol %q", sr.seat.Protocol)
@@ -56,11 +68,14 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 	if err != nil {
 		return nil, err
 	}
+	if sr.refused != "" {
+		previous = &arena.PreviousRound{Outcome: sr.reply.Outcome, Measured: sr.reply.Elapsed, Error: sr.refused}
+	}
 	s := sr.run.m.Settings
 	t, _ := sr.round.Prompt(sr.seat.No) // a seat that does not act has no request
 	return driver.Prepare(ctx, arena.Attempt{
-		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: number, Task: t,
-		TimeLimit: limit, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
+		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, TotalRounds: s.Rounds, Number: sr.number, Task: t,
+		TimeLimit: left, RoundLimit: s.TimeLimit, MaxTokens: s.TokenLimit(t), MaxCostUSD: s.MaxCostUSD, Rules: append(append([]string{}, s.Rules...), t.Rules...),
 		Opponents: sr.opponents, Deadline: sr.deadline, Previous: previous, Seat: *sr.seat, Batch: b,
 	})
 }
@@ -72,6 +87,11 @@ func (sr *seatRequest) request(ctx context.Context, number int, limit time.Durat
 // 2.4 KB in use during the wait takes at least 16 KB, so the work before and
 // after the wait is in separate functions that are not inlined.
 func (sr *seatRequest) do(ctx context.Context) error {
+	if until := sr.pausedUntil(); sr.send == nil && sr.round.Turn.StopsClock && !sr.cooldown.Retired {
+		if err := sr.resumeAt(ctx, until, sr.limit); err != nil {
+			return err
+		}
+	}
 	if sr.send != nil {
 		if err := sr.attempts(ctx); err != nil {
 			return err
@@ -116,60 +136,115 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	return nil
 }
 
-// attempts sends the request and retries it once if the outcome table allows
-// it, within the same time limit.
+// attempts sends the request, and again what the outcome table and the rules of
+// the game allow, each once: after a broken connection, after a refused move and,
+// where the clock stops, after the pause that follows a 429. All attempts share the
+// time of the seat.
 func (sr *seatRequest) attempts(ctx context.Context) error {
-	err := sr.attempt(ctx, sr.first, sr.run.m.Settings.TimeLimit, sr.send)
-	if err != nil || !sr.reply.Retry || (sr.reply.Unreached && sr.round.No == 1) {
-		return err
+	var spent time.Duration
+	reconnected, asked, waited := false, false, false
+	for send := sr.send; ; {
+		if err := sr.attempt(ctx, sr.limit-spent, send); err != nil {
+			return err
+		}
+		spent += sr.reply.Elapsed
+		sr.reply.Elapsed = spent
+		left := sr.limit - spent
+		if err := sr.check(ctx); err != nil {
+			return err
+		}
+		resume := time.Time{}
+		switch {
+		case left <= 0:
+			return nil
+		case sr.refused != "" && !asked:
+			asked = true
+		case sr.reply.Retry && !reconnected && (!sr.reply.Unreached || sr.round.No > 1):
+			reconnected = true
+		case sr.reply.Outcome == arena.OutcomeRateLimited && sr.round.Turn.StopsClock && !waited && sr.seat.RateLimits == 0:
+			waited, resume = true, sr.pause(ctx)
+		default:
+			return nil
+		}
+		sr.number++
+		if err := sr.resumeAt(ctx, resume, left); err != nil {
+			return err
+		}
+		send = sr.send
 	}
-	before := sr.reply.Elapsed
-	left := sr.run.m.Settings.TimeLimit - before
-	if left <= 0 {
+}
+
+// check sets refused to why the game refuses the answer of the last reply.
+func (sr *seatRequest) check(ctx context.Context) error {
+	sr.refused = ""
+	if sr.reply.Outcome != arena.OutcomeAnswered || sr.reply.Answer == nil {
 		return nil
 	}
-	send, err := sr.request(ctx, sr.first+1, left, nil)
+	reply := game.Reply{Seat: sr.seat.No, Outcome: sr.reply.Outcome, Text: sr.reply.Answer.Answer, Elapsed: sr.reply.Elapsed}
+	refused, err := retry(ctx, sr.run, func() (string, error) {
+		return sr.run.game.Check(ctx, sr.round.position, reply)
+	})
 	if err != nil {
-		sr.run.log.Error("second request could not be prepared", "agent_id", sr.seat.AgentID, "error", err)
-		return nil
+		return sr.run.gameFailed(ctx, sr.round.No, err)
 	}
-	err = sr.attempt(ctx, sr.first+1, left, send)
-	sr.reply.Elapsed += before // both attempts share the time limit
-	return err
+	sr.refused = refused
+	return nil
+}
+
+// resumeAt waits until a time, which may have passed, and prepares the next
+// attempt with what is left of the seat's time.
+func (sr *seatRequest) resumeAt(ctx context.Context, at time.Time, left time.Duration) error {
+	if wait := at.Sub(sr.run.engine.o.Now()); wait > 0 {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		sr.deadline = sr.run.engine.o.Now().Add(left)
+	}
+	sr.dispatched = false // it is sent by itself
+	send, err := sr.request(ctx, left, nil)
+	if err != nil {
+		sr.run.log.Error("another request could not be prepared", "agent_id", sr.seat.AgentID, "error", err)
+		return &voidError{"the arena could not prepare a request"}
+	}
+	sr.send = send
+	return nil
 }
 
 // attempt sends one request while this node holds the lease. A reply that
 // arrives without it is dropped and the request repeated later: a node that was
 // stalled reads a timely reply late, which is not the agent's fault. A reply
 // that arrives while the storage is unavailable is kept in memory.
-func (sr *seatRequest) attempt(ctx context.Context, number int, limit time.Duration, send func(context.Context) arena.Reply) error {
+func (sr *seatRequest) attempt(ctx context.Context, limit time.Duration, send func(context.Context) arena.Reply) error {
 	if !sr.dispatched {
 		waited, err := sr.run.ensureLease(ctx)
 		if err != nil {
 			return err
 		}
 		if waited { // the request has an old deadline and token
-			if send, err = sr.prepareAgain(ctx, number, limit); err != nil {
+			if send, err = sr.prepareAgain(ctx, limit); err != nil {
 				return err
 			}
 		}
 	}
-	sr.dispatched = false // a retry is sent by itself
 	reply := send(ctx)
 	if _, err := sr.run.ensureLease(ctx); err != nil {
 		return err
 	}
 	sr.reply = reply
-	sr.record(number)
+	sr.record()
 	return nil
 }
 
 // prepareAgain prepares a request with a new deadline.
 //
 //go:noinline
-func (sr *seatRequest) prepareAgain(ctx context.Context, number int, limit time.Duration) (func(context.Context) arena.Reply, error) {
+func (sr *seatRequest) prepareAgain(ctx context.Context, limit time.Duration) (func(context.Context) arena.Reply, error) {
 	sr.deadline = sr.run.engine.o.Now().Add(limit)
-	send, err := sr.request(ctx, number, limit, nil)
+	send, err := sr.request(ctx, limit, nil)
 	if err != nil {
 		sr.run.log.Error("request could not be prepared again", "agent_id", sr.seat.AgentID, "error", err)
 		return nil, &voidError{"the arena could not prepare a request"}
@@ -191,6 +266,8 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 		sr.answer.Outcome = arena.OutcomeUnavailable
 	case reply.Outcome == arena.OutcomeRateLimited:
 		sr.rateLimited(ctx)
+	case sr.refused != "":
+		sr.answer.Reason = arena.ReasonIllegalMove
 	}
 	if sr.answer.Outcome == arena.OutcomeUnavailable {
 		sr.events = append(sr.events, sr.run.leftEvent(sr.seat.AgentID, sr.round.No, reply.Reason))
@@ -202,7 +279,7 @@ func (sr *seatRequest) settleReply(ctx context.Context, reply arena.Reply) {
 func (sr *seatRequest) cutOff(ctx context.Context, reply arena.Reply) bool {
 	switch reply.Outcome {
 	case arena.OutcomeTimeout, arena.OutcomeError, arena.OutcomeUnavailable:
-		return reply.Status == 0 && sr.run.engine.o.CutOff(ctx, sr.deadline.Add(-sr.run.m.Settings.TimeLimit))
+		return reply.Status == 0 && sr.run.engine.o.CutOff(ctx, sr.deadline.Add(-sr.limit))
 	case arena.OutcomeAnswered, arena.OutcomeInvalid, arena.OutcomeRateLimited, arena.OutcomeVoid:
 	}
 	return false
@@ -212,17 +289,24 @@ func (sr *seatRequest) cutOff(ctx context.Context, reply arena.Reply) bool {
 // in this match or in its last matches of the league, the outcome is a timeout
 // (threat G4).
 func (sr *seatRequest) rateLimited(ctx context.Context) {
-	sr.seat.RateLimits++
-	if sr.seat.RateLimits > 1 || sr.skippedBefore(ctx) {
+	if sr.pause(ctx); sr.seat.RateLimits > 1 || sr.skippedBefore(ctx) {
 		sr.answer.Outcome = arena.OutcomeTimeout
 	}
-	paused, err := sr.run.engine.o.Pauses.PauseForRateLimit(ctx, *sr.seat, sr.run.engine.o.Now().Add(sr.run.engine.o.RateLimitPause))
+}
+
+// pause counts a 429, pauses the agent and returns when the pause ends. If the
+// agent cannot be paused, it is asked again at the end all the same.
+func (sr *seatRequest) pause(ctx context.Context) (until time.Time) {
+	sr.seat.RateLimits++
+	until = sr.run.engine.o.Now().Add(sr.run.engine.o.RateLimitPause)
+	paused, err := sr.run.engine.o.Pauses.PauseForRateLimit(ctx, *sr.seat, until)
 	if err != nil {
 		sr.run.log.Error("agent could not be paused", "agent_id", sr.seat.AgentID, "error", err)
-		return
+		return until
 	}
 	paused.MatchID, paused.Round = sr.run.m.ID, sr.round.No
 	sr.events = append(sr.events, paused)
+	return until
 }
 
 // pauseFailing pauses the agents that failed their last round here if they fail
@@ -251,7 +335,7 @@ func (sr *seatRequest) skippedBefore(ctx context.Context) bool {
 // record adds the last reply to the deliveries of the answer.
 //
 //go:noinline
-func (sr *seatRequest) record(number int) {
+func (sr *seatRequest) record() {
 	reply := &sr.reply
 	sent := reply.SentAt
 	if sent.IsZero() {
@@ -259,7 +343,7 @@ func (sr *seatRequest) record(number int) {
 	}
 	sr.deliveries = append(sr.deliveries, arena.Delivery{
 		ID: arena.NewID(arena.DeliveryPrefix, sent), MatchID: sr.run.m.ID, League: sr.run.m.League, AgentID: sr.seat.AgentID,
-		Round: sr.round.No, TaskID: sr.round.Task.ID, Attempt: number, Status: reply.Status, Outcome: reply.Outcome,
+		Round: sr.round.No, TaskID: sr.round.Task.ID, Attempt: sr.number, Status: reply.Status, Outcome: reply.Outcome,
 		Reason: reply.Reason, Detail: reply.Detail, SentAt: sent, Elapsed: reply.Elapsed,
 		Request: reply.Request, Response: reply.Head,
 	})

@@ -185,8 +185,8 @@ func (b *fourPosition) toAct() (a ToAct, err error) {
 	}
 	you := fourSymbols[1+player]
 	a.Text = fmt.Sprintf("Connect four. Players drop discs in turn; a disc falls to the lowest free cell of its column. "+
-		"Four of yours in a row, column or diagonal win. You play %s, and it is your turn.\n\n%s1234567\n\nAnswer with the number of a column: %s.",
-		you, board.String(), strings.Join(a.Legal, ", "))
+		"Four of yours in a row, column or diagonal win. You play %s, and it is your turn.\n\n%s1234567\n\nAnswer with the number of a column that is not full.",
+		you, board.String())
 	a.Observation, err = encode(struct {
 		Board []string `json:"board"` // rows from the top
 		You   string   `json:"you"`

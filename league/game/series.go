@@ -1,0 +1,388 @@
+package game
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/rules"
+)
+
+// maxVoidTurns is how often in a row the network of the arena may break a turn
+// before the match is void.
+const maxVoidTurns = 5
+
+// series plays the turn-based games of a match one after the other. The seats
+// change places after each (docs/games.md). A round of the match is a turn of a
+// game: only the players who act are asked.
+type series struct{ rules rules.Rules }
+
+// progress is the state of a series.
+type progress struct {
+	Game  int             `json:"game"`            // 0-based; that of the settings when all are over
+	Turn  int             `json:"turn"`            // of the game, 0-based
+	State rules.State     `json:"state"`           // of the game
+	Moved []bool          `json:"moved"`           // by seat: it has answered once
+	Banks []time.Duration `json:"banks,omitempty"` // by seat
+	Void  int             `json:"void,omitempty"`  // turns in a row that did not count
+}
+
+// player returns the number of a seat in the game, and seat the reverse.
+func (s progress) player(seat, n int) int { return (seat + s.Game) % n }
+func (s progress) seat(player, n int) int { return ((player-s.Game)%n + n) % n }
+
+// progressOf returns the state of a position.
+func progressOf(p Position) (s progress, err error) {
+	if err := json.Unmarshal(p.State, &s); err != nil {
+		return s, fmt.Errorf("decode the state of a series: %w", err)
+	}
+	if n := len(p.Seats); n == 0 || len(s.Moved) != n || len(s.Banks) != n {
+		return s, fmt.Errorf("the state of a series has %d seats, the match %d", len(s.Moved), n)
+	}
+	return s, nil
+}
+
+func (s progress) encode() (State, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode the state of a series: %w", err)
+	}
+	return raw, nil
+}
+
+// Init sets up the first game.
+func (g series) Init(ctx context.Context, p Position) (State, error) {
+	s := progress{Moved: make([]bool, len(p.Seats)), Banks: make([]time.Duration, len(p.Seats))}
+	for i := range s.Banks {
+		s.Banks[i] = p.Settings.Game.TimeBank
+	}
+	if err := g.setup(ctx, p, &s); err != nil {
+		return nil, err
+	}
+	at, err := g.rules.Position(ctx, s.State)
+	if err != nil {
+		return nil, err
+	}
+	left := gone(p.Seats, nil)
+	if present(p.Seats) > 1 && !g.someoneActs(at, s, p, left) {
+		if err := g.play(ctx, p, &s, at, nil, left, &Result{}); err != nil {
+			return nil, err
+		}
+	}
+	return s.encode()
+}
+
+// setup begins game s.Game.
+func (g series) setup(ctx context.Context, p Position, s *progress) (err error) {
+	spec := p.Settings.Game
+	deal := s.Game
+	if spec.Duplicate && g.rules.Info().Deals {
+		deal /= len(p.Seats)
+	}
+	s.Turn = 0
+	s.State, err = g.rules.Setup(ctx, rules.Start{Seed: dealSeed(p.Seed, deal), Players: len(p.Seats), Options: spec.Options})
+	if err != nil {
+		return fmt.Errorf("set up game %d: %w", s.Game+1, err)
+	}
+	return nil
+}
+
+// dealSeed returns the seed of a deal of a match. That of one deal discloses
+// neither another one nor the seed of the match.
+func dealSeed(seed uint64, deal int) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "agora game %d/%d", seed, deal))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// Over reports whether all games are over, or only one agent is left. Then the
+// match is void if one of those who left had not moved.
+func (g series) Over(p Position) (End, error) {
+	s, err := progressOf(p)
+	if err != nil {
+		return End{}, err
+	}
+	if s.Void >= maxVoidTurns {
+		return End{Void: "the arena could not reach its agents"}, nil
+	}
+	alone := present(p.Seats) < 2
+	for i, seat := range p.Seats {
+		if alone && seat.State == arena.SeatLeft && !s.Moved[i] {
+			return End{Void: voidAlone}, nil
+		}
+	}
+	return End{Over: alone || s.Game >= p.Settings.Game.Games}, nil
+}
+
+// Turn returns the observations of the players who act.
+func (g series) Turn(ctx context.Context, p Position) (arena.Turn, error) {
+	s, err := progressOf(p)
+	if err != nil {
+		return arena.Turn{}, err
+	}
+	at, err := g.rules.Position(ctx, s.State)
+	if err != nil {
+		return arena.Turn{}, err
+	}
+	info, spec, n := g.rules.Info(), p.Settings.Game, len(p.Seats)
+	turn := arena.Turn{
+		Description: fmt.Sprintf("%s, game %d of %d, turn %d", info.Title, s.Game+1, spec.Games, s.Turn+1), StopsClock: true,
+	}
+	for _, a := range at.ToAct {
+		seat := s.seat(a.Player, n)
+		if p.Seats[seat].State != arena.SeatActive {
+			continue
+		}
+		prompt := arena.Prompt{Seat: p.Seats[seat].No, Description: a.Text, Options: a.Legal, Observation: a.Observation, Bank: s.Banks[seat]}
+		if spec.HideLegal {
+			prompt.Options = nil
+		}
+		turn.Prompts = append(turn.Prompts, prompt)
+		turn.SeatsToAct = append(turn.SeatsToAct, p.Seats[seat].AgentID)
+	}
+	if spec.TimeBank > 0 {
+		for i, seat := range p.Seats {
+			turn.TimeBanks = append(turn.TimeBanks, arena.TimeBank{AgentID: seat.AgentID, Seconds: s.Banks[i].Seconds()})
+		}
+	}
+	turn.State, err = s.public(p, at, nil)
+	return turn, err
+}
+
+// Evaluates reports true: rules read what agents write.
+func (series) Evaluates(arena.Settings) bool { return true }
+
+// Check returns why the rules refuse a move.
+func (g series) Check(ctx context.Context, p Position, r Reply) (string, error) {
+	s, err := progressOf(p)
+	if err != nil {
+		return "", err
+	}
+	_, err = g.parse(ctx, s, s.player(r.Seat, len(p.Seats)), r)
+	if illegal, ok := errors.AsType[*rules.Illegal](err); ok {
+		return illegal.Reason, nil
+	}
+	return "", err
+}
+
+// parse returns the move of a reply in its canonical form.
+func (g series) parse(ctx context.Context, s progress, player int, r Reply) (string, error) {
+	switch {
+	case r.Outcome != arena.OutcomeAnswered:
+		return "", rules.Illegalf("no answer")
+	case arena.Forfeits(r.Reason):
+		return "", rules.Illegalf("the answer exceeds a limit: %s", r.Reason)
+	case len(r.Text) > rules.MaxMove:
+		return "", rules.Illegalf("a move has at most %d bytes", rules.MaxMove)
+	}
+	return g.rules.Parse(ctx, s.State, player, r.Text)
+}
+
+// Ask returns nil: the rules decide.
+func (series) Ask(context.Context, Position, []Reply) (*Question, error) {
+	return nil, nil //nolint:nilnil // no question: not an error
+}
+
+// Close plays the moves of a turn. A seat without a legal one plays the default
+// move of the game, or loses the game if there is none.
+func (g series) Close(ctx context.Context, p Position, replies []Reply, _ *arena.Verdict) (Result, error) {
+	s, err := progressOf(p)
+	if err != nil {
+		return Result{}, err
+	}
+	at, err := g.rules.Position(ctx, s.State)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Scores: make([]Score, len(replies))}
+	if slices.ContainsFunc(replies, func(r Reply) bool { return r.Outcome == arena.OutcomeVoid }) {
+		s.Void++ // the same turn again
+		if result.Closed.State, err = s.public(p, at, nil); err == nil {
+			result.State, err = s.encode()
+		}
+		return result, err
+	}
+	s.Void = 0
+	s.spend(p, replies)
+	if err := g.play(ctx, p, &s, at, replies, gone(p.Seats, replies), &result); err != nil {
+		return Result{}, err
+	}
+	result.State, err = s.encode()
+	return result, err
+}
+
+// play plays a turn, and those after it in which only agents act that are gone,
+// until the match is over or an agent must be asked.
+func (g series) play(ctx context.Context, p Position, s *progress, at rules.Position, replies []Reply, gone map[int]bool, result *Result) error {
+	for {
+		moves, forfeits, err := g.moves(ctx, p, *s, at, replies, gone, &result.Closed)
+		if err != nil {
+			return err
+		}
+		replies = nil // of the first turn
+		var points []arena.Points
+		if len(forfeits) > 0 {
+			points = forfeited(len(p.Seats), forfeits)
+		} else if s.State, err = g.rules.Move(ctx, s.State, moves); err != nil {
+			return fmt.Errorf("play %v: %w", moves, err)
+		} else if at, err = g.rules.Position(ctx, s.State); err != nil {
+			return err
+		} else if at.Over() {
+			points = at.Points
+		}
+		s.Turn++
+		if points == nil && s.Turn >= g.rules.Info().MaxTurns {
+			return fmt.Errorf("the game %s is not over after %d turns", g.rules.Info().Name, s.Turn)
+		}
+		if result.Closed.State, err = s.public(p, at, points); err != nil {
+			return err
+		}
+		if points != nil {
+			if err := g.next(ctx, p, s, points, gone, result); err != nil || s.Game >= p.Settings.Game.Games {
+				return err
+			}
+			if at, err = g.rules.Position(ctx, s.State); err != nil {
+				return err
+			}
+		}
+		if g.someoneActs(at, *s, p, gone) {
+			return nil
+		}
+	}
+}
+
+// gone returns the seats that have left, with those that leave in this round.
+func gone(seats []arena.Seat, replies []Reply) map[int]bool {
+	left := map[int]bool{}
+	for i, seat := range seats {
+		if seat.State != arena.SeatActive {
+			left[i] = true
+		}
+	}
+	for _, r := range replies {
+		if r.Outcome == arena.OutcomeUnavailable {
+			left[r.Seat] = true
+		}
+	}
+	return left
+}
+
+// spend notes who has moved and takes from the time banks what the replies took
+// beyond the time limit of a move.
+func (s *progress) spend(p Position, replies []Reply) {
+	for _, r := range replies {
+		s.Moved[r.Seat] = s.Moved[r.Seat] || r.Outcome == arena.OutcomeAnswered
+		s.Banks[r.Seat] -= min(max(r.Elapsed-p.Settings.TimeLimit, 0), s.Banks[r.Seat])
+	}
+}
+
+// moves returns the moves of the players who act, and those of them who lose the
+// game because they have none. It adds both to shown.
+func (g series) moves(ctx context.Context, p Position, s progress, at rules.Position, replies []Reply, gone map[int]bool, shown *arena.ClosedGame) (moves []rules.Move, forfeits []int, err error) {
+	n := len(p.Seats)
+	for _, a := range at.ToAct {
+		seat := s.seat(a.Player, n)
+		move, legal := a.Default, false
+		if n == 2 && gone[seat] {
+			move = "" // the other player need not play on alone
+		}
+		if i := slices.IndexFunc(replies, func(r Reply) bool { return r.Seat == seat }); i >= 0 && !gone[seat] {
+			parsed, err := g.parse(ctx, s, a.Player, replies[i])
+			if _, illegal := errors.AsType[*rules.Illegal](err); err != nil && !illegal {
+				return nil, nil, err
+			}
+			if err == nil {
+				move, legal = parsed, true
+			}
+		}
+		if move == "" {
+			forfeits = append(forfeits, a.Player)
+		}
+		moves = append(moves, rules.Move{Player: a.Player, Move: move})
+		shown.Moves = append(shown.Moves, arena.PlayedMove{AgentID: p.Seats[seat].AgentID, Move: move, Legal: legal})
+	}
+	return moves, forfeits, nil
+}
+
+// forfeited returns the points of a game that some players lose without a move:
+// each of the others wins.
+func forfeited(n int, players []int) []arena.Points {
+	points := make([]arena.Points, n)
+	for i := range points {
+		if !slices.Contains(players, i) {
+			points[i] = arena.OnePoint
+		}
+	}
+	return points
+}
+
+// next awards the points of a game that is over and begins the next one. When an
+// opponent of a duel has left, the other seat wins the games that are left.
+func (g series) next(ctx context.Context, p Position, s *progress, points []arena.Points, gone map[int]bool, result *Result) error {
+	n := len(p.Seats)
+	if len(points) != n {
+		return fmt.Errorf("the game %s gives points to %d of %d players", g.rules.Info().Name, len(points), n)
+	}
+	if result.Awards == nil {
+		result.Awards = make([]arena.Points, n)
+	}
+	for seat := range p.Seats {
+		result.Awards[seat] += points[s.player(seat, n)]
+	}
+	s.Game++
+	if n == 2 && len(gone) == 1 {
+		for seat := range p.Seats {
+			if !gone[seat] {
+				result.Awards[seat] += arena.Points(p.Settings.Game.Games-s.Game) * arena.OnePoint
+			}
+		}
+		s.Game = p.Settings.Game.Games
+	}
+	if s.Game >= p.Settings.Game.Games {
+		s.State, s.Turn = nil, 0
+		return nil
+	}
+	return g.setup(ctx, p, s)
+}
+
+// someoneActs reports whether a player acts whose agent is present.
+func (g series) someoneActs(at rules.Position, s progress, p Position, gone map[int]bool) bool {
+	return slices.ContainsFunc(at.ToAct, func(a rules.ToAct) bool { return !gone[s.seat(a.Player, len(p.Seats))] })
+}
+
+// public returns the position of a game with its place in the series. points are
+// those of a game that is over, by player.
+func (s progress) public(p Position, at rules.Position, points []arena.Points) (json.RawMessage, error) {
+	var shown map[string]json.RawMessage
+	if err := json.Unmarshal(at.Public, &shown); err != nil {
+		return nil, fmt.Errorf("decode a public state: %w", err)
+	}
+	n := len(p.Seats)
+	players := make([]string, n)
+	for seat := range p.Seats {
+		players[s.player(seat, n)] = p.Seats[seat].AgentID
+	}
+	series := map[string]any{"players": players, "game": s.Game + 1, "games": p.Settings.Game.Games}
+	if points == nil {
+		series["turn"] = s.Turn + 1
+	} else {
+		series["over"], series["points"] = true, points
+	}
+	for name, v := range series {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("encode a public state: %w", err)
+		}
+		shown[name] = raw
+	}
+	raw, err := json.Marshal(shown)
+	if err != nil {
+		return nil, fmt.Errorf("encode a public state: %w", err)
+	}
+	return raw, nil
+}
