@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/quota"
+	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility"
 )
 
@@ -310,4 +313,52 @@ func (h *voteHandlers) nameVoter(name string) string {
 		HttpOnly: true, Secure: h.secure, SameSite: http.SameSiteLaxMode,
 	}
 	return c.String()
+}
+
+// judgeBody is a judge with its settings.
+type judgeBody struct {
+	Kind          string   `json:"kind" maxLength:"20" example:"number" doc:"exact, choice, number, regex, set, json, code, panel, crowd or model."`
+	Tolerance     float64  `json:"tolerance,omitempty" minimum:"0" maximum:"1000000000" doc:"number, json: the difference that is still right."`
+	Partial       bool     `json:"partial,omitempty" doc:"set, code: points for partly right answers."`
+	Agents        []string `json:"agents,omitempty" maxItems:"9" maxLength:"64" doc:"panel: the judge agents."`
+	Criteria      string   `json:"criteria,omitempty" maxLength:"2000" doc:"panel, crowd, model: what to judge by."`
+	WindowSeconds float64  `json:"window_seconds,omitempty" minimum:"0" maximum:"600" doc:"crowd: how long votes are taken."`
+	MinVotes      int      `json:"min_votes,omitempty" minimum:"0" maximum:"1000" doc:"crowd: fewer void the round."`
+	VoterAccounts bool     `json:"voter_accounts,omitempty" doc:"crowd: a vote needs the token of an owner, who has one vote in a round. A rated league needs it."`
+}
+
+func (b judgeBody) spec() arena.JudgeSpec {
+	return arena.JudgeSpec{
+		Kind: b.Kind, Tolerance: b.Tolerance, Partial: b.Partial, Agents: b.Agents, Criteria: b.Criteria,
+		Window: limitOf(b.WindowSeconds), MinVotes: b.MinVotes, VoterAccounts: b.VoterAccounts,
+	}
+}
+
+func viewJudge(s arena.JudgeSpec) judgeBody {
+	return judgeBody{
+		Kind: s.Kind, Tolerance: s.Tolerance, Partial: s.Partial, Agents: s.Agents, Criteria: s.Criteria,
+		WindowSeconds: s.Window.Seconds(), MinVotes: s.MinVotes, VoterAccounts: s.VoterAccounts,
+	}
+}
+
+// judgeInput is a judge in a request: an object {kind, …}, or the kind alone.
+type judgeInput struct{ judgeBody }
+
+// UnmarshalJSON reads either form.
+func (j *judgeInput) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(`"`)) {
+		return strictjson.Unmarshal(data, &j.Kind)
+	}
+	return strictjson.Unmarshal(data, &j.judgeBody)
+}
+
+// Schema is either form.
+func (judgeInput) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Description: "How answers are judged: an object, or the kind alone.",
+		OneOf: []*huma.Schema{
+			{Type: huma.TypeString, Examples: []any{arena.JudgeChoice}},
+			r.Schema(reflect.TypeFor[judgeBody](), true, "Judge"),
+		},
+	}
 }
