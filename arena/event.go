@@ -134,9 +134,19 @@ type (
 		TotalRounds *int        `json:"total_rounds"` // null: open end
 		Seats       []SeatBrief `json:"seats"`
 		// SeedCommitment commits to the seed, which the match's record discloses.
-		SeedCommitment string    `json:"seed_commitment,omitempty"`
-		RulesVersion   int       `json:"rules_version"`
-		Game           *GameSpec `json:"game,omitempty"` // nil: the match asks questions
+		SeedCommitment string     `json:"seed_commitment,omitempty"`
+		RulesVersion   int        `json:"rules_version"`
+		Game           *GameBrief `json:"game,omitempty"` // nil: the match asks questions
+	}
+	// GameBrief is the game of a match as spectators see it.
+	GameBrief struct {
+		Name            string         `json:"name"`
+		Version         string         `json:"version"`
+		SHA256          string         `json:"sha256,omitempty"`
+		Games           int            `json:"games_per_match"`
+		Duplicate       bool           `json:"duplicate,omitempty"`
+		TimeBankSeconds float64        `json:"time_bank_seconds,omitempty"`
+		Options         map[string]int `json:"options,omitempty"`
 	}
 	// SeatBrief is a seat as shown to spectators.
 	SeatBrief struct {

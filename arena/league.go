@@ -220,6 +220,16 @@ type GameSpec struct {
 	HideLegal bool          `json:"hide_legal,omitempty"` // agents do not receive the list of legal moves
 }
 
+// Brief returns the game as spectators see it, or nil for no game.
+func (g *GameSpec) Brief() *GameBrief {
+	if g == nil {
+		return nil
+	}
+	return &GameBrief{
+		Name: g.Name, Version: g.Version, SHA256: g.SHA256, Games: g.Games, Duplicate: g.Duplicate, TimeBankSeconds: g.TimeBank.Seconds(), Options: g.Options,
+	}
+}
+
 // Score modes (docs/rules.md, section 7).
 const (
 	ScoreMatch  = "match"  // points summed over common rounds

@@ -8,6 +8,9 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/game/rules"
+	"github.com/agora-arena/arena/league/settings"
 )
 
 // ServiceStore keeps leagues, their entries and what they are made of.
@@ -42,7 +45,9 @@ type ServiceOptions struct {
 	ReadPack func(in arena.PackImport) (arena.PackContents, error)
 	// Document returns a league as audit entries show it. It must hold no secret.
 	Document func(arena.League) any
-	Now      func() time.Time
+	// Games finds the rules of the games that leagues name.
+	Games game.Library
+	Now   func() time.Time
 }
 
 // Service is the service for leagues, their entries and packs of tasks.
@@ -52,7 +57,7 @@ type Service struct{ o ServiceOptions }
 func NewService(o ServiceOptions) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
-		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "Document": o.Document == nil, "Now": o.Now == nil,
+		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "Document": o.Document == nil, "Games": o.Games == nil, "Now": o.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("league service: option %s is missing", name)
@@ -70,8 +75,12 @@ func (s *Service) Create(ctx context.Context, caller arena.Caller, l arena.Leagu
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.League{}, err
 	}
-	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, s.o.Defaults(l.Settings), s.now()
-	if err := s.check(ctx, l); err != nil {
+	g, err := s.gameOf(ctx, l.Settings)
+	if err != nil {
+		return arena.League{}, err
+	}
+	l.Status, l.Settings, l.CreatedAt = arena.LeagueOpen, s.o.Defaults(withGame(l.Settings, g)), s.now()
+	if err := s.check(ctx, l, g); err != nil {
 		return arena.League{}, err
 	}
 	audit, err := caller.Audit(l.CreatedAt, "create-league", l.Slug, nil, s.o.Document(l))
@@ -90,23 +99,28 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 	if err := caller.Require(slug, arena.RightOrganize); err != nil {
 		return arena.League{}, err
 	}
+	l, err := s.o.Store.League(ctx, slug)
+	if err != nil {
+		return arena.League{}, err
+	}
+	// The checks read the store, so they precede its transaction.
+	edit(&l)
+	g, err := s.gameOf(ctx, l.Settings)
+	if err != nil {
+		return arena.League{}, err
+	}
 	change := func(l *arena.League) error {
 		if l.Status == arena.LeagueFinished {
 			return arena.Errorf(arena.CodeConflict, "league %s is finished", l.Slug)
 		}
 		edit(l)
-		l.Settings = s.o.Defaults(l.Settings)
+		l.Settings = s.o.Defaults(withGame(l.Settings, g))
 		return nil
-	}
-	l, err := s.o.Store.League(ctx, slug)
-	if err != nil {
-		return arena.League{}, err
 	}
 	if err := change(&l); err != nil {
 		return arena.League{}, err
 	}
-	// The checks read the store, so they precede its transaction.
-	if err := s.check(ctx, l); err != nil {
+	if err := s.check(ctx, l, g); err != nil {
 		return arena.League{}, err
 	}
 	at := s.now()
@@ -115,8 +129,32 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, slug string, 
 	})
 }
 
+// gameOf describes the game that settings name, or returns nil if the league asks
+// questions.
+func (s *Service) gameOf(ctx context.Context, of arena.Settings) (*rules.Info, error) {
+	if of.Game == nil {
+		return nil, nil //nolint:nilnil // no game: not an error
+	}
+	r, err := s.o.Games.Rules(ctx, *of.Game)
+	if err != nil {
+		return nil, err
+	}
+	info := r.Info()
+	return &info, nil
+}
+
+// withGame returns settings with what the rules of their game say.
+func withGame(of arena.Settings, info *rules.Info) arena.Settings {
+	if of.Game != nil && info != nil {
+		g := *of.Game
+		g.Hidden = info.Hidden
+		of.Game = &g
+	}
+	return of
+}
+
 // check rejects a league that could not be played.
-func (s *Service) check(ctx context.Context, l arena.League) error {
+func (s *Service) check(ctx context.Context, l arena.League, g *rules.Info) error {
 	if err := plaintext.CheckLine("title", l.Title); err != nil {
 		return err
 	}
@@ -144,7 +182,11 @@ func (s *Service) check(ctx context.Context, l arena.League) error {
 			return err
 		}
 	}
-	if fields := s.o.CheckSettings(l.Settings); len(fields) > 0 {
+	fields := s.o.CheckSettings(l.Settings)
+	if l.Settings.Game != nil && g != nil {
+		fields = append(fields, settings.CheckGame(l.Settings, *g)...)
+	}
+	if len(fields) > 0 {
 		return &arena.Error{Code: arena.CodeInvalid, Message: "validation failed", Fields: fields}
 	}
 	if l.Schedule != "" {
@@ -159,8 +201,8 @@ func (s *Service) check(ctx context.Context, l arena.League) error {
 }
 
 // checkPack rejects a pack whose tasks the judge could not judge.
-func (s *Service) checkPack(ctx context.Context, settings arena.Settings) error {
-	p, err := s.o.Store.Pack(ctx, settings.PackID)
+func (s *Service) checkPack(ctx context.Context, of arena.Settings) error {
+	p, err := s.o.Store.Pack(ctx, of.PackID)
 	if err != nil {
 		return arena.AtField("pack_id", err)
 	}
@@ -168,8 +210,8 @@ func (s *Service) checkPack(ctx context.Context, settings arena.Settings) error 
 		return arena.Invalid("pack_id", "pack %s has no tasks", p.ID)
 	}
 	return s.o.Store.EachTask(ctx, p.ID, func(n int, task arena.Task) error {
-		if why := s.o.FitsJudge(settings.Judge, task); why != "" {
-			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", settings.Judge.Kind, n+1, p.ID, task.Description, why)
+		if why := s.o.FitsJudge(of.Judge, task); why != "" {
+			return arena.Invalid("judge", "%s cannot judge task %d of pack %s (%.60q): %s", of.Judge.Kind, n+1, p.ID, task.Description, why)
 		}
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
@@ -46,7 +47,7 @@ func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptio
 			return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
 		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
-		Now:      func() time.Time { return noon },
+		Games:    game.Builtin{}, Now: func() time.Time { return noon },
 	}
 }
 
@@ -112,7 +113,7 @@ func TestNewService_refusesMissingParts(t *testing.T) {
 		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
 		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
 		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
-		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil },
+		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil }, "Games": func(o *league.ServiceOptions) { o.Games = nil },
 		"Document": func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
 	} {
 		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})

@@ -50,8 +50,9 @@ type leagueBody struct {
 	Slug             string         `json:"slug" minLength:"1" maxLength:"40" pattern:"^[a-z0-9]+(-[a-z0-9]+)*$" patternDescription:"lower-case letters, digits and single hyphens"`
 	Title            string         `json:"title" minLength:"1" maxLength:"80"`
 	Format           string         `json:"format,omitempty" maxLength:"40" doc:"ladder when left out."`
-	PackID           string         `json:"pack_id,omitempty" maxLength:"64" doc:"The pack that tasks come from; or generator."`
-	Generator        *generatorBody `json:"generator,omitempty" doc:"The generator of the tasks; or pack_id."`
+	PackID           string         `json:"pack_id,omitempty" maxLength:"64" doc:"The pack that tasks come from; or generator or game."`
+	Generator        *generatorBody `json:"generator,omitempty" doc:"The generator of the tasks; or pack_id or game."`
+	Game             *gameBody      `json:"game,omitempty"`
 	Judge            judgeInput     `json:"judge,omitzero" doc:"Left out: the one that fits the generator, and choice for a pack."`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
 	MaxRounds        int            `json:"max_rounds,omitempty" minimum:"1" maximum:"200" doc:"The cap of an open end."`
@@ -67,7 +68,7 @@ type leagueBody struct {
 	Visibility       string         `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600. Left out: sealed when rated, else live."`
 	Schedule         string         `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC, or in the zone of a CRON_TZ=Area/City before it."`
 	Entry            *entryBody     `json:"entry,omitempty"`
-	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds"`
+	ScoreMode        string         `json:"score_mode,omitempty" enum:"match,rounds,result" doc:"result is the mode of games."`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty"`
 	Debate           *debateBody    `json:"debate,omitempty" doc:"Makes every match a debate of two seats."`
 	Canary           int            `json:"canary,omitempty" minimum:"0" maximum:"1000" doc:"One round in this many asks a trap question, with every option right, to find copied answers; 0: none. Judges exact and choice only."`
@@ -86,7 +87,7 @@ func (b *leagueBody) settings() arena.Settings {
 		MaxTokensPolicy: arena.TokenPolicy(b.MaxTokensPolicy), MaxCostUSD: b.MaxCostUSD,
 		Rules: b.Rules, MinSeats: b.MinSeats, MaxSeats: b.MaxSeats, Rated: b.Rated,
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
-		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Canary: b.Canary,
+		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary,
 	}
 }
 
@@ -103,6 +104,7 @@ type updateLeagueBody struct {
 	Title            *string        `json:"title,omitempty" minLength:"1" maxLength:"80"`
 	PackID           *string        `json:"pack_id,omitempty" minLength:"1" maxLength:"64" doc:"Replaces a generator."`
 	Generator        *generatorBody `json:"generator,omitempty" doc:"Replaces a pack."`
+	Game             *gameBody      `json:"game,omitempty" doc:"Replaces all settings of the game, from the next match on."`
 	Judge            *judgeInput    `json:"judge,omitempty"`
 	Rounds           roundsInput    `json:"rounds,omitzero"`
 	MaxRounds        *int           `json:"max_rounds,omitempty" minimum:"1" maximum:"200"`
@@ -118,7 +120,7 @@ type updateLeagueBody struct {
 	Visibility       *string        `json:"visibility,omitempty" maxLength:"16" doc:"live, sealed, or delayed:<seconds> with 1 to 3600."`
 	Schedule         *string        `json:"schedule,omitempty" maxLength:"100" doc:"A cron expression in UTC, or in the zone of a CRON_TZ=Area/City before it; empty for none."`
 	Entry            *entryBody     `json:"entry,omitempty"`
-	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds"`
+	ScoreMode        *string        `json:"score_mode,omitempty" enum:"match,rounds,result" doc:"result is the mode of games."`
 	FormatOptions    *optionsBody   `json:"format_options,omitempty" doc:"Replaces all of them, from the next season on."`
 	Debate           *debateBody    `json:"debate,omitempty"`
 	Canary           *int           `json:"canary,omitempty" minimum:"0" maximum:"1000"`
@@ -148,6 +150,9 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	if b.Generator != nil {
 		s.Generator = b.Generator.spec()
 		s.PackID = orElse(b.PackID, "") // both at once is for the check to refuse
+	}
+	if b.Game != nil {
+		s.Game = b.Game.spec()
 	}
 	if b.Judge != nil {
 		s.Judge = b.Judge.spec()
@@ -191,6 +196,7 @@ type leagueView struct {
 	Format           arena.Format       `json:"format"`
 	PackID           string             `json:"pack_id,omitempty"`
 	Generator        *generatorBody     `json:"generator,omitempty"`
+	Game             *gameBody          `json:"game,omitempty" doc:"The game that its matches play; absent: they ask questions."`
 	Judge            judgeBody          `json:"judge"`
 	Rounds           *int               `json:"rounds" doc:"null: open end"`
 	MaxRounds        int                `json:"max_rounds,omitempty" doc:"The cap of an open end."`
@@ -204,7 +210,7 @@ type leagueView struct {
 	MaxSeats         int                `json:"max_seats"`
 	Rated            bool               `json:"rated"`
 	Visibility       arena.Visibility   `json:"visibility"`
-	ScoreMode        string             `json:"score_mode" enum:"match,rounds"`
+	ScoreMode        string             `json:"score_mode" enum:"match,rounds,result"`
 	Schedule         string             `json:"schedule,omitempty"`
 	Entry            entryBody          `json:"entry"`
 	FormatOptions    *optionsBody       `json:"format_options,omitempty"`
@@ -226,7 +232,7 @@ type leagueView struct {
 func viewLeague(l arena.League) leagueView {
 	s := l.Settings
 	v := leagueView{
-		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID,
+		Slug: l.Slug, Title: l.Title, Status: l.Status, Format: s.Format, PackID: s.PackID, Game: viewGame(s.Game),
 		Judge: viewJudge(s.Judge), Rounds: roundsOrOpen(s.Rounds), MaxRounds: s.MaxRounds,
 		TimeLimitSeconds: s.TimeLimit.Seconds(), BreakSeconds: s.Break.Seconds(), MaxTokens: s.MaxTokens,
 		MaxTokensPolicy: cmp.Or(s.MaxTokensPolicy, arena.NoteTokens), MaxCostUSD: s.MaxCostUSD, Rules: orEmpty(s.Rules),

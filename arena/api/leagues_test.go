@@ -27,6 +27,9 @@ func TestAPI_createLeague(t *testing.T) {
 		}
 		return body
 	}
+	asGame := func(slug string, game any) object {
+		return object{"slug": slug, "game": game, "pack_id": nil, "judge": nil, "rounds": nil}
+	}
 	post := func(name string, edit object, status int, code arena.Code, says string, fields ...string) scenario {
 		return scenario{name: name, method: "POST", path: "/v1/leagues", token: w.admin, body: with(edit), status: status, code: code, says: says, fields: fields}
 	}
@@ -61,6 +64,15 @@ func TestAPI_createLeague(t *testing.T) {
 		post("schedule", object{"slug": "n", "schedule": "0 12 * * *"}, 201, "", `"schedule":"0 12 * * *"`),
 		post("texts", object{"slug": "s", "description": "Two\nlines.", "prize": "A cup", "rules_text": "Be fair.", "signup_until": "2026-12-01T20:00:00+01:00"}, 201, "",
 			`"description":"Two\nlines.","prize":"A cup","rules_text":"Be fair.","signup_until":"2026-12-01T19:00:00.000Z"`),
+		post("game", asGame("t", object{"name": "connect_four", "time_bank_seconds": 30}), 201, "",
+			`"game":{"duplicate":false,"games_per_match":2,"name":"connect_four","show_legal_moves":true,"time_bank_seconds":30}`),
+		post("unknown game", asGame("o", object{"name": "ludo"}), 422, arena.CodeInvalid, "connect_four", "game.name"),
+		post("unknown option", asGame("o", object{"name": "connect_four", "stones": 3}), 422, arena.CodeInvalid, "no option", "game.stones"),
+		post("half an option", asGame("o", object{"name": "connect_four", "stones": 0.5}), 422, arena.CodeInvalid, "integer", "game.stones"),
+		post("game of the wrong type", asGame("o", object{"name": "connect_four", "games_per_match": "two"}), 422, arena.CodeInvalid, "", "game.games_per_match"),
+		post("game by its name", asGame("o", "connect_four"), 422, arena.CodeInvalid, "", "game"),
+		post("game without a name", asGame("o", object{"games_per_match": 2}), 422, arena.CodeInvalid, "", "game.name"),
+		post("game and pack", object{"slug": "o", "game": object{"name": "connect_four"}, "judge": nil, "rounds": nil}, 422, arena.CodeInvalid, "", "game"),
 		post("no deadline", object{"slug": "o", "signup_until": "tomorrow"}, 422, arena.CodeInvalid, "", "signup_until"),
 		post("description too long", object{"slug": "o", "description": strings.Repeat("x", 2001)}, 422, arena.CodeInvalid, "<= 2000", "description"),
 		post("prize of two lines", object{"slug": "o", "prize": "a\nb"}, 422, arena.CodeInvalid, "", "prize"),
@@ -69,8 +81,8 @@ func TestAPI_createLeague(t *testing.T) {
 		post("unknown field", object{"slug": "o", "drift": 1}, 422, arena.CodeInvalid, "", "drift"),
 	})
 	r := w.do("GET", "/v1/leagues", "", nil).is(200)
-	if n := len(r.at("items").([]any)); n != 13 {
-		t.Errorf("%d leagues, want 13", n)
+	if n := len(r.at("items").([]any)); n != 14 {
+		t.Errorf("%d leagues, want 14", n)
 	}
 }
 

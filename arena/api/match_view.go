@@ -16,7 +16,8 @@ type matchView struct {
 	Rated            bool                `json:"rated"`
 	Format           arena.Format        `json:"format"`
 	Visibility       arena.Visibility    `json:"visibility" doc:"Visibility while it runs: every event as it happens, sealed until the round closes, or everything with a delay in seconds."`
-	Judge            string              `json:"judge" doc:"The kind of judge."`
+	Judge            string              `json:"judge" doc:"The kind of judge; empty in games."`
+	Game             *gameBody           `json:"game,omitempty" doc:"The game that it plays; absent: it asks questions."`
 	TimeLimitSeconds float64             `json:"time_limit_seconds" doc:"For each round."`
 	Round            int                 `json:"round" doc:"The last one opened; 0 before the first."`
 	TotalRounds      *int                `json:"total_rounds" doc:"null: open end"`
@@ -97,7 +98,7 @@ type matchViews struct {
 func (mv *matchViews) one(m visibility.Match) matchView {
 	v := matchView{
 		MatchID: m.ID, League: m.League, Status: m.Status, Rated: m.Settings.Rated,
-		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind,
+		Format: m.Settings.Format, Visibility: m.Settings.Visibility, Judge: m.Settings.Judge.Kind, Game: viewGame(m.Settings.Game),
 		TimeLimitSeconds: m.Settings.TimeLimit.Seconds(),
 		Round:            m.Round, TotalRounds: roundsOrOpen(m.Settings.Rounds), Seats: make([]seatView, len(m.Seats)),
 		CreatedAt: jsonTime(m.CreatedAt), StartsAt: jsonTime(m.StartsAt),

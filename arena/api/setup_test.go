@@ -29,6 +29,8 @@ import (
 	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/settings"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -269,7 +271,7 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		CheckSchedule: checkSchedule, ReadPack: readPack, Document: LeagueDocument, Now: o.Now,
+		CheckSchedule: checkSchedule, ReadPack: readPack, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -372,6 +374,9 @@ func checkEndpoint(_ context.Context, field, raw string) (string, error) {
 }
 
 func defaults(s arena.Settings) arena.Settings {
+	if s.Game != nil {
+		return settings.Defaults(s)
+	}
 	if s.Format == "" {
 		s.Format = arena.FormatLadder
 	}
@@ -402,6 +407,9 @@ func defaults(s arena.Settings) arena.Settings {
 func checkSettings(s arena.Settings) []arena.FieldError {
 	var fields []arena.FieldError
 	add := func(field, message string) { fields = append(fields, arena.FieldError{Field: field, Message: message}) }
+	if s.Game != nil {
+		return settings.Check(s)
+	}
 	if !slices.Contains([]string{arena.JudgeExact, arena.JudgeChoice, arena.JudgeNumber}, s.Judge.Kind) {
 		add("judge.kind", "must be one of: exact, choice, number")
 	}

@@ -64,8 +64,8 @@ func importRules() []importRule {
 		{dir: "league/format", ours: []string{"arena", "league/matching"}, why: "pure: who meets whom follows from a season's state alone"},
 		{dir: "league/game/rules", ours: domain, why: "pure: the rules of turn-based games"},
 		{dir: "league/game", ours: []string{"arena", "scoring", "league/game/rules"}, why: "pure: the games that matches are played in"},
-		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format"}, why: "pure: which settings of a league hold together"},
-		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game", "league/settings"}, why: "actor: its parts are handed in"},
+		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game/rules"}, why: "pure: which settings of a league hold together"},
+		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game", "league/game/rules", "league/settings"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: domain, why: "actor: its parts are handed in"},
 
 		{

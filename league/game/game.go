@@ -51,6 +51,9 @@ func For(ctx context.Context, l Library, s arena.Settings) (Game, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rules of the game %s: %w", s.Game.Name, err)
 		}
+		if v := r.Info().Version; s.Game.Version != "" && s.Game.Version != v {
+			return nil, fmt.Errorf("the game %s has version %s now, the match has %s", s.Game.Name, v, s.Game.Version)
+		}
 		return series{r}, nil
 	case s.Debate != nil:
 		return debate{}, nil
@@ -59,6 +62,22 @@ func For(ctx context.Context, l Library, s arena.Settings) (Game, error) {
 	default:
 		return quiz{}, nil
 	}
+}
+
+// Pin returns the settings of a match that is created now, with the version of
+// the rules of its game.
+func Pin(ctx context.Context, l Library, s arena.Settings) (arena.Settings, error) {
+	if s.Game == nil {
+		return s, nil
+	}
+	r, err := l.Rules(ctx, *s.Game)
+	if err != nil {
+		return s, fmt.Errorf("rules of the game %s: %w", s.Game.Name, err)
+	}
+	pinned := *s.Game
+	pinned.Version, pinned.Hidden = r.Info().Version, r.Info().Hidden
+	s.Game = &pinned
+	return s, nil
 }
 
 // TaskUse is how the rounds of a match use the tasks of its league.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/game/rules"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/scoring"
 )
@@ -26,6 +28,10 @@ const (
 	maxAskedSeats    = 8
 	defaultMaxTokens = 500
 	maxCostUSD       = 1_000_000
+	defaultGames     = 2 // so that each seat begins once
+	maxGames         = 20
+	maxTimeBank      = time.Hour
+	maxGameSeats     = 16
 )
 
 // Formats lists the formats that leagues may have.
@@ -44,7 +50,8 @@ func Formats() []arena.Format {
 //   - 3 to 128 seats in an elimination, 2 in other formats;
 //   - a cap of 50 rounds for an open end;
 //   - 500 tokens, with longer answers marked;
-//   - points summed over the match;
+//   - points summed over the match, results in games;
+//   - two games a match;
 //   - the options of format.Defaults.
 //
 // The rounds of a debate are its turns. Otherwise rounds, the time limit and the
@@ -61,7 +68,14 @@ func Defaults(s arena.Settings) arena.Settings {
 		}
 		s.Generator = &g
 	}
-	if s.Judge.Kind == "" {
+	if s.Game != nil {
+		g := *s.Game
+		if g.Games == 0 {
+			g.Games = defaultGames
+		}
+		s.Game, s.ScoreMode = &g, cmp.Or(s.ScoreMode, arena.ScoreResult)
+	}
+	if s.Judge.Kind == "" && s.Game == nil {
 		s.Judge.Kind = arena.JudgeChoice
 		if s.Generator != nil {
 			s.Judge.Kind = pack.GeneratorJudge(s.Generator.Name)
@@ -69,7 +83,8 @@ func Defaults(s arena.Settings) arena.Settings {
 	}
 	if s.Visibility == "" {
 		s.Visibility = arena.VisibilityLive
-		if s.Rated && s.Debate == nil || s.Judge.Kind == arena.JudgeCrowd { // voters must not see the authors of answers
+		hidden := s.Game != nil && s.Game.Hidden
+		if s.Rated && s.Debate == nil || hidden || s.Judge.Kind == arena.JudgeCrowd { // voters must not see the authors of answers
 			s.Visibility = arena.VisibilitySealed
 		}
 	}
@@ -107,13 +122,18 @@ func Defaults(s arena.Settings) arena.Settings {
 func Check(s arena.Settings) []arena.FieldError {
 	c := checker{}
 	c.format(s)
-	if s.Generator == nil {
-		c.require(s.PackID != "", "pack_id", "is missing: a league needs pack_id or generator")
-	} else {
+	switch {
+	case s.Game != nil:
+		c.game(s)
+	case s.Generator != nil:
 		c.require(s.PackID == "", "pack_id", "is one source of tasks too many: choose pack_id or generator")
 		c.wrong = append(c.wrong, pack.CheckGenerator(*s.Generator)...)
+	default:
+		c.require(s.PackID != "", "pack_id", "is missing: a league needs pack_id, generator or game")
 	}
-	c.wrong = append(c.wrong, scoring.CheckJudge(s.Judge)...)
+	if s.Game == nil {
+		c.wrong = append(c.wrong, scoring.CheckJudge(s.Judge)...)
+	}
 	if s.Generator != nil && len(c.wrong) == 0 {
 		c.require(pack.FitsGenerator(s.Judge, *s.Generator), "judge.kind",
 			"%s cannot judge what the generator %s makes; choose %s", s.Judge.Kind, s.Generator.Name, pack.GeneratorJudge(s.Generator.Name))
@@ -137,8 +157,20 @@ func Check(s arena.Settings) []arena.FieldError {
 		"canary", "must be 0 unless the judge is exact or choice: the answer to a canary is a text among options")
 	c.wrong = append(c.wrong, format.Check(s)...)
 	c.asking(s)
-	c.require(s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
+	c.require(s.Game != nil || s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
 		"score_mode", "must be match or rounds, not %q", s.ScoreMode)
+	return c.wrong
+}
+
+// CheckGame returns the errors of the settings of a game whose rules are
+// described, beside those of Check.
+func CheckGame(s arena.Settings, rules rules.Info) []arena.FieldError {
+	c := checker{}
+	c.wrong = rules.Check("game", s.Game.Options)
+	c.require(s.MinSeats >= rules.MinPlayers, "min_seats", "must be at least %d: %s has so many players", rules.MinPlayers, rules.Name)
+	c.require(s.MaxSeats <= rules.MaxPlayers, "max_seats", "must be at most %d: %s has no more players", rules.MaxPlayers, rules.Name)
+	c.require(!s.Game.Duplicate || rules.Deals, "game.duplicate", "must be false: %s deals nothing", rules.Name)
+	c.require(!rules.Hidden || s.Visibility != arena.VisibilityLive, "visibility", "must be sealed or delayed: the players of %s know different things", rules.Name)
 	return c.wrong
 }
 
@@ -170,6 +202,10 @@ func (c *checker) format(s arena.Settings) {
 	switch {
 	case !slices.Contains(Formats(), s.Format):
 		c.require(false, "format", "%q is not a format; choose one of %s", s.Format, formatNames())
+	case s.Game != nil:
+		c.require(s.Format != arena.FormatElimination, "format", "must not be elimination: nobody is eliminated from a game")
+		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
+		c.between("max_seats", s.MaxSeats, minSeats, maxGameSeats, " (more than 2 only in matches that an admin schedules)")
 	case s.Format != arena.FormatElimination:
 		c.require(s.MinSeats == 2, "min_seats", "must be 2: a %s plays duels", s.Format)
 		c.require(s.MaxSeats == 2, "max_seats", "must be 2: a %s plays duels", s.Format)
@@ -178,6 +214,17 @@ func (c *checker) format(s arena.Settings) {
 		c.between("max_seats", s.MaxSeats, minSeats, maxSeats, "")
 		c.require(s.MaxSeats >= s.MinSeats, "max_seats", "must not be below min_seats")
 	}
+}
+
+// game checks the settings of a league that plays a game.
+func (c *checker) game(s arena.Settings) {
+	c.require(s.PackID == "" && s.Generator == nil, "game", "takes the place of pack_id and generator: leave them out")
+	c.require(s.Judge.Kind == "", "judge", "must be left out: the rules of a game decide")
+	c.require(s.Debate == nil, "debate", "must be left out: the league plays a game")
+	c.require(s.Rounds == 0, "rounds", "must be null: a game ends by its rules")
+	c.require(s.ScoreMode == arena.ScoreResult, "score_mode", "must be result or left out: a game is rated by its result")
+	c.between("game.games_per_match", s.Game.Games, 1, maxGames, "")
+	c.require(s.Game.TimeBank >= 0 && s.Game.TimeBank <= maxTimeBank, "game.time_bank_seconds", "must be 0 to %g", maxTimeBank.Seconds())
 }
 
 // asking checks the settings of debates and of judges that compare answers.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game"
 )
 
 // Create stores a match with the first event of its log and its audit entries.
@@ -15,14 +16,18 @@ import (
 //
 // If the response of the storage is lost, a match that it may have stored is
 // claimed when its lease has expired (threat C5).
-func (e *Engine) Create(ctx context.Context, m arena.Match, first arena.Event, audit ...arena.AuditEntry) (arena.Event, error) {
+func (e *Engine) Create(ctx context.Context, m arena.Match, first arena.Event, audit ...arena.AuditEntry) (scheduled arena.Event, err error) {
+	if m.Settings, err = game.Pin(ctx, e.o.Games, m.Settings); err != nil {
+		return arena.Event{}, err
+	}
 	start, done := e.reserve()
 	if start == nil {
 		return e.o.Store.CreateMatch(ctx, m, first, audit...)
 	}
 	defer done()
 	asked := e.o.Now()
-	scheduled, lease, err := e.o.Store.CreateAndClaim(ctx, m, first, e.o.Node, e.o.LeaseTTL, audit...)
+	var lease arena.Lease
+	scheduled, lease, err = e.o.Store.CreateAndClaim(ctx, m, first, e.o.Node, e.o.LeaseTTL, audit...)
 	if err != nil || lease == (arena.Lease{}) {
 		return scheduled, err
 	}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/strictjson"
+)
+
+// gameBody is the game of a league: one object with the settings of the arena and
+// the options of the game side by side.
+type gameBody struct{ arena.GameSpec }
+
+// The settings of the arena in a game; its other members are options.
+const (
+	gameName      = "name"
+	gameVersion   = "version"
+	gameSHA256    = "sha256"
+	gamesPerMatch = "games_per_match"
+	gameDuplicate = "duplicate"
+	gameTimeBank  = "time_bank_seconds"
+	gameShowLegal = "show_legal_moves"
+	gameHidden    = "hidden"
+)
+
+// UnmarshalJSON reads a game.
+func (g *gameBody) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := strictjson.Unmarshal(data, &members); err != nil {
+		return err
+	}
+	bank, show := 0.0, true
+	var ignored any
+	known := map[string]any{
+		gameName: &g.Name, gameSHA256: &g.SHA256, gamesPerMatch: &g.Games, gameDuplicate: &g.Duplicate, gameTimeBank: &bank, gameShowLegal: &show,
+		gameVersion: &ignored, gameHidden: &ignored, // of a league that was read
+	}
+	options := map[string]int{}
+	for name, value := range members {
+		into, isKnown := known[name]
+		if !isKnown {
+			into = new(int)
+		}
+		if err := strictjson.Unmarshal(value, into); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if option, ok := into.(*int); ok && !isKnown {
+			options[name] = *option
+		}
+	}
+	if len(options) > 0 {
+		g.Options = options
+	}
+	g.TimeBank, g.HideLegal = limitOf(bank), !show
+	return nil
+}
+
+// MarshalJSON writes a game with its options.
+func (g gameBody) MarshalJSON() ([]byte, error) {
+	members := map[string]any{
+		gameName: g.Name, gamesPerMatch: g.Games, gameDuplicate: g.Duplicate, gameTimeBank: g.TimeBank.Seconds(), gameShowLegal: !g.HideLegal,
+	}
+	for name, n := range g.Options {
+		members[name] = n
+	}
+	for name, v := range map[string]string{gameVersion: g.Version, gameSHA256: g.SHA256} {
+		if v != "" {
+			members[name] = v
+		}
+	}
+	if g.Hidden {
+		members[gameHidden] = true
+	}
+	return json.Marshal(members)
+}
+
+// Schema is an object with any options.
+func (gameBody) Schema(huma.Registry) *huma.Schema {
+	least, games, seconds := 0.0, 20.0, 3600.0
+	return &huma.Schema{
+		Type: huma.TypeObject, Required: []string{gameName},
+		Description: "A turn-based game instead of tasks and a judge (GET /v1/games lists them). Members that are not named here are options of the game.",
+		Properties: map[string]*huma.Schema{
+			gameName:      {Type: huma.TypeString, Examples: []any{"connect_four"}},
+			gameVersion:   {Type: huma.TypeString, ReadOnly: true, Description: "Of the rules, in a match."},
+			gameSHA256:    {Type: huma.TypeString, Description: "Of the script of an uploaded game. Left out: the newest."},
+			gamesPerMatch: {Type: huma.TypeInteger, Minimum: &least, Maximum: &games, Description: "The seats change places after each game. 2 when left out."},
+			gameDuplicate: {Type: huma.TypeBoolean, Description: "Each deal is played once from each place."},
+			gameTimeBank:  {Type: huma.TypeNumber, Minimum: &least, Maximum: &seconds, Description: "Of each seat and match, spent after the time limit of a move."},
+			gameShowLegal: {Type: huma.TypeBoolean, Description: "Agents receive the list of legal moves. true when left out."},
+			gameHidden:    {Type: huma.TypeBoolean, ReadOnly: true, Description: "The players know different things."},
+		},
+		AdditionalProperties: &huma.Schema{
+			Type: huma.TypeInteger, Description: "An option of the game. 1 is yes and 0 no where it is a question.",
+		},
+	}
+}
+
+func (g *gameBody) spec() *arena.GameSpec {
+	if g == nil {
+		return nil
+	}
+	return &g.GameSpec
+}
+
+func viewGame(g *arena.GameSpec) *gameBody {
+	if g == nil {
+		return nil
+	}
+	return &gameBody{*g}
+}

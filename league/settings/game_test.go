@@ -1,0 +1,84 @@
+package settings_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/rules"
+	"github.com/agora-arena/arena/league/settings"
+)
+
+// playing returns the settings of a league that plays a game.
+func playing(change func(*arena.Settings)) arena.Settings {
+	s := arena.Settings{Game: &arena.GameSpec{Name: "connect_four"}, TimeLimit: time.Second, Rated: true}
+	change(&s)
+	return settings.Defaults(s)
+}
+
+func TestDefaults_game(t *testing.T) {
+	t.Parallel()
+	s := playing(func(*arena.Settings) {})
+	if s.Game.Games != 2 || s.ScoreMode != arena.ScoreResult || s.Judge.Kind != "" || s.Visibility != arena.VisibilitySealed || s.MaxSeats != 2 {
+		t.Errorf("%+v of %+v", s, s.Game)
+	}
+	if wrong := settings.Check(s); len(wrong) > 0 {
+		t.Errorf("%+v", wrong)
+	}
+	s = playing(func(s *arena.Settings) { s.Rated, s.Game.Hidden = false, true })
+	if s.Visibility != arena.VisibilitySealed {
+		t.Errorf("a game with hidden state is %s", s.Visibility)
+	}
+}
+
+func TestCheck_game(t *testing.T) {
+	t.Parallel()
+	info := rules.Info{Name: "connect_four", MinPlayers: 2, MaxPlayers: 2, Options: []rules.Option{{Name: "rows", Default: 6, Min: 4, Max: 9}}}
+	hidden := info
+	hidden.Hidden, hidden.Deals, hidden.MaxPlayers = true, true, 6
+	for field, tt := range map[string]struct {
+		info   rules.Info
+		change func(*arena.Settings)
+	}{
+		"game":                   {info, func(s *arena.Settings) { s.PackID = "pk_1" }},
+		"judge":                  {info, func(s *arena.Settings) { s.Judge.Kind = arena.JudgeExact }},
+		"debate":                 {info, func(s *arena.Settings) { s.Debate = &arena.DebateSpec{Turns: 1} }},
+		"rounds":                 {info, func(s *arena.Settings) { s.Rounds = 3 }},
+		"score_mode":             {info, func(s *arena.Settings) { s.ScoreMode = arena.ScoreRounds }},
+		"format":                 {info, func(s *arena.Settings) { s.Format, s.MinSeats, s.MaxSeats = arena.FormatElimination, 2, 2 }},
+		"game.games_per_match":   {info, func(s *arena.Settings) { s.Game.Games = 21 }},
+		"game.time_bank_seconds": {info, func(s *arena.Settings) { s.Game.TimeBank = 61 * time.Minute }},
+		"game.duplicate":         {info, func(s *arena.Settings) { s.Game.Duplicate = true }},
+		"game.rows":              {info, func(s *arena.Settings) { s.Game.Options = map[string]int{"rows": 3} }},
+		"game.columns":           {info, func(s *arena.Settings) { s.Game.Options = map[string]int{"columns": 7} }},
+		"max_seats":              {info, func(s *arena.Settings) { s.MaxSeats = 3 }},
+		"min_seats":              {hidden, func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 3, 3 }},
+		"visibility":             {hidden, func(s *arena.Settings) { s.Visibility = arena.VisibilityLive }},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			s := playing(tt.change)
+			var fields []string
+			for _, w := range slices.Concat(settings.Check(s), settings.CheckGame(s, tt.info)) {
+				fields = append(fields, w.Field)
+			}
+			if field == "debate" { // which has rounds of its own
+				fields = slices.DeleteFunc(fields, func(f string) bool { return f != "debate" })
+			}
+			if d := cmp.Diff([]string{field}, fields); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestCheck_resultIsForGames(t *testing.T) {
+	t.Parallel()
+	s := settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 1, TimeLimit: time.Second, ScoreMode: arena.ScoreResult})
+	if wrong := settings.Check(s); len(wrong) != 1 || wrong[0].Field != "score_mode" {
+		t.Errorf("%+v", wrong)
+	}
+}
