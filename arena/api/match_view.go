@@ -74,6 +74,7 @@ type currentRoundView struct {
 	Deadline    jsonTime       `json:"deadline"`
 	Closed      bool           `json:"closed"`
 	Interrupted bool           `json:"interrupted,omitempty" doc:"The round resumes after a take-over."`
+	arena.GameState
 }
 
 // roundView is a closed round. Nothing of an open one is ever in it, so a
@@ -86,6 +87,7 @@ type roundView struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 	Correct     string             `json:"correct,omitempty"`
 	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
+	arena.GameState
 }
 
 // matchViews makes matchViews of matches, as spectators may see them.
@@ -146,14 +148,14 @@ func (mv *matchViews) answerPage(ctx context.Context, f arena.MatchFilter, p are
 
 func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
 	return &currentRoundView{
-		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit)),
-		Closed: !r.ClosedAt.IsZero(), Interrupted: r.Interruptions > 0,
+		Round: r.No, Task: r.Public(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit + r.Turn.LongestBank())),
+		Closed: !r.ClosedAt.IsZero(), Interrupted: r.Interruptions > 0, GameState: r.Turn.GameState,
 	}
 }
 
 func viewRound(r visibility.ClosedRound) roundView {
 	v := roundView{
-		Round: r.No, Task: r.Task.Public(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
+		Round: r.No, Task: r.Public(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt), GameState: r.Turn.GameState,
 		Interrupted: r.Interruptions > 0, Correct: r.Task.Correct(), Seats: []arena.ClosedSeat{},
 	}
 	for _, an := range r.Answers {
