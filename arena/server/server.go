@@ -287,10 +287,14 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if s.pauses, err = registry.NewPauses(registry.PausesOptions{Store: s.store, Publisher: s.hub, Now: time.Now, Logger: s.log}); err != nil {
 		return nil, err
 	}
+	faults, err := league.NewFaults(s.store, time.Now)
+	if err != nil {
+		return nil, err
+	}
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: game.Builtin{}, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
-		Hooks: engine.Hooks{Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, WakeOthers: s.wakeOthers},
+		Hooks: engine.Hooks{Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	}); err != nil {
 		return nil, err
 	}

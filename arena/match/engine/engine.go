@@ -117,6 +117,9 @@ type Hooks struct {
 	// attempt without a reply began. It is safe for concurrent use and may take
 	// seconds. Nil: it never is.
 	CutOff func(ctx context.Context, since time.Time) bool
+	// GameFailed pauses a league after the rules of its game failed in a match. Nil:
+	// the match is void, and the league goes on.
+	GameFailed func(ctx context.Context, league, matchID string, cause error) error
 	// WakeOthers notifies other nodes that this one has released a match. It must
 	// not block. Nil: they claim the match at their next sweep.
 	WakeOthers func()
@@ -182,6 +185,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if o.CutOff == nil {
 		o.CutOff = func(context.Context, time.Time) bool { return false }
+	}
+	if o.GameFailed == nil {
+		o.GameFailed = func(context.Context, string, string, error) error { return nil }
 	}
 	if o.WakeOthers == nil {
 		o.WakeOthers = func() {}

@@ -105,12 +105,16 @@ func (mr *matchRun) openVote(ctx context.Context, j *arena.Judging, q *game.Ques
 	})
 }
 
-// gameFailed returns the error with which a match ends whose game failed.
+// gameFailed returns the error with which a match ends whose game failed, and has
+// its league paused: the next match would end like it.
 func (mr *matchRun) gameFailed(ctx context.Context, round int, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	mr.log.Error("the game failed", "round", round, "error", err)
+	if err := mr.engine.o.GameFailed(ctx, mr.m.League, mr.m.ID, err); err != nil {
+		mr.log.Error("league could not be paused", "error", err)
+	}
 	return &voidError{"the game failed"}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/game/rules"
 )
 
 // connectFour makes a match a series of games.
@@ -213,5 +216,41 @@ func TestEngine_GameAcrossNodes(t *testing.T) {
 	b.ok(err)
 	if len(report.Changed) > 0 {
 		t.Errorf("a second judgement changed %+v", report.Changed)
+	}
+}
+
+// broken is a library of a game whose rules fail at the first move.
+type broken struct{ game.Builtin }
+
+func (l broken) Rules(ctx context.Context, spec arena.GameSpec) (rules.Rules, error) {
+	r, err := l.Builtin.Rules(ctx, spec)
+	return brokenRules{r}, err
+}
+
+type brokenRules struct{ rules.Rules }
+
+func (brokenRules) Move(context.Context, rules.State, []rules.Move) (rules.State, error) {
+	return nil, errors.New("line 3: no such piece")
+}
+
+// Rules that fail void the match and pause the league: nobody's rating moves.
+func TestEngine_FaultOfAGame(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, column(1), column(2))
+	faults := make(chan string, 1)
+	b.node("n1", func(o *engine.Options) {
+		o.Games = broken{}
+		o.GameFailed = func(_ context.Context, league, matchID string, cause error) error {
+			faults <- league + " " + matchID + " " + cause.Error()
+			return nil
+		}
+	})
+	id := b.match(connectFour(1))
+	m, _ := b.over(id)
+	if m.Status != arena.MatchVoid || m.VoidReason != "the game failed" || m.Seats[0].Delta != nil {
+		t.Errorf("match %s (%s), seats %+v", m.Status, m.VoidReason, m.Seats)
+	}
+	if fault := <-faults; !strings.HasPrefix(fault, slug+" "+id) || !strings.Contains(fault, "line 3") {
+		t.Errorf("the fault is %q", fault)
 	}
 }

@@ -1,0 +1,51 @@
+package league
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
+)
+
+// maxFault is how much of an error the note of a league shows, in bytes.
+const maxFault = 300
+
+// FaultStore keeps leagues.
+type FaultStore interface {
+	UpdateLeague(ctx context.Context, slug string, apply func(*arena.League) error, audit ...arena.LeagueAudit) (arena.League, error)
+}
+
+// Faults pauses leagues whose game fails (docs/rules/games.md).
+type Faults struct {
+	store FaultStore
+	now   func() time.Time
+}
+
+// NewFaults makes Faults.
+func NewFaults(store FaultStore, now func() time.Time) (*Faults, error) {
+	if store == nil || now == nil {
+		return nil, errors.New("league faults: a store and a clock are needed")
+	}
+	return &Faults{store, now}, nil
+}
+
+// GameFailed pauses a league that runs, after the rules of its game failed in a
+// match. The league notes why. One that does not pair by itself keeps its state.
+func (f *Faults) GameFailed(ctx context.Context, slug, matchID string, cause error) error {
+	_, err := f.store.UpdateLeague(ctx, slug, func(l *arena.League) error {
+		if l.Status == arena.LeagueRunning || l.Status == arena.LeagueFrozen {
+			if err := apply(l, arena.PauseLeague, f.now()); err != nil {
+				return err
+			}
+		}
+		l.Note = fmt.Sprintf("the rules of the game failed in match %s: %s", matchID, plaintext.Line(cause.Error(), maxFault))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("pause league %s after a fault of its game: %w", slug, err)
+	}
+	return nil
+}
