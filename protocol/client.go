@@ -234,8 +234,6 @@ func (c *Call) Do(ctx context.Context) Exchange {
 }
 
 // begin gets a connection, unless there is one.
-//
-//go:noinline
 func (c *Call) begin(ctx context.Context) bool {
 	if c.conn != nil || c.x.Failure != "" {
 		return c.conn != nil
@@ -318,8 +316,6 @@ func (c *Call) wrote(err error) {
 }
 
 // read reads the reply, of which something has come.
-//
-//go:noinline
 func (c *Call) read() (err error) {
 	c.again, err = c.conn.reply(&c.x, c.method, c.maxBody, c.stream)
 	return err
@@ -327,8 +323,6 @@ func (c *Call) read() (err error) {
 
 // end returns the connection back, which nothing else can interrupt any more if
 // it is untied.
-//
-//go:noinline
 func (c *Call) end(untied bool) {
 	if untied && c.again && c.x.Written {
 		c.c.pool.put(c.conn)

@@ -52,8 +52,6 @@ func (mr *matchRun) run(ctx context.Context) { mr.handleStop(ctx, mr.playMatch(c
 
 // handleStop voids, releases or leaves the match, depending on why playMatch
 // returned.
-//
-//go:noinline
 func (mr *matchRun) handleStop(ctx context.Context, err error) {
 	if void, ok := errors.AsType[*voidError](err); ok {
 		err = mr.void(ctx, void.reason)

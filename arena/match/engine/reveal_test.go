@@ -3,28 +3,38 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility/seal"
 )
 
-// What is written by hand is what the type encodes to.
-func TestRevealBody(t *testing.T) {
+// A revealed part is the one that its seat committed to, also where encoding/json
+// spells a character differently from RFC 8785.
+func TestMatchRun_closingEvents_reveal(t *testing.T) {
 	t.Parallel()
-	hidden := []arena.Event{
-		{Seq: 3, AgentID: "ag_1", Hidden: json.RawMessage(`{"answer":"Lima","nonce":"x"}`)},
-		{Seq: 12, AgentID: "ag_2", Hidden: json.RawMessage(`{}`)},
+	mr := &matchRun{engine: &Engine{o: Options{Now: time.Now}}, m: arena.Match{ID: "m_1", Settings: arena.Settings{Visibility: arena.VisibilitySealed}}}
+	sealed, err := mr.outcomeEvent(arena.Answer{Round: 1, AgentID: "ag_1", Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "<Lima> & \u2028 more"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for n := range len(hidden) + 1 {
-		body := arena.RevealBody{Events: []arena.RevealedEvent{}}
-		for _, h := range hidden[:n] {
-			body.Events = append(body.Events, arena.RevealedEvent{Seq: h.Seq, AgentID: h.AgentID, Hidden: h.Hidden})
-		}
-		want, err := json.Marshal(body)
-		if got := revealBody(hidden[:n]); err != nil || string(got) != string(want) {
-			t.Errorf("got %s, want %s, %v", got, want, err)
-		}
+	sealed.Seq = 3
+	events, err := mr.closingEvents(&round{Round: arena.Round{No: 1}}, arena.RoundClose{Round: 1}, arena.ClosedGame{}, []arena.Event{sealed})
+	if err != nil || len(events) != 2 || events[0].Type != arena.EventReveal {
+		t.Fatalf("got %v, %v", events, err)
+	}
+	var committed struct{ Commitment string }
+	var reveal arena.RevealBody
+	if err := errors.Join(json.Unmarshal(sealed.Body, &committed), json.Unmarshal(events[0].Body, &reveal)); err != nil {
+		t.Fatal(err)
+	}
+	if len(reveal.Events) != 1 || reveal.Events[0].Seq != 3 || reveal.Events[0].AgentID != "ag_1" {
+		t.Fatalf("got %s", events[0].Body)
+	}
+	if err := seal.Verify(reveal.Events[0].Hidden, committed.Commitment); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,8 +147,6 @@ func (mr *matchRun) playRound(ctx context.Context, open *round) error {
 }
 
 // prepareRequests prepares the requests of a round.
-//
-//go:noinline
 func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *arena.Batch) ([]*seatRequest, error) {
 	cooldowns := open.cooldowns
 	if cooldowns == nil {
@@ -226,8 +222,6 @@ func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch
 
 // closeRound has the game judge the stored answers and those of the requests,
 // stores the result and reveals sealed answers.
-//
-//go:noinline
 func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*seatRequest) error {
 	for _, a := range requests {
 		open.answers[a.seat.AgentID] = a.answer
@@ -334,25 +328,6 @@ func stamped(v arena.Verdict, matchID string, round int, at time.Time) arena.Ver
 	return v
 }
 
-// revealBody encodes an arena.RevealBody. The hidden parts are canonical JSON
-// already; encoding/json would parse each of them again.
-func revealBody(hidden []arena.Event) json.RawMessage {
-	size := 16
-	for _, h := range hidden {
-		size += len(h.Hidden) + len(h.AgentID) + 50
-	}
-	b := append(make([]byte, 0, size), `{"events":[`...)
-	for i, h := range hidden {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(strconv.AppendInt(append(b, `{"seq":`...), h.Seq, 10), `,"agent_id":"`...)
-		b = append(append(append(b, h.AgentID...), `","hidden":`...), h.Hidden...)
-		b = append(b, '}')
-	}
-	return append(b, "]}"...)
-}
-
 // closingEvents returns the events of a round that closes: what was sealed, a
 // reveal for each round, and the result.
 func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.ClosedGame, hidden []arena.Event) ([]arena.Event, error) {
@@ -363,9 +338,11 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.
 		if n < 0 {
 			n = len(hidden)
 		}
-		e := mr.event(arena.EventReveal, "", no, nil)
-		e.Body = revealBody(hidden[:n])
-		events, hidden = append(events, e), hidden[n:]
+		body := arena.RevealBody{Events: make([]arena.RevealedEvent, n)}
+		for i, h := range hidden[:n] {
+			body.Events[i] = arena.RevealedEvent{Seq: h.Seq, AgentID: h.AgentID, Hidden: h.Hidden}
+		}
+		events, hidden = append(events, mr.event(arena.EventReveal, "", no, body)), hidden[n:]
 	}
 	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots, ClosedGame: closed}
 	for _, a := range c.Answers {

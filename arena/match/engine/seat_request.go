@@ -101,8 +101,6 @@ func (sr *seatRequest) do(ctx context.Context) error {
 }
 
 // store stores the answer, its deliveries and its events in one transaction.
-//
-//go:noinline
 func (sr *seatRequest) store(ctx context.Context) error {
 	sr.answer = arena.Answer{MatchID: sr.run.m.ID, Round: sr.round.No, AgentID: sr.seat.AgentID}
 	switch {
@@ -240,8 +238,6 @@ func (sr *seatRequest) attempt(ctx context.Context, limit time.Duration, send fu
 }
 
 // prepareAgain prepares a request with a new deadline.
-//
-//go:noinline
 func (sr *seatRequest) prepareAgain(ctx context.Context, limit time.Duration) (func(context.Context) arena.Reply, error) {
 	sr.deadline = sr.run.engine.o.Now().Add(limit)
 	send, err := sr.request(ctx, limit, nil)
@@ -333,8 +329,6 @@ func (sr *seatRequest) skippedBefore(ctx context.Context) bool {
 }
 
 // record adds the last reply to the deliveries of the answer.
-//
-//go:noinline
 func (sr *seatRequest) record() {
 	reply := &sr.reply
 	sent := reply.SentAt
