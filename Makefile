@@ -73,8 +73,8 @@ image: ## The container image arena:latest
 .PHONY: test
 # What is missing fails here; test-go alone skips it.
 test: export ARENA_TEST_REQUIRE := postgres,redis,sdk
-test: test-deps test-sdk ## Everything; as root on Debian it installs what is missing first
-	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages
+test: test-deps ## Everything; as root on Debian it installs what is missing first
+	@$(MAKE) --no-print-directory --jobs 2 test-go test-pages TEST_GO_FLAGS=--sdk
 	@$(MAKE) --no-print-directory test-browser
 
 .PHONY: test-all
@@ -88,7 +88,7 @@ test-deps:
 
 .PHONY: test-go
 test-go: ## The Go tests, with the race detector where goroutines meet
-	scripts/test-go.sh $(MODULES)
+	scripts/test-go.sh $(TEST_GO_FLAGS) $(MODULES)
 	@$(PLAIN) go test -count=1 -run '^TestThreats_table$$' -v ./internal/archtest | grep -o 'threat rows covered: .*'
 
 .PHONY: test-sdk

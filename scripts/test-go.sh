@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Runs the Go tests of the modules in the folders given: with the race detector
 # where a package starts goroutines or shares memory between them, without it
-# elsewhere. ARENA_TEST_REQUIRE names what must not be skipped.
+# elsewhere. ARENA_TEST_REQUIRE names what must not be skipped. With --sdk it runs
+# the tests of the other SDKs too, before the end-to-end tests that need them.
+#
+#   scripts/test-go.sh [--sdk] MODULE…
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -29,6 +32,20 @@ if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "$(df --output=avail -k "$memor
   find "$TMPDIR" -mindepth 1 -maxdepth 1 -mmin +60 -exec rm -rf {} + # of tests that were killed
 fi
 
+sdk=
+if [ "${1:-}" = --sdk ]; then
+  sdk=scripts/sdk-test.sh
+  shift
+fi
+
+# Runs the packages of a module without race detector, after what they need.
+test_plain() {
+  if [ -n "$sdk" ]; then "$sdk" || return; fi
+  if [ ${#plain[@]} -eq 0 ]; then return; fi
+  cd "$module"
+  CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}"
+}
+
 for module in "$@"; do
   raced=() plain=()
   while IFS=: read -r path dir files; do
@@ -39,16 +56,16 @@ for module in "$@"; do
       plain+=("$path")
     fi
   done < <(cd "$module" && go list -tags nomsgpack -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}:{{.Dir}}:{{join .GoFiles " "}}{{end}}' ./... | grep . | awk -F: -v longest="$longest" '$1 ~ longest { print; next } { rest[n++] = $0 } END { for (i = 0; i < n; i++) print rest[i] }')
-  # Side by side: the end-to-end tests, which are among the plain ones, mostly wait.
+  # Side by side: the end-to-end tests, which are among the plain ones, mostly
+  # wait, and the tests of the SDKs use one core. No raced package walks the
+  # folders that the SDK tests install into; the list above is made before.
   (
+    code=0
+    test_plain &
     cd "$module"
-    code=0 pid=
-    if [ ${#plain[@]} -gt 0 ]; then
-      CGO_ENABLED=0 go test -trimpath "${common[@]}" "${plain[@]}" &
-      pid=$!
-    fi
     if [ ${#raced[@]} -gt 0 ]; then CGO_ENABLED=1 go test -race "${unwatched[@]}" "${common[@]}" "${raced[@]}" || code=$?; fi
-    if [ -n "$pid" ]; then wait "$pid" || code=$?; fi
+    wait $! || code=$?
     exit "$code"
   )
+  sdk= # once, with the first module
 done
