@@ -37,6 +37,9 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitFailure, "league", "start", "cup"), "409 conflict: league cup is running; start needs it to be open")
 	says(admin("", exitOK, "league", "freeze", "cup"), `"status": "frozen"`)
 	says(admin("", exitOK, "league", "table", "cup"), `"items": []`)
+	says(admin("", exitOK, "league", "archive", "cup"), `"archived_at"`)
+	says(admin("", exitFailure, "league", "start-now", "cup"), "unarchive it first")
+	says(admin("", exitOK, "league", "unarchive", "cup"), `"status": "frozen"`)
 	says(admin("", exitOK, "league", "rescore", "cup"), `"matches": 0`)
 	says(admin("", exitFailure, "match", "show", "m_none"), "404 not_found")
 	says(admin("", exitOK, "match", "list"), `"items": []`)
@@ -51,6 +54,8 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "status"), `"version": "`, `"alive": true`, `"due": 0`)
 	says(admin("", exitFailure, "--token", "wrong", "status"), "not logged in to "+p.url)
 	says(admin("", exitOK, "league", "finish", "cup"), `"status": "finished"`)
+	says(admin("", exitOK, "league", "delete", "cup"), "done")
+	says(admin("", exitFailure, "league", "show", "cup"), "404 not_found")
 	var owner struct{ Token string }
 	if made := admin("", exitOK, "token", "invite", "Ada", "--email", "ada@example.org"); json.Unmarshal([]byte(made), &owner) != nil || owner.Token == "" {
 		t.Fatalf("no token of the new owner: %s", made)

@@ -104,18 +104,22 @@ func (o oneThing) path(kind string, act ...string) string {
 
 // AdminLeagueCmd groups the commands on leagues.
 type AdminLeagueCmd struct {
-	List    listCmd      `cmd:"" help:"All leagues."`
-	Show    showCmd      `cmd:"" help:"One league."`
-	Create  createCmd    `cmd:"" help:"Create a league from a JSON file (the body of POST /v1/leagues)."`
-	Update  patchCmd     `cmd:"" help:"Update a league from a JSON file (the body of PATCH)."`
-	Open    actCmd       `cmd:"" help:"Let agents enter."`
-	Start   actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
-	Pause   actCmd       `cmd:"" help:"Stop pairing for now."`
-	Resume  actCmd       `cmd:"" help:"Resume pairing, show the table."`
-	Freeze  actCmd       `cmd:"" help:"Hide the table, keep pairing."`
-	Finish  actCmd       `cmd:"" help:"End the league and its season."`
-	Rescore actCmd       `cmd:"" help:"Re-judge all finished matches and rebuild the ratings."`
-	Table   standingsCmd `cmd:"" help:"The standings."`
+	List      listCmd      `cmd:"" help:"All leagues."`
+	Show      showCmd      `cmd:"" help:"One league."`
+	Create    createCmd    `cmd:"" help:"Create a league from a JSON file (the body of POST /v1/leagues)."`
+	Update    patchCmd     `cmd:"" help:"Update a league from a JSON file (the body of PATCH)."`
+	Open      actCmd       `cmd:"" help:"Let agents enter."`
+	Start     actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
+	StartNow  actCmd       `cmd:"" help:"Begin what its schedule starts without waiting for the next occurrence."`
+	Pause     actCmd       `cmd:"" help:"Stop pairing for now."`
+	Resume    actCmd       `cmd:"" help:"Resume pairing, show the table."`
+	Freeze    actCmd       `cmd:"" help:"Hide the table, keep pairing."`
+	Finish    actCmd       `cmd:"" help:"End the league and its season."`
+	Archive   actCmd       `cmd:"" help:"Take the league out of lists and stop its pairing; its pages stay."`
+	Unarchive actCmd       `cmd:"" help:"List an archived league again."`
+	Delete    removeCmd    `cmd:"" help:"Delete a league that never had a match."`
+	Rescore   actCmd       `cmd:"" help:"Re-judge all finished matches and rebuild the ratings."`
+	Table     standingsCmd `cmd:"" help:"The standings."`
 }
 
 // AdminMatchCmd groups the commands on matches.
@@ -165,6 +169,7 @@ type (
 		File string `arg:"" help:"JSON file, - for standard input."`
 	}
 	actCmd        struct{ oneThing }
+	removeCmd     struct{ oneThing }
 	standingsCmd  struct{ oneThing }
 	deliveriesCmd struct{ oneThing }
 	uploadCmd     struct {
@@ -224,6 +229,10 @@ func (c *patchCmd) Run(app *App, admin *AdminCmd, at *place) error {
 
 func (c *actCmd) Run(app *App, admin *AdminCmd, at *place) error {
 	return admin.call(app, http.MethodPost, c.path(kindOf(at.group), "/", at.act), nil)
+}
+
+func (c *removeCmd) Run(app *App, admin *AdminCmd, at *place) error {
+	return admin.call(app, http.MethodDelete, c.path(kindOf(at.group)), nil)
 }
 
 func (c *standingsCmd) Run(app *App, admin *AdminCmd) error {
