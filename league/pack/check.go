@@ -40,22 +40,45 @@ func CheckRules(rules []string) []arena.FieldError {
 	return wrong
 }
 
+// Check returns an error with code invalid that names the field of a task that
+// cannot be asked: description, answer, options, topic, difficulty or one that only
+// files have. A task without accepted answers is an open question.
+func Check(task arena.Task, limits Limits) error {
+	err := checkEntry(&entry{task: task, open: len(task.Answers) == 0}, limits)
+	if f, ok := errors.AsType[*flaw](err); ok {
+		return arena.Invalid(f.field, "%s", f.text)
+	}
+	return err
+}
+
+// flaw is what is wrong with one field of an entry.
+type flaw struct {
+	field string
+	text  string // that names the field itself: reports on files have nothing else
+}
+
+func (f *flaw) Error() string { return f.text }
+
+func flawed(field, format string, args ...any) error {
+	return &flaw{field, fmt.Sprintf(format, args...)}
+}
+
 // checkEntry makes the checks that all formats share and fills in the defaults
-// of AAP's task.
+// of AAP's task. Its errors are flaws.
 func checkEntry(e *entry, limits Limits) error {
 	t := &e.task
 	switch {
 	case strings.TrimSpace(t.Description) == "":
-		return errors.New("the description is missing or empty")
+		return flawed("description", "the description is missing or empty")
 	case len(t.Answers) == 0 && len(t.Cases) == 0 && !e.open:
-		return errors.New("the answer is missing")
+		return flawed("answer", "the answer is missing")
 	case len(t.Answers) > limits.Answers:
-		return fmt.Errorf("%d accepted answers, the limit is %d", len(t.Answers), limits.Answers)
+		return flawed("answer", "%d accepted answers, the limit is %d", len(t.Answers), limits.Answers)
 	case t.MaxTokens < 0 || t.MaxTokens > MaxTokens:
-		return fmt.Errorf("max_tokens must be 0 (the league's) to %d", MaxTokens)
+		return flawed("max_tokens", "max_tokens must be 0 (the league's) to %d", MaxTokens)
 	}
 	for _, f := range CheckRules(t.Rules) {
-		return fmt.Errorf("%s: %s", f.Field, f.Message)
+		return flawed("rules", "%s: %s", f.Field, f.Message)
 	}
 	if t.InputFormat == "" {
 		t.InputFormat = "string"
@@ -63,7 +86,7 @@ func checkEntry(e *entry, limits Limits) error {
 	if t.OutputFormat == "" {
 		t.OutputFormat = "string"
 	}
-	if err := checkText("description", t.Description, limits.Description); err != nil {
+	if err := checkText("description", "description", t.Description, limits.Description); err != nil {
 		return err
 	}
 	for _, word := range [][2]string{
@@ -72,16 +95,16 @@ func checkEntry(e *entry, limits Limits) error {
 		{"topic", t.Topic},
 		{"difficulty", t.Difficulty},
 	} {
-		if err := checkText(word[0], word[1], limits.Word); err != nil {
+		if err := checkText(word[0], word[0], word[1], limits.Word); err != nil {
 			return err
 		}
 	}
 	for _, a := range t.Answers {
 		// An answer of spaces or invisible characters is equal to nothing.
 		if !scoring.Accepts(arena.JudgeSpec{Kind: arena.JudgeExact}, arena.Task{Answers: []string{a}}) {
-			return errors.New("an accepted answer is empty")
+			return flawed("answer", "an accepted answer is empty")
 		}
-		if err := checkText("answer", a, limits.Option); err != nil {
+		if err := checkText("answer", "answer", a, limits.Option); err != nil {
 			return err
 		}
 	}
@@ -96,42 +119,42 @@ func checkOptions(t *arena.Task, limits Limits) error {
 	case len(t.Options) == 0:
 		return nil
 	case len(t.Options) == 1:
-		return errors.New("one option only: a choice needs two")
+		return flawed("options", "one option only: a choice needs two")
 	case len(t.Options) > limits.Options:
-		return fmt.Errorf("%d options, the limit is %d", len(t.Options), limits.Options)
+		return flawed("options", "%d options, the limit is %d", len(t.Options), limits.Options)
 	}
 	for i, o := range t.Options {
 		if strings.TrimSpace(o) == "" {
-			return fmt.Errorf("option %c is empty", 'A'+i)
+			return flawed("options", "option %c is empty", 'A'+i)
 		}
-		if err := checkText("option", o, limits.Option); err != nil {
+		if err := checkText("options", "option", o, limits.Option); err != nil {
 			return err
 		}
 		for j, other := range t.Options[:i] {
 			if !scoring.Distinct(o, other) {
-				return fmt.Errorf("options %c and %c are the same", 'A'+j, 'A'+i)
+				return flawed("options", "options %c and %c are the same", 'A'+j, 'A'+i)
 			}
 		}
 	}
 	if !scoring.Accepts(arena.JudgeSpec{Kind: arena.JudgeChoice}, *t) {
-		return errors.New("the answer is not among the options")
+		return flawed("answer", "the answer is not among the options")
 	}
 	return nil
 }
 
 func checkCases(t *arena.Task, limits Limits) error {
 	if len(t.Cases) > limits.Cases {
-		return fmt.Errorf("%d cases, the limit is %d", len(t.Cases), limits.Cases)
+		return flawed("cases", "%d cases, the limit is %d", len(t.Cases), limits.Cases)
 	}
 	for i, c := range t.Cases {
 		var args []json.RawMessage
 		switch {
 		case len(c.Args)+len(c.Want) > limits.Case:
-			return fmt.Errorf("case %d has %d bytes, the limit is %d", i+1, len(c.Args)+len(c.Want), limits.Case)
+			return flawed("cases", "case %d has %d bytes, the limit is %d", i+1, len(c.Args)+len(c.Want), limits.Case)
 		case !bytes.HasPrefix(bytes.TrimSpace(c.Args), []byte("[")) || json.Unmarshal(c.Args, &args) != nil:
-			return fmt.Errorf("case %d: args must be the list of the call's arguments", i+1)
+			return flawed("cases", "case %d: args must be the list of the call's arguments", i+1)
 		case len(c.Want) == 0:
-			return fmt.Errorf("case %d: want is missing", i+1)
+			return flawed("cases", "case %d: want is missing", i+1)
 		}
 	}
 	return nil
@@ -139,16 +162,16 @@ func checkCases(t *arena.Task, limits Limits) error {
 
 // checkText rejects text that cannot be displayed: text that is not UTF-8 or
 // contains replacement characters or control characters.
-func checkText(name, s string, limit int) error {
+func checkText(field, name, s string, limit int) error {
 	if len(s) > limit {
-		return fmt.Errorf("the %s has %d bytes, the limit is %d", name, len(s), limit)
+		return flawed(field, "the %s has %d bytes, the limit is %d", name, len(s), limit)
 	}
 	if !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) {
-		return fmt.Errorf("the text of the %s is damaged: it is not UTF-8", name)
+		return flawed(field, "the text of the %s is damaged: it is not UTF-8", name)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
-			return fmt.Errorf("the %s holds the control character %U", name, r)
+			return flawed(field, "the %s holds the control character %U", name, r)
 		}
 	}
 	return nil
