@@ -52,3 +52,11 @@ type BannerAudit func(before, after Banner) (AuditEntry, error)
 // LeagueAudit returns the audit entry about a change of a league, which is
 // stored with it. It may run more than once.
 type LeagueAudit func(before, after League) (AuditEntry, error)
+
+// PackAudit returns the audit entry about a change of a pack, which is stored
+// with it. It may run more than once.
+type PackAudit func(before, after Pack) (AuditEntry, error)
+
+// TaskAudit returns the audit entry about a change of a task of a pack, which is
+// stored with it. It may run more than once.
+type TaskAudit func(before, after PackTask) (AuditEntry, error)

@@ -51,7 +51,7 @@ type Pack struct {
 	ID        string
 	Name      string
 	Format    string
-	Tasks     int
+	Tasks     int // numbers given out, those of removed and changed tasks too
 	CreatedAt time.Time
 }
 
@@ -59,8 +59,35 @@ type Pack struct {
 type PackTask struct {
 	N         int // in the pack, from 0
 	Task      Task
-	RemovedAt time.Time // zero: in use
+	RemovedAt time.Time // zero: not removed
 	Rounds    int       // that have used it
+	// ReplacedBy is the number of the task that holds its changed text, 0 if it was
+	// not changed. Number 0 replaces none.
+	ReplacedBy int
+}
+
+// TaskEdit changes the text of a task of a pack. A nil field stays.
+type TaskEdit struct {
+	Description *string
+	Answers     *[]string
+	Options     *[]string
+	Topic       *string
+	Difficulty  *string
+}
+
+// Apply changes a task.
+func (e TaskEdit) Apply(t *Task) {
+	set(&t.Description, e.Description)
+	set(&t.Answers, e.Answers)
+	set(&t.Options, e.Options)
+	set(&t.Topic, e.Topic)
+	set(&t.Difficulty, e.Difficulty)
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
 }
 
 // TaskRemoval reports what the removal of a task from its pack changed.

@@ -26,8 +26,8 @@ type TaskStore interface {
 	// RecentTasks returns the task sources that the agents of a match had recently,
 	// with the times.
 	RecentTasks(ctx context.Context, m arena.Match) (map[string]time.Time, error)
-	// RemovedTasks returns the numbers of the tasks that are out of use.
-	RemovedTasks(ctx context.Context, packID string) ([]int, error)
+	// RetiredTasks returns the numbers of the tasks that are out of use, ascending.
+	RetiredTasks(ctx context.Context, packID string) ([]int, error)
 }
 
 // Tasks chooses the tasks of matches. It is safe for concurrent use.
@@ -151,20 +151,20 @@ func (t *Tasks) choose(ctx context.Context, m arena.Match, round int) ([]int, er
 			return []int{n}, err
 		}
 	}
-	removed, err := t.store.RemovedTasks(ctx, p.ID)
+	retired, err := t.store.RetiredTasks(ctx, p.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read removed tasks: %w", err)
+		return nil, fmt.Errorf("read retired tasks: %w", err)
 	}
 	want := min(max(m.Settings.Rounds-round+1, 1), plannedRounds)
 	if oneTask {
 		want = 1
 	}
-	return inOrder(m.Seed, p, seen, removed, want), nil
+	return inOrder(m.Seed, p, seen, retired, want), nil
 }
 
-// inOrder returns want tasks of a pack that are not removed: first those that are not seen, in an
+// inOrder returns want tasks of a pack that are not retired: first those that are not seen, in an
 // order drawn from the seed, then those put longest ago, and then all again.
-func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, removed []int, want int) []int {
+func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, retired []int, want int) []int {
 	var tasks, old []int
 	put := map[int]time.Time{}
 	order := newLots(seed, p.Tasks)
@@ -173,7 +173,7 @@ func inOrder(seed uint64, p arena.Pack, seen map[string]time.Time, removed []int
 			break
 		}
 		n := order.draw()
-		if _, gone := slices.BinarySearch(removed, n); gone {
+		if _, gone := slices.BinarySearch(retired, n); gone {
 			continue
 		}
 		if at, known := seen[source(p.ID, n)]; known {

@@ -20,7 +20,7 @@ import (
 // shelf is a store with one pack of so many tasks; task n is described as n.
 // It remembers what was put to whom.
 type shelf struct {
-	removed []int
+	retired []int
 	tasks   int
 	put     map[string]map[string]time.Time // by match and by agent
 	looks   int                             // at what was put
@@ -40,7 +40,7 @@ func (p *shelf) Task(_ context.Context, packID string, n int) (arena.Task, error
 	return arena.Task{ID: "tk_of_the_pack", Description: strconv.Itoa(n), Answers: []string{"x"}}, nil
 }
 
-func (p *shelf) RemovedTasks(context.Context, string) ([]int, error) { return p.removed, nil }
+func (p *shelf) RetiredTasks(context.Context, string) ([]int, error) { return p.retired, nil }
 
 func (p *shelf) RecentTasks(_ context.Context, m arena.Match) (map[string]time.Time, error) {
 	p.looks++
@@ -185,16 +185,16 @@ func TestTasks_Pick_pack(t *testing.T) {
 			t.Error("two seeds, one order")
 		}
 	})
-	t.Run("removed tasks are not put", func(t *testing.T) {
+	t.Run("retired tasks are not put", func(t *testing.T) {
 		t.Parallel()
-		p := &shelf{tasks: 6, removed: []int{0, 3, 4}}
+		p := &shelf{tasks: 6, retired: []int{0, 3, 4}}
 		for i := range 12 {
 			task, err := p.play(packed(uint64(i), "ag_a", "ag_b"), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if slices.Contains([]string{"0", "3", "4"}, task.Description) {
-				t.Errorf("match %d has removed task %s", i, task.Description)
+				t.Errorf("match %d has retired task %s", i, task.Description)
 			}
 		}
 	})

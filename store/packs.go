@@ -50,7 +50,8 @@ type taskRow struct {
 	task   taskDoc
 	body   string // task, encoded before the write is queued
 
-	removedAt time.Time
+	removedAt  time.Time
+	replacedBy int
 }
 
 var taskTable = db.NewTable("tasks", "t",
@@ -58,20 +59,29 @@ var taskTable = db.NewTable("tasks", "t",
 	db.Int("n", func(t *taskRow) *int { return &t.n }),
 	db.JSON("body", func(t *taskRow) *taskDoc { return &t.task }).With(func(t *taskRow) any { return t.body }),
 	db.Time("removed_at", func(t *taskRow) *time.Time { return &t.removedAt }),
+	db.Int("replaced_by", func(t *taskRow) *int { return &t.replacedBy }),
 )
 
 var insertTasks = db.NewInsert(taskTable, "")
+
+func newTaskRow(packID string, n int, t arena.Task) (taskRow, error) {
+	body, err := db.JSONText(taskDoc(t))
+	return taskRow{packID: packID, n: n, task: taskDoc(t), body: body}, err
+}
+
+func (t taskRow) packTask() arena.PackTask {
+	return arena.PackTask{N: t.n, Task: arena.Task(t.task), RemovedAt: t.removedAt, ReplacedBy: t.replacedBy}
+}
 
 // CreatePack stores a pack with its tasks, numbered from 0, and the audit
 // entries about it; its count is len(tasks) whatever p says.
 func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error {
 	rows := make([]taskRow, len(tasks))
 	for i, t := range tasks {
-		body, err := db.JSONText(taskDoc(t))
-		if err != nil {
+		var err error
+		if rows[i], err = newTaskRow(p.ID, i, t); err != nil {
 			return s.wrap(err, "create pack %s: task %d", p.ID, i)
 		}
-		rows[i] = taskRow{packID: p.ID, n: i, body: body}
 	}
 	err := s.writeAlone(ctx, p.ID, func(ctx context.Context, tx *db.Tx) error {
 		p.Tasks = len(tasks)
@@ -88,11 +98,17 @@ func (s *Store) CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task
 
 // Pack returns one pack.
 func (s *Store) Pack(ctx context.Context, id string) (arena.Pack, error) {
-	p, err := packTable.One(ctx, s.reader, ` WHERE p.id = $1`, id)
+	p, err := onePack(ctx, s.reader, id, "")
+	return p, s.wrap(err, "read pack %s", id)
+}
+
+// onePack reads a pack, with lock behind the statement.
+func onePack(ctx context.Context, q db.Querier, id, lock string) (arena.Pack, error) {
+	p, err := packTable.One(ctx, q, ` WHERE p.id = $1`+lock, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("pack", id)
 	}
-	return p, s.wrap(err, "read pack %s", id)
+	return p, err
 }
 
 // Packs lists packs, newest first.
@@ -142,7 +158,7 @@ func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, t
 	}
 }
 
-// PackTasks lists the tasks of a pack by number, removed ones too.
+// PackTasks lists the tasks of a pack by number, removed and changed ones too.
 func (s *Store) PackTasks(ctx context.Context, packID string, p arena.Page) ([]arena.PackTask, string, error) {
 	after, err := listTasks.open(p)
 	if err != nil {
@@ -168,7 +184,8 @@ func (s *Store) PackTasks(ctx context.Context, packID string, p arena.Page) ([]a
 	}
 	items := make([]arena.PackTask, len(rows))
 	for i, t := range rows {
-		items[i] = arena.PackTask{N: t.n, Task: arena.Task(t.task), RemovedAt: t.removedAt, Rounds: used[taskSource(packID, t.n)]}
+		items[i] = t.packTask()
+		items[i].Rounds = used[taskSource(packID, t.n)]
 	}
 	return items, next, nil
 }
@@ -189,11 +206,98 @@ func (s *Store) taskRounds(ctx context.Context, packID string) (map[string]int, 
 	return used, s.wrap(err, "count the rounds of pack %s", packID)
 }
 
-// RemovedTasks returns the numbers of the tasks that were removed from a pack.
+// RenamePack names a pack and stores the audit entries about it.
+func (s *Store) RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error) {
+	var after arena.Pack
+	err := s.writeAlone(ctx, id, func(ctx context.Context, tx *db.Tx) error {
+		before, err := onePack(ctx, tx, id, s.d.Lock("p"))
+		if err != nil {
+			return err
+		}
+		after = before
+		after.Name = name
+		if _, err := db.Exec(ctx, tx, `UPDATE packs SET name = $1 WHERE id = $2`, name, id); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, before, after, audit)
+	})
+	return after, s.wrap(err, "rename pack %s", id)
+}
+
+// ReplaceTask stores a task that apply has changed under the next number of its
+// pack, in place of task n, with the audit entries about it. Rounds that have used
+// task n keep it. The error of apply undoes the change and comes back. conflict:
+// task n is removed or replaced.
+func (s *Store) ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error) {
+	var after arena.PackTask
+	err := s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
+		p, err := onePack(ctx, tx, packID, s.d.Lock("p"))
+		if err != nil {
+			return err
+		}
+		old, err := s.taskInUse(ctx, tx, packID, n)
+		if err != nil {
+			return err
+		}
+		task := arena.Task(old.task)
+		if err := apply(&task); err != nil {
+			return err
+		}
+		row, err := newTaskRow(packID, p.Tasks, task)
+		if err != nil {
+			return err
+		}
+		if _, err := insertTasks.Exec(ctx, tx, row); err != nil {
+			return err
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE tasks SET replaced_by = $1 WHERE pack_id = $2 AND n = $3`, row.n, packID, n); err != nil {
+			return err
+		}
+		if _, err := db.Exec(ctx, tx, `UPDATE packs SET tasks = $1 WHERE id = $2`, p.Tasks+1, packID); err != nil {
+			return err
+		}
+		after = row.packTask()
+		return auditChange(ctx, tx, old.packTask(), after, audit)
+	})
+	return after, s.wrap(err, "replace task %d of pack %s", n, packID)
+}
+
+// taskInUse reads a task for a change of it. conflict: it is removed or replaced.
+func (s *Store) taskInUse(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
+	t, err := s.oneTask(ctx, tx, packID, n)
+	if err == nil && t.replacedBy > 0 {
+		err = arena.Errorf(arena.CodeConflict, "question %d of pack %s was changed; its text is now question %d", n, packID, t.replacedBy)
+	}
+	return t, err
+}
+
+// oneTask locks a task and reads it. conflict: it is removed.
+func (s *Store) oneTask(ctx context.Context, tx *db.Tx, packID string, n int) (taskRow, error) {
+	t, err := taskTable.One(ctx, tx, ` WHERE t.pack_id = $1 AND t.n = $2`+s.d.Lock("t"), packID, n)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = arena.Errorf(arena.CodeNotFound, "there is no question %d in pack %q", n, packID)
+	case err == nil && !t.removedAt.IsZero():
+		err = arena.Errorf(arena.CodeConflict, "question %d of pack %s is removed already", n, packID)
+	}
+	return t, err
+}
+
+// RetiredTasks returns the numbers of the tasks of a pack that new rounds do not
+// get: they were removed or replaced.
+func (s *Store) RetiredTasks(ctx context.Context, packID string) ([]int, error) {
+	retired, err := db.All(ctx, s.reader, scanNumber,
+		`SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 UNION SELECT n FROM tasks WHERE pack_id = $1 AND replaced_by > 0 ORDER BY n`, packID)
+	return retired, s.wrap(err, "read retired tasks of pack %s", packID)
+}
+
+// RemovedTasks returns the numbers of the tasks that were removed from a pack, whose rounds are void.
 func (s *Store) RemovedTasks(ctx context.Context, packID string) ([]int, error) {
-	removed, err := db.All(ctx, s.reader, func(r db.Row) (n int, err error) { return n, r.Scan(&n) }, `SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 ORDER BY n`, packID)
+	removed, err := db.All(ctx, s.reader, scanNumber, `SELECT n FROM tasks WHERE pack_id = $1 AND removed_at > 0 ORDER BY n`, packID)
 	return removed, s.wrap(err, "read removed tasks of pack %s", packID)
 }
+
+func scanNumber(r db.Row) (n int, err error) { return n, r.Scan(&n) }
 
 // RemoveTask marks a task as removed, notes it in the leagues whose matches used
 // it, and stores the audit entries about it. It returns those leagues with the
@@ -215,18 +319,13 @@ func (s *Store) RemoveTask(ctx context.Context, packID string, n int, at time.Ti
 		return nil, s.wrap(err, "find the matches of task %d of pack %s", n, packID)
 	}
 	err = s.writeAlone(ctx, packID, func(ctx context.Context, tx *db.Tx) error {
-		left, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM tasks WHERE pack_id = $1 AND removed_at = 0 AND n <> $2`, packID, n)
-		if err != nil {
+		if _, err := s.oneTask(ctx, tx, packID, n); err != nil {
 			return err
 		}
-		t, err := taskTable.One(ctx, tx, ` WHERE t.pack_id = $1 AND t.n = $2`, packID, n)
+		left, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM tasks WHERE pack_id = $1 AND removed_at = 0 AND replaced_by = 0 AND n <> $2`, packID, n)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return arena.Errorf(arena.CodeNotFound, "there is no question %d in pack %q", n, packID)
 		case err != nil:
 			return err
-		case !t.removedAt.IsZero():
-			return arena.Errorf(arena.CodeConflict, "question %d of pack %s is removed already", n, packID)
 		case left == 0:
 			return arena.Errorf(arena.CodeConflict, "question %d is the only one left in pack %s", n, packID)
 		}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -27,6 +28,7 @@ func recentTasks(f *fixture) {
 	play("m_3", []string{"pk_1/9"}, ids[2], ids[3])
 	at := func(no int) time.Time { return round(no).OpenedAt }
 	removedTasks(f)
+	replacedTasks(f)
 
 	next := arena.Match{ID: "m_9", League: "trivia", Seats: []arena.Seat{{AgentID: ids[0]}, {AgentID: ids[1]}}}
 	f.equal(map[string]time.Time{"pk_1/5": at(2), "pk_1/6": at(2)}, must(f.RecentTasks(ctx, next))(f))
@@ -81,4 +83,60 @@ func removedTasks(f *fixture) {
 		must(f.RemoveTask(ctx, "pk_1", n, start))(f)
 	}
 	f.fails(arena.CodeConflict, second(f.RemoveTask(ctx, "pk_1", 6, start))) // the last one
+}
+
+// replacedTasks changes the texts of questions of a new pack, of which one has
+// been used.
+func replacedTasks(f *fixture) {
+	ctx := f.t.Context()
+	f.league("words")
+	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_3", Name: "Wrods", Format: "jsonl", CreatedAt: start},
+		[]arena.Task{{Description: "Old?", Answers: []string{"a"}, MaxTokens: 7}, {Description: "Other?", Answers: []string{"b"}}}))
+	m := f.begin("m_w", "words", f.agents("e", "g")...)
+	r := round(1)
+	r.Task.Description, r.Task.Source = "Old?", "pk_3/0"
+	f.ok(second(f.OpenRound(ctx, m.Lease, r, nil)))
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.settle(m, start)
+
+	rename := func(before, after arena.Pack) (arena.AuditEntry, error) {
+		return arena.AuditEntry{ID: arena.NewID(arena.AuditPrefix, start), At: start, Actor: "admin", Action: "rename", Target: before.Name + " " + after.Name}, nil
+	}
+	f.equal("Words", must(f.RenamePack(ctx, "pk_3", "Words", rename))(f).Name)
+	f.fails(arena.CodeNotFound, second(f.RenamePack(ctx, "pk_none", "Words", rename)))
+	text := func(s string) func(*arena.Task) error {
+		return func(t *arena.Task) error { t.Description = s; return nil }
+	}
+	replaced := func(before, after arena.PackTask) (arena.AuditEntry, error) {
+		return arena.AuditEntry{ID: arena.NewID(arena.AuditPrefix, start), At: start, Actor: "admin", Action: "replace", Target: before.Task.Description + " " + after.Task.Description}, nil
+	}
+	f.equal(arena.PackTask{N: 2, Task: arena.Task{Description: "New?", Answers: []string{"a"}, MaxTokens: 7}}, must(f.ReplaceTask(ctx, "pk_3", 0, text("New?"), replaced))(f))
+	f.fails(arena.CodeConflict, second(f.ReplaceTask(ctx, "pk_3", 0, text("Newer?"), replaced)))
+	f.fails(arena.CodeNotFound, second(f.ReplaceTask(ctx, "pk_3", 3, text("x"), replaced)))
+	f.fails(arena.CodeNotFound, second(f.ReplaceTask(ctx, "pk_none", 0, text("x"), replaced)))
+	f.fails(arena.CodeInvalid, second(f.ReplaceTask(ctx, "pk_3", 1, func(*arena.Task) error { return arena.Invalid("answer", "no") }, replaced)))
+	f.equal(3, must(f.ReplaceTask(ctx, "pk_3", 2, text("Newest?"), replaced))(f).N)
+	f.equal(arena.Pack{ID: "pk_3", Name: "Words", Format: "jsonl", Tasks: 4, CreatedAt: start}, must(f.Pack(ctx, "pk_3"))(f))
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 9})
+	f.ok(err)
+	changes := pick(entries, func(e arena.AuditEntry) string { return e.Action + " " + e.Target })
+	slices.Sort(changes) // they were stored in one millisecond
+	f.equal([]string{"rename Wrods Words", "replace New? Newest?", "replace Old? New?"}, changes)
+
+	// What was played stays, and a new round does not get the old text.
+	f.equal("Old?", must(f.Rounds(ctx, "m_w"))(f)[0].Task.Description)
+	f.equal("Old?", must(f.Task(ctx, "pk_3", 0))(f).Description) // for a match that has planned it
+	f.equal([]int{0, 2}, must(f.RetiredTasks(ctx, "pk_3"))(f))
+	f.equal(0, len(must(f.RemovedTasks(ctx, "pk_3"))(f)))
+	tasks, _, err := f.PackTasks(ctx, "pk_3", arena.Page{Limit: 9})
+	f.ok(err)
+	f.equal([]string{"0 1 2", "1 0 0", "2 0 3", "3 0 0"}, pick(tasks, func(t arena.PackTask) string { return fmt.Sprint(t.N, t.Rounds, t.ReplacedBy) }))
+
+	// A text that was changed can be removed too: its rounds are void then.
+	f.ok(second(f.RemoveTask(ctx, "pk_3", 1, start)))
+	f.fails(arena.CodeConflict, second(f.RemoveTask(ctx, "pk_3", 3, start))) // the only one in use
+	f.equal(map[string][]string{"words": {"m_w"}}, must(f.RemoveTask(ctx, "pk_3", 0, start))(f))
+	f.equal([]int{0, 1}, must(f.RemovedTasks(ctx, "pk_3"))(f))
+	f.equal([]int{0, 1, 2}, must(f.RetiredTasks(ctx, "pk_3"))(f))
+	f.fails(arena.CodeConflict, second(f.ReplaceTask(ctx, "pk_3", 1, text("x"), replaced)))
 }
