@@ -138,19 +138,20 @@ func (s *Store) Task(ctx context.Context, packID string, n int) (arena.Task, err
 	return arena.Task(t.task), s.wrap(err, "read task %d of pack %s", n, packID)
 }
 
-// EachTask calls visit with every task of a pack in order, until it returns
-// an error, which comes back.
+// EachTask calls visit with every task of a pack that is in use, in order, until
+// it returns an error, which comes back.
 func (s *Store) EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error {
 	const page = 512
-	for from := 0; ; from += page {
-		tasks, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n >= $2 AND t.n < $3 ORDER BY t.n`, packID, from, from+page)
+	for from := 0; ; {
+		tasks, err := taskTable.All(ctx, s.reader, ` WHERE t.pack_id = $1 AND t.n >= $2 AND t.removed_at = 0 AND t.replaced_by = 0 ORDER BY t.n LIMIT $3`, packID, from, page)
 		if err != nil {
 			return s.wrap(err, "read tasks of pack %s", packID)
 		}
-		for i, t := range tasks {
-			if err := visit(from+i, arena.Task(t.task)); err != nil {
+		for _, t := range tasks {
+			if err := visit(t.n, arena.Task(t.task)); err != nil {
 				return err
 			}
+			from = t.n + 1
 		}
 		if len(tasks) < page {
 			return nil

@@ -123,6 +123,13 @@ func replacedTasks(f *fixture) {
 	slices.Sort(changes) // they were stored in one millisecond
 	f.equal([]string{"rename Wrods Words", "replace New? Newest?", "replace Old? New?"}, changes)
 
+	var used []string
+	f.ok(f.EachTask(ctx, "pk_3", func(n int, task arena.Task) error {
+		used = append(used, fmt.Sprint(n, " ", task.Description))
+		return nil
+	}))
+	f.equal([]string{"1 Other?", "3 Newest?"}, used)
+
 	// What was played stays, and a new round does not get the old text.
 	f.equal("Old?", must(f.Rounds(ctx, "m_w"))(f)[0].Task.Description)
 	f.equal("Old?", must(f.Task(ctx, "pk_3", 0))(f).Description) // for a match that has planned it
