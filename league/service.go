@@ -25,6 +25,9 @@ type ServiceStore interface {
 	Pack(ctx context.Context, id string) (arena.Pack, error)
 	EachTask(ctx context.Context, packID string, visit func(n int, task arena.Task) error) error
 	CreatePack(ctx context.Context, p arena.Pack, tasks []arena.Task, audit ...arena.AuditEntry) error
+	Leagues(ctx context.Context) ([]arena.League, error)
+	RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error)
+	ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error)
 }
 
 // ServiceOptions are the parts of a Service. All are needed.

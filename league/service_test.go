@@ -378,6 +378,71 @@ func TestService_ImportPack(t *testing.T) {
 	o.audited("admin create-pack " + p.ID + `  {"name":"sums","tasks":1}`)
 }
 
+func TestService_EditTask(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	o.ok(o.store.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "sums", Format: "jsonl", CreatedAt: noon}, []arena.Task{
+		{Description: "2+2?", Answers: []string{"5"}, MaxTokens: 9}, {Description: "3+3?", Answers: []string{"6"}},
+	}))
+	_, err := o.service.Create(ctx, admin, sums(func(l *arena.League) {
+		l.Settings.Generator, l.Settings.PackID, l.Settings.Judge.Kind = nil, "pk_1", arena.JudgeNumber
+	}))
+	o.ok(err)
+	four, word := arena.TaskEdit{Answers: &[]string{"4"}}, arena.TaskEdit{Answers: &[]string{"four"}}
+	for name, c := range map[string]struct {
+		caller arena.Caller
+		edit   arena.TaskEdit
+		want   arena.Code
+		says   string
+	}{
+		"an owner":            {alice, four, arena.CodeForbidden, ""},
+		"no change":           {admin, arena.TaskEdit{}, arena.CodeConflict, ""},
+		"judge cannot use it": {admin, word, arena.CodeInvalid, "the judge number of league sums"},
+		"limit":               {admin, arena.TaskEdit{Topic: new(strings.Repeat("x", 129))}, arena.CodeInvalid, "128"},
+	} {
+		_, err := o.service.EditTask(ctx, c.caller, "pk_1", 0, c.edit)
+		e, _ := errors.AsType[*arena.Error](err)
+		if arena.CodeOf(err) != c.want || !strings.Contains(fmt.Sprint(e.Fields), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	task, err := o.service.EditTask(ctx, admin, "pk_1", 0, four)
+	o.ok(err)
+	want := arena.PackTask{N: 2, Task: arena.Task{Description: "2+2?", Answers: []string{"4"}, MaxTokens: 9}}
+	if d := cmp.Diff(want, task); d != "" {
+		t.Error(d)
+	}
+	_, err = o.service.Act(ctx, admin, "sums", arena.FinishLeague)
+	o.ok(err)
+	_, err = o.service.EditTask(ctx, admin, "pk_1", 2, word) // no league is left that asks it
+	o.ok(err)
+	if _, err = o.service.RenamePack(ctx, alice, "pk_1", "x"); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("an owner: %v", err)
+	}
+	for _, name := range []string{"", "two\nlines", strings.Repeat("x", 81)} {
+		if _, err = o.service.RenamePack(ctx, admin, "pk_1", name); arena.CodeOf(err) != arena.CodeInvalid {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	_, err = o.service.RenamePack(ctx, admin, "pk_1", "Words")
+	o.ok(err)
+	entries, _, err := o.store.AuditLog(ctx, arena.AuditFilter{Find: "pk_1"}, arena.Page{Limit: 9})
+	o.ok(err)
+	var log []string
+	for _, e := range entries {
+		log = append(log, fmt.Sprintf("%s %s %s", e.Action, e.Before, e.After))
+	}
+	slices.Sort(log)
+	if d := cmp.Diff([]string{
+		`edit-task {"task":0,"description":"2+2?","answer":["5"]} {"task":2,"description":"2+2?","answer":["4"]}`,
+		`edit-task {"task":2,"description":"2+2?","answer":["4"]} {"task":3,"description":"2+2?","answer":["four"]}`,
+		`rename-pack "sums" "Words"`,
+	}, log); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestService_CheckPack(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -26,6 +26,8 @@ type Leagues interface {
 	Delete(ctx context.Context, caller arena.Caller, slug string) error
 	ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
 	CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
+	RenamePack(ctx context.Context, caller arena.Caller, id, name string) (arena.Pack, error)
+	EditTask(ctx context.Context, caller arena.Caller, packID string, n int, edit arena.TaskEdit) (arena.PackTask, error)
 }
 
 // leagueReads are the rows that leagueHandlers read.

@@ -92,7 +92,7 @@ func matrix() map[string]answers {
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
-		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200),
+		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200), "update-pack": admins(200), "update-pack-task": admins(200),
 
 		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
 		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
@@ -263,6 +263,10 @@ func (m *matrixWorld) body(r route, name string) any {
 		return object{
 			"slug": name, "title": name, "pack_id": m.pack(name), "judge": "exact", "rounds": 3, "time_limit_seconds": 5, "rated": false,
 		}
+	case "update-pack":
+		return object{"name": name}
+	case "update-pack-task":
+		return object{"description": "Another?"}
 	case "update-league":
 		return object{"title": "Another"}
 	case "create-match":

@@ -35,6 +35,8 @@ type packHandlers struct {
 	packs interface {
 		ImportPack(ctx context.Context, caller arena.Caller, in arena.PackImport) (arena.Pack, arena.PackContents, error)
 		CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
+		RenamePack(ctx context.Context, caller arena.Caller, id, name string) (arena.Pack, error)
+		EditTask(ctx context.Context, caller arena.Caller, packID string, n int, edit arena.TaskEdit) (arena.PackTask, error)
 	}
 	tasks interface {
 		RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
@@ -164,7 +166,7 @@ type packView struct {
 	PackID    string   `json:"pack_id"`
 	Name      string   `json:"name"`
 	Format    string   `json:"format"`
-	Tasks     int      `json:"tasks"`
+	Tasks     int      `json:"tasks" doc:"Questions, removed and changed ones included."`
 	CreatedAt jsonTime `json:"created_at"`
 }
 
@@ -174,6 +176,22 @@ func viewPack(p arena.Pack) packView {
 
 func (h *packHandlers) get(ctx context.Context, in *IDParam) (*output[packView], error) {
 	p, err := h.rows.Pack(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewPack(p))
+}
+
+type renamePackInput struct {
+	IDParam
+
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"80"`
+	}
+}
+
+func (h *packHandlers) rename(ctx context.Context, in *renamePackInput) (*output[packView], error) {
+	p, err := h.packs.RenamePack(ctx, callerOf(ctx), in.ID, in.Body.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +220,15 @@ type packTaskView struct {
 	Topic       string    `json:"topic,omitempty"`
 	Difficulty  string    `json:"difficulty,omitempty"`
 	Rounds      int       `json:"rounds" doc:"Rounds that have used it."`
-	RemovedAt   *jsonTime `json:"removed_at,omitempty" doc:"Absent: in use."`
+	RemovedAt   *jsonTime `json:"removed_at,omitempty" doc:"Absent: not removed."`
+	ReplacedBy  int       `json:"replaced_by,omitempty" doc:"The number of the question with its changed text. Absent: it was not changed. A question with neither is in use."`
+}
+
+func viewPackTask(t arena.PackTask) packTaskView {
+	return packTaskView{
+		N: t.N, Description: t.Task.Description, Options: t.Task.Options, Answer: orEmpty(t.Task.Answers), Topic: t.Task.Topic,
+		Difficulty: t.Task.Difficulty, Rounds: t.Rounds, RemovedAt: optionalTime(t.RemovedAt), ReplacedBy: t.ReplacedBy,
+	}
 }
 
 type packTasksInput struct {
@@ -217,21 +243,42 @@ func (h *packHandlers) listTasks(ctx context.Context, in *packTasksInput) (*outp
 	}
 	var items []packTaskView
 	for _, t := range tasks {
-		items = append(items, packTaskView{
-			N: t.N, Description: t.Task.Description, Options: t.Task.Options, Answer: orEmpty(t.Task.Answers), Topic: t.Task.Topic,
-			Difficulty: t.Task.Difficulty, Rounds: t.Rounds, RemovedAt: optionalTime(t.RemovedAt),
-		})
+		items = append(items, viewPackTask(t))
 	}
 	return answerList(items, next)
 }
 
-type removeTaskInput struct {
+// TaskParam is a question of a pack in the path.
+type TaskParam struct {
 	IDParam
 
 	N int `path:"n" minimum:"0" maximum:"1000000"`
 }
 
-func (h *packHandlers) removeTask(ctx context.Context, in *removeTaskInput) (*output[arena.TaskRemoval], error) {
+type editTaskInput struct {
+	TaskParam
+
+	Body struct {
+		Description *string   `json:"description,omitempty" doc:"At most 8192 bytes."`
+		Answer      *[]string `json:"answer,omitempty" doc:"Accepted answers, at most 64 of at most 512 bytes; with options, their texts. An empty list makes an open question."`
+		Options     *[]string `json:"options,omitempty" doc:"2 to 26 of at most 512 bytes, or none."`
+		Topic       *string   `json:"topic,omitempty" doc:"At most 128 bytes."`
+		Difficulty  *string   `json:"difficulty,omitempty" doc:"At most 128 bytes."`
+	}
+}
+
+func (h *packHandlers) editTask(ctx context.Context, in *editTaskInput) (*output[packTaskView], error) {
+	b := in.Body
+	t, err := h.packs.EditTask(ctx, callerOf(ctx), in.ID, in.N, arena.TaskEdit{
+		Description: b.Description, Answers: b.Answer, Options: b.Options, Topic: b.Topic, Difficulty: b.Difficulty,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewPackTask(t))
+}
+
+func (h *packHandlers) removeTask(ctx context.Context, in *TaskParam) (*output[arena.TaskRemoval], error) {
 	removal, err := h.tasks.RemoveTask(ctx, callerOf(ctx), in.ID, in.N)
 	if err != nil {
 		return nil, err

@@ -172,3 +172,45 @@ func TestAPI_packTasks(t *testing.T) {
 		t.Error(body)
 	}
 }
+
+// The text of a question is changed under a new number; bad input names its field
+// and the limit.
+func TestAPI_editPack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pack := w.do("POST", "/v1/packs?format=jsonl&name=p", w.admin, "\"One?\"\n\"Two?\"\n").is(201).str("pack_id")
+	path := "/v1/packs/" + pack
+	if r := w.do("PATCH", path, w.admin, object{"name": "Capitals"}).is(200); r.str("name") != "Capitals" || r.str("pack_id") != pack {
+		t.Errorf("%s", r.body)
+	}
+	bad := func(name, path string, body object, status int, code arena.Code, says string, fields ...string) scenario {
+		return scenario{name: name, method: "PATCH", path: path, token: w.admin, body: body, status: status, code: code, says: says, fields: fields}
+	}
+	w.run([]scenario{
+		bad("name of no pack", "/v1/packs/pk_none", object{"name": "x"}, 404, arena.CodeNotFound, ""),
+		bad("no name", path, object{}, 422, arena.CodeInvalid, "", "name"),
+		bad("long name", path, object{"name": strings.Repeat("x", 81)}, 422, arena.CodeInvalid, "80", "name"),
+		bad("name of two lines", path, object{"name": "a\nb"}, 422, arena.CodeInvalid, "", "name"),
+		bad("question of no pack", "/v1/packs/pk_none/tasks/0", object{"description": "x"}, 404, arena.CodeNotFound, ""),
+		bad("no such question", path+"/tasks/2", object{"description": "x"}, 404, arena.CodeNotFound, "question 2"),
+		bad("no number", path+"/tasks/x", object{"description": "x"}, 422, arena.CodeInvalid, "", "n"),
+		bad("no change", path+"/tasks/0", object{}, 409, arena.CodeConflict, "this text already"),
+		bad("unknown field", path+"/tasks/0", object{"cases": []string{}}, 422, arena.CodeInvalid, "", "cases"),
+		bad("long question", path+"/tasks/0", object{"description": strings.Repeat("x", 8193)}, 422, arena.CodeInvalid, "8192", "description"),
+		bad("answer that is no option", path+"/tasks/0", object{"options": []string{"a", "b"}, "answer": []string{"c"}}, 422, arena.CodeInvalid, "not among the options", "answer"),
+		bad("one option", path+"/tasks/0", object{"options": []string{"a"}}, 422, arena.CodeInvalid, "needs two", "options"),
+		bad("topic", path+"/tasks/0", object{"topic": strings.Repeat("x", 129)}, 422, arena.CodeInvalid, "128", "topic"),
+	})
+	edit := object{"description": "What is three?", "answer": []string{" 3"}, "options": []string{"3 ", "4"}, "topic": "sums", "difficulty": "easy"}
+	want := `{"n":2,"description":"What is three?","options":["3","4"],"answer":["3"],"topic":"sums","difficulty":"easy","rounds":0}`
+	if r := w.do("PATCH", path+"/tasks/0", w.admin, edit).is(200); strings.TrimSpace(string(r.body)) != want {
+		t.Errorf("%s", r.body)
+	}
+	if r := w.do("PATCH", path+"/tasks/0", w.admin, edit).is(409); !strings.Contains(r.str("detail"), "now question 2") {
+		t.Errorf("%s", r.body)
+	}
+	if items := w.do("GET", path+"/tasks", w.admin, nil).is(200); !strings.Contains(string(items.body), `"replaced_by":2`) || !strings.Contains(string(items.body), want) {
+		t.Errorf("%s", items.body)
+	}
+	w.do("PATCH", path+"/tasks/2", w.admin, object{"answer": []string{}, "options": []string{}}).is(200) // an open question
+}
