@@ -50,6 +50,8 @@ export const packs = (cursor: string, signal?: AbortSignal) => get<List<Pack>>(u
 export const pack = (packId: string, signal?: AbortSignal) => get<Pack>(`/v1/packs/${id(packId)}`, signal);
 export type PackTask = Schemas['PackTask'];
 export const packTasks = (packId: string, cursor: string, signal?: AbortSignal) => get<List<PackTask>>(url(`/v1/packs/${id(packId)}/tasks`, { cursor: cursor || undefined, limit: 50 }), signal);
+export const renamePack = (packId: string, name: string) => admin.call<Pack>('PATCH', `/v1/packs/${id(packId)}`, { name });
+export const editTask = (packId: string, n: number, body: Schemas['EditTaskInputBody']) => admin.call<PackTask>('PATCH', `/v1/packs/${id(packId)}/tasks/${n}`, body);
 export const removeTask = (packId: string, n: number) => admin.call<Schemas['TaskRemoval']>('DELETE', `/v1/packs/${id(packId)}/tasks/${n}`);
 const fileForm = (file: File) => {
   const form = new FormData();
