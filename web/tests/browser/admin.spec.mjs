@@ -25,7 +25,7 @@ async function type(page, name) {
 test('the door takes an admin and nobody else, and the token lives in the tab', async () => {
   const { page, faults, close } = await open('/admin', { refusals: true });
   const { token } = await (await send('POST', '/v1/owners', { name: `owner ${once()}` }, '')).json();
-  for (const [wrong, why] of [['nonsense', /does not accept this token/], [token, /an owner's token/]]) {
+  for (const [wrong, why] of [['nonsense', /does not accept this token/], [token, /an owner's token for example/]]) {
     await page.locator(`${id('admin-door')} [name="token"]`).fill(wrong);
     await page.locator(`${id('admin-door')} button`).click();
     await page.locator(id('trouble'), { hasText: why }).waitFor();
@@ -372,37 +372,6 @@ test('a question of a pack is removed with its use in view', { timeout: PATIENCE
   await page.keyboard.up('Enter');
   await page.locator(id('question-removed'), { hasText: '0 matches were scored again' }).waitFor();
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-pack-1440-dark.png` });
-  assert.deepEqual(faults, []);
-  await close();
-});
-
-test('a question is edited and its pack renamed', { timeout: PATIENCE }, async () => {
-  const name = `typo-${once()}`;
-  const lines = [task('Won?', '1'), JSON.stringify({ description: 'Two?', answer: 'b', options: ['a', 'b'] })].join('\n');
-  const made = await fetch(new URL(`/v1/packs?format=jsonl&name=${name}`, ORIGIN), { method: 'POST', headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' }, body: lines });
-  const { pack_id: pack } = await made.json();
-  const { page, faults, close } = await open(`/admin/packs/${pack}`, { kept: KEPT, refusals: true });
-  const question = (n, replaced) => page.locator(`${id('question')}[data-n="${n}"][data-replaced="${replaced}"]`);
-  const field = (key) => page.locator(`${id('question-form')} [name="${key}"]`);
-  await question(1, false).locator(id('question-edit')).click();
-  await field('answer').fill('c');
-  await page.locator(id('question-save')).click();
-  await page.locator(`${id('field-error')}[data-field="answer"]`, { hasText: 'not among the options' }).waitFor();
-  await field('options').fill('a\nb\nc');
-  await field('topic').fill('letters');
-  if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-question-1440-dark.png` });
-  await page.locator(id('question-save')).click();
-  await question(1, true).waitFor();
-  await question(2, false).locator(id('question-edit')).waitFor();
-  assert.equal(await question(1, true).locator(id('question-edit')).count(), 0);
-  await page.locator(id('pack-rename')).click();
-  await page.locator(`${id('pack-name-form')} [name="name"]`).fill(`${name} <b>`);
-  await page.locator(`${id('pack-name-form')} .main`).click();
-  await page.locator('h1', { hasText: `${name} <b>` }).waitFor();
-  await page.reload();
-  await question(2, false).waitFor();
-  const { items } = await (await send('GET', `/v1/packs/${pack}/tasks`)).json();
-  assert.deepEqual(items.map((q) => [q.n, q.answer, q.topic, q.replaced_by]), [[0, ['1'], undefined, undefined], [1, ['b'], undefined, 2], [2, ['c'], 'letters', undefined]]);
   assert.deepEqual(faults, []);
   await close();
 });

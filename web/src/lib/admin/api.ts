@@ -25,6 +25,7 @@ export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze
 const id = encodeURIComponent;
 const get = <T>(path: string, signal?: AbortSignal) => admin.call<T>('GET', path, undefined, {}, signal);
 
+export const me = (signal?: AbortSignal) => get<Schemas['Me']>('/v1/me', signal);
 export const status = (signal?: AbortSignal) => get<Status>('/v1/admin/status', signal);
 export const audit = (find: string, cursor: string, signal?: AbortSignal) =>
   get<List<AuditEntry>>(url('/v1/admin/audit', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);

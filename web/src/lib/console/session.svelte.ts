@@ -6,23 +6,23 @@ export type Me = components['schemas']['Me'];
 // Who is signed in. The token lives in this tab unless its owner wants it
 // remembered, and never in an address.
 export class Session {
-  readonly #scope: Me['scope'];
+  readonly #scopes: readonly Me['scope'][];
   readonly #key: string;
   token = $state('');
   me = $state.raw<Me>();
   /** The arena no longer takes the token. */
   expired = $state(false);
 
-  constructor(scope: Me['scope']) {
-    this.#scope = scope;
+  constructor(scope: Me['scope'], ...others: Me['scope'][]) {
+    this.#scopes = [scope, ...others];
     this.#key = `arena.${scope}`;
     this.token = stored(this.#key);
   }
 
-  /** Keeps a token that the arena knows as one of this scope. Throws ApiError. */
+  /** Keeps a token that the arena knows as one of these scopes. Throws ApiError. */
   async signIn(token: string, remember: boolean): Promise<void> {
     const me = await whose(token);
-    if (me.scope !== this.#scope) throw new ApiError(403, `not_${this.#scope}`, '');
+    if (!this.#scopes.includes(me.scope)) throw new ApiError(403, `not_${this.#scopes[0]}`, '');
     store(this.#key, token, remember);
     this.me = me;
     this.expired = false;
