@@ -347,7 +347,7 @@ export const adminEn = {
   'questions.edit.question': 'Question',
   'questions.edit.options': 'Options',
   'questions.edit.answer': 'Accepted answers',
-  'questions.edit.lines': 'One a line.',
+  'questions.edit.lines': 'One per line.',
   'questions.edit.topic': 'Topic',
   'questions.edit.difficulty': 'Difficulty',
   'questions.edit.do': 'Save question',
