@@ -132,9 +132,9 @@ SCREENS := $(CURDIR)/build/screens
 screens: build ## The browser tests, saving screenshots to build/screens
 	SCREENS_DIR=$(SCREENS) scripts/browser-test.sh
 
-.PHONY: readme-screens
-readme-screens: ## Copies the README's screenshots from build/screens to docs/screens
-	cd $(SCREENS) && cp $(notdir $(wildcard docs/screens/*.png)) $(CURDIR)/docs/screens/
+.PHONY: docs-screens
+docs-screens: ## Takes the pictures of the docs from the demo at ARENA_URL, which should have played for an hour
+	CHROMIUM=$${CHROMIUM:-$$(command -v chromium)} node web/scripts/docs-screens.mjs docs/screens
 
 .PHONY: smoke
 smoke: build ## A short look at every door of a running demo
