@@ -72,13 +72,14 @@ type handler struct {
 	files       fs.FS
 	placeholder []byte // shown instead of a missing index.html
 	lookup      Lookup
+	links       map[string][]string // of each page
 }
 
 func newHandler(files fs.FS, placeholder []byte, lookup Lookup) http.Handler {
 	if lookup == nil {
 		lookup = func(context.Context, string) (Preview, bool) { return Preview{}, true }
 	}
-	return &handler{files: files, placeholder: placeholder, lookup: lookup}
+	return &handler{files: files, placeholder: placeholder, lookup: lookup, links: pageLinks(files)}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +94,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := h.read(name)
 	switch {
-	case err == nil:
+	case err == nil && name != indexName:
 		h.serve(w, r, name, h.choose(w, r, name, body))
 	case name != indexName && path.Ext(name) != "",
 		strings.HasPrefix(name+"/", assetPrefix):
@@ -106,7 +107,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // read returns a file of the app. Names that begin with a dot are not part of it.
 func (h *handler) read(name string) ([]byte, error) {
-	if !fs.ValidPath(name) || strings.HasPrefix(path.Base(name), ".") {
+	if !fs.ValidPath(name) || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 		return nil, fs.ErrNotExist
 	}
 	for _, f := range forms {
@@ -164,7 +165,8 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, framePrefix) {
 		name = framedName
 	}
-	preview, exists := Preview{}, isRoute(r.URL.Path) || r.URL.Path == "/"+indexName
+	page, reads, exists := routeOf(strings.TrimSuffix(r.URL.Path, indexName))
+	preview := Preview{}
 	if exists {
 		preview, exists = h.lookup(r.Context(), r.URL.Path)
 	}
@@ -178,6 +180,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 		body = h.choose(w, r, name, body)
 	}
 	if exists {
+		h.preload(w.Header(), page, reads)
 		h.serve(w, r, name, body)
 		return
 	}

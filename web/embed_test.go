@@ -20,11 +20,19 @@ const (
 	testIndex  = "<!doctype html><title>the page</title>"
 	testScript = "console.log('hello')"
 	testHolder = "build me with make ui"
+
+	testManifest = `{
+		"index.html": {"file": "assets/index.js", "css": ["assets/index.css"], "imports": ["_first.js"]},
+		"_first.js": {"file": "assets/first.js"},
+		"_shared.js": {"file": "assets/shared.js", "css": ["assets/shared.css"], "imports": ["_first.js"]},
+		"src/pages/LeaguePage.svelte": {"file": "assets/league.js", "css": ["assets/league.css"], "imports": ["_first.js", "_shared.js"]}
+	}`
 )
 
 func builtFiles() fstest.MapFS {
 	return fstest.MapFS{
 		".gitkeep":                 {Data: []byte("keep")},
+		".vite/manifest.json":      {Data: []byte(testManifest)},
 		"index.html":               {Data: []byte(testIndex)},
 		"theme.js":                 {Data: []byte("theme()")},
 		"favicon.svg":              {Data: []byte("<svg/>")},
@@ -66,6 +74,7 @@ func TestHandler_Serves(t *testing.T) {
 		"missing, no extension":  {"/assets/index", "", "no-store", "", 404},
 		"folder":                 {"/assets/", "", "no-store", "", 404},
 		"missing file":           {"/robots.txt", "", "no-store", "", 404},
+		"list of chunks":         {"/.vite/manifest.json", "", "no-store", "", 404},
 		"dot file":               {"/.gitkeep", "", "no-store", "", 404},
 		"climbs out of the tree": {"/../embed.go", "", "no-store", "", 404},
 	}
@@ -129,10 +138,41 @@ func TestRoutes_App(t *testing.T) {
 		app = append(app, strings.ReplaceAll(m[1], `\/`, `/`))
 	}
 	for _, r := range routes {
-		server = append(server, r.String())
+		server = append(server, r.pattern.String())
 	}
 	if diff := cmp.Diff(app, server); diff != "" {
 		t.Errorf("routes (-routes.ts +routes.go):\n%s", diff)
+	}
+}
+
+// A page's own chunks, and what it reads first, are asked for before the app runs.
+func TestHandler_Preloads(t *testing.T) {
+	t.Parallel()
+	h := newHandler(builtFiles(), nil, func(_ context.Context, path string) (Preview, bool) { return Preview{}, path != "/a/ag_none" })
+	for target, want := range map[string][]string{
+		"/":           {"</v1/lobby>; rel=preload; as=fetch; crossorigin"},
+		"/index.html": {"</v1/lobby>; rel=preload; as=fetch; crossorigin"},
+		"/m/m_1":      {"</v1/matches/m_1>; rel=preload; as=fetch; crossorigin"},
+		"/m/a%3E%20b": {"</v1/matches/a%3E%20b>; rel=preload; as=fetch; crossorigin"},
+		"/l/trivia/seasons/2?view=ratings": {
+			"</assets/league.js>; rel=modulepreload; crossorigin",
+			"</assets/league.css>; rel=preload; as=style; crossorigin",
+			"</assets/shared.js>; rel=modulepreload; crossorigin",
+			"</assets/shared.css>; rel=preload; as=style; crossorigin",
+			"</v1/leagues/trivia>; rel=preload; as=fetch; crossorigin",
+			"</v1/leagues/trivia/standings>; rel=preload; as=fetch; crossorigin",
+			"</v1/leagues/trivia/seasons>; rel=preload; as=fetch; crossorigin",
+		},
+		"/console/agents/ag_1": nil, "/a/ag_none": nil, "/nonsense": nil, "/assets/index-a1b2c3.js": nil,
+	} {
+		if diff := cmp.Diff(want, get(t, h, http.MethodGet, target, nil).Header.Values("Link")); diff != "" {
+			t.Errorf("Link of %s (-want +got):\n%s", target, diff)
+		}
+	}
+	files := builtFiles()
+	files[manifestName].Data = []byte("{")
+	if links := pageLinks(files); links != nil {
+		t.Errorf("links of a broken manifest: %v", links)
 	}
 }
 

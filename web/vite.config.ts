@@ -33,6 +33,7 @@ export default defineConfig(({ mode }) => ({
   plugins: [svelte(), frames(), ...(mode === 'fixture' ? [fixtures()] : [])],
   resolve: { alias: { $lib: fileURLToPath(new URL('./src/lib', import.meta.url)) } },
   build: {
+    manifest: true, // the server names the chunks of a page in its Link header
     target: ['chrome123', 'firefox121', 'safari17.5'],
     assetsInlineLimit: 0, // the page's policy allows no data: but pictures
     modulePreload: { polyfill: false },
