@@ -10,7 +10,7 @@ export const agentEn = {
   'connects.endpoint': 'serves an endpoint',
   'pull.connected': 'connected',
   'pull.away': 'not connected',
-  'band': 'The band is the 95 % confidence interval.',
+  'band': 'The band is the 95% confidence interval.',
   'fell': 'Won, and lost rating',
   'fell.left_one': '{n} round did not count for both sides, and ratings leave it out.',
   'fell.left_other': '{n} rounds did not count for both sides, and ratings leave them out.',

@@ -421,10 +421,10 @@ export const en = {
   'judge.longer': 'Preferred the longer answer',
   'judge.agreement': 'All judges agreed',
   'judge.good.low': 'lower is better',
-  'judge.good.half': 'near 50 % is fair',
+  'judge.good.half': 'near 50% is fair',
   'judge.good.high': 'higher is better',
   'judge.version': 'Version {v}',
-  'board.fit': 'Likely between {low} and {high} (95 %), from all matches',
+  'board.fit': 'Likely between {low} and {high} (95%), from all matches',
   'board.fit.ranks': 'rank {low} to {high}',
 
   ...rulesEn,
@@ -438,8 +438,8 @@ export const en = {
   'board.record': 'Won, drawn, lost',
   'board.matches': 'Matches',
   'board.record.text': '{w} won, {d} drawn, {l} lost',
-  'rating.spread_one': 'Between {low} and {high} with 95 % probability, after {n} rated match',
-  'rating.spread_other': 'Between {low} and {high} with 95 % probability, after {n} rated matches',
+  'rating.spread_one': 'Between {low} and {high} with 95% probability, after {n} rated match',
+  'rating.spread_other': 'Between {low} and {high} with 95% probability, after {n} rated matches',
   'board.trend.text': 'from {from} to {to}',
 
   'agent.status.pending': 'waiting for its first health check',
