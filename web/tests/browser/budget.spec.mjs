@@ -1,6 +1,6 @@
 // What the pages cost a reader, against web/budgets.json: bytes and requests of
-// a cold visit, and layout shift while matches are played. A page without a budget
-// for shift, and LCP, which depends on the machine, are reported and decide nothing.
+// a cold visit, and layout shift while matches are played. Each page is opened once
+// for all of it. LCP, which depends on the machine, is reported and decides nothing.
 //
 //   scripts/browser-test.sh budget.spec.mjs
 //
@@ -57,18 +57,21 @@ async function find() {
   };
 }
 
-/** Opens a page from an empty cache and counts its requests, without sockets, and the bytes of the page, without the data that it reads. */
+/** Opens a page from an empty cache and counts its requests, without sockets, the bytes of the page, without the data that it reads, and those of the lobby's JSON; what comes later does not count. */
 async function visit([path, ready, kept], options) {
   const tab = await open('', { kept, ...options });
+  await tab.page.addInitScript(WATCH);
   const devtools = await tab.page.context().newCDPSession(tab.page);
   await devtools.send('Network.enable');
   const seen = { requests: 0, bytes: 0, byType: {} };
   const types = new Map();
   const urls = new Set();
+  let lobby;
   devtools.on('Network.requestWillBeSent', (e) => {
     if (e.request.url.startsWith('data:')) return;
     types.set(e.requestId, e.type);
     urls.add(e.request.url); // what a match that ends makes it read again is no part of the visit
+    if (new URL(e.request.url).pathname === '/v1/lobby') lobby = e.requestId;
     seen.requests = urls.size;
   });
   devtools.on('Network.loadingFinished', (e) => {
@@ -76,11 +79,12 @@ async function visit([path, ready, kept], options) {
     const type = types.get(e.requestId);
     if (type !== 'Fetch') seen.bytes += e.encodedDataLength; // data grows with the match that is shown
     seen.byType[type] = (seen.byType[type] ?? 0) + e.encodedDataLength;
+    if (e.requestId === lobby) seen.lobby = e.encodedDataLength;
   });
   if (options?.network) await devtools.send('Network.emulateNetworkConditions', options.network);
   await tab.go(path);
   await tab.settled(ready);
-  return { ...tab, seen };
+  return { ...tab, seen: structuredClone(seen) };
 }
 
 /** Writes down the shifts of a page from its first paint, with what moved. */
@@ -110,11 +114,27 @@ function cls(shifts) {
   return most;
 }
 
-test('a cold visit stays within its bytes and requests', { timeout: 2 * PATIENCE }, async (t) => {
+let measured;
+const measure = () => (measured ??= all());
+
+/** Opens every page, some of them also on a phone, and watches it for a while. */
+async function all() {
+  const results = [];
+  const visits = Object.entries(await pages()).flatMap(([name, page]) => [[name, page, {}], ...(LIVE.includes(name) ? [[name, page, PHONE]] : [])]);
+  for (let at = 0; at < visits.length; at += AT_ONCE) {
+    const tabs = await Promise.all(visits.slice(at, at + AT_ONCE).map(async ([name, page, size]) => ({ name, phone: size === PHONE, ...(await visit(page, size)) })));
+    await new Promise((r) => setTimeout(r, STILL_MS));
+    for (const { name, phone, page, seen, close } of tabs) {
+      results.push({ name, phone, seen, shifts: await page.evaluate(() => window.shifts) });
+      await close();
+    }
+  }
+  return results;
+}
+
+test('a cold visit stays within its bytes and requests', { timeout: 2 * PATIENCE + STILL_MS }, async (t) => {
   const over = [];
-  for (const [name, page] of Object.entries(await pages())) {
-    const { seen, close } = await visit(page);
-    await close();
+  for (const { name, seen } of (await measure()).filter((r) => !r.phone)) {
     const budget = BUDGETS.pages[name] ?? {};
     t.diagnostic(`${name}: ${seen.requests} requests, ${(seen.bytes / 1024).toFixed(1)} KB ${JSON.stringify(seen.byType)}`);
     if (!(seen.requests <= budget.requests)) over.push(`${name}: ${seen.requests} requests, budget ${budget.requests}`);
@@ -123,51 +143,28 @@ test('a cold visit stays within its bytes and requests', { timeout: 2 * PATIENCE
   assert.deepEqual(over, []);
 });
 
-test('the lobby is read in few bytes', async (t) => {
-  const tab = await open('/');
-  const devtools = await tab.page.context().newCDPSession(tab.page);
-  await devtools.send('Network.enable');
-  const read = new Promise((done) => {
-    let lobby;
-    devtools.on('Network.responseReceived', (e) => (lobby = new URL(e.response.url).pathname === '/v1/lobby' ? e.requestId : lobby));
-    devtools.on('Network.loadingFinished', (e) => e.requestId === lobby && done(e.encodedDataLength));
-  });
-  await tab.page.reload();
-  const bytes = await read;
-  await tab.close();
+test('the lobby is read in few bytes', { skip: ONLY && !ONLY.includes('lobby') }, async (t) => {
+  const bytes = (await measure()).find((r) => r.name === 'lobby').seen.lobby;
   t.diagnostic(`lobby: ${bytes} bytes`);
   assert.ok(bytes <= BUDGETS.lobby_json_bytes, `${bytes} bytes, budget ${BUDGETS.lobby_json_bytes}`);
 });
 
-test('nothing moves by itself while matches are played', { timeout: 2 * PATIENCE + STILL_MS }, async (t) => {
+test('nothing moves by itself while matches are played', async (t) => {
   const over = [];
-  const watched = Object.entries(await pages()).flatMap(([name, page]) => [[name, page, {}], ...(LIVE.includes(name) ? [[`${name} on a phone`, page, PHONE]] : [])]);
-  for (let at = 0; at < watched.length; at += AT_ONCE) {
-    const group = watched.slice(at, at + AT_ONCE);
-    const tabs = await Promise.all(group.map(async ([name, [path, ready, kept], size]) => {
-      const tab = await open('', { kept, ...size });
-      await tab.page.addInitScript(WATCH);
-      await tab.go(path);
-      await tab.settled(ready);
-      return { name, tab };
-    }));
-    await new Promise((r) => setTimeout(r, STILL_MS));
-    for (const { name, tab } of tabs) {
-      const shifts = await tab.page.evaluate(() => window.shifts);
-      const sum = cls(shifts);
-      const budget = BUDGETS.pages[name.replace(' on a phone', '')]?.shift;
-      t.diagnostic(`${name}: layout shift ${sum.toFixed(4)}`);
-      if (budget !== undefined && sum > budget) over.push(`${name}: layout shift ${sum.toFixed(4)}, budget ${budget}; ${shifts.filter((s) => s.value > 0.001).map((s) => `${s.value.toFixed(4)} at ${Math.round(s.at)} ms: ${s.moved.join('; ')}`).join(' | ')}`);
-      await tab.close();
-    }
+  for (const { name, phone, shifts } of await measure()) {
+    const sum = cls(shifts);
+    const budget = BUDGETS.pages[name]?.shift;
+    const where = phone ? `${name} on a phone` : name;
+    t.diagnostic(`${where}: layout shift ${sum.toFixed(4)}`);
+    if (!(sum <= budget)) over.push(`${where}: layout shift ${sum.toFixed(4)}, budget ${budget}; ${shifts.filter((s) => s.value > 0.001).map((s) => `${s.value.toFixed(4)} at ${Math.round(s.at)} ms: ${s.moved.join('; ')}`).join(' | ')}`);
   }
   assert.deepEqual(over, []);
 });
 
 test('LCP of the first pages on slow 4G, reported', { timeout: PATIENCE }, async (t) => {
-  const all = await pages();
-  for (const name of ['lobby', 'duel', 'embed'].filter((n) => all[n])) {
-    const { page, close } = await visit(all[name], { ...PHONE, network: SLOW_4G });
+  const known = await pages();
+  for (const name of ['lobby', 'duel', 'embed'].filter((n) => known[n])) {
+    const { page, close } = await visit(known[name], { ...PHONE, network: SLOW_4G });
     const lcp = await page.evaluate(() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1)?.startTime)).observe({ type: 'largest-contentful-paint', buffered: true })));
     t.diagnostic(`${name}: LCP ${Math.round(lcp)} ms on slow 4G`);
     await close();
