@@ -50,8 +50,9 @@ func stub(args []string) int {
 			}
 		}
 	case "flood stderr":
+		flood := strings.Repeat("more and more\n", 4096)
 		for {
-			if _, err := os.Stderr.WriteString("more and more\n"); err != nil {
+			if _, err := os.Stderr.WriteString(flood); err != nil {
 				return 3
 			}
 		}
