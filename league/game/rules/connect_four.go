@@ -60,13 +60,17 @@ func (g connectFour) Position(_ context.Context, st State) (Position, error) {
 	return p, nil
 }
 
-func (g connectFour) Parse(_ context.Context, st State, _ int, text string) (string, error) {
+func (g connectFour) Parse(_ context.Context, st State, player int, text string) (string, error) {
 	b, err := fourBoard(st)
 	if err != nil {
 		return "", err
 	}
 	column, err := strconv.Atoi(strings.TrimSpace(text))
 	switch {
+	case len(b.line) > 0 || len(b.moves) == fourRows*fourColumns:
+		return "", Illegalf("the game is over")
+	case player != len(b.moves)%2:
+		return "", Illegalf("it is the other player's turn")
 	case err != nil || column < 1 || column > fourColumns:
 		return "", Illegalf("a move is the number of a column, 1 to %d", fourColumns)
 	case b.height[column-1] == fourRows:
