@@ -30,6 +30,7 @@ func one(_ int, sum arena.Points) bool { return sum == arena.OnePoint }
 
 func expectations() map[string]expectation {
 	return map[string]expectation{
+		"chess":        {sum: one},
 		"connect_four": {sum: one},
 		"kuhn_poker":   {sum: one, quiet: func(move string) bool { return move == "bet" || move == "fold" }},
 	}
