@@ -28,11 +28,19 @@ type expectation struct {
 
 func one(_ int, sum arena.Points) bool { return sum == arena.OnePoint }
 
+// half is the sum of a game in which each player has the share of the others that it
+// has beaten, rounded to thousandths.
+func half(players int, sum arena.Points) bool {
+	difference := sum - arena.OnePoint*arena.Points(players)/2
+	return -2 < difference && difference < 2
+}
+
 func expectations() map[string]expectation {
 	return map[string]expectation{
 		"chess":        {sum: one},
 		"connect_four": {sum: one},
 		"kuhn_poker":   {sum: one, quiet: func(move string) bool { return move == "bet" || move == "fold" }},
+		"liars_dice":   {sum: half, quiet: func(move string) bool { return move != "liar" }},
 	}
 }
 
