@@ -2,5 +2,5 @@ package rules
 
 // Builtin returns the rules of the games that are part of the arena.
 func Builtin() []Rules {
-	return []Rules{Chess(), ConnectFour(), KuhnPoker(), LiarsDice()}
+	return []Rules{Chess(), ConnectFour(), KuhnPoker(), LiarsDice(), Negotiation()}
 }

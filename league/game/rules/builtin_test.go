@@ -41,6 +41,11 @@ func expectations() map[string]expectation {
 		"connect_four": {sum: one},
 		"kuhn_poker":   {sum: one, quiet: func(move string) bool { return move == "bet" || move == "fold" }},
 		"liars_dice":   {sum: half, quiet: func(move string) bool { return move != "liar" }},
+		"negotiation": {
+			sum:   func(_ int, sum arena.Points) bool { return sum <= 2*arena.OnePoint },
+			free:  negotiate,
+			quiet: func(move string) bool { return !strings.Contains(move, `"accept"`) },
+		},
 	}
 }
 
