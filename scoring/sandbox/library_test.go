@@ -21,7 +21,7 @@ func TestLibrary_NoNativeInReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRun()
+	r := newRun(MaxString)
 	// Kept from before: the library takes them away.
 	if _, err := r.vm.RunString(`const kept = { R: Reflect, text: Function.prototype.toString, hasInstance: Symbol.hasInstance }`); err != nil {
 		t.Fatal(err)

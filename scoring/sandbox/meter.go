@@ -17,6 +17,7 @@ import (
 type meter struct {
 	trusted bool // the library: it is trusted not to ask for too much at once
 	nodes   int
+	most    int // nodes
 	seen    map[ast.Node]bool
 	open    []cost // of the scopes around the node, innermost last
 	err     error
@@ -26,8 +27,8 @@ type meter struct {
 type cost struct{ steps, bytes int64 }
 
 // instrument meters a program, or says what in it cannot be run.
-func instrument(tree *ast.Program, trusted bool) error {
-	m := &meter{trusted: trusted, seen: map[ast.Node]bool{}, open: []cost{{}}}
+func instrument(tree *ast.Program, trusted bool, nodes int) error {
+	m := &meter{trusted: trusted, most: nodes, seen: map[ast.Node]bool{}, open: []cost{{}}}
 	m.fields(reflect.ValueOf(tree).Elem())
 	tree.Body = prepend(tree.Body, m.open[0])
 	return m.err
@@ -45,8 +46,8 @@ func (m *meter) node(n ast.Node) {
 		return
 	}
 	m.seen[n] = true
-	if m.nodes++; m.nodes > maxNodes {
-		m.refuse("the source has more than %d syntax nodes", maxNodes)
+	if m.nodes++; m.nodes > m.most {
+		m.refuse("the source has more than %d syntax nodes", m.most)
 	}
 	if m.err != nil {
 		return

@@ -46,12 +46,13 @@ const (
 type run struct {
 	vm           *goja.Runtime
 	spent, limit Allowance
+	longest      int64 // UTF-16 units of a string
 	over         error // the first limit that was reached
 	matcher      matcher
 }
 
-func newRun() *run {
-	r := &run{vm: goja.New(), limit: Allowance{MaxSteps, MaxMemory}}
+func newRun(longest int64) *run {
+	r := &run{vm: goja.New(), limit: Allowance{MaxSteps, MaxMemory}, longest: longest}
 	r.vm.SetMaxCallStackSize(MaxDepth)
 	r.vm.SetTimeSource(func() time.Time { return time.Unix(946_684_800, 0).UTC() }) // 2000-01-01
 	source := rand.New(rand.NewPCG(1, 2))                                           //nolint:gosec // the same numbers for everyone are the point
@@ -122,8 +123,8 @@ func (r *run) text(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	if s, ok := v.(goja.String); ok {
 		n := int64(s.Length())
-		if n > MaxString {
-			r.stop(ErrString)
+		if n > r.longest {
+			r.stop(r.tooLong())
 		}
 		r.pay(n>>6, costNode+2*n)
 	}
@@ -142,10 +143,17 @@ func (r *run) weigh(call goja.FunctionCall) goja.Value {
 
 // bound stops before a string of so many units is made.
 func (r *run) bound(call goja.FunctionCall) goja.Value {
-	if clamp(call.Argument(0)) > MaxString {
-		r.stop(ErrString)
+	if clamp(call.Argument(0)) > r.longest {
+		r.stop(r.tooLong())
 	}
 	return goja.Undefined()
+}
+
+func (r *run) tooLong() error {
+	if r.longest == MaxString {
+		return ErrString
+	}
+	return fmt.Errorf("a string of more than %d characters", r.longest)
 }
 
 // at pays for a new property. An array allocates all elements below a

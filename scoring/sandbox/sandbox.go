@@ -42,23 +42,36 @@ var (
 var library embed.FS
 
 // libraryParts returns the files of the library in the order in which they
-// stand on each other: one function, whose value is what Call calls.
-func libraryParts() []string {
-	return []string{"base.js", "array.js", "text.js", "values.js", "json.js"}
+// stand on each other: one function, whose value is what a call calls. The last
+// part depends on what is run.
+func libraryParts(last string) []string {
+	return []string{"base.js", "array.js", "text.js", "values.js", "json.js", last}
 }
 
-func librarySource() (string, error) {
+// compileLibrary compiles the library with its last part.
+func compileLibrary(last string) (*goja.Program, error) {
 	var s strings.Builder
 	s.WriteString("'use strict'; (() => {\n")
-	for _, name := range libraryParts() {
+	for _, name := range libraryParts(last) {
 		part, err := library.ReadFile("library/" + name)
 		if err != nil {
-			return "", fmt.Errorf("read the library: %w", err)
+			return nil, fmt.Errorf("read the library: %w", err)
 		}
 		s.Write(part)
 	}
 	s.WriteString("})();\n")
-	return s.String(), nil
+	tree, err := read(libraryJS, s.String())
+	if err == nil {
+		err = instrument(tree, true, maxNodes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the library: %w", err)
+	}
+	compiled, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, fmt.Errorf("compile the library: %w", err)
+	}
+	return compiled, nil
 }
 
 // maxReady is how many interpreters an Engine keeps ready: most tasks have
@@ -68,6 +81,7 @@ const maxReady = 8
 // Engine compiles programs against the library. It is safe for concurrent use.
 type Engine struct {
 	library *goja.Program
+	games   func() (*goja.Program, error) // the library of games, compiled once
 
 	mu    sync.Mutex
 	ready []started
@@ -80,9 +94,9 @@ type started struct {
 }
 
 // start returns an interpreter that nothing has used.
-func (e *Engine) start() (started, error) {
-	r := newRun()
-	main, err := r.vm.RunProgram(e.library)
+func start(library *goja.Program, longest int64) (started, error) {
+	r := newRun(longest)
+	main, err := r.vm.RunProgram(library)
 	if err != nil {
 		return started{}, fmt.Errorf("start the library: %w", err)
 	}
@@ -92,7 +106,7 @@ func (e *Engine) start() (started, error) {
 // Prepare starts an interpreter ahead of the next call, and reports whether
 // another one may be wanted. Starting one takes longer than most calls.
 func (e *Engine) Prepare() (more bool, err error) {
-	s, err := e.start()
+	s, err := start(e.library, MaxString)
 	if err != nil {
 		return false, err
 	}
@@ -115,24 +129,16 @@ func (e *Engine) take() (started, error) {
 		return s, nil
 	}
 	e.mu.Unlock()
-	return e.start()
+	return start(e.library, MaxString)
 }
 
 // New compiles the library.
 func New() (*Engine, error) {
-	source, err := librarySource()
+	compiled, err := compileLibrary("answers.js")
 	if err != nil {
 		return nil, err
 	}
-	tree, err := parse(libraryJS, source)
-	if err != nil {
-		return nil, fmt.Errorf("read the library: %w", err)
-	}
-	library, err := goja.CompileAST(tree, false)
-	if err != nil {
-		return nil, fmt.Errorf("compile the library: %w", err)
-	}
-	return &Engine{library: library}, nil
+	return &Engine{library: compiled, games: sync.OnceValues(func() (*goja.Program, error) { return compileLibrary("games.js") })}, nil
 }
 
 // Program is a source that may be run. It holds no state: every call starts
@@ -152,8 +158,11 @@ func (e *Engine) Compile(source, function string) (p *Program, err error) {
 	if !isName(function) {
 		return nil, fmt.Errorf("%.50q is not the name of a function", function)
 	}
-	tree, err := parse(answerJS, source)
+	tree, err := read(answerJS, source)
 	if err != nil {
+		return nil, fmt.Errorf("syntax: %w", err)
+	}
+	if err := instrument(tree, false, maxNodes); err != nil {
 		return nil, err
 	}
 	tree.Body = append(tree.Body, &ast.ExpressionStatement{Expression: &ast.Identifier{Name: unistring.NewFromString(function)}})
@@ -172,17 +181,10 @@ func isName(s string) bool {
 	})
 }
 
-// parse reads one source and meters it. Source maps are off: goja would read
-// the file that a comment names.
-func parse(name, source string) (*ast.Program, error) {
-	tree, err := parser.ParseFile(nil, name, source, parser.IgnoreRegExpErrors, parser.WithDisableSourceMaps)
-	if err != nil {
-		return nil, fmt.Errorf("syntax: %w", err)
-	}
-	if err := instrument(tree, name == libraryJS); err != nil {
-		return nil, err
-	}
-	return tree, nil
+// read parses one source. Source maps are off: goja would read the file that a
+// comment names.
+func read(name, source string) (*ast.Program, error) {
+	return parser.ParseFile(nil, name, source, parser.IgnoreRegExpErrors, parser.WithDisableSourceMaps)
 }
 
 // Allowance is what is left for several calls together. Call takes from it.
