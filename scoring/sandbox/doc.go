@@ -21,6 +21,9 @@
 // every machine and on every day: the clock stands, randomness has a fixed
 // seed, there is no time zone.
 //
+// Starting an interpreter takes longer than a move of most games. So a Game keeps
+// its interpreter between calls, and all that calls could share is frozen.
+//
 // What the interpreter cannot count is left to the process around it
 // (arena/script): the memory and time of its parser, and operators on very long
 // strings. Only arena/script/worker may import this package, so that no server
