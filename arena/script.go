@@ -8,7 +8,7 @@ import (
 // Script is an untrusted JavaScript program and the calls to make of one of
 // its functions. A pool of worker processes runs it (arena/script).
 type Script struct {
-	Source   string            // at most 32 KiB
+	Source   string            // at most 32 KiB, of a game 256 KiB
 	Function string            // the function that the source must define
 	Calls    []json.RawMessage // arguments of each call, a JSON array
 	// Budget is what all calls together may use, as a multiple of what one call
@@ -16,6 +16,10 @@ type Script struct {
 	Budget int
 	// StopOnError skips the remaining calls after the first one that fails.
 	StopOnError bool
+	// Game means that the source is a game (docs/games.md). Function is one of
+	// those that its library has for the arena: describe, setup, position, parse
+	// or move. A worker keeps the games that it has run.
+	Game bool
 }
 
 // CallResult is the result of one call of a Script.

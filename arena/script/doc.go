@@ -1,5 +1,5 @@
 // Package script runs untrusted JavaScript in child processes: the answers of
-// leagues with the judge code today, games in JavaScript next.
+// leagues with the judge code, and games in JavaScript.
 //
 // It owns the pool of worker processes of a node: how many there are, when one
 // starts and is replaced, what a script may use, and whose fault the death of

@@ -107,6 +107,27 @@ func TestPool_Run(t *testing.T) {
 	}
 }
 
+// A worker keeps games, and evicts the one that was used longest ago.
+func TestPool_Run_games(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	for i := range 30 {
+		source := fmt.Sprintf("const info = %d; let n = 0; function parse() { n++; return n + info }", i%10)
+		got, err := p.Run(t.Context(), arena.Script{Source: source, Function: "parse", Calls: calls(`[{},0,""]`, `[{},0,""]`), Budget: 2, Game: true})
+		want := arena.CallResult{Value: fmt.Sprintf("%q", fmt.Sprint(i%10+1))}
+		if err != nil || got[0] != want || got[1] != want {
+			t.Fatalf("game %d: %+v, %v, want %+v", i, got, err, want)
+		}
+	}
+	got, err := p.Run(t.Context(), arena.Script{Source: "\nfunction parse(", Function: "parse", Calls: calls(`[]`), Budget: 1, Game: true})
+	if err != nil || !strings.HasPrefix(got[0].Error, "2:16: syntax: ") {
+		t.Errorf("a source that does not compile: %+v, %v", got, err)
+	}
+	if s := p.Stats(); s.Started != 1 {
+		t.Errorf("one worker should have done all this: %+v", s)
+	}
+}
+
 // parserBomb makes the parser of the interpreter allocate until its process
 // dies: it copies the labels around each label.
 func parserBomb() string {

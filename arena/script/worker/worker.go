@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena/script/internal/wire"
@@ -16,9 +17,9 @@ import (
 
 const (
 	memoryTarget = 256 << 20 // the collector works harder from here on; the parent ends a worker at more
-	// Little is live between two scripts: the default would collect for every
-	// interpreter that is started.
-	garbagePercent = 1_000
+	// Little is live between two scripts, 10 MiB with the games: the default would
+	// collect for every interpreter that is started.
+	garbagePercent = 500
 
 	maxStack = 64 << 20         // bytes of one goroutine
 	maxRun   = 90 * time.Second // more than any parent waits
@@ -49,6 +50,7 @@ func serve(in io.Reader, out io.Writer, missing []string) error {
 	if err := wire.Write(out, wire.MaxReply, wire.Reply{Kind: wire.Ready, Missing: missing}); err != nil {
 		return err
 	}
+	programs := &programs{engine: engine}
 	requests, failed := make(chan wire.Request), make(chan error, 1)
 	go receive(in, requests, failed)
 	for more := true; ; {
@@ -73,7 +75,7 @@ func serve(in io.Reader, out io.Writer, missing []string) error {
 		// A parent that has crashed ends no script: on Linux the kernel does it for
 		// the parent, elsewhere this.
 		overdue := time.AfterFunc(maxRun, func() { os.Exit(1) })
-		err := run(engine, r, out)
+		err := programs.run(r, out)
 		overdue.Stop()
 		if err != nil {
 			return err
@@ -110,10 +112,55 @@ func warm(engine *sandbox.Engine) error {
 	return err
 }
 
+// maxGames is how many games a worker keeps: as many as an arena plays at once.
+// The interpreter of one has about 600 KiB.
+const maxGames = 8
+
+// programs compiles sources and keeps those of games.
+type programs struct {
+	engine *sandbox.Engine
+	games  []keptGame // the last one was used last
+}
+
+type keptGame struct {
+	source string
+	game   *sandbox.Game
+}
+
+// call is a call of a compiled source.
+type call func(args string, left *sandbox.Allowance) (string, error)
+
+// compile returns what calls a function of a source. The error is the source's.
+func (p *programs) compile(r wire.Request) (call, error) {
+	if !r.Game {
+		program, err := p.engine.Compile(r.Source, r.Function)
+		if err != nil {
+			return nil, err
+		}
+		return program.Call, nil
+	}
+	at := slices.IndexFunc(p.games, func(k keptGame) bool { return k.source == r.Source })
+	if at < 0 {
+		game, err := p.engine.CompileGame(r.Source)
+		if err != nil {
+			return nil, err
+		}
+		if len(p.games) == maxGames {
+			p.games = slices.Delete(p.games, 0, 1)
+		}
+		at, p.games = len(p.games), append(p.games, keptGame{r.Source, game})
+	}
+	kept := p.games[at]
+	p.games = append(slices.Delete(p.games, at, at+1), kept)
+	return func(args string, left *sandbox.Allowance) (string, error) {
+		return kept.game.Call(r.Function, args, left)
+	}, nil
+}
+
 // run runs a script and writes its replies. The error is that of out.
-func run(engine *sandbox.Engine, r wire.Request, out io.Writer) error {
+func (p *programs) run(r wire.Request, out io.Writer) error {
 	done := wire.Reply{Kind: wire.Done}
-	program, err := engine.Compile(r.Source, r.Function)
+	call, err := p.compile(r)
 	if err != nil {
 		done.Error = err.Error()
 		return wire.Write(out, wire.MaxReply, done)
@@ -124,7 +171,7 @@ func run(engine *sandbox.Engine, r wire.Request, out io.Writer) error {
 	left := sandbox.Allowance{Steps: int64(r.Budget) * sandbox.MaxSteps, Bytes: int64(r.Budget) * sandbox.MaxMemory}
 	for _, args := range r.Calls {
 		result := wire.Reply{Kind: wire.Result}
-		result.Value, err = program.Call(string(args), &left)
+		result.Value, err = call(string(args), &left)
 		if err != nil {
 			result.Value, result.Error = "", err.Error()
 		}

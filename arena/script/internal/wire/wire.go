@@ -14,7 +14,7 @@ import (
 // Bounds of a frame in bytes, without its length.
 const (
 	MaxRequest = 8 << 20
-	MaxReply   = 1 << 20
+	MaxReply   = 4 << 20
 )
 
 const lengthSize = 4
@@ -30,6 +30,7 @@ type Request struct {
 	Calls       []json.RawMessage `json:"calls"`
 	Budget      int               `json:"budget"`
 	StopOnError bool              `json:"stop_on_error"`
+	Game        bool              `json:"game"`
 }
 
 // Kind names what a reply reports.
