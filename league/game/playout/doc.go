@@ -1,0 +1,7 @@
+// Package playout tries out the rules of a game with random games (docs/games.md,
+// "Checking a game"): whether equal calls return equal results, exactly the
+// listed moves are legal, every game ends, and points are in range.
+//
+// It is pure: moves are chosen by a seed, and the clock that measures costs is
+// handed in. It leaves the rules to package rules and to those who implement them.
+package playout
