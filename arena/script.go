@@ -3,6 +3,7 @@ package arena
 import (
 	"encoding/json"
 	"errors"
+	"time"
 )
 
 // Script is an untrusted JavaScript program and the calls to make of one of
@@ -17,8 +18,8 @@ type Script struct {
 	// StopOnError skips the remaining calls after the first one that fails.
 	StopOnError bool
 	// Game means that the source is a game (docs/games.md). Function is one of
-	// those that its library has for the arena: describe, setup, position, parse
-	// or move. A worker keeps the games that it has run.
+	// those that its library has for the arena: describe, setup, position, parse,
+	// move or sample. A worker keeps the games that it has run.
 	Game bool
 }
 
@@ -36,3 +37,16 @@ var ErrScriptLimit = errors.New("the script exceeded the limits of its process")
 // ReasonJudgeLimit is the reason of an answer that got no points because
 // judging it ended in ErrScriptLimit. Such an answer is never judged again.
 const ReasonJudgeLimit = "judge_limit"
+
+// GameScript is a version of a game in JavaScript that an admin has uploaded.
+// Versions are kept for ever, because matches pin them.
+type GameScript struct {
+	Name      string
+	Version   string // unique for the name
+	SHA256    string // hex, of Source
+	Title     string
+	Source    string          // "" in lists
+	Report    json.RawMessage // of its check at the upload (league/game/playout)
+	CreatedAt time.Time
+	CreatedBy string // the owner or the admin token
+}

@@ -74,6 +74,7 @@ const exports = `(function () { 'use strict'; return {
 	view: typeof view === 'undefined' ? undefined : view,
 	result: typeof result === 'undefined' ? undefined : result,
 	parse: typeof parse === 'undefined' ? undefined : parse,
+	sample: typeof sample === 'undefined' ? undefined : sample,
 } })`
 
 // asFunction turns a program into one function that runs it and returns what it
@@ -97,7 +98,7 @@ func asFunction(tree *ast.Program) error {
 }
 
 // Call runs one of the functions that library/games.js has for the arena:
-// describe, setup, position, parse or move. args is a JSON array. The error is
+// describe, setup, position, parse, move or sample. args is a JSON array. The error is
 // the game's, in one sentence that begins with the line and the column where
 // it arose, if it arose in the source.
 func (g *Game) Call(entry, args string, left *Allowance) (result string, err error) {

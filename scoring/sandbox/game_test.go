@@ -49,6 +49,7 @@ func TestGame_Entries(t *testing.T) {
 		{"position", `[{"n":4}]`, position},
 		{"move", `[{"n":4},["2"]]`, `{"state":{"n":6},"position":` + position + `}`},
 		{"parse", `[{"n":4},0," 7 "]`, `"7"`},
+		{"sample", `[{"n":4},0,[1,2,0]]`, `null`},
 		{"parse", `[{"n":4},0,"x"]`, `{"error":"no"}`},
 	} {
 		got, err := callGame(g, tc.entry, tc.args)

@@ -24,14 +24,15 @@ const hash = (k0, k1, n) => {
 };
 // seeded returns the random source of a state: random(n) is 0 to n − 1. It
 // counts in state.seed what it has drawn.
-put(G, 'seeded', function seeded(state) {
+const seeded = (state) => {
   const { seed } = state;
   if (!isArray(seed) || seed.length !== 3) throw new TypeError('state.seed is not the seed that setup was given');
   return (n) => {
     if (typeof n !== 'number' || trunc(n) !== n || n < 1 || n > 4294967296) throw new RangeError('random needs a whole number, 1 to 4294967296');
     return trunc(hash(seed[0] | 0, seed[1] | 0, seed[2]++ | 0) / 4294967296 * n);
   };
-});
+};
+put(G, 'seeded', seeded);
 
 const { freeze } = G.Object;
 const settled = new G.Set();
@@ -99,6 +100,10 @@ const entries = {
   position: (game, state) => whole(positionOf(game(), state), 'view'),
   setup: (game, start) => followed(game, defined(game(), 'setup')(start), 'setup'),
   parse: (game, state, player, text) => whole(asMove(defined(game(), 'parse')(frozen(state), player, text)), 'parse'),
+  sample: (game, state, player, seed) => {
+    const { sample } = game();
+    return sample === undefined ? 'null' : whole(asMove(sample(frozen(state), player, seeded({ seed }))), 'sample');
+  },
   move: (game, state, moves) => {
     const next = defined(game(), 'move')(state, frozen(moves));
     return followed(game, next === undefined ? state : next, 'move');
