@@ -14,8 +14,8 @@ import (
 // started from the same file.
 const ScriptWorker = "script-worker"
 
-// newScripts returns a pool whose workers are processes of this program.
-func newScripts(log *slog.Logger) (*script.Pool, error) {
+// NewScripts returns a pool whose workers are processes of this program.
+func NewScripts(log *slog.Logger) (*script.Pool, error) {
 	program := "/proc/self/exe" // this very program, even after an update has replaced its file
 	if runtime.GOOS != "linux" {
 		var err error

@@ -269,7 +269,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if s.opts.Drivers != nil {
 		s.opts.Drivers(drivers)
 	}
-	if s.scripts, err = newScripts(s.log); err != nil {
+	if s.scripts, err = NewScripts(s.log); err != nil {
 		return nil, err
 	}
 	s.metrics.watchScripts(s.scripts.Stats)

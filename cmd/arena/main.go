@@ -49,6 +49,7 @@ type commands struct {
 	Play   PlayCmd   `cmd:"" group:"test" help:"Play a whole match between endpoints on this machine, without a server."`
 	Replay ReplayCmd `cmd:"" group:"test" help:"Show a match from a file in the browser, without a server."`
 	Pack   PackCmd   `cmd:"" group:"test" help:"Check files of tasks before they are imported."`
+	Game   GameCmd   `cmd:"" group:"test" help:"Check the rules of games with random games."`
 	Verify VerifyCmd `cmd:"" group:"test" help:"Check the signed record of a match, without the arena."`
 
 	Demo    DemoCmd    `cmd:"" group:"run" help:"Run a whole arena on this machine: leagues, demo agents, live matches."`

@@ -106,16 +106,23 @@ func start(library *goja.Program, longest int64) (started, error) {
 // Prepare starts an interpreter ahead of the next call, and reports whether
 // another one may be wanted. Starting one takes longer than most calls.
 func (e *Engine) Prepare() (more bool, err error) {
+	if e.prepared() {
+		return false, nil
+	}
 	s, err := start(e.library, MaxString)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
+	e.ready = append(e.ready, s)
+	e.mu.Unlock()
+	return !e.prepared(), nil
+}
+
+func (e *Engine) prepared() bool {
+	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.ready) < maxReady {
-		e.ready = append(e.ready, s)
-	}
-	return len(e.ready) < maxReady, nil
+	return len(e.ready) >= maxReady
 }
 
 // take returns an interpreter that was prepared, or starts one.
