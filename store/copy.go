@@ -36,6 +36,7 @@ var tables = []table{
 	{"conformance", []string{"agent_id", "version"}, 64}, // some 20 KiB each
 	{"packs", []string{"id"}, 512},
 	{"tasks", []string{"pack_id", "n"}, 512},
+	{"games", []string{"sha256"}, 4}, // up to 256 KiB each
 	{"leagues", []string{"slug"}, 512},
 	{"entries", []string{"league", "agent_id"}, 1024},
 	{"matches", []string{"id"}, 512},

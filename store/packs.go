@@ -382,3 +382,65 @@ func (s *Store) RecentTasks(ctx context.Context, m arena.Match) (map[string]time
 	})
 	return seen, s.wrap(err, "read the recent tasks of match %s", m.ID)
 }
+
+// gameColumns are the columns of games without the source, which lists leave out.
+func gameColumns() []db.Column[arena.GameScript] {
+	return []db.Column[arena.GameScript]{
+		db.Text("sha256", func(g *arena.GameScript) *string { return &g.SHA256 }),
+		db.Text("name", func(g *arena.GameScript) *string { return &g.Name }),
+		db.Text("version", func(g *arena.GameScript) *string { return &g.Version }),
+		db.Text("title", func(g *arena.GameScript) *string { return &g.Title }),
+		db.JSON("report", func(g *arena.GameScript) *json.RawMessage { return &g.Report }),
+		db.Time("created_at", func(g *arena.GameScript) *time.Time { return &g.CreatedAt }),
+		db.Text("created_by", func(g *arena.GameScript) *string { return &g.CreatedBy }),
+	}
+}
+
+var (
+	listedGameTable = db.NewTable("games", "g", gameColumns()...)
+	gameTable       = db.NewTable("games", "g", append(gameColumns(), db.Text("source", func(g *arena.GameScript) *string { return &g.Source }))...)
+)
+
+var insertGames = db.NewInsert(gameTable, "")
+
+// CreateGameScript stores a version of a game and the audit entries about it. It
+// returns the stored one. A source that is stored already stays as it is and gets
+// no entries. conflict: the version has another source.
+func (s *Store) CreateGameScript(ctx context.Context, g arena.GameScript, audit ...arena.AuditEntry) (stored arena.GameScript, err error) {
+	err = s.writeAlone(ctx, g.SHA256, func(ctx context.Context, tx *db.Tx) error {
+		same, err := gameTable.All(ctx, tx, ` WHERE g.sha256 = $1 OR g.name = $2 AND g.version = $3`, g.SHA256, g.Name, g.Version)
+		if err != nil {
+			return err
+		}
+		for _, other := range same {
+			if other.SHA256 != g.SHA256 {
+				return arena.Errorf(arena.CodeConflict, "version %s of game %s has another source; change info.version", g.Version, g.Name)
+			}
+			stored = other
+			return nil
+		}
+		stored = g
+		if _, err := insertGames.Exec(ctx, tx, g); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
+	})
+	return stored, s.wrap(err, "create game %s", g.Name)
+}
+
+// GameScript returns the version of a game with a hash, or the latest one if the
+// hash is empty. not_found: there is none.
+func (s *Store) GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error) {
+	g, err := gameTable.One(ctx, s.reader, ` WHERE g.name = $1 AND (g.sha256 = $2 OR $2 = '') ORDER BY g.created_at DESC, g.sha256 DESC LIMIT 1`, name, sha256)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("game", name)
+	}
+	return g, s.wrap(err, "read game %s", name)
+}
+
+// GameScripts returns all versions of all uploaded games without their sources,
+// by name, the latest version of each first.
+func (s *Store) GameScripts(ctx context.Context) ([]arena.GameScript, error) {
+	all, err := listedGameTable.All(ctx, s.reader, ` ORDER BY g.name, g.created_at DESC, g.sha256 DESC`)
+	return all, s.wrap(err, "list games")
+}

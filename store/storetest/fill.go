@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -34,6 +35,7 @@ func Fill(t *testing.T, url string) *store.Store {
 		tasks[i] = arena.Task{ID: fmt.Sprintf("tk_%d", i), Description: "é\u2028<b>", Answers: []string{"4"}}
 	}
 	f.ok(f.CreatePack(ctx, arena.Pack{ID: "pk_1", Name: "pack", Format: "jsonl", CreatedAt: start}, tasks))
+	f.ok(second(f.CreateGameScript(ctx, arena.GameScript{Name: "nim", Version: "1", SHA256: "00ff", Title: "Nim", Source: "// é\u2028", Report: json.RawMessage(`{}`), CreatedAt: start, CreatedBy: "admin"})))
 	ids := f.agents("a", "b", "c", "d")
 	for i, id := range ids {
 		f.ok(f.Enter(ctx, "trivia", id, start.Add(time.Duration(i)*time.Second)))

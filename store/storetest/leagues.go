@@ -1,9 +1,11 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,6 +81,37 @@ func enter(f *fixture) {
 
 	f.fails(arena.CodeNotFound, f.Enter(ctx, "none", a.ID, start))
 	f.fails(arena.CodeNotFound, f.Enter(ctx, "trivia", "ag_none", start))
+}
+
+// gameScripts keeps every version of a game, and one for each source.
+func gameScripts(f *fixture) {
+	ctx := f.t.Context()
+	version := func(n int) arena.GameScript {
+		return arena.GameScript{
+			Name: "nim", Version: strconv.Itoa(n), SHA256: fmt.Sprintf("%064d", n), Title: "Nim", Source: strings.Repeat("é", n),
+			Report: json.RawMessage(`{"games":1}`), CreatedAt: start.Add(time.Duration(n) * time.Second), CreatedBy: "admin",
+		}
+	}
+	entry := arena.AuditEntry{ID: "au_1", At: start, Actor: "admin", Action: "create-game", Target: "nim"}
+	f.equal(version(2), must(f.CreateGameScript(ctx, version(2), entry))(f))
+	f.equal(version(1), must(f.CreateGameScript(ctx, version(1)))(f))
+	again := version(2)
+	again.CreatedAt, again.CreatedBy = start.Add(time.Hour), "another"
+	f.equal(version(2), must(f.CreateGameScript(ctx, again, entry))(f)) // a second entry with this id would fail
+	other := version(3)
+	other.Version = "2"
+	_, err := f.CreateGameScript(ctx, other)
+	f.fails(arena.CodeConflict, err)
+
+	f.equal(version(2), must(f.GameScript(ctx, "nim", ""))(f))
+	f.equal(version(1), must(f.GameScript(ctx, "nim", version(1).SHA256))(f))
+	for _, none := range [][2]string{{"chess", ""}, {"nim", "00"}, {"chess", version(1).SHA256}} {
+		_, err := f.GameScript(ctx, none[0], none[1])
+		f.fails(arena.CodeNotFound, err)
+	}
+	one, two := version(1), version(2)
+	one.Source, two.Source = "", ""
+	f.equal([]arena.GameScript{two, one}, must(f.GameScripts(ctx))(f))
 }
 
 func packs(f *fixture) {

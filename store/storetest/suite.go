@@ -33,6 +33,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Leagues":                              leagues,
 		"Enter":                                enter,
 		"Packs":                                packs,
+		"GameScripts":                          gameScripts,
 		"Seasons":                              seasons,
 		"Verdicts":                             verdicts,
 		"Votes":                                votes,
