@@ -50,3 +50,26 @@ type GameScript struct {
 	CreatedAt time.Time
 	CreatedBy string // the owner or the admin token
 }
+
+// ListedGame is a game that leagues may play.
+type ListedGame struct {
+	Name     string
+	Title    string
+	Version  string
+	MinSeats int
+	MaxSeats int
+	Deals    bool // the seed decides something
+	Hidden   bool // players know what others must not see
+	MaxTurns int
+	Options  []GameOption
+	Uploaded []GameScript // versions of an uploaded game, the latest first; none: it is part of the arena
+}
+
+// GameOption is a setting of a game with an integer value.
+type GameOption struct {
+	Name    string `json:"name"`
+	Help    string `json:"help" doc:"One sentence for people."`
+	Default int    `json:"default"`
+	Min     int    `json:"min"`
+	Max     int    `json:"max"`
+}

@@ -65,6 +65,25 @@ func (s *Service) CheckPack(caller arena.Caller, in arena.PackImport) (found are
 	return found, "", err
 }
 
+// AddGame checks the source of a game and stores it, for an admin. A source that is
+// stored already is returned as it is.
+func (s *Service) AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error) {
+	if err := caller.Require("", arena.RightAdminister); err != nil {
+		return arena.GameScript{}, err
+	}
+	g, err := s.o.CheckGame(ctx, source)
+	if err != nil {
+		return arena.GameScript{}, err
+	}
+	g.CreatedAt = s.now()
+	audit, err := caller.Audit(g.CreatedAt, "create-game", g.Name, nil, map[string]any{"version": g.Version, "sha256": g.SHA256})
+	if err != nil {
+		return arena.GameScript{}, err
+	}
+	g.CreatedBy = audit.Actor
+	return s.o.Store.CreateGameScript(ctx, g, audit)
+}
+
 // badEntries rejects a file for its bad entries and lists the first of them by
 // line.
 func badEntries(good int, skipped []arena.SkippedLine) error {

@@ -28,6 +28,7 @@ type ServiceStore interface {
 	Leagues(ctx context.Context) ([]arena.League, error)
 	RenamePack(ctx context.Context, id, name string, audit ...arena.PackAudit) (arena.Pack, error)
 	ReplaceTask(ctx context.Context, packID string, n int, apply func(*arena.Task) error, audit ...arena.TaskAudit) (arena.PackTask, error)
+	CreateGameScript(ctx context.Context, g arena.GameScript, audit ...arena.AuditEntry) (arena.GameScript, error)
 }
 
 // ServiceOptions are the parts of a Service. All are needed.
@@ -46,6 +47,9 @@ type ServiceOptions struct {
 	// ReadPack reads a task pack. The error is for a file that cannot be used
 	// at all; its format and names are returned beside it.
 	ReadPack func(in arena.PackImport) (arena.PackContents, error)
+	// CheckGame plays random games of a source and describes it. The error is for
+	// a source that must not be stored.
+	CheckGame func(ctx context.Context, source string) (arena.GameScript, error)
 	// Document returns a league as audit entries show it. It must hold no secret.
 	Document func(arena.League) any
 	// Games finds the rules of the games that leagues name.
@@ -53,14 +57,15 @@ type ServiceOptions struct {
 	Now   func() time.Time
 }
 
-// Service is the service for leagues, their entries and packs of tasks.
+// Service is the service for leagues, their entries, packs of tasks and games.
 type Service struct{ o ServiceOptions }
 
 // NewService makes a Service.
 func NewService(o ServiceOptions) (*Service, error) {
 	for name, missing := range map[string]bool{
 		"Store": o.Store == nil, "Entries": o.Entries == nil, "Defaults": o.Defaults == nil, "CheckSettings": o.CheckSettings == nil,
-		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "Document": o.Document == nil, "Games": o.Games == nil, "Now": o.Now == nil,
+		"FitsJudge": o.FitsJudge == nil, "CheckSchedule": o.CheckSchedule == nil, "ReadPack": o.ReadPack == nil, "CheckGame": o.CheckGame == nil,
+		"Document": o.Document == nil, "Games": o.Games == nil, "Now": o.Now == nil,
 	} {
 		if missing {
 			return nil, fmt.Errorf("league service: option %s is missing", name)

@@ -1,6 +1,8 @@
 package league_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +47,12 @@ func officeOptions(s league.ServiceStore, e *league.Entries) league.ServiceOptio
 		},
 		ReadPack: func(in arena.PackImport) (arena.PackContents, error) {
 			return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
+		},
+		CheckGame: func(_ context.Context, source string) (arena.GameScript, error) {
+			if source == "bad" {
+				return arena.GameScript{}, arena.Invalid("file", "1:1: bad")
+			}
+			return arena.GameScript{Name: "nim", Version: source, SHA256: source, Title: "Nim", Source: source, Report: json.RawMessage(`{}`)}, nil
 		},
 		Document: func(l arena.League) any { return fmt.Sprint(l.Slug, " ", l.Status, " ", l.Title) },
 		Games:    game.Builtin{}, Now: func() time.Time { return noon },
@@ -113,7 +121,7 @@ func TestNewService_refusesMissingParts(t *testing.T) {
 		"Store": func(o *league.ServiceOptions) { o.Store = nil }, "Entries": func(o *league.ServiceOptions) { o.Entries = nil },
 		"Defaults": func(o *league.ServiceOptions) { o.Defaults = nil }, "CheckSettings": func(o *league.ServiceOptions) { o.CheckSettings = nil },
 		"FitsJudge": func(o *league.ServiceOptions) { o.FitsJudge = nil }, "CheckSchedule": func(o *league.ServiceOptions) { o.CheckSchedule = nil },
-		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil }, "Games": func(o *league.ServiceOptions) { o.Games = nil },
+		"ReadPack": func(o *league.ServiceOptions) { o.ReadPack = nil }, "Games": func(o *league.ServiceOptions) { o.Games = nil }, "CheckGame": func(o *league.ServiceOptions) { o.CheckGame = nil },
 		"Document": func(o *league.ServiceOptions) { o.Document = nil }, "Now": func(o *league.ServiceOptions) { o.Now = nil },
 	} {
 		o := officeOptions(struct{ league.ServiceStore }{}, &league.Entries{})
@@ -463,4 +471,34 @@ func TestService_CheckPack(t *testing.T) {
 		t.Errorf("unknown format: %v", err)
 	}
 	o.audited()
+}
+
+func TestService_AddGame(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	ctx := t.Context()
+	g, err := o.service.AddGame(ctx, admin, "1")
+	o.ok(err)
+	again, err := o.service.AddGame(ctx, admin, "1")
+	o.ok(err)
+	if g.Name != "nim" || g.CreatedBy != "admin" || !g.CreatedAt.Equal(noon) || again.SHA256 != g.SHA256 {
+		t.Errorf("%+v, again %+v", g, again)
+	}
+	if _, err := o.service.AddGame(ctx, admin, "bad"); arena.CodeOf(err) != arena.CodeInvalid {
+		t.Errorf("a bad game: %v", err)
+	}
+	if _, err := o.service.AddGame(ctx, arena.Caller{OwnerID: "ow_1", Scope: arena.ScopeOwner}, "2"); arena.CodeOf(err) != arena.CodeForbidden {
+		t.Errorf("of an owner: %v", err)
+	}
+	entries, _, err := o.store.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	o.ok(err)
+	n := 0
+	for _, e := range entries {
+		if e.Action == "create-game" && e.Target == "nim" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d audit entries", n)
+	}
 }

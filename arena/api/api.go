@@ -44,6 +44,12 @@ type Services struct {
 	Agents   Agents
 	Leagues  Leagues
 	Matches  Matches
+	Games    Games
+}
+
+// Games finds the games that leagues may play.
+type Games interface {
+	Listed(ctx context.Context) ([]arena.ListedGame, error)
 }
 
 // Handlers serve the paths that other packages own.
@@ -155,6 +161,7 @@ func (o Options) validate() error {
 		{"Services.Agents", o.Services.Agents == nil},
 		{"Services.Leagues", o.Services.Leagues == nil},
 		{"Services.Matches", o.Services.Matches == nil},
+		{"Services.Games", o.Services.Games == nil},
 		{"Handlers.Stream", o.Handlers.Stream == nil},
 		{"Handlers.JWKS", o.Handlers.JWKS == nil},
 		{"Handlers.UI", o.Handlers.UI == nil},
@@ -219,6 +226,7 @@ type resources struct {
 	leagues    *leagueHandlers
 	seasons    *seasonHandlers
 	packs      *packHandlers
+	games      *gameHandlers
 	matches    *matchHandlers
 	votes      *voteHandlers
 	judges     *judgeHandlers
@@ -244,6 +252,7 @@ func newResources(o Options) resources {
 		leagues:    &leagueHandlers{leagues: o.Services.Leagues, rows: o.Store, matches: matches, now: now},
 		seasons:    &seasonHandlers{rows: o.Store, table: o.Seasons.Table, draw: o.Seasons.Card},
 		packs:      &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
+		games:      &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
 		matches: &matchHandlers{
 			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card,
 		},
@@ -353,6 +362,7 @@ type Store interface {
 	leagueReads
 	seasonReads
 	packReads
+	gameReads
 	judgeReads
 	evidenceReads
 	calendarReads

@@ -16,7 +16,7 @@ type SlugParam struct {
 	Slug string `path:"slug" maxLength:"40"`
 }
 
-// Leagues is the service for leagues, their entries and packs of tasks.
+// Leagues is the service for leagues, their entries, packs of tasks and games.
 type Leagues interface {
 	Create(ctx context.Context, caller arena.Caller, l arena.League) (arena.League, error)
 	Update(ctx context.Context, caller arena.Caller, slug string, edit func(*arena.League)) (arena.League, error)
@@ -28,6 +28,7 @@ type Leagues interface {
 	CheckPack(caller arena.Caller, in arena.PackImport) (found arena.PackContents, problem string, err error)
 	RenamePack(ctx context.Context, caller arena.Caller, id, name string) (arena.Pack, error)
 	EditTask(ctx context.Context, caller arena.Caller, packID string, n int, edit arena.TaskEdit) (arena.PackTask, error)
+	AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error)
 }
 
 // leagueReads are the rows that leagueHandlers read.

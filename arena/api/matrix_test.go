@@ -92,6 +92,7 @@ func matrix() map[string]answers {
 		"archive-league": organized(200), "unarchive-league": organized(200), "delete-league": admins(204),
 		"freeze-league": organized(200), "finish-league": organized(200), "enter-league": mineOrOrganized(204), "withdraw-from-league": mineOrOrganized(204),
 
+		"create-game": admins(201), "list-games": open(200), "get-game": open(200),
 		"create-pack": admins(201), "check-pack": admins(200), "list-packs": admins(200), "get-pack": admins(200), "list-pack-tasks": admins(200), "remove-pack-task": admins(200), "update-pack": admins(200), "update-pack-task": admins(200),
 
 		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
@@ -209,6 +210,8 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	case strings.HasPrefix(r.path, "/v1/admin/owners/{id}"):
 		_, id := m.owner(name)
 		replace = append(replace, "{id}", id)
+	case strings.HasPrefix(r.path, "/v1/games/{name}"):
+		replace = append(replace, "{name}", m.do("POST", "/v1/games", m.admin, name).is(201).str("name"))
 	case strings.HasPrefix(r.path, "/v1/packs/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/packs?format=jsonl&name="+name, m.admin, "\"a\"\n\"b\"\n").is(201).str("pack_id"), "{n}", "1")
 	case strings.HasPrefix(r.path, "/v1/leagues/{slug}"):
@@ -228,6 +231,8 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 	switch r.id {
 	case "create-pack":
 		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
+	case "create-game":
+		return path, name
 	case "check-pack":
 		return path + "?format=jsonl", "\"a\"\n"
 	}

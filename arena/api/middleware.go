@@ -30,6 +30,8 @@ import (
 const (
 	maxJSONBody = 64 << 10 // bytes
 	maxPackBody = 16 << 20 // bytes
+	// A game has a source of 256 KiB, and a form around it.
+	maxGameBody = 260 << 10 // bytes
 	// A message of MCP holds an answer of 64 KiB, whose characters may be escaped.
 	maxMCPBody = 256 << 10 // bytes
 
@@ -275,7 +277,7 @@ func (a *API) readBody(c *gin.Context, limit int64) error {
 	case err != nil:
 		return arena.Errorf(arena.CodeMalformed, "the body ended before it was complete")
 	}
-	if limit != maxPackBody && len(data) > 0 {
+	if limit != maxPackBody && limit != maxGameBody && len(data) > 0 {
 		if err := wantJSON(c.GetHeader("Content-Type")); err != nil {
 			return err
 		}

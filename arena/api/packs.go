@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -284,4 +285,118 @@ func (h *packHandlers) removeTask(ctx context.Context, in *TaskParam) (*output[a
 		return nil, err
 	}
 	return answer(removal)
+}
+
+const gamesPath = "/v1/games"
+
+// gameHandlers serve the routes of games.
+type gameHandlers struct {
+	service interface {
+		AddGame(ctx context.Context, caller arena.Caller, source string) (arena.GameScript, error)
+	}
+	catalog Games
+	rows    gameReads
+}
+
+// gameReads are the rows that gameHandlers read.
+type gameReads interface {
+	GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error)
+}
+
+// gameRoutes mounts one of the gameHandlers.
+func gameRoutes[I, O any](h func(*gameHandlers, context.Context, *I) (*O, error)) func(*API, route) {
+	return handleOn(func(a *API) *gameHandlers { return a.games }, h)
+}
+
+// GameFileParams is the source of a game. Huma reads embedded parameters of
+// exported types only.
+type GameFileParams struct {
+	ContentType string `header:"Content-Type" hidden:"true"`
+	RawBody     []byte
+}
+
+type gameVersionView struct {
+	Name      string          `json:"name"`
+	Version   string          `json:"version"`
+	SHA256    string          `json:"sha256" doc:"Of the source, in hex; matches pin it."`
+	CreatedAt jsonTime        `json:"created_at"`
+	Report    json.RawMessage `json:"report,omitempty" doc:"Of the random games that it was checked with."`
+	Source    string          `json:"source,omitempty" doc:"JavaScript."`
+}
+
+func viewGameVersion(g arena.GameScript) gameVersionView {
+	return gameVersionView{Name: g.Name, Version: g.Version, SHA256: g.SHA256, CreatedAt: jsonTime(g.CreatedAt), Report: g.Report, Source: g.Source}
+}
+
+func (h *gameHandlers) create(ctx context.Context, in *GameFileParams) (*output[gameVersionView], error) {
+	file := PackFileParams{ContentType: in.ContentType, RawBody: in.RawBody}
+	data, _, err := file.file()
+	if err != nil {
+		return nil, err
+	}
+	g, err := h.service.AddGame(ctx, callerOf(ctx), string(data))
+	if err != nil {
+		return nil, err
+	}
+	g.Source = ""
+	return answer(viewGameVersion(g))
+}
+
+type gameView struct {
+	Name     string             `json:"name"`
+	Title    string             `json:"title"`
+	Version  string             `json:"version" doc:"Of the rules; new matches use it."`
+	MinSeats int                `json:"min_seats"`
+	MaxSeats int                `json:"max_seats"`
+	Deals    bool               `json:"deals" doc:"A game begins by chance, so that a deal can be played from each side."`
+	Hidden   bool               `json:"hidden" doc:"Players know what others must not see."`
+	MaxTurns int                `json:"max_turns"`
+	Options  []arena.GameOption `json:"options"`
+	Versions []gameVersionView  `json:"versions" doc:"Of an uploaded game, the latest first; none: it is part of the arena."`
+}
+
+func (h *gameHandlers) list(ctx context.Context, _ *struct{}) (*output[listOf[gameView]], error) {
+	games, err := h.catalog.Listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var items []gameView
+	for _, g := range games {
+		v := gameView{
+			Name: g.Name, Title: g.Title, Version: g.Version, MinSeats: g.MinSeats, MaxSeats: g.MaxSeats, Deals: g.Deals, Hidden: g.Hidden, MaxTurns: g.MaxTurns,
+			Options: orEmpty(g.Options), Versions: []gameVersionView{},
+		}
+		for _, u := range g.Uploaded {
+			v.Versions = append(v.Versions, viewGameVersion(u))
+		}
+		items = append(items, v)
+	}
+	return answerList(items, "")
+}
+
+type getGameInput struct {
+	Name   string `path:"name" maxLength:"40"`
+	SHA256 string `query:"sha256" maxLength:"64" doc:"Left out: the latest version."`
+}
+
+func (h *gameHandlers) get(ctx context.Context, in *getGameInput) (*output[gameVersionView], error) {
+	g, err := h.rows.GameScript(ctx, in.Name, in.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	return answer(viewGameVersion(g))
+}
+
+// describeGameBody names the forms of the body.
+func describeGameBody(op *huma.Operation) {
+	file := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	op.RequestBody.Description = fmt.Sprintf("The JavaScript file itself, or a form with it; at most %d bytes.", maxGameBody)
+	op.RequestBody.Content = map[string]*huma.MediaType{
+		"text/javascript": file,
+		"text/plain":      file,
+		formType: {Schema: &huma.Schema{
+			Type: huma.TypeObject, Required: []string{"file"},
+			Properties: map[string]*huma.Schema{"file": file.Schema},
+		}},
+	}
 }

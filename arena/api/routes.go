@@ -35,6 +35,7 @@ const (
 	tagAgents    = "agents"
 	tagLeagues   = "leagues"
 	tagPacks     = "packs"
+	tagGames     = "games"
 	tagMatches   = "matches"
 	tagStream    = "stream"
 	tagProtocols = "protocols"
@@ -47,6 +48,7 @@ func tags() []*huma.Tag {
 		{Name: tagAgents, Description: "Agents, their state and their history."},
 		{Name: tagLeagues, Description: "Leagues, entries and standings."},
 		{Name: tagPacks, Description: "Sets of tasks."},
+		{Name: tagGames, Description: "Turn-based games, by name."},
 		{Name: tagMatches, Description: "Matches and their logs."},
 		{Name: tagStream, Description: "Events as they happen."},
 		{Name: tagProtocols, Description: "Routes for agents of other protocols than AAP."},
@@ -126,6 +128,9 @@ func routes() []route {
 
 		{post, packsPath, scopeAdmin, 201, "create-pack", tagPacks, "Import a question pack, all or nothing", packRoutes((*packHandlers).create), describePackBody},
 		{post, packCheckPath, scopeAdmin, 200, "check-pack", tagPacks, "What an import would find in a file; stores nothing", packRoutes((*packHandlers).check), describePackBody},
+		{post, gamesPath, scopeAdmin, 201, "create-game", tagGames, "Upload a game in JavaScript; random games check it first", gameRoutes((*gameHandlers).create), describeGameBody},
+		{get, gamesPath, scopePublic, 200, "list-games", tagGames, "Games that leagues may play, with their options", gameRoutes((*gameHandlers).list), nil},
+		{get, "/v1/games/{name}", scopePublic, 200, "get-game", tagGames, "The source of an uploaded game", gameRoutes((*gameHandlers).get), nil},
 		{get, packsPath, scopeAdmin, 200, "list-packs", tagPacks, "Question packs, newest first", packRoutes((*packHandlers).list), nil},
 		{get, "/v1/packs/{id}", scopeAdmin, 200, "get-pack", tagPacks, "One question pack", packRoutes((*packHandlers).get), nil},
 		{get, "/v1/packs/{id}/tasks", scopeAdmin, 200, "list-pack-tasks", tagPacks, "The questions of a pack, with their use", packRoutes((*packHandlers).listTasks), nil},
@@ -217,6 +222,8 @@ func (r route) maxBody() int64 {
 	switch r.path {
 	case packsPath, packCheckPath:
 		return maxPackBody
+	case gamesPath:
+		return maxGameBody
 	case mcpPath:
 		return maxMCPBody
 	}

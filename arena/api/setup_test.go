@@ -271,10 +271,11 @@ func (o parts) build(t testing.TB) Options {
 	}
 	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
-		CheckSchedule: checkSchedule, ReadPack: readPack, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
+		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,
 	}); err != nil {
 		t.Fatal(err)
 	}
+	o.Services.Games = gameList{o.Rows}
 	return o.Options
 }
 

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/script"
 )
 
@@ -13,6 +16,11 @@ import (
 // own. A program that makes a Server must have it: the worker processes are
 // started from the same file.
 const ScriptWorker = "script-worker"
+
+// checkGame checks a game that an admin uploads.
+func (s *Server) checkGame(ctx context.Context, source string) (arena.GameScript, error) {
+	return s.games.Check(ctx, source, time.Now)
+}
 
 // NewScripts returns a pool whose workers are processes of this program.
 func NewScripts(log *slog.Logger) (*script.Pool, error) {

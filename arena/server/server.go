@@ -33,7 +33,7 @@ import (
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/game/catalog"
 	"github.com/agora-arena/arena/protocol"
 	"github.com/agora-arena/arena/protocol/aap/pull"
 	"github.com/agora-arena/arena/protocol/agentprotocol"
@@ -85,6 +85,7 @@ type Server struct {
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
 	scripts   *script.Pool
+	games     *catalog.Catalog
 	relay     *relay.Server
 	api       http.Handler
 
@@ -273,6 +274,9 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 		return nil, err
 	}
 	s.metrics.watchScripts(s.scripts.Stats)
+	if s.games, err = catalog.New(s.scripts, s.store); err != nil {
+		return nil, err
+	}
 	judges, err := s.newJudges(drivers)
 	if err != nil {
 		return nil, err
@@ -292,13 +296,13 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 		return nil, err
 	}
 	if s.runner, err = engine.New(engine.Options{
-		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: game.Builtin{}, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
+		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
 		Hooks: engine.Hooks{Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	}); err != nil {
 		return nil, err
 	}
-	return &engine.Rescorer{Store: s.store, Judges: judges, Games: game.Builtin{}, Now: time.Now, Logger: s.log}, nil
+	return &engine.Rescorer{Store: s.store, Judges: judges, Games: s.games, Now: time.Now, Logger: s.log}, nil
 }
 
 // newAPI makes the API and the servers of the listeners.
@@ -330,7 +334,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	}
 	s.api, err = api.New(api.Options{
 		Store:    s.store,
-		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches},
+		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Games: s.games},
 		Handlers: api.Handlers{
 			Stream: streams, JWKS: s.keys.JWKS(), UI: web.Handler(ui.lookup), SDK: packages.Serve, Tasks: s.tasks, Protocols: s.protocols.handlers(),
 			MCP: func(operations api.Operations) (_ api.MCP, err error) {

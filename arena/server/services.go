@@ -14,7 +14,6 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
-	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/league/settings"
 )
 
@@ -96,7 +95,7 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}
 	if v.leagues, err = league.NewService(league.ServiceOptions{
 		Store: s.store, Entries: v.entries, Defaults: settings.Defaults, CheckSettings: s.checkSettings, FitsJudge: settings.FitsJudge,
-		CheckSchedule: checkSchedule, ReadPack: readPack, Document: api.LeagueDocument, Games: game.Builtin{}, Now: time.Now,
+		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: s.checkGame, Document: api.LeagueDocument, Games: s.games, Now: time.Now,
 	}); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ type Uploaded interface {
 	// the hash is empty. The error is an *arena.Error with CodeNotFound if there is
 	// none.
 	GameScript(ctx context.Context, name, sha256 string) (arena.GameScript, error)
-	// GameScripts returns the latest version of each game, by name.
+	// GameScripts returns all versions without their sources, by name, the latest
+	// version of each first.
 	GameScripts(ctx context.Context) ([]arena.GameScript, error)
 }
 

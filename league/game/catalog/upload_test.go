@@ -1,0 +1,58 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/league/game/playout"
+)
+
+// Threat J8: an upload is checked by random games, and refused with the reason.
+func TestCatalog_Check(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../../examples/games/nim.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nim := string(source)
+	c := newCatalog(t, nil)
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { now = now.Add(2 * time.Millisecond); return now }
+	g, err := c.Check(t.Context(), nim, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report playout.Report
+	if err := json.Unmarshal(g.Report, &report); err != nil || report.Games < 20 || !report.OK() || report.Checked.IsZero() {
+		t.Errorf("%s, %v", g.Report, err)
+	}
+	if g.Name != "nim" || g.Version != "1" || g.Title != "Nim" || len(g.SHA256) != 64 || g.Source != nim {
+		t.Errorf("%+v", g)
+	}
+	for from, to := range map[string]string{
+		"name: 'nim'":     "name: 'tic_tac_toe'",
+		"title: 'Nim'":    "title: ''",
+		"[1, 2, 3]":       "[0]",
+		"state.next = 1":  "throw new Error('no sticks'); state.next = 1",
+		"state.next = 1 ": "for (;;); state.next = 1 ",
+		"[1, 0] : [0, 1]": "[1, 0] : [0, 2]",
+		"const info":      "const const",
+	} {
+		want := map[string]string{
+			"name: 'nim'": "tic_tac_toe is a game of the arena", "title: 'Nim'": "info.title", "[1, 2, 3]": "endless (seed 0", "state.next = 1": "18:9: Error: no sticks",
+			"state.next = 1 ": "too many steps", "[1, 0] : [0, 1]": "must be 0 to 1", "const info": "2:7: syntax",
+		}[from]
+		_, err := c.Check(t.Context(), strings.Replace(nim, from, to, 1), clock)
+		if arena.CodeOf(err) != arena.CodeInvalid || !strings.Contains(err.Error(), "file: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", to, err, want)
+		}
+	}
+	listed, err := newCatalog(t, fakeUploads{g}).Listed(t.Context())
+	if err != nil || len(listed) != 5 || listed[3].Name != "nim" || len(listed[3].Uploaded) != 1 || len(listed[1].Uploaded) != 0 || listed[0].Options[0].Name != "battlefields" {
+		t.Errorf("%+v, %v", listed, err)
+	}
+}
