@@ -45,6 +45,8 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "match", "list"), `"items": []`)
 	says(admin("", exitOK, "agent", "list", "--limit", "5"), `"items": []`)
 	says(admin("", exitOK, "pack", "upload", "../examples/packs/motions.jsonl"), `"name": "motions"`, `"pack_id": "pk_`)
+	says(admin("", exitOK, "game", "add", "../examples/games/nim.js"), `"name": "nim"`, `"version": "1"`)
+	says(admin("", exitOK, "game", "list"), `"name": "nim"`, `"name": "connect_four"`, `"sha256": "`)
 	says(admin("", exitOK, "ratings", "verify"), `"ok": true`)
 	says(admin("", exitOK, "ratings", "rebuild", "cup"), `"settlements": 0`)
 	says(admin("", exitOK, "audit", "--limit", "3"), `"action": "rebuild-ratings"`)

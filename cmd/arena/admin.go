@@ -23,6 +23,7 @@ type AdminCmd struct {
 	Match     AdminMatchCmd     `cmd:"" help:"List, show, schedule, cancel, void and rescore matches."`
 	Agent     AdminAgentCmd     `cmd:"" help:"List, show, check, pause and resume agents."`
 	Pack      AdminPackCmd      `cmd:"" help:"List and upload question packs."`
+	Game      AdminGameCmd      `cmd:"" help:"List and upload games."`
 	Ratings   AdminRatingsCmd   `cmd:"" help:"Verify or rebuild ratings."`
 	Tokens    AdminTokenCmd     `cmd:"" name:"token" help:"List, make and revoke tokens; invite owners."`
 	Owners    AdminOwnerCmd     `cmd:"" name:"owner" help:"List, suspend and restore owners, and replace their tokens."`
@@ -149,6 +150,12 @@ type AdminPackCmd struct {
 	Upload uploadCmd `cmd:"" help:"Import a file, all or nothing."`
 }
 
+// AdminGameCmd groups the commands on games.
+type AdminGameCmd struct {
+	List gamesCmd   `cmd:"" help:"Games by name, with their options."`
+	Add  gameAddCmd `cmd:"" help:"Upload a game in JavaScript; random games check it first."`
+}
+
 // AdminRatingsCmd groups the commands on ratings.
 type AdminRatingsCmd struct {
 	Verify  verifyCmd  `cmd:"" help:"Replay all settlements and compare with the stored ratings; exit 1 when they differ."`
@@ -160,7 +167,11 @@ type (
 		Limit  int    `default:"100" help:"Page size, 1 to 100."`
 		Cursor string `help:"next_cursor of the page before."`
 	}
-	showCmd   struct{ oneThing }
+	showCmd    struct{ oneThing }
+	gamesCmd   struct{}
+	gameAddCmd struct {
+		File string `arg:"" help:"JavaScript file (docs/games.md)."`
+	}
 	createCmd struct {
 		File string `arg:"" help:"JSON file, - for standard input."`
 	}
@@ -259,6 +270,18 @@ func (c *uploadCmd) Run(app *App, admin *AdminCmd) error {
 		q.Set("skip_bad", "true")
 	}
 	return admin.call(app, http.MethodPost, "/v1/packs?"+q.Encode(), data)
+}
+
+func (c *gamesCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, "/v1/games", nil)
+}
+
+func (c *gameAddCmd) Run(app *App, admin *AdminCmd) error {
+	source, err := readGameFile(c.File)
+	if err != nil {
+		return err
+	}
+	return admin.call(app, http.MethodPost, "/v1/games", []byte(source))
 }
 
 func (c *verifyCmd) Run(app *App, admin *AdminCmd) error {

@@ -131,7 +131,9 @@ func readGameFile(name string) (string, error) {
 
 func printGameReport(w io.Writer, r *playout.Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(label, format string, args ...any) { _, _ = fmt.Fprintf(t, "%s:\t%s\n", label, fmt.Sprintf(format, args...)) }
+	line := func(label, format string, args ...any) {
+		_, _ = fmt.Fprintf(t, "%s:\t%s\n", label, fmt.Sprintf(format, args...))
+	}
 	line("game", "%s, version %s", r.Game, plaintext.Terminal(r.Version))
 	line("games", "%d", r.Games)
 	if r.Games > 0 {
