@@ -79,6 +79,13 @@ func TestCatalog_Nim(t *testing.T) {
 	if lines := strings.Count(string(source), "\n"); lines >= 60 {
 		t.Errorf("it has %d lines", lines)
 	}
+	docs, err := os.ReadFile("../../../docs/games.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, code, _ := strings.Cut(string(source), "\n"); !strings.Contains(string(docs), code) {
+		t.Error("docs/games.md shows another source")
+	}
 	r, err := runner()
 	if err != nil {
 		t.Fatal(err)
