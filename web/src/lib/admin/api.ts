@@ -65,6 +65,11 @@ export const checkPack = (file: File, format: string, map: string) =>
 export const upload = (file: File, format: string, map: string, name: string, skipBad: boolean) =>
   admin.call<CreatedPack>('POST', url('/v1/packs', { format, map: map || undefined, name: name || undefined, skip_bad: skipBad ? 'true' : undefined }), fileForm(file));
 
+export type GameVersion = Schemas['GameVersion'];
+export const games = (signal?: AbortSignal) => get<List<Schemas['Game']>>('/v1/games', signal);
+/** Plays random games of a file and stores it. */
+export const addGame = (file: File) => admin.call<GameVersion>('POST', '/v1/games', fileForm(file));
+
 export const matches = (statuses: readonly MatchStatus[], league: string, signal?: AbortSignal) =>
   get<List<Match>>(url('/v1/matches', { status: statuses.join(','), league: league || undefined, limit: 50 }), signal);
 export const schedule = (body: Schemas['CreateMatchBody']) => admin.call<Match>('POST', '/v1/matches', body);

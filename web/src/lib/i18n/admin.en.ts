@@ -8,6 +8,7 @@ export const adminEn = {
   'nav.matches': 'Matches',
   'nav.agents': 'Agents',
   'nav.packs': 'Question packs',
+  'nav.games': 'Games',
   'nav.owners': 'Owners',
   'nav.tokens': 'Tokens',
   'nav.audit': 'Audit log',
@@ -356,6 +357,18 @@ export const adminEn = {
   'packs.rename': 'Rename…',
   'packs.rename.do': 'Save name',
   'questions.more': 'Show more',
+  'games.upload': 'Upload a game',
+  'games.list': 'All games',
+  'games.file': 'JavaScript file',
+  'games.file.hint': 'At most 256 KB. The arena plays random games before it stores the file.',
+  'games.do': 'Check and upload',
+  'games.busy': 'Playing random games…',
+  'games.made': '{name}, version {version}, is ready for leagues.',
+  'games.report': '{n} random games without a problem, the longest with {turns} turns',
+  'games.seats': '{min} players',
+  'games.seats.range': '{min} to {max} players',
+  'games.version': 'version {version}',
+  'games.builtin': 'built in',
 } as const;
 
 export type AdminKey = keyof typeof adminEn;
