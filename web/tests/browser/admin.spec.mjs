@@ -456,6 +456,7 @@ test('the admin console fits a phone and a desk, in both themes', { timeout: 3 *
     'league-about': ['/l/trivia', id('about')],
     'admin-matches': ['/admin/matches', `${id('schedule')} .tick`],
     'admin-agents': ['/admin/agents', id('admin-agent')],
+    'admin-games': ['/admin/games', `${id('games')} li`],
     'admin-packs': ['/admin/packs', `${id('packs')} li`],
     'admin-audit': ['/admin/audit', `${id('audit')} li`],
   }, { kept: KEPT });
