@@ -412,11 +412,11 @@ func (s *Store) CreateGameScript(ctx context.Context, g arena.GameScript, audit 
 		if err != nil {
 			return err
 		}
-		for _, other := range same {
-			if other.SHA256 != g.SHA256 {
+		if len(same) > 0 {
+			stored = same[0]
+			if stored.SHA256 != g.SHA256 {
 				return arena.Errorf(arena.CodeConflict, "version %s of game %s has another source; change info.version", g.Version, g.Name)
 			}
-			stored = other
 			return nil
 		}
 		stored = g

@@ -74,7 +74,7 @@ func (c *GameCheckCmd) Run(app *App) (err error) {
 		err = printGameReport(app.Stdout, report)
 	}
 	if err == nil && !report.OK() {
-		err = fmt.Errorf("%s has %d problems", c.Game, report.Found)
+		err = fmt.Errorf("%s: %d of the games that were played have problems", c.Game, report.Found)
 	}
 	return err
 }
@@ -153,9 +153,6 @@ func printGameReport(w io.Writer, r *playout.Report) error {
 	}
 	for _, p := range r.Problems {
 		line("problem", "%s", plaintext.Terminal(p.String()))
-	}
-	if more := r.Found - len(r.Problems); more > 0 {
-		line("problem", "and %d more", more)
 	}
 	return t.Flush()
 }

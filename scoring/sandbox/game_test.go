@@ -214,9 +214,9 @@ func TestGame_Limits(t *testing.T) {
 	}
 }
 
-// halfSipHash is HalfSipHash-2-4 with the vectors of its authors (see
+// halfSIPHash is HalfSipHash-2-4 with the vectors of its authors (see
 // TestGame_Seeded): the random source of games.
-func halfSipHash(k0, k1 uint32, data []byte) uint32 {
+func halfSIPHash(k0, k1 uint32, data []byte) uint32 {
 	v := [4]uint32{k0, k1, 0x6c796765 ^ k0, 0x74656462 ^ k1}
 	left := func(x uint32, n int) uint32 { return x<<n | x>>(32-n) }
 	rounds := func(n int) {
@@ -238,7 +238,7 @@ func halfSipHash(k0, k1 uint32, data []byte) uint32 {
 	for ; len(rest) >= 4; rest = rest[4:] {
 		block(binary.LittleEndian.Uint32(rest))
 	}
-	last := uint32(len(data)) << 24 //nolint:gosec // only the lowest byte counts
+	last := uint32(len(data)) << 24
 	for i, b := range rest {
 		last |= uint32(b) << (8 * i)
 	}
@@ -253,7 +253,7 @@ func TestGame_Seeded(t *testing.T) {
 	// https://github.com/veorq/SipHash, vectors.h: key 00 01 … 07, inputs of 0, 1, 2, … bytes.
 	for n, want := range [][]byte{{0xa9, 0x35, 0x9f, 0x5b}, {0x27, 0x47, 0x5a, 0xb8}, {0xfa, 0x62, 0xa6, 0x03}, {0x8a, 0xfe, 0xe7, 0x04}, {0x2a, 0x6e, 0x46, 0x89}} {
 		data := []byte{0, 1, 2, 3}[:n]
-		if got := halfSipHash(0x03020100, 0x07060504, data); got != binary.LittleEndian.Uint32(want) {
+		if got := halfSIPHash(0x03020100, 0x07060504, data); got != binary.LittleEndian.Uint32(want) {
 			t.Errorf("%d bytes: %x, want %x", n, got, want)
 		}
 	}
@@ -264,7 +264,7 @@ func TestGame_Seeded(t *testing.T) {
 	}
 	var want []string
 	for n := range uint32(3) {
-		u := halfSipHash(50462976, 4294967295, binary.LittleEndian.AppendUint32(nil, 7+n))
+		u := halfSIPHash(50462976, 4294967295, binary.LittleEndian.AppendUint32(nil, 7+n))
 		want = append(want, strconv.FormatUint(uint64(u)*1000>>32, 10))
 	}
 	if text := `{"state":{"out":[` + strings.Join(want, ",") + `],"seed":[50462976,4294967295,10]},`; !strings.HasPrefix(got, text) {

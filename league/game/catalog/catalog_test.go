@@ -250,9 +250,9 @@ func TestCatalog_PrisonersDilemma(t *testing.T) {
 type fakeUploads []arena.GameScript
 
 func (f fakeUploads) GameScript(_ context.Context, name, hash string) (arena.GameScript, error) {
-	for i := len(f) - 1; i >= 0; i-- {
-		if f[i].Name == name && (hash == "" || f[i].SHA256 == hash) {
-			return f[i], nil
+	for _, g := range slices.Backward(f) {
+		if g.Name == name && (hash == "" || g.SHA256 == hash) {
+			return g, nil
 		}
 	}
 	return arena.GameScript{}, arena.Errorf(arena.CodeNotFound, "no game %s", name)

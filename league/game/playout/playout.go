@@ -41,12 +41,12 @@ func Check(ctx context.Context, first, second rules.Rules, o Options) (*Report, 
 		c.o.Clock = func() time.Duration { return 0 }
 	}
 	c.began = c.o.Clock()
-	if err := rules.CheckInfo(info); err != nil {
-		c.found(&Problem{Kind: KindInfo, Message: err.Error()})
-		return c.report, nil
+	wrong := rules.CheckInfo(info)
+	if wrong != nil {
+		c.found(&Problem{Kind: KindInfo, Message: wrong.Error()})
 	}
 	for n := range o.Games {
-		if c.late() || c.report.Found >= maxProblems {
+		if wrong != nil || c.late() || c.report.Found >= maxProblems {
 			break
 		}
 		if err := c.play(ctx, n); err != nil {
@@ -75,8 +75,9 @@ func (c *check) late() bool { return c.o.Limit > 0 && c.o.Clock()-c.began > c.o.
 
 func (c *check) found(p *Problem) {
 	c.report.Found++
-	if len(c.report.Problems) < maxProblems {
-		p.Message = strings.ToValidUTF8(p.Message, "�")
+	p.Message = strings.ToValidUTF8(p.Message, "�")
+	listed := slices.ContainsFunc(c.report.Problems, func(other Problem) bool { return other.Kind == p.Kind && other.Message == p.Message })
+	if !listed && len(c.report.Problems) < maxProblems {
 		c.report.Problems = append(c.report.Problems, *p)
 	}
 }

@@ -31,8 +31,8 @@ type Report struct {
 	State    int       `json:"largest_state"`       // in bytes
 	Cost     Cost      `json:"cost_of_a_move"`      // to find out what a state means, to read a move and to make it
 	Points   []float64 `json:"points"`              // of each player on average, over games with all players
-	Problems []Problem `json:"problems"`            // the first 20
-	Found    int       `json:"problems_found"`      // how many there are
+	Problems []Problem `json:"problems"`            // the first 20; one that many games show is listed once
+	Found    int       `json:"problems_found"`      // in all games; a check ends after 20
 	Checked  time.Time `json:"checked_at,omitzero"` // set by the caller
 }
 
