@@ -1,3 +1,4 @@
+import type { PlayedMove } from '../game/place';
 import type { components } from './schema';
 
 // The public contract in the page's own words: what the API answers, as its
@@ -72,6 +73,12 @@ export interface DebateTurn {
 export interface SuddenDeathTurn {
   turn: number;
   turns: number;
+}
+
+/** What the seat of a game has after the time limit of a move, for the rest of the match. */
+export interface TimeBank {
+  agent_id: string;
+  seconds: number;
 }
 
 /** Why a match of a rated league is not rated. */
@@ -162,11 +169,11 @@ export type ArenaEvent =
   | On<AgentEventType, Sealed & Record<string, unknown>>
   | On<'match_scheduled', { league: string; starts_at: string; rated: boolean; unrated_reason?: UnratedReason; seats: SeatBrief[] }>
   | On<'match_started', { league: string; format: string; visibility: string; rated: boolean; total_rounds: number | null; seats: SeatBrief[]; seed_commitment?: string; rules_version?: number }>
-  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn; sudden_death?: SuddenDeathTurn }>
+  | On<'round_started', { task: Task; time_limit_seconds: number; deadline: string; interrupted?: boolean; debate?: DebateTurn; sudden_death?: SuddenDeathTurn; seats_to_act?: string[]; time_banks?: TimeBank[]; state?: unknown }>
   | On<'seat_outcome', Sealed & Partial<AnswerBody> & { outcome: Outcome; reason?: string; elapsed_ms: number; attempts: number }>
   | On<'vote_opened', { until: string; criteria: string; entries: BlindAnswer[] }>
   | On<'reveal', { events: { seq: number; agent_id: string; hidden: Record<string, unknown> }[] }>
-  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[]; ballots?: Ballot[] }>
+  | On<'round_closed', { correct?: string; seats: ClosedSeat[]; standings: StandingBrief[]; ballots?: Ballot[]; moves?: PlayedMove[]; state?: unknown }>
   | On<'agent_paused', { name: string; reason: PauseReason; until?: string }>
   | On<'agent_resumed', { name: string; reason: PauseReason }>
   | On<'agent_left', { outcome: Outcome; reason: string }>

@@ -14,6 +14,8 @@ export const replayEn = {
   'last': 'To the end, or back to live',
   'moment': 'Next decisive moment',
   'moment.lead': 'The lead changes',
+  'moment.game': 'A game ends',
+  'moment.swing': 'The game turns',
   'moment.out': 'Somebody drops out',
   'moment.upset': 'The underdog takes the round',
   'moment.last': 'The last round',

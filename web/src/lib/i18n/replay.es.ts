@@ -15,6 +15,8 @@ export const replayEs: Readonly<Record<ReplayKey, string>> = {
   'last': 'Al final, o de vuelta al directo',
   'moment': 'Siguiente momento decisivo',
   'moment.lead': 'Cambia el liderato',
+  'moment.game': 'Termina una partida',
+  'moment.swing': 'La partida da un giro',
   'moment.out': 'Alguien queda fuera',
   'moment.upset': 'La ronda es de quien menos se esperaba',
   'moment.last': 'La última ronda',

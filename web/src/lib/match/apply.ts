@@ -1,4 +1,5 @@
 import type { ArenaEvent, SeatBrief } from '../api/contract';
+import { closedTurn, openTurn } from '../game/turn';
 import { debateOf } from './debate';
 import { emptyMatch, shownAs, type Entry, type Lane, type MatchState, type Phase, type Round, type Seat } from './state';
 
@@ -89,11 +90,13 @@ function roundStarted(state: MatchState, e: Of<'round_started'>): MatchState {
   const no = e.round ?? state.rounds.length + 1;
   const before = state.rounds.find((r) => r.no === no);
   const lanes: Record<string, Lane> = { ...before?.lanes };
-  for (const id of state.order) {
+  const turn = openTurn(e);
+  for (const id of turn?.toAct ?? state.order) {
     if (state.seats[id]?.state === 'active') lanes[id] ??= newLane(id);
   }
   const round: Round = {
-    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}), ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
+    no, task: e.task, ...(e.debate ? { debate: debateOf(e.debate) } : {}), ...(e.sudden_death ? { suddenDeath: e.sudden_death } : {}), ...(turn ? { turn } : {}),
+    ballots: [], limitSeconds: e.time_limit_seconds, startedAt: e.ts, deadline: e.deadline,
     interrupted: e.interrupted ?? before !== undefined, revealed: false, lanes, standings: [],
   };
   const rounds = before ? state.rounds.map((r) => (r === before ? round : r)) : [...state.rounds, round];
@@ -151,6 +154,7 @@ function seatOutcome(state: MatchState, e: Of<'seat_outcome'>): MatchState {
     outcomeSeq: e.seq ?? 0,
     outcome: e.outcome,
     elapsedMs: e.elapsed_ms,
+    attempts: e.attempts,
     ...(e.reason ? { reason: e.reason } : {}),
     ...(e.commitment ? { commitment: e.commitment } : {}),
     ...(e.answer === undefined ? {} : { answer: answerOf(bodyOf(e)) }),
@@ -165,11 +169,14 @@ function answerOf(body: Record<string, unknown>): Lane['answer'] {
 
 function reveal(state: MatchState, e: Of<'reveal'>): MatchState {
   const hidden = new Map(e.events.map((x) => [x.seq, x.hidden]));
-  return withRound(state, e.round, (round) => {
+  // The end of a match of games reveals all its rounds.
+  const rounds = state.rounds.map((round) => {
+    if (round.no !== e.round && !round.turn) return round;
     const lanes: Record<string, Lane> = {};
     for (const [id, lane] of Object.entries(round.lanes)) lanes[id] = revealLane(lane, hidden);
     return { ...round, revealed: true, lanes };
   });
+  return { ...state, rounds };
 }
 
 function revealLane(lane: Lane, hidden: ReadonlyMap<number, Record<string, unknown>>): Lane {
@@ -209,7 +216,7 @@ function roundClosed(state: MatchState, e: Of<'round_closed'>): MatchState {
       };
     }
     return {
-      ...round, lanes, closedAt: e.ts, revealed: true, standings: e.standings, ballots: e.ballots ?? [],
+      ...round, ...(round.turn ? { turn: closedTurn(round.turn, e) } : {}), lanes, closedAt: e.ts, revealed: round.revealed || !round.turn, standings: e.standings, ballots: e.ballots ?? [],
       ...(e.correct === undefined ? {} : { correct: e.correct }),
     };
   });

@@ -1,8 +1,9 @@
 import type { ArenaEvent } from '../api/contract';
+import { snapshotOf, swingOf, type Place } from '../game/place';
 
 // The moments at which a match turns.
 
-export type MomentKind = 'out' | 'lead' | 'upset' | 'last' | 'end';
+export type MomentKind = 'out' | 'lead' | 'game' | 'swing' | 'upset' | 'last' | 'end';
 
 export interface Moment {
   /** The position after the event that is the moment. */
@@ -33,10 +34,12 @@ export function momentsOf(turns: readonly Turn[]): Moment[] {
   const gone = new Set<string>();
   const last = lastRound(events);
   let leader: string | undefined;
+  let place: Place | undefined;
   for (const { position, event: e } of turns) {
     const round = e.round ?? moments.at(-1)?.round ?? 0;
     const add = (kind: MomentKind) => moments.push({ position, kind, round });
     if (e.type === 'match_finished' || e.type === 'match_void') add('end');
+    else if (e.type === 'round_started' && e.state !== undefined) place = snapshotOf(e.state)?.place;
     else if (e.type === 'round_started' && round === last && !moments.some((m) => m.kind === 'last')) add('last');
     else if (e.type === 'agent_left') {
       gone.add(e.agent_id ?? '');
@@ -48,8 +51,11 @@ export function momentsOf(turns: readonly Turn[]): Moment[] {
       const first = e.standings.filter((s) => s.points === most);
       const now = first.length === 1 ? first[0]!.agent_id : leader;
       const points = new Map(e.seats.map((s) => [s.agent_id, s.points]));
+      const after = snapshotOf(e.state)?.place;
       if (out.length) add('out');
       else if (leader && now !== leader) add('lead');
+      else if (after?.over) add('game');
+      else if (after && swingOf(place, after)) add('swing');
       else if (top && bottom && (points.get(bottom) ?? 0) > (points.get(top) ?? 0)) add('upset');
       leader = now;
     }

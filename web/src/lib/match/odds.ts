@@ -71,9 +71,10 @@ export function oddsOf(m: MatchState, priors: Priors, byRound = false): Odds | u
   if (!a || !b || m.order.length !== 2 || m.status === 'void' || m.status === 'cancelled' || !m.format) return undefined;
   if (isOver(m)) return { kind: 'result', first: a.place === b.place ? 0.5 : a.place === 1 ? 1 : 0 };
   const debate = m.rounds.some((r) => r.debate);
-  const total = debate ? 2 : m.totalRounds; // a debate is judged once in each half
+  const games = m.rounds.at(-1)?.turn?.opened.place.games;
+  const total = debate ? 2 : (games ?? m.totalRounds); // a debate is judged once in each half, a game at its end
   if (!total) return { kind: 'points', first: a.points + b.points > 0 ? a.points / (a.points + b.points) : 0.5 };
-  const judged = m.rounds.filter((r) => r.closedAt && (!debate || r.debate?.closes)).length;
+  const judged = m.rounds.filter((r) => r.closedAt && (!debate || r.debate?.closes) && (!r.turn || r.turn.closed?.place.over)).length;
   const rating = (id: string) => priors[id]?.rating;
   const [ra, rb] = [rating(a.id), rating(b.id)];
   const gap = ra === undefined || rb === undefined ? 0 : ra - rb;

@@ -32,7 +32,9 @@ export class ShownRound {
     if (shown?.closedAt && !this.#closedAt) this.#closedAt = Date.now();
     if (newest.no === this.#auto) return;
     // Only the round that follows waits: whoever leaps is there at once.
-    const wait = shown && this.#closedAt && this.#held() && newest.no === this.#auto + 1 ? this.#closedAt + DWELL_MS - Date.now() : 0;
+    // In a game only the end of one does: the position after a move is that of the next turn.
+    const stays = !shown?.turn || shown.turn.closed?.place.over;
+    const wait = shown && stays && this.#closedAt && this.#held() && newest.no === this.#auto + 1 ? this.#closedAt + DWELL_MS - Date.now() : 0;
     clearTimeout(this.#timer);
     if (wait > 0) this.#timer = setTimeout(() => this.#go(), wait);
     else this.#go();

@@ -2,6 +2,7 @@ import type {
   AnswerBody, ArenaEvent, Ballot, BlindAnswer, Match, MatchStatus, Outcome, RatingChange, SeatState, StandingBrief, SuddenDeathTurn, Task,
   UnratedReason,
 } from '../api/contract';
+import type { Turn } from '../game/place';
 import type { Debate } from './debate';
 
 // What a spectator knows of one match. Every value is read-only and shared
@@ -11,7 +12,7 @@ import type { Debate } from './debate';
 /** What a seat is doing in a round. */
 export type Phase = 'idle' | 'thinking' | 'tool' | 'answered' | 'failed';
 
-/** How a seat's round was judged; "said" where nothing is judged yet: a speech before the end of its half. */
+/** How a seat's round was judged; "said" where nothing is judged: a speech before the end of its half, and a move. */
 export type Verdict = 'right' | 'partial' | 'wrong' | 'none' | 'said';
 
 /** A vote of the spectators on the answers of a round. */
@@ -45,6 +46,8 @@ export interface Lane {
   readonly outcome?: Outcome;
   readonly reason?: string;
   readonly elapsedMs?: number;
+  /** Requests, the first included. */
+  readonly attempts?: number;
   readonly commitment?: string;
   readonly answer?: Partial<AnswerBody>;
   readonly points?: number;
@@ -64,6 +67,8 @@ export interface Round {
   readonly correct?: string;
   readonly debate?: Debate;
   readonly suddenDeath?: SuddenDeathTurn;
+  /** The round is a turn of a game. */
+  readonly turn?: Turn;
   /** The spectators may vote until the round closes. */
   readonly vote?: OpenVote;
   /** Of judges that were asked. */
@@ -162,6 +167,7 @@ export const lastRound = (m: MatchState): Round | undefined => m.rounds[m.rounds
 export function verdict(round: Round, lane: Lane): Verdict | undefined {
   if (!round.closedAt) return undefined;
   if (lane.outcome !== 'answered') return 'none';
+  if (round.turn) return lane.reason ? 'none' : 'said';
   if (round.debate && !round.debate.closes) return 'said';
   const points = lane.points ?? 0;
   return points >= 1 ? 'right' : points > 0 ? 'partial' : 'wrong';
