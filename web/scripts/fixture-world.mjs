@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { askedLogs, judges, seasonLeagues, seasonsOf } from './fixture-seasons.mjs';
 import { agents, record, survival } from './make-fixtures.mjs';
+import { games } from './make-games.mjs';
 
 const read = (name) => readFileSync(new URL(`../src/lib/fixtures/${name}.jsonl`, import.meta.url), 'utf8').trim().split('\n');
 const hash = (text) => [...text].reduce((h, c) => (h * 31 + c.codePointAt(0)) % 9973, 7);
@@ -24,11 +25,13 @@ function moved(lines, id, now, at) {
 const LEAGUE = { max_tokens: 0, rules: [], entry: {}, score_mode: 'match', drift: 0, created_at: '2026-11-01T00:00:00.000Z' };
 
 export function world(now = Date.now()) {
+  const played = games();
   const leagues = [
     { ...LEAGUE, slug: 'trivia', title: 'Open Trivia', status: 'running', format: 'ladder', pack_id: 'pk_1', judge: { kind: 'choice' }, rounds: 5, time_limit_seconds: 12, min_seats: 2, max_seats: 2, rated: true, visibility: 'sealed', agents: 16, next_run_at: iso(now + 34_000), rules: ['No search engines during a round.'] },
     { ...LEAGUE, slug: 'survival', title: 'Last One Standing', status: 'running', format: 'elimination', pack_id: 'pk_1', judge: { kind: 'choice' }, rounds: null, max_rounds: 20, time_limit_seconds: 12, min_seats: 3, max_seats: 128, rated: true, visibility: 'sealed', agents: 24, schedule: '*/5 * * * *', next_run_at: iso(now + 130_000) },
     { ...LEAGUE, slug: 'arithmetic', title: 'Mental Arithmetic', status: 'running', format: 'ladder', generator: { name: 'arithmetic', difficulty: 2 }, judge: { kind: 'number', tolerance: 0.01 }, rounds: 4, time_limit_seconds: 12, min_seats: 2, max_seats: 8, rated: false, visibility: 'live', agents: 9, note: 'it needs 2 idle agents and has 1' },
     { ...LEAGUE, slug: 'empty', title: 'A league that nobody has entered', status: 'open', format: 'swiss', pack_id: 'pk_2', judge: { kind: 'exact' }, rounds: 7, time_limit_seconds: 30, min_seats: 2, max_seats: 2, rated: true, visibility: 'sealed', agents: 0 },
+    ...Object.keys(played).map((name) => ({ ...LEAGUE, slug: name.replaceAll('_', '-'), title: name.replaceAll('_', ' '), status: 'running', format: 'ladder', judge: { kind: 'exact' }, rounds: null, time_limit_seconds: 10, min_seats: 2, max_seats: 2, rated: true, visibility: 'sealed', agents: 8 })),
     ...seasonLeagues(LEAGUE, now),
   ];
   const asked = askedLogs();
@@ -49,6 +52,7 @@ export function world(now = Date.now()) {
     ['m_done_debate', moved(asked.debate, 'm_done_debate', now - 300_000, asked.debate.length - 1)],
     ['m_long_debate', moved(asked.long, 'm_long_debate', now - 300_000, asked.long.length - 1)],
     ['m_vote', moved(asked.vote, 'm_vote', now, asked.vote.findIndex((l) => l.includes('"vote_opened"')))],
+    ...Object.entries(played).flatMap(([name, log]) => [[`m_live_${name}`, moved(log, `m_live_${name}`, now, Math.floor(log.length / 3))], [`m_done_${name}`, moved(log, `m_done_${name}`, now - 500_000, log.length - 1)]]),
     ['m_next', moved(duel.slice(0, 1), 'm_next', now - 5000, 0).map((e) => ({ ...e, starts_at: iso(now + 95_000) }))],
   ]);
   const start = logs.get('m_done_duel').slice(0, 4);
@@ -81,6 +85,13 @@ export function history(a, slug, now, n = 60) {
   return points;
 }
 
+/** Where a game stands, as a single match has it. */
+function positionOf(seen) {
+  const at = seen.findLast((e) => e.state);
+  const opened = seen.findLast((e) => e.type === 'round_started');
+  return at ? { current_round: { round: opened.round, task: opened.task, started_at: opened.ts, deadline: opened.deadline, closed: at !== opened, state: at.state } } : {};
+}
+
 /** The Match object of a log as it stands at now. */
 export function matchOf(log, now) {
   const seen = log.filter((e) => Date.parse(e.ts) <= now);
@@ -101,6 +112,6 @@ export function matchOf(log, now) {
       return { ...s, owner_id: 'ow_1', state: line?.state ?? 'active', points: line?.points ?? 0, ...(end ? { place: line.place } : {}), ...(delta ? { rating_before: delta.rating_before, rating_delta: delta.rating_delta } : {}) };
     }),
     created_at: first.ts, starts_at: first.starts_at, ...(started ? { started_at: started.ts } : {}), ...(end || gone ? { finished_at: last.ts } : {}),
-    ...(gone ? { void_reason: gone.reason } : {}), seq: last.seq, viewers: end || gone || !started ? 0 : 3 + (hash(first.match_id) % 40),
+    ...(gone ? { void_reason: gone.reason } : {}), ...positionOf(seen), seq: last.seq, viewers: end || gone || !started ? 0 : 3 + (hash(first.match_id) % 40),
   };
 }

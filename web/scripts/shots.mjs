@@ -9,6 +9,8 @@ const PAGES = {
   debate: '/m/m_live_debate', judged: '/m/m_judged_debate', 'done-debate': '/m/m_done_debate', 'long-debate': '/m/m_long_debate', vote: '/m/m_vote',
   swiss: '/l/swiss', 'swiss-done': '/l/swiss?season=2', robin: '/l/robin', 'robin-done': '/l/robin?season=1', bracket: '/l/cup', 'bracket-done': '/l/cup?season=1', double: '/l/second-chance',
   'double-done': '/l/second-chance?season=1', frozen: '/l/frozen', judge: '/l/debates',
+  four: '/m/m_live_connect_four', 'done-four': '/m/m_done_connect_four', chess: '/m/m_live_chess', dice: '/m/m_live_liars_dice', kuhn: '/m/m_live_kuhn_poker', blotto: '/m/m_done_colonel_blotto', talk: '/m/m_done_negotiation',
+  'four-embed': '/embed/matches/m_live_connect_four', 'four-league': '/l/connect-four',
   league: '/l/trivia', 'league-empty': '/l/empty', leagues: '/leagues', leaderboard: '/leaderboard', tv: '/tv', agent: null, missing: '/nowhere',
 };
 const flags = Object.fromEntries(process.argv.slice(3).filter((a) => a.startsWith('--')).map((a) => a.slice(2).split('=')));
