@@ -53,9 +53,9 @@ function change(known: Match | undefined, id: string, e: ArenaEvent): Match | un
         seats: seated(e.seats, known?.seats),
       };
     case 'round_started':
-      return known && { ...known, round: e.round ?? known.round };
+      return known && { ...known, round: e.round ?? known.round, ...positioned(e.state) };
     case 'round_closed':
-      return known && { ...known, seats: scored(known.seats, e.standings) };
+      return known && { ...known, seats: scored(known.seats, e.standings), ...positioned(e.state) };
     case 'match_finished':
       return known && {
         ...known, status: 'finished', finished_at: e.ts, rated: e.rated,
@@ -79,6 +79,8 @@ function blank(id: string, ts: string): Match {
     time_limit_seconds: 0, seats: [], created_at: ts, starts_at: ts, started_at: null, finished_at: null, seq: 0, viewers: 0,
   };
 }
+
+const positioned = (state: unknown) => (state === undefined ? {} : { position: state });
 
 function seated(briefs: readonly SeatBrief[], known: readonly MatchSeat[] = []): MatchSeat[] {
   return briefs.map((b) => ({

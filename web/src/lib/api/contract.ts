@@ -13,7 +13,8 @@ export type Conformance = NonNullable<Agent['conformance']>;
 export type ConformanceReport = Schemas['ConformanceReport'];
 export type League = Schemas['League'];
 export type Lobby = Schemas['Lobby'];
-export type Match = Schemas['Match'];
+/** position: where a game stands, by the newest event of its match. */
+export type Match = Schemas['Match'] & { position?: unknown; current_round?: { state?: unknown } };
 export type MatchSeat = Schemas['Seat'];
 export type Problem = Schemas['Problem'];
 export type RatingHistory = Schemas['RatingHistory'];

@@ -1,6 +1,7 @@
 // Every text of the page. {name} is filled in; _one and _other follow the
 // plural rules of the language.
 import { rulesEn } from './rules.en';
+import { turnEn } from './turn.en';
 
 export const en = {
   'app.name': 'Agora Arena',
@@ -428,6 +429,7 @@ export const en = {
   'board.fit.ranks': 'rank {low} to {high}',
 
   ...rulesEn,
+  ...turnEn,
 
   'board.title': 'Leaderboard',
   'board.choose': 'League',

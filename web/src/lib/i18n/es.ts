@@ -1,5 +1,6 @@
 import type { Dictionary } from './en';
 import { rulesEs } from './rules.es';
+import { turnEs } from './turn.es';
 
 export const es: Dictionary = {
   'app.name': 'Agora Arena',
@@ -427,6 +428,7 @@ export const es: Dictionary = {
   'board.fit.ranks': 'puesto {low} a {high}',
 
   ...rulesEs,
+  ...turnEs,
 
   'board.title': 'Clasificación',
   'board.choose': 'Liga',

@@ -12,6 +12,8 @@ import { en } from './en';
 import { es } from './es';
 import { findEn } from './find.en';
 import { findEs } from './find.es';
+import { gameEn } from './game.en';
+import { gameEs } from './game.es';
 import { nextEn } from './next.en';
 import { nextEs } from './next.es';
 import { replayEn } from './replay.en';
@@ -29,6 +31,7 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['admin console', adminEn, adminEs],
   ['finding', findEn, findEs],
   ['next match', nextEn, nextEs],
+  ['games', gameEn, gameEs],
   ['story of a season', storyEn, storyEs],
   ['commentary', commentaryEn, commentaryEs],
 ];

@@ -9,6 +9,13 @@ export function newsOf(match: MatchState): string {
   }
   const last = lastRound(match);
   if (!last) return '';
+  const moved = match.rounds.findLast((r) => r.turn?.closed);
+  if (moved?.turn) {
+    const { game, turn } = moved.turn.opened.place;
+    const moves = moved.turn.moves.map((x) => `${match.seats[x.agent_id]?.name ?? ''} ${x.move || t('state.none')}`).join(', ');
+    return t('match.announce.move', { game, n: turn, moves });
+  }
+  if (last.turn) return '';
   if (!last.closedAt) return t('match.announce.round', { n: last.no, task: last.debate?.motion ?? last.task.description });
   return last.correct ? t('match.announce.closed', { n: last.no, correct: last.correct }) : t('match.announce.closed.plain', { n: last.no });
 }
