@@ -230,7 +230,7 @@ const FALL = [['d2d4', 'd4'], ['e7e6', 'e6'], ['c1g5', 'Bg5'], ['d8g5', 'Qxg5'],
 export const games = () => ({
   connect_four: play({
     matchId: 'm_01kcgamefour0000', league: 'connect-four', seats: agents.slice(0, 2), bank: 20,
-    games: [four(drops(), { 4: 'retried' }), four([4, 3, 4, 3, 4, 0], { 5: 'timeout' }), four([1, 2, 1, 2, 1, 2, 1]), four([1, 0], { 1: 'illegal' })],
+    games: [four(drops(), { 4: 'retried' }), four([4, 3, 4, 3, 4, 0], { 5: 'timeout' }), four([1, 2, 1, 2, 3, 2, 4, 2]), four([1, 0], { 1: 'illegal' })],
   }),
   chess: play({ matchId: 'm_01kcgamechess000', league: 'chess', seats: agents.slice(2, 4), bank: 60, games: [chess(MATE, [1, 0]), chess(FALL, [0.5, 0.5])] }),
   liars_dice: play({ matchId: 'm_01kcgamedice0000', league: 'liars-dice', seats: agents.slice(4, 7), games: [dice([1, 0.5, 0])] }),

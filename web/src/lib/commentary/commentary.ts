@@ -2,6 +2,7 @@ import type { Priors } from '../match/odds';
 import { isOver, ranking, type MatchState } from '../match/state';
 import { surprise } from '../rating';
 import { deficit, factsOf, type Facts } from './facts';
+import { GAME_RULES, gameLineOf, NOT_IN_GAMES } from './game';
 
 // One line after each round: what happened, and why it matters (docs/watching.md).
 // A line depends on the closed rounds of the state alone, and a state on the
@@ -23,6 +24,8 @@ export interface Said {
   readonly name?: string;
   readonly other?: string;
   readonly names?: readonly string[];
+  /** As an agent made it. */
+  readonly move?: string;
   readonly left?: number;
   readonly total?: number;
   readonly ms?: number;
@@ -242,6 +245,11 @@ const winners = (s: Scene): string[] => s.m.order.filter((id) => s.m.seats[id]?.
  */
 export function lineOf(m: MatchState, shown: number, ended: boolean, context: Context = noContext): Line | undefined {
   const all = factsOf(m, shown);
+  if (m.rounds.some((r) => r.turn)) {
+    const line = gameLineOf(m, shown);
+    if (!ended || m.status !== 'finished' || !all.length) return line;
+    return pick(END_RULES.filter((r) => !NOT_IN_GAMES.has(r.rule)), scene(m, context, all)) ?? line;
+  }
   const now = m.rounds.find((r) => r.no === shown);
   if (!isOver(m) && now?.suddenDeath?.turn === 1 && !now.closedAt) {
     return { round: shown, rule: 'sudden_death', n: Object.keys(now.lanes).length, total: now.suddenDeath.turns };
@@ -270,4 +278,4 @@ function pick(rules: readonly Rule[], s: Scene, before?: string): Line | undefin
 }
 
 /** Names of all rules, for the dictionaries. */
-export const RULES: readonly string[] = ['sudden_death', ...ROUND_RULES.map((r) => r.rule), ...END_RULES.map((r) => r.rule)];
+export const RULES: readonly string[] = ['sudden_death', ...ROUND_RULES.map((r) => r.rule), ...GAME_RULES, ...END_RULES.map((r) => r.rule)];

@@ -30,6 +30,7 @@ export function textOf(line: Line, language: Language = 'en'): string {
     ...(line.total === undefined ? {} : { total: line.total }),
     ...(line.name === undefined ? {} : { name: named(line.name) }),
     ...(line.other === undefined ? {} : { other: named(line.other) }),
+    ...(line.move === undefined ? {} : { move: named(line.move) }),
     ...(line.names ? { names: new Intl.ListFormat(language).format(line.names.map(named)) } : {}),
     ...(line.ms === undefined ? {} : { time: duration(line.ms, language) }),
     ...(line.points ? { a: points(line.points[0], language), b: points(line.points[1], language) } : {}),
