@@ -138,7 +138,7 @@ export function serve(port = 0, w = world()) {
   let api;
   const server = createServer((req, res) => api(req, res, () => {
     const path = new URL(req.url, 'http://local').pathname;
-    const file = extname(path) && existsSync(dist + path) ? path : '/index.html';
+    const file = extname(path) && existsSync(dist + path) ? path : path.startsWith('/embed/') ? '/embed.html' : '/index.html';
     res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream', 'content-security-policy': POLICY });
     res.end(readFileSync(dist + file));
   }));

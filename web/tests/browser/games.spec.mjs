@@ -1,0 +1,109 @@
+// Watches games in headless Chromium: each form of public state from recorded
+// logs, and a match of the running arena where it has a league of games.
+//
+//   scripts/browser-test.sh games.spec.mjs
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { serve } from '../../scripts/fixture-server.mjs';
+import { api, id, look, mapAll, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+
+const ready = `${id('match')}[data-ready="true"]`;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const KINDS = { connect_four: 'grid', chess: 'grid', liars_dice: 'cards', kuhn_poker: 'cards', colonel_blotto: 'table', negotiation: 'transcript' };
+const shown = (kind) => `${id('layout-game')} ${id('game-board')}[data-kind="${kind}"]`;
+
+async function fixtures(t) {
+  const server = await serve();
+  t.after(() => server.stop());
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+test('every form of a game fits phones and desks, in both themes', { timeout: PATIENCE }, async (t) => {
+  const origin = await fixtures(t);
+  await look(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [`game-${name.replaceAll('_', '-')}`, [`/m/m_done_${name}`, shown(kind)]])), {
+    origin, bypassCSP: true, reducedMotion: 'reduce',
+    check: async (page, name) => {
+      await page.evaluate(AXE);
+      const found = await page.evaluate(async () => (await window.axe.run('[data-testid="layout-game"]', { resultTypes: ['violations'] })).violations);
+      assert.deepEqual(found.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 4).join(', ')}`), [], name);
+    },
+  });
+});
+
+test('a game is wound by move, and the moves after the slider are not shown', { timeout: PATIENCE }, async (t) => {
+  const { page, faults, close } = await open('/m/m_done_connect_four', { origin: await fixtures(t) });
+  await page.locator(ready).waitFor();
+  await page.locator(shown('grid')).waitFor();
+  const moves = page.locator(id('move'));
+  const all = await moves.count();
+  assert.ok(all > 20, `${all} moves`);
+
+  const slider = page.getByRole('slider');
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await page.locator(`${id('layout-game')}[data-game="1"][data-turn="1"]`).waitFor();
+  assert.equal(await moves.count(), 0);
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.locator(`${id('layout-game')}[data-turn="3"]`).waitFor();
+  assert.equal(await moves.count(), 2);
+  assert.match(await slider.getAttribute('aria-valuetext'), /^Game 1, move 3/);
+
+  await moves.first().getByRole('button').click();
+  await page.locator(`${id('layout-game')}[data-turn="1"]`).waitFor();
+  assert.equal(await moves.count(), 1);
+  await slider.focus();
+  await page.keyboard.press('End');
+  await page.locator(`${id('layout-game')}[data-game="4"]`).waitFor();
+  await page.locator(id('result')).waitFor();
+  assert.equal(await moves.count(), all);
+
+  // What was not played as it should is said in words, and sides that were swapped are marked.
+  assert.deepEqual(await mapAll(page, `${id('move')}:not([data-manner="played"])`, '(li) => li.dataset.manner'), ['retried', 'forfeit', 'forfeit']);
+  assert.match(await page.locator(id('notes')).innerText(), /two illegal moves.*loses the game/is);
+  await page.locator(id('swapped')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('chess has a board of its own, loaded only where it is shown', { timeout: PATIENCE }, async (t) => {
+  const origin = await fixtures(t);
+  const { page, faults, go, close } = await open('', { origin });
+  const parts = [];
+  page.on('request', (r) => parts.push(new URL(r.url()).pathname));
+  await go('/m/m_done_connect_four');
+  await page.locator(shown('grid')).waitFor();
+  assert.deepEqual(parts.filter((p) => /ChessView|pieces/.test(p)), []);
+  await go('/m/m_done_chess');
+  await page.locator(`${shown('grid')} .chess [data-piece="wk"]`).waitFor();
+  await page.locator(id('evaluation')).waitFor();
+  assert.ok(parts.some((p) => p.includes('ChessView')));
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('lists of matches and small stages show the board', { timeout: PATIENCE }, async (t) => {
+  const { page, faults, go, close } = await open('/l/connect-four', { origin: await fixtures(t) });
+  await page.locator(`${id('live-match')} ${id('game-board')}[data-kind="grid"]`).waitFor();
+  assert.match(await page.locator(id('live-match')).first().innerText(), /Game \d of 4, move \d+/);
+  await page.setViewportSize({ width: 640, height: 400 });
+  await go('/embed/matches/m_live_connect_four');
+  await page.locator(`${id('game-small')} ${id('game-board')}[data-kind="grid"]`).waitFor();
+  if (SCREENS) await page.screenshot({ path: `${SCREENS}/game-embed-640.png`, animations: 'disabled' });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+const leagues = await api('/v1/leagues');
+test('a match of the arena shows its board', { timeout: PATIENCE, skip: !leagues.items.some((l) => l.slug === 'connect-four') }, async () => {
+  const { items } = await api('/v1/matches?league=connect-four&status=running,finished&limit=1');
+  if (!items.length) return;
+  const { page, faults, go, close } = await open(`/m/${items[0].match_id}`);
+  await page.locator(shown('grid')).waitFor();
+  await go(`/embed/matches/${items[0].match_id}`);
+  await page.locator(id('stage')).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
