@@ -33,7 +33,7 @@ export const gameEn = {
   'total': 'Total',
   'offer': 'Offer',
   'facts': 'Facts',
-  'transcript.none': 'What the players say appears here.',
+  'transcript.none': 'The conversation appears here.',
   'won': 'won',
   'result.win': '{name} wins game {n}.',
   'result.draw': 'Game {n} is a draw.',

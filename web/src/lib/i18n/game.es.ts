@@ -34,7 +34,7 @@ export const gameEs: Readonly<Record<GameKey, string>> = {
   'total': 'Total',
   'offer': 'Oferta',
   'facts': 'Datos',
-  'transcript.none': 'Lo que dicen los jugadores aparece aquí.',
+  'transcript.none': 'La conversación aparece aquí.',
   'won': 'ganado',
   'result.win': '{name} gana la partida {n}.',
   'result.draw': 'La partida {n} queda en tablas.',
