@@ -1,6 +1,6 @@
 // Uploads games in the admin console, in headless Chromium:
 //
-//   scripts/browser-test.sh games.spec.mjs
+//   scripts/browser-test.sh admin-games.spec.mjs
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
