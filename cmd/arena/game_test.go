@@ -37,7 +37,7 @@ func TestGameCheck(t *testing.T) {
 	}{
 		{file(string(nim)), exitOK, []string{"game:              nim, version 1", "games:             3", "legal moves:"}},
 		{"connect_four", exitOK, []string{"game:              connect_four, version 1"}},
-		{"chequers", exitFailure, []string{`there is no such file, and "chequers" is no game; known are colonel_blotto, connect_four`}},
+		{"chequers", exitFailure, []string{`there is no such file, and "chequers" is no game; known are chess, colonel_blotto, connect_four`}},
 		{file(strings.Replace(string(nim), "legal: [1, 2, 3]", "legal: [0]", 1)), exitFailure, []string{"problem:", "endless (seed ", "max_turns", "have problems"}},
 		{file(strings.Replace(string(nim), "state.next = 1", "for (;;); state.next = 1", 1)), exitFailure, []string{"fault (seed 0, 2 players, turn 1): move: ", "too many steps"}},
 		{file("\n  const = 1"), exitFailure, []string{"game.js: 2:9: syntax: "}},

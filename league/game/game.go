@@ -41,6 +41,9 @@ type Game interface {
 type Library interface {
 	// Rules returns the rules that a match names. invalid: there are none.
 	Rules(ctx context.Context, spec arena.GameSpec) (rules.Rules, error)
+	// Pin returns the game of a match that is created now, with the version of its
+	// rules and the hash of its script.
+	Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, error)
 }
 
 // For returns the game of a match with these settings.
@@ -70,12 +73,10 @@ func Pin(ctx context.Context, l Library, s arena.Settings) (arena.Settings, erro
 	if s.Game == nil {
 		return s, nil
 	}
-	r, err := l.Rules(ctx, *s.Game)
+	pinned, err := l.Pin(ctx, *s.Game)
 	if err != nil {
-		return s, fmt.Errorf("rules of the game %s: %w", s.Game.Name, err)
+		return s, fmt.Errorf("pin the game %s: %w", s.Game.Name, err)
 	}
-	pinned := *s.Game
-	pinned.Version, pinned.Hidden = r.Info().Version, r.Info().Hidden
 	s.Game = &pinned
 	return s, nil
 }

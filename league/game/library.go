@@ -23,3 +23,13 @@ func (Builtin) Rules(_ context.Context, spec arena.GameSpec) (rules.Rules, error
 	}
 	return nil, arena.Invalid("game.name", "%q is not a game; choose one of %s", spec.Name, strings.Join(known, ", "))
 }
+
+// Pin returns the game with the version of its rules.
+func (b Builtin) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, error) {
+	r, err := b.Rules(ctx, spec)
+	if err != nil {
+		return spec, err
+	}
+	spec.Version, spec.Hidden = r.Info().Version, r.Info().Hidden
+	return spec, nil
+}

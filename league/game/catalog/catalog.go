@@ -110,6 +110,25 @@ func (c *Catalog) Rules(ctx context.Context, spec arena.GameSpec) (rules.Rules, 
 	return nil, c.unknown(ctx, spec)
 }
 
+// Pin returns the game of a match that is created now: with the version of its
+// rules and, of an uploaded game, the hash of its source.
+func (c *Catalog) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, error) {
+	if spec.SHA256 == "" && c.uploaded != nil && !c.Builtin(spec.Name) {
+		latest, err := c.uploaded.GameScript(ctx, spec.Name, "")
+		if err == nil {
+			spec.SHA256 = latest.SHA256
+		} else if arena.CodeOf(err) != arena.CodeNotFound {
+			return spec, fmt.Errorf("find game %s: %w", spec.Name, err)
+		}
+	}
+	r, err := c.Rules(ctx, spec)
+	if err != nil {
+		return spec, err
+	}
+	spec.Version, spec.Hidden = r.Info().Version, r.Info().Hidden
+	return spec, nil
+}
+
 // unknown returns the error of a name that no game has.
 func (c *Catalog) unknown(ctx context.Context, spec arena.GameSpec) error {
 	names, err := c.names(ctx)

@@ -285,7 +285,7 @@ func TestCatalog_Rules_uploaded(t *testing.T) {
 		}
 	}
 	for spec, want := range map[[2]string]string{
-		{"chequers", ""}:   `game.name: "chequers" is no game; known are colonel_blotto, connect_four, iterated_prisoners_dilemma, my_game, tic_tac_toe`,
+		{"chequers", ""}:   `game.name: "chequers" is no game; known are chess, colonel_blotto, connect_four, iterated_prisoners_dilemma, kuhn_poker, liars_dice, my_game, negotiation, tic_tac_toe`,
 		{"my_game", "00"}:  "game my_game has no version with the hash 00",
 		{"", ""}:           `"" is no game`,
 		{"../my_game", ""}: "is no game",
@@ -294,5 +294,28 @@ func TestCatalog_Rules_uploaded(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", spec, err, want)
 		}
+	}
+}
+
+// A match keeps the version that was the latest when it was created.
+func TestCatalog_Pin(t *testing.T) {
+	t.Parallel()
+	one, two := upload("my_game", "1"), upload("my_game", "2")
+	c := newCatalog(t, fakeUploads{one, two})
+	for _, tc := range []struct {
+		spec            arena.GameSpec
+		version, sha256 string
+	}{
+		{arena.GameSpec{Name: "my_game"}, "2", two.SHA256},
+		{arena.GameSpec{Name: "my_game", SHA256: one.SHA256}, "1", one.SHA256},
+		{arena.GameSpec{Name: "connect_four"}, "1", ""},
+	} {
+		got, err := c.Pin(t.Context(), tc.spec)
+		if err != nil || got.Version != tc.version || got.SHA256 != tc.sha256 {
+			t.Errorf("%+v is pinned as %+v, %v", tc.spec, got, err)
+		}
+	}
+	if _, err := c.Pin(t.Context(), arena.GameSpec{Name: "none"}); arena.CodeOf(err) != arena.CodeInvalid {
+		t.Errorf("an unknown game: %v", err)
 	}
 }
