@@ -230,6 +230,13 @@ func (g *GameSpec) Brief() *GameBrief {
 	}
 }
 
+// UntilEnd reports whether what the agents of a match write stays sealed until
+// the match has finished, and not only until the round has closed (docs/rules.md,
+// section 5).
+func (s Settings) UntilEnd() bool {
+	return s.Game != nil && (s.Visibility.Sealed() || s.Game.Hidden)
+}
+
 // Score modes (docs/rules.md, section 7).
 const (
 	ScoreMatch  = "match"  // points summed over common rounds

@@ -42,7 +42,7 @@ var matchTable = db.NewTable("matches", "m",
 	db.Written("lease_until", db.TypeInt, func(m *matchRow) any { return m.ttl.Milliseconds() }),
 	db.Int("interruptions", func(m *matchRow) *int { return &m.Interruptions }),
 	db.Text("unrated_reason", func(m *matchRow) *arena.UnratedReason { return &m.UnratedReason }),
-	db.Written("delay", db.TypeInt, func(m *matchRow) any { return m.Settings.Visibility.Delay().Milliseconds() }),
+	db.Written("delay", db.TypeInt, func(m *matchRow) any { return delayOf(m.Settings) }),
 )
 
 var insertMatches = db.NewInsert(matchTable, "")
@@ -359,11 +359,28 @@ func (s *Store) EndMatch(ctx context.Context, id string, status arena.MatchStatu
 	return stored[0], nil
 }
 
+// untilEnd is the delay of a match whose rounds are hidden until it has finished.
+const untilEnd = 1 << 50 // ms
+
+// delayOf returns after which time the statistics and the relay show the rounds of
+// a match that runs, in milliseconds.
+func delayOf(s arena.Settings) int64 {
+	if s.UntilEnd() {
+		return untilEnd
+	}
+	return s.Visibility.Delay().Milliseconds()
+}
+
 // endMatch is the one place where a match comes to an end. Its transaction is
 // alone, since addOutcomes is in it.
 func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatus, reason string, at time.Time) error {
+	kept := int64(untilEnd) // a match that is void hides what it has hidden
+	if status == arena.MatchFinished {
+		kept = -1
+	}
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
-		lease_until = 0, delay = 0 WHERE id = $4`, string(status), reason, db.Millis(at), id); err != nil {
+		lease_until = 0, delay = CASE WHEN delay = $5 THEN delay ELSE 0 END WHERE id = $4`,
+		string(status), reason, db.Millis(at), id, kept); err != nil {
 		return err
 	}
 	return addOutcomes(ctx, tx, id)

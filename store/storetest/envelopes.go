@@ -192,6 +192,42 @@ func envelopesSealed(f *fixture) {
 	f.equal([]string{"answer", "late"}, f.seen(arena.EnvelopeQuery{After: shown[0].Seq - 1}))
 }
 
+// envelopesOfGames: what agents say in a sealed game waits for its end, and is never
+// shown if the match is void. Threat F1.
+func envelopesOfGames(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	now := start.Add(time.Hour)
+	for _, id := range []string{"m_1", "m_2"} {
+		m := arena.Match{ID: id, League: "trivia", Settings: settings(), CreatedAt: start, StartsAt: start}
+		m.Settings.Visibility, m.Settings.Game = arena.VisibilityLive, &arena.GameSpec{Name: "poker", Hidden: true}
+		for i, agent := range ids {
+			m.Seats = append(m.Seats, arena.Seat{No: i, AgentID: agent, State: arena.SeatActive})
+		}
+		f.ok(second(f.CreateMatch(ctx, m, event(arena.EventMatchScheduled, `{}`))))
+		m.Lease = f.claim().Lease
+		f.ok(second(f.StartMatch(ctx, m.Lease, m.Seats, start, nil, nil)))
+		f.ok(second(f.OpenRound(ctx, m.Lease, round(1), nil)))
+		f.post(envelope("answer "+id, 1, func(e *arena.Envelope) { e.MatchID, e.Round, e.AgentID, e.Recipient, e.Seq = id, 1, ids[0], "", -1 }))
+		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{
+			Round: 1, Seats: m.Seats, RevealFrom: 2,
+			Answers: []arena.Answer{{Round: 1, AgentID: ids[0], Outcome: arena.OutcomeAnswered, Body: &arena.AnswerBody{Answer: "4"}, Judged: true}},
+		}, noEvents)))
+		f.equal(0, len(must(f.ShowEnvelopes(ctx, now, 10))(f)))
+		f.equal(0, len(must(f.AgentResults(ctx, ids[0], 10))(f)))
+		if id == "m_1" {
+			f.ok(second(f.VoidMatch(ctx, m.Lease, "a fault", m.Seats, start, event(arena.EventMatchVoid, `{}`))))
+		} else {
+			f.settle(m, start)
+		}
+	}
+	shown := must(f.ShowEnvelopes(ctx, now, 10))(f)
+	f.equal(1, len(shown))
+	f.equal("m_2", shown[0].MatchID)
+	f.equal(1, len(must(f.AgentResults(ctx, ids[0], 10))(f)))
+}
+
 // envelopeOrder: whoever has read up to a number misses nothing below it,
 // however many nodes write.
 func envelopeOrder(f *fixture) {

@@ -52,6 +52,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Envelopes":                            envelopes,
 		"Envelopes/replays_and_bounds":         envelopeReplays,
 		"Envelopes/sealed":                     envelopesSealed,
+		"Envelopes/games":                      envelopesOfGames,
 		"Envelopes/commit_order":               envelopeOrder,
 		"Envelopes/sweep":                      envelopeSweep,
 		"Envelopes/owner":                      envelopesOfOwner,
