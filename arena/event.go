@@ -250,7 +250,7 @@ type (
 	// ClosedSeat is one seat's part in a judged round.
 	ClosedSeat struct {
 		AgentID    string  `json:"agent_id"`
-		Answer     *string `json:"answer"`
+		Answer     *string `json:"answer" doc:"null: there is none. In a sealed game only the move, and null if it was not legal, until the match has finished."`
 		Points     Points  `json:"points"`
 		Outcome    Outcome `json:"outcome"`
 		OverTokens bool    `json:"over_max_tokens,omitempty" doc:"The answer exceeded max_tokens, by the declared tokens or by its length."`
@@ -303,6 +303,17 @@ type (
 		Reason string `json:"reason"`
 	}
 )
+
+// Move returns the legal move of an agent that was asked in the round, or nil if
+// it gave none.
+func (g ClosedGame) Move(agentID string) *string {
+	for i := range g.Moves {
+		if m := &g.Moves[i]; m.AgentID == agentID && m.Legal {
+			return &m.Move
+		}
+	}
+	return nil
+}
 
 // IsZero reports whether there is no state.
 func (s GameState) IsZero() bool {

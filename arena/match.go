@@ -209,6 +209,15 @@ func (t Turn) LongestBank() (longest time.Duration) {
 	return longest
 }
 
+// Stated returns the task of the round without what its game adds to it in this
+// turn. A game without tasks has the description of the turn instead.
+func (r Round) Stated() TaskBody {
+	if r.Task.Description == "" {
+		return r.Public()
+	}
+	return r.Task.Public()
+}
+
 // Public returns the task of the round as spectators see it.
 func (r Round) Public() TaskBody {
 	t := r.Task.Public()

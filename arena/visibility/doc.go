@@ -11,6 +11,7 @@
 // It leaves what each mode does to arena/visibility/mode, the split of a
 // sealed event to arena/visibility/seal, rows to store, and the fan-out to
 // stream. Two bulk rules stay in the store's SQL, over the column
-// matches.delay: aggregates skip delayed matches that run, and the relay
-// reveals sealed envelopes of rounds that spectators have seen close.
+// matches.delay: aggregates skip delayed matches and sealed games that run, and
+// the relay reveals sealed envelopes of rounds that spectators have seen close. In
+// a sealed game it reveals them when the match has finished.
 package visibility

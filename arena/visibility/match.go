@@ -1,6 +1,7 @@
 package visibility
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -54,9 +55,21 @@ type Log struct {
 	delayed bool // it may hold events that are not visible yet
 }
 
+// hides reports whether sealed parts of closed rounds are still hidden.
+func (m Match) hides() bool { return m.rules.UntilEnd && m.Status != arena.MatchFinished }
+
+// showsPrompts reports whether spectators may read what each seat of a game was
+// asked: when the match has finished, unless texts of its agents were erased, which
+// prompts may repeat.
+func (m Match) showsPrompts() bool {
+	return m.Settings.Game != nil && m.Status == arena.MatchFinished &&
+		!slices.ContainsFunc(m.Seats, func(s arena.Seat) bool { return s.Name == arena.DeletedAgent })
+}
+
 // ClosedRound is a round that spectators have seen close, with all answers to
 // it.
 type ClosedRound struct {
 	arena.Round
-	Answers []arena.Answer // ordered by agent
+	Answers []arena.Answer   // ordered by agent; in a sealed game only legal moves until the match has finished
+	Game    arena.ClosedGame // what a round of a game led to
 }

@@ -2,7 +2,9 @@ package visibility
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/agora-arena/arena/arena"
@@ -72,7 +74,8 @@ func (r *Reader) Matches(ctx context.Context, f arena.MatchFilter, p arena.Page)
 }
 
 // Rounds returns the rounds that were visible when m was read. One that had
-// not closed then has no ClosedAt. Prompts are for their seats alone.
+// not closed then has no ClosedAt. Prompts are for their seats alone until a game
+// has finished.
 func (r *Reader) Rounds(ctx context.Context, m Match) ([]arena.Round, error) {
 	rounds, err := r.store.Rounds(ctx, m.ID)
 	if err != nil {
@@ -80,7 +83,9 @@ func (r *Reader) Rounds(ctx context.Context, m Match) ([]arena.Round, error) {
 	}
 	rounds = rounds[:min(len(rounds), m.Round)]
 	for i := range rounds {
-		rounds[i].Turn.Prompts = nil
+		if !m.showsPrompts() {
+			rounds[i].Turn.Prompts = nil
+		}
 		if !m.closed(rounds[i].No) {
 			rounds[i].ClosedAt = time.Time{}
 		}
@@ -99,17 +104,77 @@ func (r *Reader) ClosedRounds(ctx context.Context, m Match) ([]ClosedRound, erro
 	if err != nil {
 		return nil, err
 	}
+	games, err := r.closedGames(ctx, m)
+	if err != nil {
+		return nil, err
+	}
 	byRound := map[int][]arena.Answer{}
 	for _, a := range answers {
+		if m.hides() {
+			a = onlyMove(a, games[a.Round])
+		}
 		byRound[a.Round] = append(byRound[a.Round], a)
 	}
 	var closed []ClosedRound
 	for _, round := range rounds {
 		if !round.ClosedAt.IsZero() {
-			closed = append(closed, ClosedRound{Round: round, Answers: byRound[round.No]})
+			closed = append(closed, ClosedRound{Round: round, Answers: byRound[round.No], Game: games[round.No]})
 		}
 	}
 	return closed, nil
+}
+
+// onlyMove returns an answer with nothing of its body but a legal move.
+func onlyMove(a arena.Answer, g arena.ClosedGame) arena.Answer {
+	a.Body = nil
+	if move := g.Move(a.AgentID); move != nil {
+		a.Body = &arena.AnswerBody{Answer: *move}
+	}
+	return a
+}
+
+// logPart is how many events of a log are read at once.
+const logPart = 1000
+
+// closedGames returns what the rounds of a game led to, by round. They are in the
+// log alone.
+func (r *Reader) closedGames(ctx context.Context, m Match) (map[int]arena.ClosedGame, error) {
+	if m.Settings.Game == nil {
+		return nil, nil //nolint:nilnil // the match asks questions: not an error
+	}
+	events, err := r.closings(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	games := map[int]arena.ClosedGame{}
+	for _, e := range events {
+		var g arena.ClosedGame
+		if err := json.Unmarshal(e.Body, &g); err != nil {
+			return nil, fmt.Errorf("match %s: event %d: %w", m.ID, e.Seq, err)
+		}
+		games[e.Round] = g
+	}
+	return games, nil
+}
+
+// closings returns the events with which rounds closed. The log of a match that is
+// over may be packed.
+func (r *Reader) closings(ctx context.Context, m Match) (found []arena.Event, err error) {
+	if !m.Status.Over() {
+		return r.store.EventsOfTypes(ctx, m.ID, m.Seq, arena.EventRoundClosed)
+	}
+	for since := int64(0); ; {
+		part, err := r.store.EventsAfter(ctx, m.ID, since, logPart)
+		if err != nil || len(part) == 0 {
+			return found, err
+		}
+		for _, e := range part {
+			if e.Type == arena.EventRoundClosed {
+				found = append(found, e)
+			}
+		}
+		since = part[len(part)-1].Seq
+	}
 }
 
 // Verdicts returns the verdicts on the rounds that had visibly closed when m

@@ -7,9 +7,6 @@ import (
 	"github.com/agora-arena/arena/arena/record"
 )
 
-// recordPart is how many events of a log are read at once.
-const recordPart = 1000
-
 // RecordRows returns what the record of a finished match is made from, the
 // commitments of erased texts left out. Nothing in it is hidden any more: every
 // round has closed (docs/rules.md, section 5). conflict: the match is not
@@ -34,11 +31,11 @@ func (r *Reader) RecordRows(ctx context.Context, id string, maxEvents int64) (re
 		rows.Rounds, rows.Answers = append(rows.Rounds, c.Round), append(rows.Answers, c.Answers...)
 	}
 	for since := int64(0); ; since = rows.Events[len(rows.Events)-1].Seq {
-		part, err := r.Events(ctx, m.Log(), since, recordPart)
+		part, err := r.Events(ctx, m.Log(), since, logPart)
 		if err != nil {
 			return record.Rows{}, err
 		}
-		if rows.Events = append(rows.Events, part...); len(part) < recordPart {
+		if rows.Events = append(rows.Events, part...); len(part) < logPart {
 			return rows, nil
 		}
 	}

@@ -71,6 +71,7 @@ func decoders() map[string]string {
 		"arena/record/agree.go":                  strict,
 		"arena/record/record.go":                 own,
 		"arena/visibility/mode/asof.go":          own,
+		"arena/visibility/reader.go":             own,
 		"arena/api/league_view.go":               strict,
 		"arena/api/leagues.go":                   strict,
 		"league/pack/jsonl.go":                   strict,

@@ -315,7 +315,7 @@ func (mr *matchRun) chooseReveal(ctx context.Context, c *arena.RoundClose, state
 	if err != nil {
 		return mr.gameFailed(ctx, c.Round, err)
 	}
-	c.RevealFrom = mode.Of(mr.m).RevealFrom(c.Round, end.Over || end.Void != "")
+	c.RevealFrom = mode.Of(mr.m).RevealFrom(c.Round, end.Over && end.Void == "")
 	return nil
 }
 
@@ -345,8 +345,13 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.
 		events, hidden = append(events, mr.event(arena.EventReveal, "", no, body)), hidden[n:]
 	}
 	body := arena.RoundClosedBody{Correct: open.Task.Correct(), Seats: []arena.ClosedSeat{}, Ballots: c.Verdict.Ballots, ClosedGame: closed}
+	untilEnd := mode.Of(mr.m).UntilEnd
 	for _, a := range c.Answers {
-		body.Seats = append(body.Seats, a.Closed())
+		seat := a.Closed()
+		if untilEnd { // the answer may say more than the move
+			seat.Answer = closed.Move(a.AgentID)
+		}
+		body.Seats = append(body.Seats, seat)
 	}
 	for _, s := range scoring.PlaceSeats(mr.m.Settings, c.Seats) {
 		body.Standings = append(body.Standings, arena.StandingBrief{

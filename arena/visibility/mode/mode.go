@@ -12,7 +12,8 @@ import (
 type Rules struct {
 	// Sealed hides what agents write until the round has closed.
 	Sealed bool
-	// UntilEnd keeps sealed parts hidden until the match is over.
+	// UntilEnd keeps sealed parts hidden until the match has finished. Those of a
+	// match that is void stay hidden.
 	UntilEnd bool
 	// Delay is the time from an event to the moment when spectators may see it.
 	Delay time.Duration
@@ -27,9 +28,8 @@ func (r Rules) HoldsBack() bool { return r.Delay > 0 }
 // so until the end, and a game in which players know different things is sealed in
 // any mode.
 func Of(m arena.Match) Rules {
-	v, game := m.Settings.Visibility, m.Settings.Game
-	r := Rules{Sealed: v.Sealed() || game != nil && game.Hidden}
-	r.UntilEnd = r.Sealed && game != nil
+	v, untilEnd := m.Settings.Visibility, m.Settings.UntilEnd()
+	r := Rules{Sealed: v.Sealed() || untilEnd, UntilEnd: untilEnd}
 	if !v.Sealed() && !m.Status.Over() {
 		r.Delay = v.Delay()
 	}
@@ -37,12 +37,13 @@ func Of(m arena.Match) Rules {
 }
 
 // RevealFrom returns the first round whose sealed parts become public when a
-// round closes. over is whether the match is over then. Above the round: none do.
-func (r Rules) RevealFrom(round int, over bool) int {
+// round closes. finished is whether the match ends then and is not void. Above the
+// round: none do.
+func (r Rules) RevealFrom(round int, finished bool) int {
 	switch {
 	case !r.UntilEnd:
 		return round
-	case over:
+	case finished:
 		return 1
 	default:
 		return round + 1
