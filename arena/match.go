@@ -3,6 +3,7 @@ package arena
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -201,10 +202,12 @@ func (t Turn) Bank(seat int) time.Duration {
 	return 0
 }
 
-// LongestBank returns the longest Bank of the seats that act.
+// LongestBank returns the longest time bank of the seats that act.
 func (t Turn) LongestBank() (longest time.Duration) {
-	for _, p := range t.Prompts {
-		longest = max(longest, p.Bank)
+	for _, bank := range t.TimeBanks {
+		if slices.Contains(t.SeatsToAct, bank.AgentID) {
+			longest = max(longest, time.Duration(bank.Seconds*float64(time.Second)))
+		}
 	}
 	return longest
 }

@@ -77,6 +77,14 @@ type currentRoundView struct {
 	arena.GameState
 }
 
+// promptView is what one seat of a game was asked.
+type promptView struct {
+	AgentID     string   `json:"agent_id"`
+	Description string   `json:"description"`
+	Options     []string `json:"options,omitempty"`
+	Observation any      `json:"observation,omitempty" doc:"The position as programs read it."`
+}
+
 // roundView is a closed round. Nothing of an open one is ever in it, so a
 // sealed round stays sealed (docs/rules.md, section 5).
 type roundView struct {
@@ -88,6 +96,8 @@ type roundView struct {
 	Correct     string             `json:"correct,omitempty"`
 	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
 	arena.GameState
+	Moves   []arena.PlayedMove `json:"moves,omitempty" doc:"The moves of a round of a game."`
+	Prompts []promptView       `json:"prompts,omitempty" doc:"What the agents of a game were asked; only when the match has finished."`
 }
 
 // matchViews makes matchViews of matches, as spectators may see them.
@@ -148,15 +158,27 @@ func (mv *matchViews) answerPage(ctx context.Context, f arena.MatchFilter, p are
 
 func viewCurrentRound(r arena.Round, limit time.Duration) *currentRoundView {
 	return &currentRoundView{
-		Round: r.No, Task: r.Public(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit + r.Turn.LongestBank())),
+		Round: r.No, Task: r.Stated(), StartedAt: jsonTime(r.OpenedAt), Deadline: jsonTime(r.OpenedAt.Add(limit + r.Turn.LongestBank())),
 		Closed: !r.ClosedAt.IsZero(), Interrupted: r.Interruptions > 0, GameState: r.Turn.GameState,
 	}
 }
 
-func viewRound(r visibility.ClosedRound) roundView {
+// viewRound returns the view of a round of a match with these seats.
+func viewRound(r visibility.ClosedRound, seats []arena.Seat) roundView {
 	v := roundView{
-		Round: r.No, Task: r.Public(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt), GameState: r.Turn.GameState,
+		Round: r.No, Task: r.Stated(), StartedAt: jsonTime(r.OpenedAt), ClosedAt: jsonTime(r.ClosedAt),
 		Interrupted: r.Interruptions > 0, Correct: r.Task.Correct(), Seats: []arena.ClosedSeat{},
+		GameState: r.Turn.GameState, Moves: r.Game.Moves,
+	}
+	if len(r.Game.State) > 0 {
+		v.State = r.Game.State
+	}
+	for _, p := range r.Turn.Prompts {
+		shown := promptView{AgentID: seats[p.Seat].AgentID, Description: p.Description, Options: p.Options}
+		if len(p.Observation) > 0 {
+			shown.Observation = p.Observation
+		}
+		v.Prompts = append(v.Prompts, shown)
 	}
 	for _, an := range r.Answers {
 		v.Seats = append(v.Seats, an.Closed())

@@ -257,7 +257,7 @@ func (h *matchHandlers) rounds(ctx context.Context, in *listRoundsInput) (*outpu
 	for _, r := range rounds {
 		if r.No > in.Since && len(v.Items) < in.Limit {
 			slices.SortStableFunc(r.Answers, func(x, y arena.Answer) int { return cmp.Compare(seat[x.AgentID], seat[y.AgentID]) })
-			v.Items = append(v.Items, viewRound(r))
+			v.Items = append(v.Items, viewRound(r, m.Seats))
 			v.NextSince = r.No
 		}
 	}
