@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ type event struct {
 // readLog checks the numbers of the events and finds those that the other
 // parts are held against.
 func (c *checker) readLog() error {
-	c.outcomes, c.closed, c.started = map[turn]event{}, map[int]event{}, map[int]event{}
+	c.outcomes, c.closed, c.started, c.revealed = map[turn]event{}, map[int]event{}, map[int]event{}, map[turn]Text{}
 	for i, raw := range c.r.Log {
 		at := fmt.Sprintf("/record/log/%d", i)
 		e := event{raw: raw}
@@ -60,8 +61,9 @@ func (c *checker) readLog() error {
 // seed holds the seed and the version of the rules against match_started.
 func (c *checker) seed() error {
 	var started struct {
-		SeedCommitment string `json:"seed_commitment"`
-		RulesVersion   int    `json:"rules_version"`
+		SeedCommitment string          `json:"seed_commitment"`
+		RulesVersion   int             `json:"rules_version"`
+		Game           *arena.GameSpec `json:"game"`
 	}
 	m := c.r.Match
 	if c.r.Format == Format2 {
@@ -77,6 +79,9 @@ func (c *checker) seed() error {
 	}
 	if m.RulesVersion != started.RulesVersion {
 		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
+	}
+	if !reflect.DeepEqual(m.GameSpec(), started.Game) {
+		return fault("/record/match/game", "the game and its settings are not those of match_started")
 	}
 	if started.SeedCommitment == "" {
 		if m.Seed != "" || m.SeedSalt != "" {
@@ -119,6 +124,9 @@ func (c *checker) reveals() error {
 			if part.Seq < 1 || part.Seq >= e.Seq {
 				return fault(at+"/seq", "names no event before the reveal")
 			}
+			if of := c.events[part.Seq-1]; of.Type == arena.EventSeatOutcome {
+				c.revealed[turn{of.Round, of.AgentID}] = part.Hidden
+			}
 			if c.erased(part.Hidden) {
 				continue
 			}
@@ -139,7 +147,26 @@ type closedSeat struct {
 	ElapsedMS int64         `json:"elapsed_ms"`
 }
 
-func (c *checker) rounds() error {
+// untilEnd reports whether answers stayed sealed until the match had finished.
+func (c *checker) untilEnd() bool {
+	return arena.Settings{Visibility: c.r.Match.Visibility, Game: c.r.Match.GameSpec()}.UntilEnd()
+}
+
+// revealedAnswer returns the answer that a seat_outcome event had sealed; the zero
+// Text if there was none.
+func (c *checker) revealedAnswer(of turn) (Text, error) {
+	hidden, ok := c.revealed[of]
+	if !ok || c.erased(hidden) {
+		return hidden, nil
+	}
+	var body struct{ Answer json.RawMessage }
+	if err := json.Unmarshal(hidden.Value, &body); err != nil {
+		return Text{}, fault("/record/log", "a revealed reply cannot be read: %v", err)
+	}
+	return Text{Value: body.Answer}, nil
+}
+
+func (c *checker) rounds() (err error) {
 	if len(c.r.Rounds) != len(c.closed) {
 		return fault("/record/rounds", "%d rounds, but the log closed %d", len(c.r.Rounds), len(c.closed))
 	}
@@ -172,6 +199,11 @@ func (c *checker) rounds() error {
 			s, ok := shown[a.AgentID]
 			if !ok {
 				return fault(fmt.Sprintf("%s/answers/%d/agent_id", at, j), "is not a seat of round_closed")
+			}
+			if c.untilEnd() { // round_closed shows only the move, which a replay of the game checks
+				if s.Answer, err = c.revealedAnswer(turn{r.Round, a.AgentID}); err != nil {
+					return err
+				}
 			}
 			if err := c.answer(fmt.Sprintf("%s/answers/%d", at, j), r.Round, a, s); err != nil {
 				return err
@@ -274,7 +306,7 @@ func (c *checker) seats() error {
 		switch {
 		case !ok || len(shown) != len(c.r.Seats):
 			return fault(at+"/agent_id", "the seats are not those of match_finished")
-		case s.Points != total[s.AgentID]:
+		case c.r.Match.Series == nil && s.Points != total[s.AgentID]: // those of a game follow from a replay
 			return fault(at+"/points", "is not the sum of its verdicts, %s", total[s.AgentID])
 		case s.Points != last.Points:
 			return fault(at+"/points", "is not what match_finished showed")

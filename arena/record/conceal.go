@@ -40,13 +40,13 @@ func membersOf(t arena.EventType, sealed bool) members {
 		v = members{keep: []string{"league", "starts_at", "rated"}, lists: map[string]members{"seats": seat}}
 	case arena.EventMatchStarted:
 		v = members{
-			keep:  []string{"league", "format", "visibility", "rated", "total_rounds", "seed_commitment", "rules_version"},
+			keep:  []string{"league", "format", "visibility", "rated", "total_rounds", "seed_commitment", "rules_version", "game"},
 			lists: map[string]members{"seats": seat},
 		}
 	case arena.EventMatchFinished:
 		v = members{keep: []string{"league", "rated", "rating_changes"}, lists: map[string]members{"seats": seat}}
 	case arena.EventRoundStarted: // see concealer.event for the task
-		v = members{keep: []string{"time_limit_seconds", "deadline", "interrupted", "seats_to_act", "state"}, texts: []string{"task"}}
+		v = members{keep: []string{"time_limit_seconds", "deadline", "interrupted", "seats_to_act", "time_banks", "state"}, texts: []string{"task"}}
 	case arena.EventVoteOpened:
 		v = members{keep: []string{"until", "criteria"}, texts: []string{"entries"}}
 	case arena.EventReveal:
@@ -83,9 +83,9 @@ type concealer struct {
 }
 
 func newConcealer(r Rows) (*concealer, error) {
-	v := r.Match.Settings.Visibility
+	s := r.Match.Settings
 	c := &concealer{
-		sealed: v.Sealed(), salts: map[string]string{}, tasks: map[int]json.RawMessage{}, erased: r.Erased,
+		sealed: s.Visibility.Sealed() || s.UntilEnd(), salts: map[string]string{}, tasks: map[int]json.RawMessage{}, erased: r.Erased,
 	}
 	// The shared key is gone as soon as one agent's key is.
 	shared := sha256.New()
@@ -95,7 +95,7 @@ func newConcealer(r Rows) (*concealer, error) {
 	}
 	c.shared = shared.Sum(nil)
 	for _, round := range r.Rounds {
-		task, err := strictjson.CanonicalOf(round.Task.Public())
+		task, err := strictjson.CanonicalOf(round.Stated())
 		if err != nil {
 			return nil, fmt.Errorf("round %d: %w", round.No, err)
 		}
@@ -136,6 +136,10 @@ func (c *concealer) event(i int, e arena.Event, line json.RawMessage) (concealed
 	if e.Type == arena.EventRoundStarted && bytes.Equal(object["task"], c.tasks[e.Round]) {
 		spec.keep = append(spec.keep, "task") // nobody's name is in it
 	}
+	if isTranscript(object["state"]) { // what agents said to each other
+		spec.keep = slices.DeleteFunc(slices.Clone(spec.keep), func(name string) bool { return name == "state" })
+		spec.texts = append(spec.texts, "state")
+	}
 	pointer := "/log/" + strconv.Itoa(i)
 	o := outcome{round: e.Round}
 	hidden, rest, err := c.object(spec, object, pointer, "", &o)
@@ -157,6 +161,14 @@ func (c *concealer) event(i int, e arena.Event, line json.RawMessage) (concealed
 	}
 	kept, err = strictjson.CanonicalOf(rest)
 	return concealed, kept, err
+}
+
+// isTranscript reports whether the position of a game repeats what agents wrote.
+func isTranscript(state json.RawMessage) bool {
+	var position struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(state, &position) == nil && position.Kind == "transcript"
 }
 
 // outcome is what happened to an event besides its two results.

@@ -56,12 +56,24 @@ type Match struct {
 
 	// The members of format 2. match_started commits to the seed and names the
 	// version of the rules.
-	RulesVersion int             `json:"rules_version,omitempty"`
-	Seed         string          `json:"seed,omitempty"`      // decimal: it has 64 bits
-	SeedSalt     string          `json:"seed_salt,omitempty"` // see SeedCommitment
-	Game         string          `json:"game,omitempty"`
-	Options      json.RawMessage `json:"options,omitempty"`       // of the game
-	ScriptSHA256 string          `json:"script_sha256,omitempty"` // of the game's script
+	RulesVersion int            `json:"rules_version,omitempty"`
+	Seed         string         `json:"seed,omitempty"`      // decimal: it has 64 bits
+	SeedSalt     string         `json:"seed_salt,omitempty"` // see SeedCommitment
+	Game         string         `json:"game,omitempty"`      // "": the match asks questions
+	GameVersion  string         `json:"game_version,omitempty"`
+	Options      map[string]int `json:"options,omitempty"`       // of the game
+	ScriptSHA256 string         `json:"script_sha256,omitempty"` // of the game's script; "": it is built in
+	Series       *Series        `json:"series,omitempty"`        // nil: the match asks questions
+}
+
+// Series is how a match plays games one after the other.
+type Series struct {
+	Games                int   `json:"games"`
+	Duplicate            bool  `json:"duplicate,omitempty"` // a deal is played once from each place
+	TimeBankMS           int64 `json:"time_bank_ms,omitempty"`
+	Hidden               bool  `json:"hidden,omitempty"`                  // players know different things
+	HideLegal            bool  `json:"hide_legal,omitempty"`              // agents do not receive the list of legal moves
+	ZeroPointsOverTokens bool  `json:"zero_points_over_tokens,omitempty"` // a move with too many tokens is no legal one
 }
 
 // Seat is one agent's result.
@@ -176,7 +188,25 @@ func matchOf(m arena.Match) Match {
 	if m.Settings.Rounds > 0 {
 		v.TotalRounds = &m.Settings.Rounds
 	}
+	if g := m.Settings.Game; g != nil {
+		v.Game, v.GameVersion, v.Options, v.ScriptSHA256 = g.Name, g.Version, g.Options, g.SHA256
+		v.Series = &Series{
+			Games: g.Games, Duplicate: g.Duplicate, TimeBankMS: g.TimeBank.Milliseconds(), Hidden: g.Hidden, HideLegal: g.HideLegal,
+			ZeroPointsOverTokens: m.Settings.MaxTokensPolicy == arena.ZeroPointsTokens,
+		}
+	}
 	return v
+}
+
+// GameSpec returns the game of the match, or nil if the match asks questions.
+func (m Match) GameSpec() *arena.GameSpec {
+	if m.Series == nil {
+		return nil
+	}
+	return &arena.GameSpec{
+		Name: m.Game, Version: m.GameVersion, SHA256: m.ScriptSHA256, Options: m.Options, Games: m.Series.Games, Duplicate: m.Series.Duplicate,
+		TimeBank: time.Duration(m.Series.TimeBankMS) * time.Millisecond, Hidden: m.Series.Hidden, HideLegal: m.Series.HideLegal,
+	}
 }
 
 // turn is one seat's part in one round.
@@ -287,7 +317,7 @@ func (b *builder) addSeed(rows Rows) error {
 }
 
 func (b *builder) addRound(round arena.Round, answers []arena.Answer) error {
-	task, err := strictjson.CanonicalOf(round.Task.Public())
+	task, err := strictjson.CanonicalOf(round.Stated())
 	if err != nil {
 		return err
 	}

@@ -29,10 +29,12 @@ func fault(pointer, format string, args ...any) error {
 }
 
 // Verify checks a signed record: its form, the chain of its log, receipts,
-// points and ratings against each other and against the log, and at last the
-// signature, with check. The error is a *FaultError that names the first place.
-// What the parts cannot show, such as a changed name, the signature does.
-func Verify(data []byte, check func(payload []byte, s Signature) error) (Record, error) {
+// points and ratings against each other and against the log, then what replays
+// look at, and at last the signature, with check. The error is a *FaultError that
+// names the first place, unless a replay returns another one. What the parts cannot
+// show, such as a changed name, the signature does. The points of a game need a
+// replay: see package league/game.
+func Verify(data []byte, check func(payload []byte, s Signature) error, replays ...func(Record) error) (Record, error) {
 	data = bytes.TrimSuffix(data, []byte("\n"))
 	if err := canonical(data); err != nil {
 		return Record{}, err
@@ -63,6 +65,11 @@ func Verify(data []byte, check func(payload []byte, s Signature) error) (Record,
 	c := &checker{r: &r}
 	for _, step := range []func() error{c.chain, c.readLog, c.seed, c.reveals, c.rounds, c.seats, c.ratings} {
 		if err := step(); err != nil {
+			return r, err
+		}
+	}
+	for _, replay := range replays {
+		if err := replay(r); err != nil {
 			return r, err
 		}
 	}
@@ -140,6 +147,7 @@ type checker struct {
 	outcomes map[turn]event
 	closed   map[int]event // round_closed, by round
 	started  map[int]event // round_started, the last one by round
+	revealed map[turn]Text // what seat_outcome hid
 }
 
 // chain walks the log. When the chain goes on well after a wrong link, the
