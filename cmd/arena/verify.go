@@ -14,6 +14,7 @@ import (
 
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/token"
+	"github.com/agora-arena/arena/league/game"
 )
 
 // VerifyCmd is `arena verify`.
@@ -27,8 +28,9 @@ func (c *VerifyCmd) Help() string {
 	return `Checks the signed record of a match without asking the arena: the canonical form,
 the hash chain over the log, every commitment, the receipts against the answers,
 the points against the verdicts, the rating changes against each other, and the
-signature. Names the first place that is wrong and exits with 1. Lists texts that
-were erased.
+signature. Games are played again from the seed and the answers, and every move,
+position and point is compared. Names the first place that is wrong and exits
+with 1. Lists texts that were erased.
 
     curl -s $A/v1/matches/m_…/record > match.json
     curl -s $A/.well-known/jwks.json > keys.json
@@ -56,18 +58,35 @@ func (c *VerifyCmd) Run(app *App) error {
 		}
 	}
 	var signature record.Signature
+	replayed := 0
 	r, err := record.Verify(data, func(payload []byte, s record.Signature) error {
 		if signature = s; keys == nil {
 			return errors.New("everything else is good, but the signature was not checked: give the arena's keys with --jwks")
 		}
 		return token.VerifyRecord(keys, payload, s)
+	}, func(r record.Record) (err error) {
+		replayed, err = game.Verify(app.Ctx, game.Builtin{}, r)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n%s",
-		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg, erasedLines(r.Erased))
+	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n%s%s",
+		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg, gamesLine(r, replayed), erasedLines(r.Erased))
 	return err
+}
+
+// gamesLine returns how many rounds of games were played again; "" if the match
+// asked questions.
+func gamesLine(r record.Record, replayed int) string {
+	switch {
+	case r.Match.Series == nil:
+		return ""
+	case replayed < len(r.Rounds):
+		return fmt.Sprintf("  %s: played %d rounds again; answers of round %d were erased\n", r.Match.Game, replayed, replayed+1)
+	default:
+		return fmt.Sprintf("  %s: played all games again, every move and point is right\n", r.Match.Game)
+	}
 }
 
 // erasedLines returns a line for each agent whose texts were erased.

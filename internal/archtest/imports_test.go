@@ -69,7 +69,7 @@ func importRules() []importRule {
 		{dir: "league/game/playout", ours: []string{"arena", "league/game/rules"}, why: "pure: tries out the rules of games"},
 		{dir: "league/game/scripted", ours: []string{"arena", "league/game/rules"}, why: "rules of games in JavaScript: what runs the scripts is handed in"},
 		{dir: "league/game/catalog", ours: []string{"arena", "league/game/rules", "league/game/scripted", "league/game/playout"}, why: "finds games by name: what runs scripts and what stores them is handed in"},
-		{dir: "league/game", ours: []string{"arena", "scoring", "league/game/rules"}, why: "pure: the games that matches are played in"},
+		{dir: "league/game", ours: []string{"arena", "arena/record", "arena/strictjson", "scoring", "league/game/rules"}, why: "pure: the games that matches are played in"},
 		{dir: "league/settings", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game/rules"}, why: "pure: which settings of a league hold together"},
 		{dir: "league", ours: []string{"arena", "scoring", "league/pack", "league/format", "league/game", "league/game/rules", "league/settings"}, why: "actor: its parts are handed in"},
 		{dir: "health", ours: domain, why: "actor: its parts are handed in"},

@@ -65,6 +65,7 @@ func decoders() map[string]string {
 		"league/game/elimination.go":             own,
 		"league/game/rules/state.go":             own,
 		"league/game/series.go":                  own,
+		"league/game/verify.go":                  strict,
 		"arena/token/issuer.go":                  strict,
 		"arena/token/record.go":                  "the user's own key set, to check a record with",
 		"arena/record/verify.go":                 "the text is compared with its canonical form first",

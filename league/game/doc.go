@@ -7,5 +7,5 @@
 // debates. It has no clock, no I/O and no randomness but the match's seed, so
 // the engine, a take-over and a re-score get the same results from the same
 // rounds. The engine draws the task, sends the prompts, collects the replies
-// and calls external judges.
+// and calls external judges. Verify plays the games of a record again.
 package game

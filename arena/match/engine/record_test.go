@@ -26,6 +26,13 @@ func (b *bench) record(id string) (rows record.Rows, file, payload []byte) {
 	b.ok(err)
 	rows.Erased, err = b.store.ErasedTexts(b.t.Context(), id)
 	b.ok(err)
+	file, payload = b.signed(rows)
+	return rows, file, payload
+}
+
+// signed returns the file of a record and the payload of its signature.
+func (b *bench) signed(rows record.Rows) (file, payload []byte) {
+	b.t.Helper()
 	made, err := record.New("https://arena.example", rows)
 	b.ok(err)
 	signed, err := record.Sign(made, func(data []byte) (record.Signature, error) {
@@ -35,7 +42,7 @@ func (b *bench) record(id string) (rows record.Rows, file, payload []byte) {
 	b.ok(err)
 	file, err = strictjson.CanonicalOf(signed)
 	b.ok(err)
-	return rows, file, payload
+	return file, payload
 }
 
 // The record of a match that was played verifies. Erasing an agent's texts from
