@@ -12,7 +12,13 @@ const (
 	ResultPartial  RoundResult = "partial"  // a part of the point
 	ResultWrong    RoundResult = "wrong"    // nothing
 	ResultUnjudged RoundResult = "unjudged" // a speech before the end of its half
+	ResultMove     RoundResult = "move"     // a legal move of a game: neither right nor wrong
+	ResultIllegal  RoundResult = "illegal_move"
 )
+
+// GameSource is the prefix of the source of the task of a round of a game, followed
+// by the game's name.
+const GameSource = "game:"
 
 // ResultCount counts the rounds of an agent that ended in the same way.
 type ResultCount struct {

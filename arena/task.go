@@ -20,7 +20,7 @@ type Task struct {
 	Rules        []string        // in addition to the league's
 	Cases        []Case          // judge code: the tests of the answer
 	Observation  json.RawMessage // an object for programs beside the description; nil: none
-	Source       string          // origin: pack id, "/", number; "" if generated for its match
+	Source       string          // origin: pack id, "/", number; GameSource and a name in a game; "" if generated for its match
 }
 
 // Case is one hidden test of a task whose answer is a program.

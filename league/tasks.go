@@ -64,7 +64,7 @@ func NewTasks(store TaskStore) (*Tasks, error) {
 // match, or when they have had all, the one that was put longest ago. Where the
 // league asks trap questions, some rounds are one. Where a match has one task, it
 // is that of the first round, and the task of a turn-based game is empty but for
-// its id. A pack without tasks is an error with code conflict.
+// its id and source. A pack without tasks is an error with code conflict.
 //
 // The task's id names this task in this match and round, so that an agent that
 // remembers ids never takes a new task for the repeated delivery of an old one.
@@ -85,7 +85,7 @@ func (t *Tasks) pick(ctx context.Context, m arena.Match, round int) (arena.Task,
 		return pack.Canary(m.Seed, round), nil
 	}
 	if game.UseOfTasks(m.Settings) == game.TaskNone {
-		return arena.Task{}, nil
+		return arena.Task{Source: arena.GameSource + m.Settings.Game.Name}, nil
 	}
 	if m.Settings.Generator != nil {
 		return pack.Generate(*m.Settings.Generator, m.Seed, round)

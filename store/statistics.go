@@ -66,7 +66,8 @@ const seen = `match_id NOT IN (SELECT id FROM matches WHERE delay > 0)`
 // resultQuery reaches each answer by its key, from the agent's newest seats:
 // SQLite takes the tables of a CROSS JOIN in the order in which they stand.
 func resultQuery(agentID string, matches int) (string, []any) {
-	return `SELECT CASE WHEN a.outcome <> $1 THEN a.outcome WHEN a.judged = 0 THEN $2 WHEN a.points >= $3 THEN $4
+	return `SELECT CASE WHEN a.outcome <> $1 THEN a.outcome
+			WHEN r.source LIKE $9 THEN CASE WHEN a.reason = $10 THEN $10 ELSE $11 END WHEN a.judged = 0 THEN $2 WHEN a.points >= $3 THEN $4
 			WHEN a.points > 0 THEN $5 ELSE $6 END AS result, count(*), CAST(avg(a.elapsed_ns) AS BIGINT)
 		FROM (SELECT match_id FROM seats WHERE agent_id = $7 AND ` + seen + ` ORDER BY match_id DESC LIMIT $8) s
 		CROSS JOIN rounds r CROSS JOIN answers a
@@ -75,6 +76,7 @@ func resultQuery(agentID string, matches int) (string, []any) {
 		[]any{
 			string(arena.OutcomeAnswered), string(arena.ResultUnjudged), int64(arena.OnePoint),
 			string(arena.ResultRight), string(arena.ResultPartial), string(arena.ResultWrong), agentID, matches,
+			arena.GameSource + "%", string(arena.ResultIllegal), string(arena.ResultMove),
 		}
 }
 
@@ -83,6 +85,7 @@ func resultQuery(agentID string, matches int) (string, []any) {
 // matches; of these only those in one league when league is not "": an agent
 // that plays elsewhere would have all of its answers read. Rounds that have not
 // closed are left out: nothing is known of them yet (docs/rules.md, section 5).
+// So are moves of games, which are neither right nor wrong.
 func (s *Store) AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
@@ -123,7 +126,8 @@ func claimQuery(agentID, league string, limit int) (string, []any) {
 	return `SELECT c.points, c.body, c.over_tokens, ` + of + ` FROM (SELECT s.match_id, a.points, a.body, a.over_tokens FROM
 		(SELECT match_id FROM seats WHERE agent_id = $1 AND ` + seen + ` ORDER BY match_id DESC LIMIT $4) s CROSS JOIN rounds r CROSS JOIN answers a
 		WHERE r.match_id = s.match_id AND a.match_id = r.match_id AND a.round = r.no AND a.agent_id = $1 AND a.outcome = $2
-		AND a.judged = 1 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`, []any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit}
+		AND a.judged = 1 AND r.source NOT LIKE $5 ORDER BY s.match_id DESC, r.no DESC LIMIT $3) c`,
+		[]any{agentID, string(arena.OutcomeAnswered), limit, 2 * limit, arena.GameSource + "%"}
 }
 
 // Dodges returns what agents dodged in their newest arena.DodgeMatches matches
@@ -277,7 +281,11 @@ func readEvidence(ctx context.Context, q db.Querier, ids []string, e *arena.Evid
 	if err != nil {
 		return err
 	}
-	e.Answers = append(e.Answers, answers...)
+	for _, a := range answers {
+		if !strings.HasPrefix(a.Source, arena.GameSource) { // equal moves are no copies
+			e.Answers = append(e.Answers, a)
+		}
+	}
 
 	var f db.Clauses
 	db.In(&f, "t.match_id", ids)

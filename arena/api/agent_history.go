@@ -256,7 +256,7 @@ type resultsView struct {
 }
 
 type resultCountView struct {
-	Result string  `json:"result" enum:"right,partial,wrong,unjudged,timeout,rate_limited,error,unavailable,invalid,void" doc:"How an answer was judged, or why there is none."`
+	Result string  `json:"result" enum:"right,partial,wrong,unjudged,move,illegal_move,timeout,rate_limited,error,unavailable,invalid,void" doc:"How an answer was judged, or why there is none. A move of a game is neither right nor wrong; an illegal_move is one that the rules refused twice."`
 	Rounds int     `json:"rounds"`
 	MeanMS float64 `json:"mean_ms" doc:"From request to the end of the attempt, as the arena measured it."`
 }

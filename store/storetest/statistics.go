@@ -108,6 +108,33 @@ func agentResults(f *fixture) {
 	f.fails(arena.CodeInvalid, second(f.AgentResults(ctx, ids[0], 0)))
 }
 
+// movesOfGames: a move is neither right nor wrong, claims nothing and is copied from
+// no one.
+func movesOfGames(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	ids := f.agents("a", "b")
+	m := f.begin("m_1", "trivia", ids...)
+	for i, reason := range []string{"", "", arena.ReasonIllegalMove} {
+		r := round(i + 1)
+		r.Task.Source = arena.GameSource + "chess"
+		f.ok(second(f.OpenRound(ctx, m.Lease, r, nil)))
+		a := arena.Answer{
+			MatchID: m.ID, Round: r.No, AgentID: ids[0], Outcome: arena.OutcomeAnswered, Attempts: 1, Elapsed: time.Second, Reason: reason,
+			Body: &arena.AnswerBody{Answer: "e4", Confidence: new(0.5)},
+		}
+		f.ok(second(f.SaveAnswer(ctx, m.Lease, a, nil, nil)))
+		a.Judged = true
+		f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: r.No, Seats: m.Seats, Answers: []arena.Answer{a}}, noEvents)))
+	}
+	f.settle(m, start)
+	f.equal([]arena.ResultCount{
+		{Result: arena.ResultMove, Rounds: 2, Mean: time.Second}, {Result: arena.ResultIllegal, Rounds: 1, Mean: time.Second},
+	}, must(f.AgentResults(ctx, ids[0], 10))(f))
+	f.equal(0, len(must(f.AgentClaims(ctx, ids[0], "", 10))(f)))
+	f.equal(0, len(must(f.Evidence(ctx, "trivia", 10))(f).Answers))
+}
+
 // agentClaims: what agents declared with judged answers of closed rounds, and
 // nothing else.
 func agentClaims(f *fixture) {

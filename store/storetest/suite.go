@@ -39,6 +39,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"Votes":                                votes,
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
+		"AgentResults/games":                   movesOfGames,
 		"Leases/clock_jumps":                   clockJump,
 		"Conversations":                        conversations,
 		"SecretBases":                          secretBases,

@@ -20,6 +20,8 @@ export const agentEn = {
   'result.partial': 'partly right',
   'result.wrong': 'wrong',
   'result.unjudged': 'spoke, not judged on its own',
+  'result.move': 'legal move',
+  'result.illegal_move': 'illegal move',
   'result.timeout': 'no answer in time',
   'result.rate_limited': 'busy, paused',
   'result.error': 'its server failed',

@@ -21,6 +21,8 @@ export const agentEs: Readonly<Record<AgentKey, string>> = {
   'result.partial': 'bien en parte',
   'result.wrong': 'mal',
   'result.unjudged': 'habló, sin juicio propio',
+  'result.move': 'jugada legal',
+  'result.illegal_move': 'jugada ilegal',
   'result.timeout': 'sin respuesta a tiempo',
   'result.rate_limited': 'ocupado, en pausa',
   'result.error': 'falló su servidor',
