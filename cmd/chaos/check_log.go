@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/seal"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -174,6 +176,9 @@ func (s *story) reveal(e arena.Event) {
 
 // over looks at what is left when the log has ended.
 func (s *story) over() {
+	if s.m.Settings.UntilEnd() && s.m.Status != arena.MatchFinished {
+		clear(s.committed) // what a game has sealed stays so unless it finishes
+	}
 	for seq, was := range s.committed {
 		if was.round <= len(s.m.rounds) && !s.m.rounds[was.round-1].ClosedAt.IsZero() {
 			s.c.broken("11", "match %s: event %d was never revealed, round %d is closed", s.m.ID, seq, was.round)
@@ -187,10 +192,14 @@ func (s *story) over() {
 // points: every answer is worth what the judge decides now, and seats have the
 // sums.
 func (c *checker) points(m *matchFacts) {
-	sums := map[string]arena.Points{}
+	sums, err := awards(m)
+	if err != nil {
+		c.broken("7", "match %s: its games cannot be played again: %v", m.ID, err)
+		return
+	}
 	for _, a := range m.answers {
 		want := arena.Points(0)
-		if a.Judged && a.Outcome == arena.OutcomeAnswered && a.Body != nil && a.Round <= len(m.rounds) {
+		if m.Settings.Game == nil && a.Judged && a.Outcome == arena.OutcomeAnswered && a.Body != nil && a.Round <= len(m.rounds) {
 			want = scoring.Judge(m.Settings.Judge, m.rounds[a.Round-1].Task, a.Body.Answer)
 		}
 		if a.Points != want {
@@ -203,6 +212,48 @@ func (c *checker) points(m *matchFacts) {
 			c.broken("7", "match %s: agent %s has %d points, its answers %d", m.ID, s.AgentID, s.Points, sums[s.AgentID])
 		}
 	}
+}
+
+// awards returns the points of the games of a match by agent. They follow from the
+// seed and the answers, whichever node played which turn; so do the positions in
+// which its rounds opened.
+func awards(m *matchFacts) (map[string]arena.Points, error) {
+	sums := map[string]arena.Points{}
+	if m.Settings.Game == nil {
+		return sums, nil
+	}
+	ctx := context.Background()
+	g, err := game.For(ctx, game.Builtin{}, m.Settings)
+	if err != nil {
+		return nil, err
+	}
+	state, err := g.Init(ctx, game.NewPosition(m.Match, arena.Round{No: 1}, nil))
+	given := game.Answers(m.answers)
+	for _, r := range m.rounds {
+		if err != nil {
+			return nil, err
+		}
+		p := game.NewPosition(m.Match, r, state)
+		turn, err := g.Turn(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(turn.State, r.Turn.State) {
+			return nil, fmt.Errorf("round %d opened with %s, a replay with %s", r.No, r.Turn.State, turn.State)
+		}
+		if r.ClosedAt.IsZero() {
+			break
+		}
+		result, err := g.Close(ctx, p, p.Replies(given.In(r.No)), nil)
+		if err != nil {
+			return nil, err
+		}
+		state = result.State
+		for i, points := range result.Awards {
+			sums[p.Seats[i].AgentID] += points
+		}
+	}
+	return sums, err
 }
 
 // replay: all settlements in their order, computed again from the stored

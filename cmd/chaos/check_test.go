@@ -9,6 +9,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/visibility/seal"
+	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/scoring"
 )
 
@@ -340,5 +341,46 @@ func TestLoad_sighted(t *testing.T) {
 	want := map[place]time.Time{{"m_x", 2}: now.Add(-time.Second), {"m_y", 13}: now}
 	if got := l.seen(); len(got) != 2 || !got[place{"m_x", 2}].Equal(want[place{"m_x", 2}]) || !got[place{"m_y", 13}].Equal(now) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The points of a game are those of a replay, whoever wrote them.
+func TestCheck_games(t *testing.T) {
+	t.Parallel()
+	play := func() *matchFacts {
+		m := &matchFacts{Match: arena.Match{
+			ID: testMatch, Status: arena.MatchFinished, Round: 1,
+			Settings: arena.Settings{Game: &arena.GameSpec{Name: "connect_four", Games: 1}, ScoreMode: arena.ScoreResult, Visibility: arena.VisibilitySealed},
+			Seats:    []arena.Seat{{No: 0, AgentID: agentA, State: arena.SeatActive}, {No: 1, AgentID: agentB, State: arena.SeatActive, Points: arena.OnePoint}},
+		}}
+		g, err := game.For(t.Context(), game.Builtin{}, m.Settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := g.Init(t.Context(), game.NewPosition(m.Match, arena.Round{No: 1}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := arena.Round{No: 1, ClosedAt: time.Now()}
+		if r.Turn, err = g.Turn(t.Context(), game.NewPosition(m.Match, r, state)); err != nil {
+			t.Fatal(err)
+		}
+		m.rounds = []arena.Round{r}
+		m.answers = []arena.Answer{{Round: 1, AgentID: agentA, Outcome: arena.OutcomeTimeout, Judged: true}} // loses the only game
+		return m
+	}
+	for name, tt := range map[string]struct {
+		change func(*matchFacts)
+		want   int
+	}{
+		"as played":        {func(*matchFacts) {}, 0},
+		"other points":     {func(m *matchFacts) { m.Seats[1].Points = 0 }, 1},
+		"another position": {func(m *matchFacts) { m.rounds[0].Turn.State = json.RawMessage(`{}`) }, 1},
+	} {
+		m, c := play(), &checker{}
+		tt.change(m)
+		if c.points(m); len(c.list) != tt.want {
+			t.Errorf("%s: %v", name, c.list)
+		}
 	}
 }
