@@ -33,6 +33,7 @@ func (b *bench) playRecorded(change func(*arena.Settings)) string {
 // verifyGames verifies a record with its games, and returns how many rounds were
 // played again.
 func verifyGames(t *testing.T, file []byte) (rounds int, err error) {
+	t.Helper()
 	_, err = record.Verify(file, func([]byte, record.Signature) error { return nil }, func(r record.Record) (err error) {
 		rounds, err = game.Verify(t.Context(), saloon{}, r)
 		return err
@@ -87,13 +88,13 @@ func TestEngine_record_of_another_game(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, column(1), column(2))
 	id := b.playRecorded(func(s *arena.Settings) { connectFour(1)(s); s.Visibility = arena.VisibilityLive })
-	edit := func(r *record.Rows, kind arena.EventType, round int, old, new string) {
+	edit := func(r *record.Rows, kind arena.EventType, round int, was, is string) {
 		i := slices.IndexFunc(r.Events, func(e arena.Event) bool { return e.Type == kind && e.Round == round })
-		if e := &r.Events[i]; bytes.Contains(e.Body, []byte(old)) {
-			e.Body = bytes.ReplaceAll(e.Body, []byte(old), []byte(new))
+		if e := &r.Events[i]; bytes.Contains(e.Body, []byte(was)) {
+			e.Body = bytes.ReplaceAll(e.Body, []byte(was), []byte(is))
 			return
 		}
-		t.Errorf("%s of round %d has no %s: %s", kind, round, old, r.Events[i].Body)
+		t.Errorf("%s of round %d has no %s: %s", kind, round, was, r.Events[i].Body)
 	}
 	answer := func(r *record.Rows, round int, text string) {
 		i := slices.IndexFunc(r.Answers, func(a arena.Answer) bool { return a.Round == round })
@@ -171,6 +172,7 @@ func TestEngine_record_of_another_game(t *testing.T) {
 		}, "/record/match/game_version", `"1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rows, _, _ := b.record(id)
 			tt.change(&rows)
 			file, _ := b.signed(rows)
