@@ -97,7 +97,7 @@ type roundView struct {
 	Seats       []arena.ClosedSeat `json:"seats" doc:"In the order of the match's seats."`
 	arena.GameState
 	Moves   []arena.PlayedMove `json:"moves,omitempty" doc:"The moves of a round of a game."`
-	Prompts []promptView       `json:"prompts,omitempty" doc:"What the agents of a game were asked; only when the match has finished."`
+	Prompts []promptView       `json:"prompts,omitempty" doc:"The tasks of the agents of a game, once the match has finished."`
 }
 
 // matchViews makes matchViews of matches, as spectators may see them.
