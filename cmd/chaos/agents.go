@@ -163,7 +163,8 @@ type request struct {
 	TaskID    string  `json:"task_id"`
 	TimeLimit float64 `json:"time_limit_seconds"`
 	Task      struct {
-		Description string `json:"description"`
+		Description string   `json:"description"`
+		Options     []string `json:"options"` // of a game: the legal moves
 	} `json:"task"`
 }
 
@@ -213,6 +214,9 @@ func (a *agent) note(at time.Time, token string, body []byte) (p post, n int) {
 	p.answer = strings.Replace(q.Task.Description, "question", "right answer", 1)
 	if a.chance.oneIn(4) {
 		p.answer = "wrong " + p.secret
+	}
+	if len(q.Task.Options) > 0 {
+		p.answer = q.Task.Options[a.chance.intn(len(q.Task.Options))]
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -39,6 +39,9 @@ func leagueSpecs(pack string) []leagueSpec {
 		{"duel", 5, 2, body("ladder", "duel", nil)},
 		{"slow", 3, 2, body("ladder", "slow", map[string]any{"rounds": 5, "break_seconds": 1})},
 		{"last", 2, 8, body("elimination", "last", map[string]any{"rounds": nil, "max_rounds": 4, "min_seats": 3, "max_seats": 16})},
+		{"four", 2, 2, body("ladder", "four", map[string]any{
+			"pack_id": nil, "judge": nil, "rounds": nil, "visibility": "sealed", "game": map[string]any{"name": "connect_four", "games_per_match": 2},
+		})},
 		{"show", 1, 8, body("elimination", "show", map[string]any{"rated": false, "min_seats": 3, "max_seats": 16})},
 	}
 }
