@@ -23,11 +23,11 @@ func Work(ctx context.Context, task []byte, limit time.Duration, handler Handler
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if limit <= 0 || limit > t.TimeLimit {
+	if limit <= 0 || limit > t.TimeLimit && t.Observation == nil { // only games have time beyond the limit
 		limit = t.TimeLimit
 	}
-	t.TimeLimit = limit
-	work, _ := t.times(time.Time{})
+	t.TimeLimit = min(t.TimeLimit, limit)
+	work, _ := split(min(limit, maxTimeLimit))
 	began := time.Now() //nolint:forbidigo // the work's own stopwatch
 	ctx, cancel := context.WithTimeout(ctx, work)
 	defer cancel()

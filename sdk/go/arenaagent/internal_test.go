@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -204,16 +205,54 @@ func TestAgent_joined_failure(t *testing.T) {
 	})
 }
 
+// A task that asks for another move is another question, and what the handler
+// gets says why.
+func TestAgent_refused_move(t *testing.T) {
+	t.Parallel()
+	a, err := New(Config{InsecureSkipTokens: true}, func(_ context.Context, task *Task, _ *Events) (Answer, error) {
+		var seen struct{ You string }
+		if err := task.Observe(&seen); err != nil {
+			return Answer{}, err
+		}
+		move := task.LegalMoves()[0]
+		if task.Refused() != "" {
+			move = task.LegalMoves()[1]
+		}
+		return Answer{Value: seen.You + move}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close() //nolint:errcheck // nothing is left to lose
+	for _, c := range []struct{ previous, want string }{
+		{"null", "x1"}, {`{"error":"column 1 is full"}`, "x2"}, {"null", "x1"},
+	} {
+		task, err := decodeTask([]byte(`{"match_id":"m_1","time_limit_seconds":30,"task_id":"tk_1","previous":` + c.previous +
+			`,"task":{"description":"d","options":["1","2"],"observation":{"you":"x"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := a.answer(t.Context(), task, time.Second); !strings.Contains(string(r.body), `"answer":"`+c.want+`"`) {
+			t.Errorf("previous %s: %s", c.previous, r.body)
+		}
+	}
+	question := &Task{Options: []string{"a"}}
+	if question.LegalMoves() != nil || question.Observe(new(any)) == nil || question.Refused() != "" {
+		t.Error("a question is a game")
+	}
+}
+
 func TestTask_times(t *testing.T) {
 	t.Parallel()
 	issued := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		limit, left, work, wait time.Duration
 	}{
-		"no deadline":      {30 * time.Second, 0, 29800 * time.Millisecond, 29900 * time.Millisecond},
-		"the whole limit":  {30 * time.Second, 30 * time.Second, 29800 * time.Millisecond, 29900 * time.Millisecond},
-		"a second attempt": {30 * time.Second, 10 * time.Second, 9800 * time.Millisecond, 9900 * time.Millisecond},
-		"a short round":    {time.Second, time.Second, 900 * time.Millisecond, 950 * time.Millisecond},
+		"no deadline":       {30 * time.Second, 0, 29800 * time.Millisecond, 29900 * time.Millisecond},
+		"more than allowed": {30 * time.Second, time.Minute, 29800 * time.Millisecond, 29900 * time.Millisecond},
+		"the whole limit":   {30 * time.Second, 30 * time.Second, 29800 * time.Millisecond, 29900 * time.Millisecond},
+		"a second attempt":  {30 * time.Second, 10 * time.Second, 9800 * time.Millisecond, 9900 * time.Millisecond},
+		"a short round":     {time.Second, time.Second, 900 * time.Millisecond, 950 * time.Millisecond},
 	} {
 		task := Task{TimeLimit: test.limit, Claims: Claims{IssuedAt: issued}}
 		if test.left > 0 {
@@ -222,5 +261,9 @@ func TestTask_times(t *testing.T) {
 		if work, wait := task.times(time.Time{}); work != test.work || wait != test.wait {
 			t.Errorf("%s: %s and %s, want %s and %s", name, work, wait, test.work, test.wait)
 		}
+	}
+	task := Task{TimeLimit: 30 * time.Second, Deadline: issued.Add(time.Minute), Claims: Claims{IssuedAt: issued}, Observation: []byte("{}")}
+	if work, wait := task.times(time.Time{}); work != 59800*time.Millisecond || wait != 59900*time.Millisecond {
+		t.Errorf("a time bank in a game: %s and %s", work, wait)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Task is one question of a match (AAP, "Request format"). TaskID, Attempt,
-// Deadline and Previous are the arena's additions.
+// Task is one question of a match, or one turn of a game (AAP, "Request format").
+// Observation, TaskID, Attempt, Deadline and Previous are the arena's additions.
 type Task struct {
 	Version      string
 	League       string // slug
@@ -21,7 +21,8 @@ type Task struct {
 	Description  string
 	InputFormat  string
 	OutputFormat string
-	Options      []string // nil: an open question
+	Options      []string        // nil: an open question; in a game the legal moves
+	Observation  json.RawMessage // an object: what the agent knows of a game; nil: no game
 	TimeLimit    time.Duration
 	MaxTokens    int // 0: no limit was named
 	Rules        []string
@@ -29,7 +30,7 @@ type Task struct {
 
 	TaskID   string
 	Attempt  int       // 1, or more when the arena asks again
-	Deadline time.Time // by the arena's clock; zero: not named
+	Deadline time.Time // by the arena's clock, with the time bank of a game; zero: not named
 	Previous *Previous // nil in the first round
 
 	Claims Claims // of the token that came with the task
@@ -41,13 +42,15 @@ type Task struct {
 	Token string
 }
 
-// Previous is the result of the agent's last round in the match.
+// Previous is the result of the agent's last round in the match. If Error is set,
+// it is that of the last reply to this very task.
 type Previous struct {
 	Outcome  string        // "answered", "timeout", …
 	Correct  string        // the accepted answer; "" when it is absent
 	Points   float64       // 0..1
 	Measured time.Duration // by the arena's clock
 	Receipt  *Receipt      // for the answer; nil without one
+	Error    string        // why the move was refused, e.g. "column 3 is full"; "": it was not
 }
 
 // Receipt is the arena's word that it had an answer. The token of the task
@@ -69,6 +72,8 @@ type taskWire struct {
 		InputFormat  string   `json:"input_format"`
 		OutputFormat string   `json:"output_format"`
 		Options      []string `json:"options"`
+
+		Observation map[string]json.RawMessage `json:"observation"`
 	} `json:"task"`
 	TimeLimitSeconds float64   `json:"time_limit_seconds"`
 	MaxTokens        *int      `json:"max_tokens"`
@@ -82,6 +87,7 @@ type taskWire struct {
 		Correct    any     `json:"correct"`
 		Points     float64 `json:"points"`
 		MeasuredMS float64 `json:"measured_ms"`
+		Error      string  `json:"error"`
 		Receipt    *struct {
 			SHA256    string    `json:"sha256"`
 			ArrivedAt time.Time `json:"arrived_at"`
@@ -120,22 +126,60 @@ func decodeTask(body []byte) (*Task, error) {
 		t.MaxTokens = *w.MaxTokens
 	}
 	if p := w.Previous; p != nil {
-		t.Previous = &Previous{Outcome: p.Outcome, Points: p.Points, Measured: time.Duration(p.MeasuredMS * float64(time.Millisecond))}
+		t.Previous = &Previous{Outcome: p.Outcome, Points: p.Points, Measured: time.Duration(p.MeasuredMS * float64(time.Millisecond)), Error: p.Error}
 		t.Previous.Correct, _ = p.Correct.(string)
 		t.Previous.Receipt = (*Receipt)(p.Receipt)
+	}
+	if w.Task.Observation != nil {
+		var err error
+		if t.Observation, err = json.Marshal(w.Task.Observation); err != nil {
+			return nil, fmt.Errorf("decode the observation: %w", err)
+		}
 	}
 	return t, nil
 }
 
-// key names the question, whatever the attempt.
+// LegalMoves returns the legal moves of a turn of a game: the answer is one of
+// them. It returns nil for a question, and if the league does not list them.
+func (t *Task) LegalMoves() []string {
+	if t.Observation == nil {
+		return nil
+	}
+	return t.Options
+}
+
+// Observe decodes the observation of a game into v, a pointer. docs/games.md has
+// the members for each game. A question has no observation: that is an error.
+func (t *Task) Observe(v any) error {
+	if t.Observation == nil {
+		return errors.New("the task has no observation: it is a question")
+	}
+	if err := json.Unmarshal(t.Observation, v); err != nil {
+		return fmt.Errorf("decode the observation: %w", err)
+	}
+	return nil
+}
+
+// Refused returns why the arena refused the last move, e.g. "column 3 is full", if
+// the task asks for another one.
+func (t *Task) Refused() string {
+	if t.Previous == nil {
+		return ""
+	}
+	return t.Previous.Error
+}
+
+// key names the question, whatever the attempt. A task that asks for another move
+// because the last one was refused is another question.
 func (t *Task) key() string {
-	return fmt.Sprintf("%s/%s/%d/%s", t.Claims.AgentID, t.MatchID, t.Round, cmp.Or(t.TaskID, t.Description))
+	return fmt.Sprintf("%s/%s/%d/%s/%s", t.Claims.AgentID, t.MatchID, t.Round, cmp.Or(t.TaskID, t.Description), t.Refused())
 }
 
 // times are how long a handler may work and how long its reply is waited for,
 // both counted from the arrival of the task. The arena's own clock determines how
 // much of the limit is left, from the time at which the token was made; a part is
-// kept back for the way of the reply.
+// kept back for the way of the reply. In a game the deadline may lie beyond the
+// limit: it includes the time bank of the agent.
 //
 // IssuedAt has whole seconds. If arrived is not zero, the agent's own clock
 // refines it, unless that clock differs from the arena's.
@@ -145,10 +189,15 @@ func (t *Task) times(arrived time.Time) (work, wait time.Duration) {
 		if d := arrived.Sub(issued); !arrived.IsZero() && d >= 0 && d < sameClock {
 			issued = arrived
 		}
-		if d := t.Deadline.Sub(issued); d > 0 {
-			left = min(left, d)
+		if d := t.Deadline.Sub(issued); d > 0 && (d < left || t.Observation != nil) {
+			left = min(d, maxTimeLimit)
 		}
 	}
+	return split(left)
+}
+
+// split keeps a part of the time that is left back for the way of the reply.
+func split(left time.Duration) (work, wait time.Duration) {
 	kept := min(200*time.Millisecond, left/10)
 	return left - kept, left - kept/2
 }

@@ -90,11 +90,11 @@ func makeTaskVectors(t *testing.T) taskVectors {
 	full := object{
 		"version": "1.0", "league": "trivia", "match_id": "m_vector", "round": 5, "total_rounds": 0,
 		"description": "What is the capital of Australia?", "input_format": "string", "output_format": "string",
-		"options":            []any{"Sydney", "Canberra", "Melbourne", "Perth"},
+		"options": []any{"Sydney", "Canberra", "Melbourne", "Perth"}, "observation": nil,
 		"time_limit_seconds": 30, "max_tokens": 500, "rules": []any{"only_one_answer", "no_external_search"}, "opponents": 99,
 		"task_id": "tk_vector", "attempt": 1, "deadline_ms": 1795000030000,
 		"previous": object{
-			"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340,
+			"outcome": "answered", "correct": "Canberra", "points": 0.5, "measured_ms": 340, "error": "",
 			"receipt": object{"sha256": "c2f0b1a4e5d6978899aabbccddeeff00112233445566778899aabbccddeeff00", "arrived_at_ms": 1795000000000},
 		},
 	}
@@ -105,7 +105,7 @@ func makeTaskVectors(t *testing.T) taskVectors {
 	}
 	bare := object{
 		"version": "", "league": "", "match_id": "m_1", "round": 0, "total_rounds": 0, "description": "2 + 2?", "input_format": "",
-		"output_format": "", "options": nil, "time_limit_seconds": 1.5, "max_tokens": 0, "rules": []any{}, "opponents": 0,
+		"output_format": "", "options": nil, "observation": nil, "time_limit_seconds": 1.5, "max_tokens": 0, "rules": []any{}, "opponents": 0,
 		"task_id": "", "attempt": 1, "deadline_ms": nil, "previous": nil,
 	}
 	minimal := `{"match_id":"m_1","task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`
@@ -129,14 +129,29 @@ func makeTaskVectors(t *testing.T) taskVectors {
 		{"minimal", minimal, 200, bare},
 		{
 			"nulls",
-			`{"match_id":"m_1","task":{"description":"2 + 2?","options":null},"time_limit_seconds":1.5,"total_rounds":null,"max_tokens":null,"rules":null,"previous":null}`,
+			`{"match_id":"m_1","task":{"description":"2 + 2?","options":null,"observation":null},"time_limit_seconds":1.5,"total_rounds":null,"max_tokens":null,"rules":null,"previous":null}`,
 			200, bare,
 		},
 		{"additive members", vectorTask(t, object{"new": object{"deep": []any{1, nil}}, "task_kind": "x"}), 200, full},
 		{"second attempt", vectorTask(t, object{"attempt": 2, "total_rounds": 9}), 200, with(object{"attempt": 2, "total_rounds": 9})},
 		{
 			"nothing told of the last round", vectorTask(t, object{"previous": object{"outcome": "timeout", "correct": nil, "points": 0, "measured_ms": 30000.0}}), 200,
-			with(object{"previous": object{"outcome": "timeout", "correct": "", "points": 0, "measured_ms": 30000, "receipt": nil}}),
+			with(object{"previous": object{"outcome": "timeout", "correct": "", "points": 0, "measured_ms": 30000, "receipt": nil, "error": ""}}),
+		},
+		{
+			"a turn of a game, asked again after a refused move",
+			vectorTask(t, object{
+				"attempt": 2, "previous": object{"outcome": "answered", "correct": "", "points": 0, "measured_ms": 900, "error": "column 3 is full"},
+				"task": object{
+					"description": "Drop a disc.", "input_format": "string", "output_format": "string",
+					"options": []string{"1", "2"}, "observation": object{"you": "x", "board": []any{"..x", nil}, "turn": 7, "deep": object{"a": true}},
+				},
+			}), 200,
+			with(object{
+				"attempt": 2, "previous": object{"outcome": "answered", "correct": "", "points": 0, "measured_ms": 900, "receipt": nil, "error": "column 3 is full"},
+				"description": "Drop a disc.", "options": []any{"1", "2"},
+				"observation": object{"you": "x", "board": []any{"..x", nil}, "turn": 7, "deep": object{"a": true}},
+			}),
 		},
 		{"blanks around", "\n\t " + minimal + " \r\n", 200, bare},
 		{"hostile text", described(string(hostileJSON[1 : len(hostileJSON)-1])), 200, withDescription(hostile)},
@@ -156,12 +171,14 @@ func makeTaskVectors(t *testing.T) taskVectors {
 		"a match that is a number": `{"match_id":7,"task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 		"a description in a list":  `{"match_id":"m_1","task":{"description":["2 + 2?"]},"time_limit_seconds":1.5}`,
 		"options of numbers":       `{"match_id":"m_1","task":{"description":"2 + 2?","options":[1,2]},"time_limit_seconds":1.5}`,
+		"an observation in a list": `{"match_id":"m_1","task":{"description":"2 + 2?","observation":[]},"time_limit_seconds":1.5}`,
+		"a refusal of a number":    `{"match_id":"m_1","previous":{"error":7},"task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 		"a receipt in a list":      `{"match_id":"m_1","previous":{"receipt":[]},"task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 		"a round in text":          `{"match_id":"m_1","round":"1","task":{"description":"2 + 2?"},"time_limit_seconds":1.5}`,
 	} {
 		v.Cases = append(v.Cases, taskCase{name, body, 400, nil})
 	}
-	slices.SortFunc(v.Cases[11:], func(a, b taskCase) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(v.Cases[12:], func(a, b taskCase) int { return strings.Compare(a.Name, b.Name) })
 	return v
 }
 

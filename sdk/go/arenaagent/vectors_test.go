@@ -165,7 +165,7 @@ func TestVectors_rotation(t *testing.T) {
 func flat(k *arenaagent.Task) object {
 	m := object{
 		"version": k.Version, "league": k.League, "match_id": k.MatchID, "round": k.Round, "total_rounds": k.TotalRounds,
-		"description": k.Description, "input_format": k.InputFormat, "output_format": k.OutputFormat, "options": k.Options,
+		"description": k.Description, "input_format": k.InputFormat, "output_format": k.OutputFormat, "options": k.Options, "observation": k.Observation,
 		"time_limit_seconds": k.TimeLimit.Seconds(), "max_tokens": k.MaxTokens, "rules": append([]string{}, k.Rules...), "opponents": k.Opponents,
 		"task_id": k.TaskID, "attempt": k.Attempt, "deadline_ms": nil, "previous": nil,
 	}
@@ -173,7 +173,7 @@ func flat(k *arenaagent.Task) object {
 		m["deadline_ms"] = k.Deadline.UnixMilli()
 	}
 	if p := k.Previous; p != nil {
-		m["previous"] = object{"outcome": p.Outcome, "correct": p.Correct, "points": p.Points, "measured_ms": p.Measured.Milliseconds(), "receipt": nil}
+		m["previous"] = object{"outcome": p.Outcome, "correct": p.Correct, "points": p.Points, "measured_ms": p.Measured.Milliseconds(), "receipt": nil, "error": p.Error}
 		if p.Receipt != nil {
 			m["previous"].(object)["receipt"] = object{"sha256": p.Receipt.SHA256, "arrived_at_ms": p.Receipt.ArrivedAt.UnixMilli()}
 		}

@@ -10,7 +10,7 @@ from typing import Deque, Dict, Optional, Tuple
 
 KEPT_ANSWERS = 256  # for repeated deliveries
 
-Key = Tuple[str, str, int, str]
+Key = Tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)

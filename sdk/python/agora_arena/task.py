@@ -47,12 +47,14 @@ class Previous:
     """Seconds, by the arena's clock."""
     receipt: Optional[Receipt] = None
     """For the answer; None without one."""
+    error: str = ""
+    """Why the move was refused that the agent gave for this very task, e.g. "column 3 is full"; "": it was not."""
 
 
 @dataclass
 class Task:
-    """One question of a match (AAP, "Request format"). task_id, attempt, deadline and previous are the arena's
-    additions."""
+    """One question of a match, or one turn of a game (AAP, "Request format"). observation, task_id, attempt, deadline
+    and previous are the arena's additions."""
 
     version: str
     league: str
@@ -66,7 +68,7 @@ class Task:
     input_format: str
     output_format: str
     options: Optional[List[str]]
-    """None: an open question."""
+    """None: an open question. In a game the legal moves."""
     time_limit: float
     """Seconds."""
     max_tokens: int
@@ -79,26 +81,41 @@ class Task:
     attempt: int
     """1, or more when the arena asks again."""
     deadline: Optional[datetime]
-    """By the arena's clock; None: not named."""
+    """By the arena's clock, with the time bank of a game; None: not named."""
     previous: Optional[Previous]
     """None in the first round."""
     claims: Optional["Claims"] = None
     """Of the token that came with the task; None when tokens are skipped."""
+    observation: Optional[Dict[str, Any]] = None
+    """What the agent knows of a game (docs/games.md has the members for each); None: no game."""
 
-    def key(self) -> Tuple[str, str, int, str]:
-        """Names the question, whatever the attempt."""
+    @property
+    def legal_moves(self) -> List[str]:
+        """The legal moves of a turn of a game: the answer is one of them. Empty for a question, and if the league does
+        not list them."""
+        return [] if self.observation is None else list(self.options or ())
+
+    @property
+    def refused(self) -> str:
+        """Why the arena refused the last move, e.g. "column 3 is full", if the task asks for another one."""
+        return self.previous.error if self.previous else ""
+
+    def key(self) -> Tuple[str, str, int, str, str]:
+        """Names the question, whatever the attempt. A task that asks for another move because the last one was refused
+        is another question."""
         agent = self.claims.agent_id if self.claims else ""
-        return agent, self.match_id, self.round, self.task_id or self.description
+        return agent, self.match_id, self.round, self.task_id or self.description, self.refused
 
     def times(self) -> Tuple[float, float]:
         """How long a handler may work and how long its reply is waited for, in seconds from the arrival of the task.
         The arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept
-        back for the way of the reply."""
+        back for the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the
+        agent."""
         left = self.time_limit
         if self.deadline is not None and self.claims is not None:
             until_deadline = self.deadline.timestamp() - self.claims.issued_at
-            if until_deadline > 0:
-                left = min(left, until_deadline)
+            if 0 < until_deadline and (until_deadline < left or self.observation is not None):
+                left = min(until_deadline, MAX_TIME_LIMIT)
         kept = min(0.2, left / 10)
         return left - kept, left - kept / 2
 
@@ -180,13 +197,15 @@ def decode_task(body: bytes) -> Task:
                 r = _Members(given, "receipt")
                 receipt = Receipt(r.text("sha256"), r.time("arrived_at"))
             previous = Previous(
-                p.text("outcome"), correct if isinstance(correct, str) else "", p.number("points"), p.number("measured_ms") / 1000, receipt)
+                p.text("outcome"), correct if isinstance(correct, str) else "", p.number("points"), p.number("measured_ms") / 1000, receipt,
+                p.text("error"))
         t = Task(
             version=w.text("version"), league=w.text("league"), match_id=w.text("match_id"), round=w.whole("round"),
             total_rounds=w.whole("total_rounds"), description=task.text("description"), input_format=task.text("input_format"),
             output_format=task.text("output_format"), options=task.texts("options"), time_limit=w.number("time_limit_seconds"),
             max_tokens=w.whole("max_tokens"), rules=w.texts("rules") or [], opponents=w.whole("opponent_count"),
-            task_id=w.text("task_id"), attempt=max(w.whole("attempt"), 1), deadline=w.time("deadline"), previous=previous)
+            task_id=w.text("task_id"), attempt=max(w.whole("attempt"), 1), deadline=w.time("deadline"), previous=previous,
+            observation=task.get("observation", (dict,), None))
     except (OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from error
     if not t.match_id or not t.description:

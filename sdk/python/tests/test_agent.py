@@ -41,6 +41,17 @@ class Statuses(unittest.TestCase):
             self.assertEqual(status, want, description)
             self.assertNotIn("secret", json.dumps(reply))
 
+    def test_a_task_that_asks_for_another_move_is_another_question(self) -> None:
+        def handler(_ctx: Context, task: Task, _events: Events) -> Answer:
+            assert task.observation is not None
+            return Answer(task.observation["you"] + task.legal_moves[1 if task.refused else 0])
+
+        arena = Arena(self)
+        _, endpoint = arena.serve(handler)
+        task = {"description": "d", "options": ["1", "2"], "observation": {"you": "x"}}
+        for previous, want in ((None, "x1"), ({"error": "column 1 is full"}, "x2"), (None, "x1")):
+            self.assertEqual(arena.ask(endpoint, task=task, previous=previous)[1]["answer"], want)
+
     def test_a_task_too_many(self) -> None:
         for when_full, want in (("unavailable", 503), ("rate_limited", 429)):
             with self.subTest(when_full), ThreadPoolExecutor() as pool:

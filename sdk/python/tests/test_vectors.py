@@ -12,11 +12,12 @@ def flat(k: Task) -> Members:
     p = k.previous
     return {
         "version": k.version, "league": k.league, "match_id": k.match_id, "round": k.round, "total_rounds": k.total_rounds,
-        "description": k.description, "input_format": k.input_format, "output_format": k.output_format, "options": k.options,
+        "description": k.description, "input_format": k.input_format, "output_format": k.output_format, "options": k.options, "observation": k.observation,
         "time_limit_seconds": k.time_limit, "max_tokens": k.max_tokens, "rules": k.rules, "opponents": k.opponents, "task_id": k.task_id,
         "attempt": k.attempt, "deadline_ms": round(k.deadline.timestamp() * 1000) if k.deadline else None,
         "previous": p and {"outcome": p.outcome, "correct": p.correct, "points": p.points, "measured_ms": round(p.measured * 1000),
-                           "receipt": p.receipt and {"sha256": p.receipt.sha256, "arrived_at_ms": p.receipt.arrived_at and round(p.receipt.arrived_at.timestamp() * 1000)}},
+                           "receipt": p.receipt and {"sha256": p.receipt.sha256, "arrived_at_ms": p.receipt.arrived_at and round(p.receipt.arrived_at.timestamp() * 1000)},
+                           "error": p.error},
     }
 
 

@@ -13,8 +13,8 @@ const MAX_REASONING: usize = 4 << 10;
 pub(crate) const MAX_NAMES: usize = 64;
 const MAX_NAME: usize = 64;
 
-/// One question of a match (AAP, "Request format"). `task_id`, `attempt`, `deadline` and `previous` are the arena's
-/// additions.
+/// One question of a match, or one turn of a game (AAP, "Request format"). `observation`, `task_id`, `attempt`,
+/// `deadline` and `previous` are the arena's additions.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)] // a name that says it all needs no sentence
 pub struct Task {
@@ -29,8 +29,10 @@ pub struct Task {
     pub description: String,
     pub input_format: String,
     pub output_format: String,
-    /// `None`: an open question.
+    /// `None`: an open question. In a game the legal moves.
     pub options: Option<Vec<String>>,
+    /// What the agent knows of a game, an object (docs/games.md has the members for each); `None`: no game.
+    pub observation: Option<Value>,
     pub time_limit: Duration,
     /// 0: no limit was named.
     pub max_tokens: i64,
@@ -41,7 +43,7 @@ pub struct Task {
     pub task_id: String,
     /// 1, or more when the arena asks again.
     pub attempt: i64,
-    /// By the arena's clock; `None`: not named.
+    /// By the arena's clock, with the time bank of a game; `None`: not named.
     pub deadline: Option<SystemTime>,
     /// `None` in the first round.
     pub previous: Option<Previous>,
@@ -62,6 +64,8 @@ pub struct Previous {
     pub measured: Duration,
     /// For the answer; `None` without one.
     pub receipt: Option<Receipt>,
+    /// Why the move was refused that the agent gave for this very task, e.g. "column 3 is full"; "": it was not.
+    pub error: String,
 }
 
 /// The arena's word that it had an answer. The token of the task covers it: who keeps token and body can show it to
@@ -144,6 +148,7 @@ impl Task {
                     None => None,
                     Some(r) => Some(Receipt { sha256: r.text("sha256")?, arrived_at: r.time("arrived_at")? }),
                 },
+                error: p.text("error")?,
             }),
         };
         let seconds = w.number("time_limit_seconds")?;
@@ -157,6 +162,7 @@ impl Task {
             input_format: task.text("input_format")?,
             output_format: task.text("output_format")?,
             options: task.texts("options")?,
+            observation: task.object("observation")?.map(|o| Value::Object(o.0.clone())),
             time_limit: duration(seconds).filter(|d| !d.is_zero()).ok_or("time_limit_seconds is not a time")?,
             max_tokens: w.whole("max_tokens")?,
             rules: w.texts("rules")?.unwrap_or_default(),
@@ -173,21 +179,35 @@ impl Task {
         Ok(t)
     }
 
-    /// Names the question, whatever the attempt.
+    /// The legal moves of a turn of a game: the answer is one of them. Empty for a question, and if the league does not
+    /// list them.
+    pub fn legal_moves(&self) -> &[String] {
+        self.observation.as_ref().and(self.options.as_deref()).unwrap_or_default()
+    }
+
+    /// Why the arena refused the last move, e.g. "column 3 is full", if the task asks for another one; "": it does not.
+    pub fn refused(&self) -> &str {
+        self.previous.as_ref().map_or("", |p| &p.error)
+    }
+
+    /// Names the question, whatever the attempt. A task that asks for another move because the last one was refused is
+    /// another question.
     pub(crate) fn key(&self) -> String {
         let agent = self.claims.as_ref().map_or("", |c| &c.agent_id);
         let question = if self.task_id.is_empty() { &self.description } else { &self.task_id };
-        json!([agent, self.match_id, self.round, question]).to_string()
+        json!([agent, self.match_id, self.round, question, self.refused()]).to_string()
     }
 
     /// How long a handler may work and how long its reply is waited for, both from the arrival of the task. The
     /// arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back
-    /// for the way of the reply.
+    /// for the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the agent.
     pub(crate) fn times(&self) -> (Duration, Duration) {
         let mut left = self.time_limit;
         if let (Some(deadline), Some(claims)) = (self.deadline, &self.claims) {
             if let Ok(until_deadline) = deadline.duration_since(claims.issued_at) {
-                left = left.min(until_deadline);
+                if until_deadline < left || self.observation.is_some() {
+                    left = until_deadline.min(Duration::from_secs_f64(MAX_TIME_LIMIT));
+                }
             }
         }
         let kept = Duration::from_millis(200).min(left / 10);

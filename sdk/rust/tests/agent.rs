@@ -59,6 +59,21 @@ fn repeated_deliveries_get_one_answer() {
 }
 
 #[test]
+fn a_task_that_asks_for_another_move_is_another_question() {
+    let arena = Arena::start(None);
+    let agent = arena.agent(|_, task, _| {
+        let you = task.observation.as_ref().and_then(|o| o["you"].as_str()).unwrap_or("");
+        let nth = usize::from(!task.refused().is_empty());
+        Ok(Answer::new(&format!("{you}{}", task.legal_moves()[nth])))
+    });
+    let task = json!({"description": "d", "options": ["1", "2"], "observation": {"you": "x"}});
+    for (previous, want) in [(json!(null), "x1"), (json!({"error": "column 1 is full"}), "x2"), (json!(null), "x1")] {
+        let (_, reply) = arena.ask(&agent, json!({"task": task, "previous": previous}));
+        assert_eq!(reply["answer"], want);
+    }
+}
+
+#[test]
 fn a_failure_is_tried_again() {
     let arena = Arena::start(None);
     let agent = arena.agent(|_, task, _| if task.attempt == 1 { Err("no luck")? } else { Ok(Answer::new("luck")) });

@@ -82,7 +82,7 @@ fn flat(k: &Task) -> Value {
     let number = |f: f64| if f.fract() == 0.0 { json!(f as i64) } else { json!(f) };
     json!({
         "version": k.version, "league": k.league, "match_id": k.match_id, "round": k.round, "total_rounds": k.total_rounds,
-        "description": k.description, "input_format": k.input_format, "output_format": k.output_format, "options": k.options,
+        "description": k.description, "input_format": k.input_format, "output_format": k.output_format, "options": k.options, "observation": k.observation,
         "time_limit_seconds": number(k.time_limit.as_secs_f64()), "max_tokens": k.max_tokens, "rules": k.rules, "opponents": k.opponents,
         "task_id": k.task_id, "attempt": k.attempt,
         "deadline_ms": k.deadline.map(|d| d.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64),
@@ -91,6 +91,7 @@ fn flat(k: &Task) -> Value {
             "receipt": p.receipt.as_ref().map(|r| json!({
                 "sha256": r.sha256, "arrived_at_ms": r.arrived_at.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_millis() as u64),
             })),
+            "error": p.error,
         })),
     })
 }

@@ -14,5 +14,6 @@ export type { ConnectOptions } from './connect.js';
 export type { Config, EventMode, Logger } from './config.js';
 export { RateLimited, TaskTimeout, Unavailable } from './errors.js';
 export { Events } from './events.js';
+export { legalMoves } from './task.js';
 export type { Answer, Previous, Receipt, Task } from './task.js';
 export type { Claims } from './token.js';

@@ -2,8 +2,8 @@ import { clip } from './text.js';
 import type { Claims } from './token.js';
 
 /**
- * One question of a match (AAP, "Request format"). `taskId`, `attempt`, `deadline` and `previous` are the arena's
- * additions.
+ * One question of a match, or one turn of a game (AAP, "Request format"). `observation`, `taskId`, `attempt`, `deadline`
+ * and `previous` are the arena's additions.
  */
 export interface Task {
   version: string;
@@ -17,8 +17,10 @@ export interface Task {
   description: string;
   inputFormat: string;
   outputFormat: string;
-  /** null: an open question. */
+  /** null: an open question. In a game the legal moves. */
   options: readonly string[] | null;
+  /** What the agent knows of a game (docs/games.md has the members for each); null: no game. */
+  observation: Readonly<Record<string, unknown>> | null;
   timeLimitMs: number;
   /** 0: no limit was named. */
   maxTokens: number;
@@ -29,7 +31,7 @@ export interface Task {
   taskId: string;
   /** 1, or more when the arena asks again. */
   attempt: number;
-  /** By the arena's clock; null: not named. */
+  /** By the arena's clock, with the time bank of a game; null: not named. */
   deadline: Date | null;
   /** How the agent's last round in the match went; null in the first round. */
   previous: Previous | null;
@@ -48,6 +50,8 @@ export interface Previous {
   measuredMs: number;
   /** For the answer; null without one. */
   receipt: Receipt | null;
+  /** Why the move was refused that the agent gave for this very task, e.g. "column 3 is full"; "": it was not. */
+  error: string;
 }
 
 /**
@@ -96,6 +100,7 @@ export function decodeTask(body: Buffer): Task {
     inputFormat: text(task, 'input_format'),
     outputFormat: text(task, 'output_format'),
     options: texts(task, 'options'),
+    observation: task['observation'] == null ? null : members(task['observation'], 'observation'),
     timeLimitMs: number(w, 'time_limit_seconds') * 1000,
     maxTokens: whole(w, 'max_tokens'),
     rules: texts(w, 'rules') ?? [],
@@ -109,6 +114,7 @@ export function decodeTask(body: Buffer): Task {
       points: number(previous, 'points'),
       measuredMs: number(previous, 'measured_ms'),
       receipt: receipt && { sha256: text(receipt, 'sha256'), arrivedAt: time(receipt, 'arrived_at') },
+      error: text(previous, 'error'),
     },
     claims: null,
   };
@@ -155,21 +161,29 @@ function time(m: Members, name: string): Date | null {
   return at;
 }
 
-/** Names the question, whatever the attempt. */
+/** The legal moves of a turn of a game: the answer is one of them. Empty for a question, and if the league does not list them. */
+export function legalMoves(t: Task): readonly string[] {
+  return t.observation === null ? [] : (t.options ?? []);
+}
+
+/**
+ * Names the question, whatever the attempt. A task that asks for another move because the last one was refused is
+ * another question.
+ */
 export function keyOf(t: Task): string {
-  return JSON.stringify([t.claims?.agentId ?? '', t.matchId, t.round, t.taskId || t.description]);
+  return JSON.stringify([t.claims?.agentId ?? '', t.matchId, t.round, t.taskId || t.description, t.previous?.error ?? '']);
 }
 
 /**
  * How long a handler may work and how long its reply is waited for, in milliseconds from the arrival of the task. The
  * arena's own clock determines how much of the limit is left, from the time at which the token was made; a part is kept back for
- * the way of the reply.
+ * the way of the reply. In a game the deadline may lie beyond the limit: it includes the time bank of the agent.
  */
 export function timesOf(t: Task): { work: number; wait: number } {
   let left = t.timeLimitMs;
   if (t.deadline !== null && t.claims !== null) {
     const untilDeadline = t.deadline.getTime() - t.claims.issuedAt.getTime();
-    if (untilDeadline > 0) left = Math.min(left, untilDeadline);
+    if (untilDeadline > 0 && (untilDeadline < left || t.observation !== null)) left = Math.min(untilDeadline, maxTimeLimitSeconds * 1000);
   }
   const kept = Math.min(200, left / 10);
   return { work: left - kept, wait: left - kept / 2 };

@@ -27,7 +27,9 @@ export async function work(
   let aborted = (): void => {};
   try {
     const task = decodeTask(Buffer.from(body));
-    const limit = Math.min(timesOf(task).work, options.limitMs ?? Infinity);
+    const limit = task.observation !== null && options.limitMs !== undefined // it includes the time bank of a game
+      ? options.limitMs
+      : Math.min(timesOf(task).work, options.limitMs ?? Infinity);
     const end = new AbortController();
     const stopped = new Promise<never>((_resolve, reject) => {
       const stop = (reason: unknown): void => {

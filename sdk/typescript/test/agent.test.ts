@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 
-import { Agent, RateLimited, serve, TaskTimeout, Unavailable } from '../src/index.js';
-import type { Config, Events, Handler } from '../src/index.js';
+import { Agent, legalMoves, RateLimited, serve, TaskTimeout, Unavailable } from '../src/index.js';
+import type { Config, Events, Handler, Task } from '../src/index.js';
 import { Arena, gate, post } from './arena.js';
 
 const canberra: Handler = () => ({ value: 'Canberra' });
@@ -51,6 +51,16 @@ test('a delivery during the work joins it, a later one gets the same answer', as
   }
   assert.equal(calls, 1);
   for (let round = 2; round < 300; round++) assert.equal((await arena.ask(endpoint, { round })).reply['answer'], `answer ${round}`);
+});
+
+test('a task that asks for another move is another question', async (t) => {
+  const arena = await Arena.start(t);
+  const { endpoint } = await arena.serve(t, (_ctx, task) => ({ value: `${task.observation?.['you']}${legalMoves(task)[task.previous?.error ? 1 : 0]}` }));
+  const task = { description: 'd', options: ['1', '2'], observation: { you: 'x' } };
+  for (const [previous, want] of [[null, 'x1'], [{ error: 'column 1 is full' }, 'x2'], [null, 'x1']] as const) {
+    assert.equal((await arena.ask(endpoint, { task, previous })).reply['answer'], want);
+  }
+  assert.deepEqual(legalMoves({ options: ['a'], observation: null } as unknown as Task), []);
 });
 
 test('a failure is tried again', async (t) => {

@@ -51,10 +51,10 @@ function flat(k: Task): Members {
   const p = k.previous;
   return {
     version: k.version, league: k.league, match_id: k.matchId, round: k.round, total_rounds: k.totalRounds, description: k.description,
-    input_format: k.inputFormat, output_format: k.outputFormat, options: k.options, time_limit_seconds: k.timeLimitMs / 1000,
+    input_format: k.inputFormat, output_format: k.outputFormat, options: k.options, observation: k.observation, time_limit_seconds: k.timeLimitMs / 1000,
     max_tokens: k.maxTokens, rules: k.rules, opponents: k.opponents, task_id: k.taskId, attempt: k.attempt,
     deadline_ms: k.deadline?.getTime() ?? null,
-    previous: p && { outcome: p.outcome, correct: p.correct, points: p.points, measured_ms: p.measuredMs, receipt: p.receipt && { sha256: p.receipt.sha256, arrived_at_ms: p.receipt.arrivedAt?.getTime() ?? null } },
+    previous: p && { outcome: p.outcome, correct: p.correct, points: p.points, measured_ms: p.measuredMs, receipt: p.receipt && { sha256: p.receipt.sha256, arrived_at_ms: p.receipt.arrivedAt?.getTime() ?? null }, error: p.error },
   };
 }
 
