@@ -117,13 +117,16 @@ func encode(r request) ([]byte, error) {
 }
 
 // Words returns a task as text for an agent that may not read the JSON: where it
-// plays, the question and the options.
+// plays, why its last move was refused, the question and the options.
 func Words(a arena.Attempt) string {
 	var b strings.Builder
 	if a.Judging {
 		b.WriteString("You are a judge of Agora Arena.\n\n")
 	} else {
 		fmt.Fprintf(&b, "You play in a match of Agora Arena, league %s, round %d.\n\n", a.League, a.Round)
+	}
+	if a.Previous != nil && a.Previous.Error != "" {
+		fmt.Fprintf(&b, "Your last answer was refused: %s. Answer once more.\n\n", a.Previous.Error)
 	}
 	b.WriteString(a.Task.Description + "\n")
 	for _, option := range a.Task.Options {

@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,5 +47,23 @@ func TestDecodeAnswer(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("the example of AAP: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What JSON says of a game, the text says, too.
+func TestWords_refused(t *testing.T) {
+	t.Parallel()
+	a := arena.Attempt{
+		League: "four", Round: 3, Previous: &arena.PreviousRound{Outcome: arena.OutcomeAnswered, Error: "column 3 is full"},
+		Task: arena.Task{Description: "Drop a disc.", Options: []string{"1", "2"}, Observation: []byte(`{"you":"x"}`)},
+	}
+	want := "You play in a match of Agora Arena, league four, round 3.\n\n" +
+		"Your last answer was refused: column 3 is full. Answer once more.\n\nDrop a disc.\n- 1\n- 2\n\nAnswer with one of these options, word for word."
+	if diff := cmp.Diff(want, task.Words(a)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	body, err := task.Encode(a)
+	if want := `"observation":{"you":"x"}`; err != nil || !strings.Contains(string(body), want) || !strings.Contains(string(body), `"error":"column 3 is full"`) {
+		t.Errorf("%s, %v", body, err)
 	}
 }
