@@ -41,6 +41,8 @@ func checks(p protocol.Profile) []check {
 		{id: "deadline.kept", level: Should, title: "a task of one second is answered, or given up, within it", clause: in.Errors, needs: answering, run: deadlineKept},
 		{id: "load.declared", level: Must, title: "max_concurrent tasks at once are all answered", clause: in.Health, needs: answering, run: loadDeclared},
 		{id: "load.over", level: Should, title: "tasks over max_concurrent are answered, or refused as rate limited or unavailable", clause: in.Errors, needs: answering, run: loadOver},
+		{id: "game.move", level: Should, title: "a turn of a game is answered with a legal move", clause: "games", needs: answering, run: gameMove},
+		{id: "game.again", level: Should, title: "a move that was refused is not given again", clause: "games", needs: answering, run: gameAgain},
 	}
 	list = append(list, forgeryChecks(p)...)
 	return append(list,

@@ -133,7 +133,7 @@ func TestKit_good_agent(t *testing.T) {
 	if bad := slices.Concat(failures(r, conformance.Fail), failures(r, conformance.Skip)); bad != nil || !r.Passed {
 		t.Errorf("failed or skipped: %v", bad)
 	}
-	if r.League != "quiz" || r.Must.Pass != 12 || r.Should.Pass != 11 {
+	if r.League != "quiz" || r.Must.Pass != 12 || r.Should.Pass != 13 {
 		t.Errorf("report: %+v", r)
 	}
 }
@@ -154,6 +154,29 @@ func answer(w http.ResponseWriter, text string) {
 	body, _ := json.Marshal(map[string]string{"answer": text})
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body)
+}
+
+// An agent that answers questions alone breaks nothing.
+func TestKit_no_games(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := b.check(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		r := request{Request: hr}
+		r.body, _ = io.ReadAll(hr.Body)
+		_ = json.Unmarshal(r.body, &r.task)
+		hr.Body = io.NopCloser(bytes.NewReader(r.body))
+		if r.task.Task.Observation != nil {
+			answer(w, "I do not know")
+			return
+		}
+		b.good.ServeHTTP(w, hr)
+	}))
+	if bad := slices.Concat(failures(r, conformance.Fail), failures(r, conformance.Skip)); bad != nil || !r.Passed {
+		t.Errorf("failed or skipped: %v", bad)
+	}
+	if diff := gocmp.Diff([]string{"SHOULD game.move", "SHOULD game.again"}, failures(r, conformance.NotApplicable)); diff != "" {
+		t.Errorf("not applicable (-want +got):\n%s", diff)
+	}
 }
 
 // Who checks no tokens breaks no MUST, and is told what that means.
@@ -204,7 +227,11 @@ type request struct {
 		Attempt   int
 		TimeLimit float64 `json:"time_limit_seconds"`
 		Season    any
-		Task      struct{ Description string }
+		Previous  *struct{ Error string }
+		Task      struct {
+			Description string
+			Observation any
+		}
 	}
 }
 
@@ -304,13 +331,21 @@ func TestKit_defects(t *testing.T) {
 			_, _ = io.WriteString(w, `{"answer":"`+r.task.Task.Description+`"}`)
 			return true
 		}, want: []string{"MUST task.hostile"}},
-		"no second delivery": {task: text(409, func(r request) bool { return r.task.Attempt == 2 }), want: []string{"MUST delivery.twice"}},
+		"no second delivery": {task: text(409, func(r request) bool { return r.task.Attempt == 2 }), want: []string{"MUST delivery.twice", "SHOULD game.again"}},
 		"forgets": {task: func(w http.ResponseWriter, r request) bool {
-			if r.task.Attempt == 2 {
+			if r.task.Attempt == 2 && r.task.Previous == nil {
 				answer(w, "Perth")
+				return true
 			}
-			return r.task.Attempt == 2
+			return false
 		}, want: []string{"SHOULD delivery.same"}},
+		"remembers the refused move": {task: func(w http.ResponseWriter, r request) bool {
+			if r.task.Previous == nil || r.task.Previous.Error == "" {
+				return false
+			}
+			answer(w, "1")
+			return true
+		}, want: []string{"SHOULD game.again"}},
 		"takes its time": {task: func(w http.ResponseWriter, r request) bool {
 			if r.task.TimeLimit == 1 {
 				<-r.Context().Done() // until the arena hangs up

@@ -25,6 +25,8 @@ type session struct {
 	request  []byte   // of the good task
 	first    exchange // the task that was delivered twice
 	second   exchange
+	turned   arena.Attempt       // the turn of a game
+	played   string              // the legal move in it; "": none
 	reused   atomic.Bool         // a connection was used again
 	refusals map[string]exchange // of forgeries, by check
 	verifies bool                // at least one forged credential was refused
