@@ -9,6 +9,8 @@
 // cmd/arena imports it.
 //
 // The agents cannot know the truth: for trivia they have Knowledge, and
-// each errs in it as often as its skill sets. Arithmetic they really compute.
+// each errs in it as often as its skill sets. Arithmetic they really compute, and
+// in games they search or bluff, each as far as its skill reaches; Bot returns
+// players without a persona.
 // The same seed makes the same agents, answers and accidents.
 package agents

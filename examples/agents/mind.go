@@ -27,7 +27,8 @@ type idea struct {
 	answer     string
 	confidence float64
 	reasoning  string
-	sum        *sum // the computation, when the task is one
+	sum        *sum    // the computation, when the task is one
+	search     *search // for the move, when the task is a turn of a game
 }
 
 // consider returns the answer of an agent with the given skill: right with that

@@ -69,9 +69,13 @@ func newNamed(name string, p persona, o Options, m *mind) *actor {
 // dice returns randomness that only the seed, the agent and what it is for
 // decide.
 func (a *actor) dice(what ...any) *rand.Rand {
+	return diceOf(a.seed, a.name, what...)
+}
+
+func diceOf(seed uint64, name string, what ...any) *rand.Rand {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%q %q", a.name, fmt.Sprint(what...))
-	return rand.New(rand.NewPCG(a.seed, h.Sum64())) //nolint:gosec // repeatable on purpose
+	_, _ = fmt.Fprintf(h, "%q %q", name, fmt.Sprint(what...))
+	return rand.New(rand.NewPCG(seed, h.Sum64())) //nolint:gosec // repeatable on purpose
 }
 
 func (a *actor) awake() bool {
@@ -94,8 +98,13 @@ func (a *actor) play(ctx context.Context, task *arenaagent.Task, events *arenaag
 	mood := a.dice("mood", task.MatchID, task.Round, task.Attempt)
 	t := &turn{
 		task: task, events: events, mood: mood, speed: a.speed,
-		idea:  a.mind.consider(task, a.skill, a.dice("knows", task.Description)),
 		total: a.persona.least + time.Duration(mood.Float64()*float64(a.persona.most-a.persona.least)),
+	}
+	if len(task.LegalMoves()) > 0 {
+		t.idea = playerOf(a.skill).move(task, a.dice("plays", task.MatchID, task.Round, task.Refused()))
+		t.total /= 2 // a game has many turns
+	} else {
+		t.idea = a.mind.consider(task, a.skill, a.dice("knows", task.Description))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		t.total = min(t.total, time.Until(deadline)*6/10)

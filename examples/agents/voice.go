@@ -16,6 +16,11 @@ func (t *turn) open(ctx context.Context, share float64) {
 			fmt.Sprintf("Let me take %s apart, step by step.", t.idea.sum.expression),
 			"Numbers. I will not do this in one go.",
 		))
+	case t.idea.search != nil:
+		t.think(ctx, share, t.one(
+			fmt.Sprintf("%d moves. I look %d ahead in each.", len(t.task.Options), t.idea.search.depth),
+			"If I go there, where does the other one go?", "First: can I be beaten on the next move?",
+		))
 	case len(t.task.Options) > 1:
 		t.think(ctx, share, t.one(
 			fmt.Sprintf("%d options. One of them will sound right for the wrong reason.", len(t.task.Options)),
@@ -69,6 +74,10 @@ func (t *turn) consult(ctx context.Context, share float64) {
 			tool = "mental_arithmetic"
 		}
 		t.use(ctx, share, tool, map[string]any{"expression": s.expression}, s.value())
+		return
+	}
+	if s := t.idea.search; s != nil {
+		t.use(ctx, share, "search", map[string]any{"depth": s.depth}, map[string]any{"positions": s.nodes, "values": s.values})
 		return
 	}
 	t.use(ctx, share, "recall", map[string]any{"query": short(t.task.Description), "limit": 3},
