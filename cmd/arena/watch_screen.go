@@ -48,6 +48,7 @@ type eventWords struct {
 		AgentID string          `json:"agent_id"`
 		Hidden  json.RawMessage `json:"hidden"`
 	} `json:"events"`
+	gameWords
 	Seats         []seatWords `json:"seats"`
 	RatingChanges []struct {
 		AgentID string  `json:"agent_id"`
@@ -83,6 +84,7 @@ type screen struct {
 	style cli.Style
 	names map[string]string // by agent id
 	round roundMarks
+	game  gameScreen
 	err   error // the first failed write
 }
 
@@ -153,11 +155,18 @@ func (s *screen) show(e liveEvent) {
 		if w.TotalRounds != nil {
 			rounds = strconv.Itoa(*w.TotalRounds) + " rounds"
 		}
+		if w.Game.Name != "" {
+			rounds = strconv.Itoa(w.Game.Games) + " games of " + s.text(w.Game.Name)
+		}
 		if w.Rated {
 			rated = "rated"
 		}
 		s.line(cli.Dim, "%s  started, %s, %s", clock(e.TS), rounds, rated)
 	case "round_started":
+		if len(w.State) > 0 {
+			s.turn(e, w)
+			return
+		}
 		s.line(cli.None, "")
 		s.line(cli.Cyan, "%s  round %d: %s  (%s)", clock(e.TS), e.Round, s.text(w.Task.Description), seconds(1000*w.TimeLimitSeconds))
 		for i, o := range w.Task.Options {
@@ -212,6 +221,9 @@ func (s *screen) agent(e liveEvent, w eventWords) {
 }
 
 func (s *screen) outcome(e liveEvent, w eventWords) {
+	if s.game.game > 0 && w.Outcome == "answered" && w.Reason == "" {
+		return // the move is shown when the turn closes
+	}
 	paint, what := cli.None, w.Outcome
 	if w.Outcome != "answered" {
 		paint = cli.Red
@@ -226,6 +238,10 @@ func (s *screen) outcome(e liveEvent, w eventWords) {
 }
 
 func (s *screen) closed(e liveEvent, w eventWords) {
+	if len(w.State) > 0 {
+		s.moved(e, w)
+		return
+	}
 	s.line(cli.Cyan, "%s  round %d closed: %s", clock(e.TS), e.Round, s.text(w.Correct))
 	for _, seat := range w.Seats {
 		paint, answer := cli.Red, seat.Outcome

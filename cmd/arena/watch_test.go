@@ -59,34 +59,76 @@ func watched(t *testing.T) []liveEvent {
 // Threats E3 and E4, at the terminal.
 func TestScreen_golden(t *testing.T) {
 	t.Parallel()
-	for _, color := range []bool{false, true} {
-		var out bytes.Buffer
-		s := &screen{out: &out, style: cli.Style(color), names: map[string]string{}}
-		for _, e := range watched(t) {
-			s.show(e)
-		}
-		must(t, s.err)
-		text := out.String()
-		if color { // what is left without our own colours is the same
-			for _, paint := range []string{cli.Dim, cli.Bold, cli.Green, cli.Red, cli.Cyan, "0"} {
-				text = strings.ReplaceAll(text, "\x1b["+paint+"m", "")
+	for name, events := range map[string][]liveEvent{"watch.txt": watched(t), "watch_game.txt": watchedGame(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, color := range []bool{false, true} {
+				checkScreen(t, name, events, color)
 			}
-		}
-		if i := strings.IndexFunc(text, func(r rune) bool {
-			return r != '\n' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r))
-		}); i >= 0 {
-			t.Errorf("colour %v: %q got through", color, text[i:min(len(text), i+20)])
-		}
-		golden := filepath.Join("testdata", "watch.txt")
-		if *updateGolden {
-			must(t, os.WriteFile(golden, []byte(text), 0o600))
-		}
-		want, err := os.ReadFile(golden)
-		must(t, err)
-		if diff := cmp.Diff(string(want), text); diff != "" {
-			t.Errorf("colour %v: if it was meant to change, run the test with -update (-want +got):\n%s", color, diff)
+		})
+	}
+}
+
+// checkScreen compares a screen with a golden file.
+func checkScreen(t *testing.T, name string, events []liveEvent, color bool) {
+	t.Helper()
+	var out bytes.Buffer
+	s := &screen{out: &out, style: cli.Style(color), names: map[string]string{}}
+	for _, e := range events {
+		s.show(e)
+	}
+	must(t, s.err)
+	text := out.String()
+	if color { // what is left without our own colours is the same
+		for _, paint := range []string{cli.Dim, cli.Bold, cli.Green, cli.Red, cli.Cyan, "0"} {
+			text = strings.ReplaceAll(text, "\x1b["+paint+"m", "")
 		}
 	}
+	if i := strings.IndexFunc(text, func(r rune) bool {
+		return r != '\n' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r))
+	}); i >= 0 {
+		t.Errorf("colour %v: %q got through", color, text[i:min(len(text), i+20)])
+	}
+	golden := filepath.Join("testdata", name)
+	if *updateGolden {
+		must(t, os.WriteFile(golden, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	must(t, err)
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("colour %v: if it was meant to change, run the test with -update (-want +got):\n%s", color, diff)
+	}
+}
+
+// watchedGame is a match of games whose every text is hostile.
+func watchedGame(t *testing.T) []liveEvent {
+	t.Helper()
+	var events []liveEvent
+	grid := func(more string) string {
+		return `{"kind":"grid","rows":2,"columns":2,"cells":["x","","o","` + evil + `"],"line":[0],"pieces":{"x":{"player":0,"symbol":"●"},"o":{"player":1,"symbol":"●"}},` +
+			`"caption":"` + evil + `","players":["ag_1","ag_2"],"game":1,"games":2,` + more + `}`
+	}
+	for i, body := range []string{
+		`"type":"match_started","league":"four","total_rounds":null,"game":{"name":"` + evil + `","games_per_match":2},"seats":[{"agent_id":"ag_1","name":"Ada"},{"agent_id":"ag_2","name":"` + evil + `"}]`,
+		`"type":"round_started","round":1,"time_limit_seconds":15,"task":{"description":"` + evil + `"},"seats_to_act":["ag_1"],"time_banks":[{"agent_id":"ag_1","seconds":60},{"agent_id":"ag_2","seconds":12.5}],"state":` + grid(`"turn":1`),
+		`"type":"seat_outcome","round":1,"agent_id":"ag_1","outcome":"answered","elapsed_ms":10,"answer":"1"`,
+		`"type":"round_closed","round":1,"moves":[{"agent_id":"ag_1","move":"` + evil + `","legal":true}],"standings":[],"state":` + grid(`"turn":1`),
+		`"type":"round_started","round":2,"time_limit_seconds":15,"task":{},"seats_to_act":["ag_2"],"time_banks":[{"agent_id":"ag_1","seconds":60},{"agent_id":"ag_2","seconds":12.5}],"state":` + grid(`"turn":2`),
+		`"type":"seat_outcome","round":2,"agent_id":"ag_2","outcome":"answered","reason":"illegal_move","elapsed_ms":10`,
+		`"type":"round_closed","round":2,"moves":[{"agent_id":"ag_2","move":"","legal":false},{"agent_id":"ag_1","move":"pass","legal":false}],"state":` + grid(`"over":true,"points":[1,0.5,0]`),
+		`"type":"round_started","round":3,"time_limit_seconds":15,"task":{},"state":{"kind":"cards","game":2,"games":2,"turn":1,"players":["ag_2","ag_1"],"pot":3,"table":["Q"],` +
+			`"hands":[{"player":0,"cards":["?","` + evil + `"],"chips":-2},{"player":7,"cards":[],"out":true}],"log":[{"player":-1,"text":"` + evil + `"},{"player":1,"text":"bet"}]}`,
+		`"type":"round_closed","round":3,"moves":[],"state":{"kind":"table","game":2,"games":2,"turn":1,"players":["ag_2","ag_1"],"columns":["1"],"rows":[{"player":0,"values":["` + evil + `","3"],"total":"3"}]}`,
+		`"type":"round_closed","round":4,"moves":[],"state":{"kind":"transcript","game":2,"games":2,"turn":2,"players":["ag_2","ag_1"],"lines":[{"player":0,"text":"` + evil + `","offer":"2 apples"}]}`,
+		`"type":"round_closed","round":5,"moves":[],"state":{"kind":"transcript","game":2,"games":2,"turn":3,"players":["ag_2","ag_1"],"lines":[{"player":0,"text":"said before"},{"player":1,"text":"new"}]}`,
+		`"type":"round_closed","round":6,"moves":{},"state":{"kind":"grid","rows":99999,"columns":-1,"cells":7,"players":{},"points":"x","over":true}`,
+		`"type":"round_closed","round":7,"moves":[],"state":{"kind":"hologram","players":[],"caption":"a view of a later version"}`,
+	} {
+		e, err := parseLive(fmt.Appendf(nil, `{"seq":%d,"match_id":"m_1","ts":"2026-11-21T12:00:%02d.000Z",%s}`, i+1, i, body))
+		must(t, err)
+		events = append(events, e)
+	}
+	return events
 }
 
 // When a round closes, what is known beside the answers is shown with them,

@@ -106,6 +106,7 @@ func decoders() map[string]string {
 		"internal/join/prompt.go":                "the program that the user names; the arena checks the reply",
 		"cmd/arena/sse.go":                       client,
 		"cmd/arena/watch_screen.go":              client,
+		"cmd/arena/watch.go":                     client,
 		"cmd/arena/play.go":                      own,
 		"cmd/arena/demo.go":                      "a file of the program",
 		"cmd/arena-bench/crowd.go":               own,
