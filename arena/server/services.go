@@ -87,9 +87,13 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	}); err != nil {
 		return nil, err
 	}
+	seeds := s.opts.Seeds
+	if seeds == nil {
+		seeds = secretSource{}
+	}
 	if v.matches, err = match.New(match.Options{
 		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
-		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: secretSource{}, Logger: s.log,
+		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: seeds, Logger: s.log,
 	}); err != nil {
 		return nil, err
 	}

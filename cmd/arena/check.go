@@ -64,7 +64,7 @@ func (c *CheckCmd) Run(app *App) (err error) {
 	if c.JSON {
 		say.w, notes = io.Discard, app.Stderr
 	}
-	local, err := startLocal(app, notes, c.KeysAddr, c.LocalFlags, []target{t})
+	local, err := startLocal(app, notes, c.KeysAddr, c.LocalFlags, []target{t}, nil)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
+	crand "crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -130,7 +131,7 @@ func (f LocalFlags) identity() (ed25519.PrivateKey, error) {
 	}
 	data, err := os.ReadFile(f.Identity)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, key, err := ed25519.GenerateKey(rand.Reader)
+		_, key, err := ed25519.GenerateKey(crand.Reader)
 		if err != nil {
 			return nil, fmt.Errorf("--identity: %w", err)
 		}
@@ -171,8 +172,9 @@ type localArena struct {
 }
 
 // startLocal starts an arena for the targets. Addresses on this machine are
-// called only if a target names one.
-func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []target) (_ *localArena, err error) {
+// called only if a target names one. seeds are those of the matches, nil for
+// secret ones.
+func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []target, seeds rand.Source) (_ *localArena, err error) {
 	identity, err := f.identity()
 	if err != nil {
 		return nil, err
@@ -199,7 +201,7 @@ func startLocal(app *App, out io.Writer, addr string, f LocalFlags, targets []ta
 		return nil, err
 	}
 	s, err := server.New(app.Ctx, cfg, slog.New(slog.DiscardHandler), server.Options{
-		Version: readBuildInfo().Version, NoLimits: true, TrustKeys: true, Identity: identity,
+		Version: readBuildInfo().Version, NoLimits: true, TrustKeys: true, Identity: identity, Seeds: seeds,
 	})
 	if err != nil {
 		return nil, err

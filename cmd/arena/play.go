@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,8 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/agora-go/arenaagent"
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/examples/agents"
 	"github.com/agora-arena/arena/examples/packs"
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/cli"
@@ -25,18 +29,24 @@ import (
 
 // PlayCmd is `arena play`.
 type PlayCmd struct {
-	Endpoints  []string      `arg:"" name:"url" placeholder:"URL" help:"Agents, two or more, as [NAME=][PROTOCOL=]URL. Without an endpoint: envelope=did:key:…, agentprotocol=KEY (KEY@URL with one), aap=poll, agora=poll."`
-	Protocol   string        `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a" help:"Of agents without a PROTOCOL: ${enum}."`
-	League     string        `required:"" placeholder:"SLUG" help:"League of the match; the agents' health must list it."`
-	Pack       string        `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
-	PackFormat string        `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
-	Generator  string        `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
-	Difficulty int           `help:"Of made tasks, 1 to 5."`
-	Rounds     int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
-	TimeLimit  time.Duration `default:"30s" help:"For each round, 1s to 10m."`
-	Judge      string        `placeholder:"KIND" help:"choice, exact, number or another that needs no external judge; without it, the one that fits the tasks."`
-	Format     string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
-	Addr       string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
+	Endpoints  []string `arg:"" name:"url" placeholder:"URL" help:"Agents, two or more, as [NAME=][PROTOCOL=]URL. Without an endpoint: envelope=did:key:…, agentprotocol=KEY (KEY@URL with one), aap=poll, agora=poll. With --game also built-in opponents: random, minimax, bluffer."`
+	Protocol   string   `default:"aap" enum:"aap,agora,envelope,agentprotocol,a2a" help:"Of agents without a PROTOCOL: ${enum}."`
+	League     string   `placeholder:"SLUG" help:"League of the match, which the agents' health must list; needed unless --game is given, whose name it then has."`
+	Pack       string   `xor:"tasks" placeholder:"FILE" help:"Tasks to play; without, the built-in trivia."`
+	PackFormat string   `default:"auto" enum:"auto,jsonl,csv,opentriviaqa,opentdb,gsm8k,mmlu,arc,aqua,bigbench" help:"Format of the pack: ${enum}; auto is what the file looks like."`
+	Generator  string   `xor:"tasks" placeholder:"NAME" help:"Make tasks instead: arithmetic, dates, units or word_problems."`
+	Difficulty int      `help:"Of made tasks, 1 to 5."`
+
+	Game   string         `xor:"tasks" placeholder:"NAME" help:"Play a turn-based game instead, e.g. connect_four; for an unknown name the error lists the known ones."`
+	Games  int            `default:"2" help:"Games of the match, 1 to 20; the agents change places after each."`
+	Option map[string]int `placeholder:"NAME=N" help:"An option of the game; may be given more than once."`
+	Seed   *uint64        `placeholder:"N" help:"Seed of the match, which decides deals and tasks; without, a secret one."`
+
+	Rounds    int           `default:"5" help:"Rounds, 1 to 200; 0 is an open end."`
+	TimeLimit time.Duration `default:"30s" help:"For each round, 1s to 10m."`
+	Judge     string        `placeholder:"KIND" help:"choice, exact, number or another that needs no external judge; without it, the one that fits the tasks."`
+	Format    string        `enum:"auto,ladder,elimination" default:"auto" help:"ladder is a duel, elimination 3 to 128 seats; auto goes by their number."`
+	Addr      string        `default:"127.0.0.1:8088" placeholder:"HOST:PORT" help:"Where keys and stream are for the agents while the match runs; port 0 takes a free one."`
 	LocalFlags
 	Out string `placeholder:"FILE" type:"path" help:"Write the log of the match, one event per line, as the API gives it; arena replay shows it."`
 }
@@ -52,8 +62,17 @@ moves. Start the agents as if an arena were at --addr:
     arena play --league trivia http://127.0.0.1:8700/agora agora=http://127.0.0.1:8800/agora \
         ada=envelope=did:key:z6Mk…
     arena play --league arithmetic --generator arithmetic --rounds 10 --out match.jsonl URL URL URL
+    arena play --game connect_four --games 4 http://127.0.0.1:8700/agora minimax
 
 Ends with 0 when the match was finished, with 1 when it is void.`
+}
+
+// Validate refuses a call without a league and without a game.
+func (c *PlayCmd) Validate() error {
+	if c.League == "" && c.Game == "" {
+		return errors.New("missing flags: --league=SLUG or --game=NAME")
+	}
+	return nil
 }
 
 // Run plays the match.
@@ -61,20 +80,39 @@ func (c *PlayCmd) Run(app *App) (err error) {
 	if len(c.Endpoints) < 2 {
 		return fmt.Errorf("a match needs two agents or more, not %d", len(c.Endpoints))
 	}
+	c.League = cmp.Or(c.League, strings.ReplaceAll(c.Game, "_", "-"))
+	var bots bots
+	defer func() { err = errors.Join(err, bots.close()) }()
 	targets := make([]target, len(c.Endpoints))
 	for i, arg := range c.Endpoints {
-		if targets[i], err = parseTarget(arg, c.Protocol); err != nil {
+		name, bot, named := strings.Cut(arg, "=")
+		if !named {
+			bot = arg
+		}
+		if c.Game != "" && slices.Contains(agents.Bots(), bot) {
+			targets[i] = target{name: name, protocol: arena.ProtocolAAP, named: named}
+			if targets[i].endpoint, err = bots.listen(app.Ctx, bot); err != nil {
+				return err
+			}
+		} else if targets[i], err = parseTarget(arg, c.Protocol); err != nil {
 			return err
 		}
 		if !targets[i].named {
 			targets[i].name = plaintext.Shorten(strconv.Itoa(i+1)+" "+targets[i].name, 40)
 		}
 	}
-	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, targets)
+	var seeds rand.Source
+	if c.Seed != nil {
+		seeds = rand.NewPCG(*c.Seed, 0)
+	}
+	local, err := startLocal(app, app.Stdout, c.Addr, c.LocalFlags, targets, seeds)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, local.close()) }()
+	if err := bots.serve(app.Ctx, local, c); err != nil {
+		return err
+	}
 	if _, err := fmt.Fprintf(app.Stdout, "tokens: issuer %s; keys at %[1]s/.well-known/jwks.json\n", local.URL()); err != nil {
 		return err
 	}
@@ -121,6 +159,16 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 	league := map[string]any{
 		"slug": c.League, "title": c.League, "format": format, "rounds": c.Rounds, "time_limit_seconds": c.TimeLimit.Seconds(), "rated": false,
 	}
+	if c.Game != "" {
+		game := map[string]any{}
+		for name, value := range c.Option {
+			game[name] = value
+		}
+		game["name"], game["games_per_match"] = c.Game, c.Games
+		league["game"], league["rounds"], league["format"] = game, nil, arena.FormatLadder
+		league["max_seats"] = len(c.Endpoints)
+		return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+	}
 	if c.Rounds == 0 {
 		league["rounds"] = nil
 	}
@@ -154,6 +202,64 @@ func (c *PlayCmd) makeLeague(ctx context.Context, admin *apiclient.Client) error
 	}
 	league["pack_id"] = made.ID
 	return admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil)
+}
+
+// bots are built-in opponents, each at an endpoint on this machine.
+type bots struct {
+	names     []string
+	listeners []net.Listener
+	stop      context.CancelFunc
+	ended     []chan error
+}
+
+// listen opens the endpoint of a bot and returns its URL.
+func (b *bots) listen(ctx context.Context, name string) (endpoint string, err error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("endpoint of %s: %w", name, err)
+	}
+	b.names, b.listeners = append(b.names, name), append(b.listeners, l)
+	return "http://" + l.Addr().String() + "/agora", nil
+}
+
+// serve starts the bots as agents of an arena.
+func (b *bots) serve(ctx context.Context, local *localArena, c *PlayCmd) error {
+	ctx, b.stop = context.WithCancel(ctx)
+	seed := rand.Uint64() //nolint:gosec // a bot may be predictable
+	if c.Seed != nil {
+		seed = *c.Seed
+	}
+	for i, name := range b.names {
+		play, err := agents.Bot(name, seed+uint64(i))
+		if err != nil {
+			return err
+		}
+		agent, err := arenaagent.New(arenaagent.Config{
+			Arena: local.LocalURL(), Issuer: local.URL(), AnyAgent: true, Capabilities: []string{c.League}, Events: arenaagent.EventsOff,
+		}, play)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		ended := make(chan error, 1)
+		b.ended = append(b.ended, ended)
+		go func() { ended <- errors.Join(agent.Serve(ctx, b.listeners[i]), agent.Close()) }()
+	}
+	return nil
+}
+
+// close ends the bots and waits for them.
+func (b *bots) close() (err error) {
+	if b.stop != nil {
+		b.stop()
+	}
+	for _, ended := range b.ended {
+		err = errors.Join(err, <-ended)
+	}
+	for _, l := range b.listeners {
+		_ = l.Close() // of a bot that was not started
+	}
+	return err
 }
 
 // judgeOf is the judge that fits a pack. One that cannot be read is refused
@@ -236,9 +342,12 @@ func (s *screen) standings(e liveEvent) {
 	if e.Type != "round_closed" {
 		return
 	}
-	var body struct{ Standings []seatWords }
-	if json.Unmarshal(e.raw, &body) != nil {
-		return
+	var body struct {
+		Standings []seatWords
+		State     *struct{ Over bool }
+	}
+	if json.Unmarshal(e.raw, &body) != nil || body.State != nil && !body.State.Over {
+		return // a turn of a game that goes on
 	}
 	var line []string
 	for _, seat := range body.Standings {
