@@ -25,6 +25,7 @@ type BenchAgentsCmd struct {
 	Stall  bool     `help:"Never answer a task, and tell how many the arena gave up."`
 	Answer string   `default:"42" help:"The answer to each task."`
 	Mutate bool     `help:"Answer with programs that are hard to parse or to run, each a new one."`
+	Play   bool     `help:"Answer with the first option of each task: in a game, the first legal move."`
 }
 
 const benchAnswer = "42"
@@ -54,7 +55,7 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /agora", func(w http.ResponseWriter, r *http.Request) {
 		at := time.Now().UnixNano()
-		body, _ := io.ReadAll(r.Body) // the reply does not depend on it
+		body, _ := io.ReadAll(r.Body) // only the replies of players depend on it
 		mu.Lock()
 		arrivals = append(arrivals, at)
 		task.Body, task.Token = body, r.Header.Get("Authorization")
@@ -72,6 +73,13 @@ func (c *BenchAgentsCmd) Run(app *App) error {
 			mu.Unlock()
 			send(w, answer(program))
 			return
+		}
+		if c.Play {
+			var asked struct{ Task struct{ Options []string } }
+			if json.Unmarshal(body, &asked) == nil && len(asked.Task.Options) > 0 {
+				send(w, answer(asked.Task.Options[0]))
+				return
+			}
 		}
 		send(w, reply)
 	})

@@ -25,29 +25,22 @@ type benchLeague struct {
 	pause              time.Duration // between rounds
 	judge              any           // as in the API; nil: exact
 	task               string        // members of each task beside its description; empty: the answer that benchmark agents give
+	game               string        // instead of tasks; empty: none
 }
 
 // prepare makes the pack, the league and the agents.
 func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agents *benchAgents) (ids []string, err error) {
-	var pack struct {
-		ID string `json:"pack_id"`
+	league := map[string]any{
+		"slug": l.slug, "title": "Benchmark", "format": l.format,
+		"time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
+		"break_seconds": l.pause.Seconds(),
 	}
-	var lines bytes.Buffer
-	judge, task := any("exact"), `"answer":"`+benchAnswer+`"`
-	if l.judge != nil {
-		judge, task = l.judge, l.task
-	}
-	for i := range l.rounds {
-		fmt.Fprintf(&lines, `{"description":"question %d",%s}`+"\n", i, task)
-	}
-	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
+	if l.game != "" {
+		league["game"], league["rounds"] = map[string]any{"name": l.game, "games_per_match": 1}, nil
+	} else if err := l.tasks(ctx, admin, league); err != nil {
 		return nil, err
 	}
-	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
-		"slug": l.slug, "title": "Benchmark", "pack_id": pack.ID, "judge": judge, "format": l.format,
-		"rounds": l.rounds, "time_limit_seconds": cmp.Or(l.limit, 30*time.Second).Seconds(), "rated": true, "min_seats": l.minSeats, "max_seats": l.maxSeats,
-		"break_seconds": l.pause.Seconds(),
-	}, nil); err != nil {
+	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil); err != nil {
 		return nil, err
 	}
 	for i, endpoint := range agents.endpoints {
@@ -70,6 +63,26 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 		ids = append(ids, agent.ID)
 	}
 	return ids, nil
+}
+
+// tasks makes a pack and adds it to a league, with rounds and judge.
+func (l benchLeague) tasks(ctx context.Context, admin *apiclient.Client, league map[string]any) error {
+	var pack struct {
+		ID string `json:"pack_id"`
+	}
+	var lines bytes.Buffer
+	judge, task := any("exact"), `"answer":"`+benchAnswer+`"`
+	if l.judge != nil {
+		judge, task = l.judge, l.task
+	}
+	for i := range l.rounds {
+		fmt.Fprintf(&lines, `{"description":"question %d",%s}`+"\n", i, task)
+	}
+	if err := admin.Call(ctx, http.MethodPost, "/v1/packs?format=jsonl&name=bench", lines.Bytes(), &pack); err != nil {
+		return err
+	}
+	league["pack_id"], league["judge"], league["rounds"] = pack.ID, judge, l.rounds
+	return nil
 }
 
 // watchLeague opens a league's event stream.

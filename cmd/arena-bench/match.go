@@ -23,6 +23,7 @@ type BenchMatchCmd struct {
 	Rounds     int    `default:"20" help:"Rounds of the match, 1 to 200."`
 	Duels      int    `default:"500" help:"Duels at once, 0 to 5000."`
 	DuelRounds int    `default:"10" help:"Rounds of each duel, 1 to 200."`
+	Game       string `placeholder:"NAME" help:"Also play as many duels at once of this game, e.g. connect_four."`
 	Waiting    int    `default:"0" help:"Instead: duels at once whose agents do not answer, 100 to 5000; takes about five minutes."`
 	DB         string `name:"db" placeholder:"URL" help:"Database to use, as ARENA_DATABASE_URL; empty: SQLite in a temporary folder. An existing one keeps the matches."`
 	ownPostgres
@@ -38,7 +39,8 @@ names or with --postgres on a server of its own, and measures this process: CPU 
 (signing, judging, log, settlement), rounds per second, and how far apart the
 seats of a round get their task. Beside it, in the same run, a bare loop that only
 posts the very bytes of a task with its token to the same agents, as many at
-once, and reads the replies.`
+once, and reads the replies. With --game the CPU per move of a game stands beside
+the CPU per seat and round of the duels.`
 }
 
 // matchFigures is what one run measured.
@@ -46,6 +48,8 @@ type matchFigures struct {
 	Database string       `json:"database"`
 	Match    matchLoad    `json:"match"`
 	Duels    *matchLoad   `json:"duels,omitempty"`
+	Game     *matchLoad   `json:"game,omitempty"`          // figures per move
+	PerMove  float64      `json:"move_to_duels,omitempty"` // CPU of a move over that of a seat and round of the duels
 	Waiting  *waitFigures `json:"waiting,omitempty"`
 }
 
@@ -65,15 +69,24 @@ type matchLoad struct {
 	Spread        spread        `json:"start_gun_spread_ms"`  // of a single match, as its agents see it
 	Written       spread        `json:"start_gun_written_ms"` // as the arena writes the requests
 	BareSpread    spread        `json:"bare_spread_ms"`
+	game          string        // "": questions
+	moves         int           // of all matches of games, once they are played
 	span          time.Duration // over which the matches start
 	ids           []string      // of the matches
 }
 
-func (l *matchLoad) seatRounds() float64 { return float64(l.Matches * l.Seats * l.Rounds) }
+// seatRounds returns the number of rounds of all seats, or of moves.
+func (l *matchLoad) seatRounds() float64 {
+	if l.game != "" {
+		return float64(l.moves)
+	}
+	return float64(l.Matches * l.Seats * l.Rounds)
+}
 
 const (
 	benchOneMatch  = "bench"       // the league of large matches
 	benchManyDuels = "bench-duels" // that of duels
+	benchGames     = "bench-games" // that of games
 	benchCrowd     = 100           // agents that the duels share
 )
 
@@ -84,6 +97,8 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 		return fmt.Errorf("%d seats and %d rounds: want 3 to 128 seats and 1 to 200 rounds", c.Seats, c.Rounds)
 	case c.Duels < 0 || c.Duels > 5000 || c.DuelRounds < 1 || c.DuelRounds > 200:
 		return fmt.Errorf("%d duels of %d rounds: want 0 to 5000 duels and 1 to 200 rounds", c.Duels, c.DuelRounds)
+	case c.Game != "" && c.Duels == 0:
+		return errors.New("--game needs duels to compare with: --duels is 0")
 	case c.Waiting != 0 && (c.Waiting < 100 || c.Waiting > 5000):
 		return fmt.Errorf("%d duels that wait: want 100 to 5000", c.Waiting)
 	}
@@ -112,6 +127,14 @@ func (c *BenchMatchCmd) Run(app *App) (err error) {
 			return fmt.Errorf("duels: %w", err)
 		}
 	}
+	if c.Game != "" {
+		progress(fmt.Sprintf("%d games of %s at once …", c.Duels, c.Game))
+		f.Game = &matchLoad{Matches: c.Duels, Seats: 2, game: c.Game}
+		if err := c.measure(app, benchGames, f.Game); err != nil {
+			return fmt.Errorf("games: %w", err)
+		}
+		f.PerMove = f.Game.CPUMicros / f.Duels.CPUMicros
+	}
 	if c.JSON {
 		return json.NewEncoder(app.Stdout).Encode(f)
 	}
@@ -133,6 +156,10 @@ func (f *matchFigures) print(out io.Writer) error {
 	if f.Duels != nil {
 		row(fmt.Sprintf("%d duels, %d rounds", f.Duels.Matches, f.Duels.Rounds), f.Duels)
 	}
+	if f.Game != nil {
+		row(fmt.Sprintf("%d games, %d moves", f.Game.Matches, f.Game.Rounds), f.Game)
+		_, _ = fmt.Fprintf(w, "a move beside a seat and round of a duel\t%.2f\n", f.PerMove)
+	}
 	return w.Flush()
 }
 
@@ -144,7 +171,11 @@ func (c *BenchMatchCmd) measure(app *App, slug string, l *matchLoad) (err error)
 		n = benchCrowd
 	}
 	league := fmt.Sprintf("%s-%x", slug, time.Now().UnixNano()) // a database may be used again
-	agents, err := startBenchAgents(app, n, league)
+	var flags []string
+	if l.game != "" {
+		flags = []string{"--play"}
+	}
+	agents, err := startBenchAgents(app, n, league, flags...)
 	if err != nil {
 		return err
 	}
@@ -168,7 +199,7 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	admin := apiclient.New(s.URL(), s.admin)
-	league := benchLeague{slug: slug, rounds: l.Rounds, format: "elimination", minSeats: 3, maxSeats: 128}
+	league := benchLeague{slug: slug, rounds: l.Rounds, format: "elimination", minSeats: 3, maxSeats: 128, game: l.game}
 	if l.Seats == 2 {
 		league.format, league.minSeats, league.maxSeats = "ladder", 2, 2
 	}
@@ -198,12 +229,17 @@ func (c *BenchMatchCmd) arena(ctx context.Context, agents *benchAgents, slug str
 			}
 		}
 		took, used := time.Since(began), cpuTime()-cpu
+		written := sent.take()
+		if l.game != "" { // all matches of these agents go the same way
+			l.moves = len(written)
+			l.Rounds = l.moves / l.Matches
+		}
 		l.CPUMicros = float64(used.Microseconds()) / l.seatRounds()
 		l.DBCPUMicros = float64((familyCPU(c.PID) - database).Microseconds()) / l.seatRounds()
 		l.Allocations = float64(allocations()-allocated) / l.seatRounds()
 		l.RoundsPerSec = float64(l.Matches*l.Rounds) / took.Seconds()
 		l.Commits = s.Store.CommitStats().Commits - commits
-		l.Written = writtenSpread(sent.take())
+		l.Written = writtenSpread(written)
 		l.Spread, err = agents.report(ctx, l.Seats)
 		return err
 	})
@@ -271,6 +307,10 @@ func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 		_, err = io.ReadAll(resp.Body)
 		return errors.Join(err, resp.Body.Close())
 	}
+	asked := l.Seats // in a round
+	if l.game != "" {
+		asked = 1
+	}
 	began, cpu := time.Now(), cpuTime()
 	failed := make(chan error, int(l.seatRounds()))
 	var matches sync.WaitGroup
@@ -279,7 +319,7 @@ func bareMatches(ctx context.Context, agents *benchAgents, l *matchLoad) error {
 			for range l.Rounds {
 				start := make(chan struct{})
 				var seats sync.WaitGroup
-				for j := range l.Seats {
+				for j := range asked {
 					seats.Go(func() {
 						<-start
 						if err := post(agents.endpoints[(i*l.Seats+j)%len(agents.endpoints)]); err != nil {
