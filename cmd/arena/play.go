@@ -294,7 +294,7 @@ func (c *PlayCmd) watch(app *App, admin *apiclient.Client, match string) (err er
 	}
 	s := &screen{out: app.Stdout, style: app.Style(), names: map[string]string{}}
 	void, voided := "", false
-	err = follow(app.Ctx, admin.As(""), url.Values{"match": {match}}, 0, func(e liveEvent) error {
+	err = follow(app.Ctx, admin.As(""), url.Values{"match": {match}}, func(e liveEvent) error {
 		if e.Seq > 0 && e.Type != "hello" {
 			if _, err := log.Write(append(slices.Clone(e.raw), '\n')); err != nil {
 				return fmt.Errorf("--out: %w", err)

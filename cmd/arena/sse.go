@@ -107,9 +107,9 @@ const (
 // match it resumes after the last event that each has received, without gap or
 // repetition. It returns nil if each returns errStop or no more events will
 // come, and an error if the arena rejects the request or is unreachable for long.
-func follow(ctx context.Context, c *apiclient.Client, topic url.Values, since int64, each func(liveEvent) error) error {
+func follow(ctx context.Context, c *apiclient.Client, topic url.Values, each func(liveEvent) error) error {
 	match := topic.Has("match")
-	pause, received := firstPause, time.Now()
+	pause, received, since := firstPause, time.Now(), int64(0)
 	for {
 		query := maps.Clone(topic)
 		if match {

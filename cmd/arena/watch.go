@@ -62,7 +62,7 @@ func (a *App) watch(arena, match string) error {
 func (a *App) show(arena *apiclient.Client, match string, style cli.Style) error {
 	s := &screen{out: a.Stdout, style: style, names: map[string]string{}}
 	void, voided := "", false
-	err := follow(a.Ctx, arena, url.Values{"match": {match}}, 0, func(e liveEvent) error {
+	err := follow(a.Ctx, arena, url.Values{"match": {match}}, func(e liveEvent) error {
 		s.show(e)
 		if e.Type == "match_void" {
 			void, voided = e.words().Reason, true
@@ -105,7 +105,7 @@ func (c *WatchCmd) find(ctx context.Context, arena *apiclient.Client) (match str
 	case c.Match != "lobby":
 		return c.Match, nil
 	}
-	err = follow(ctx, arena, topic, 0, func(e liveEvent) error {
+	err = follow(ctx, arena, topic, func(e liveEvent) error {
 		switch e.Type {
 		case "hello": // listening has begun: no match starts unseen from here on
 			var now struct {
