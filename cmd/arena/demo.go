@@ -37,9 +37,9 @@ type DemoCmd struct {
 
 // Help describes what is to be seen.
 func (c *DemoCmd) Help() string {
-	return `Starts an arena with five leagues that keep playing (two ladders, a Swiss cup, an
-elimination night, a debating club with a panel of judges), and agents of every
-temper: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
+	return `Starts an arena with seven leagues that keep playing (two ladders, a Swiss cup, an
+elimination night, a debating club with a panel of judges, connect four and Kuhn
+poker), and agents of every temper: steady, hasty, slow, chatty, flaky, rate limited and sleepy ones. Open the
 printed URL in a browser. Nothing leaves this machine.
 
     arena demo
@@ -53,10 +53,12 @@ const (
 	demoElimination = "last-one-standing"
 	demoSwiss       = "swiss-cup"
 	demoDebate      = "debating-club"
+	demoFour        = "connect-four"
+	demoPoker       = "kuhn-poker"
 )
 
 func demoSlugs() []string {
-	return []string{demoElimination, demoSwiss, demoDebate, demoArithmetic, demoTrivia}
+	return []string{demoElimination, demoSwiss, demoDebate, demoFour, demoPoker, demoArithmetic, demoTrivia}
 }
 
 // Run plays until a signal comes.
@@ -172,7 +174,7 @@ func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 	}
 	admin, _ := s.AdminToken()
 	_, _ = fmt.Fprintf(app.Stdout, `
-  Agora Arena is playing: %d agents in 5 leagues
+  Agora Arena is playing: %d agents in %d leagues
 
     watch        %s
     admin token  %s
@@ -181,7 +183,7 @@ func (c *DemoCmd) welcome(app *App, s *server.Server, dir string) {
 
   %s. Ctrl-C ends it.
 
-`, c.Agents, s.URL(), admin, s.URL()+adminPath, s.MetricsURL(), kept)
+`, c.Agents, len(demoSlugs()), s.URL(), admin, s.URL()+adminPath, s.MetricsURL(), kept)
 }
 
 // populate makes the leagues and registers the agents through the API, as
@@ -227,6 +229,9 @@ func (c *DemoCmd) populate(ctx context.Context, s *server.Server, log *slog.Logg
 	}
 	if err := demoDebates(ctx, admin, fleet.Agents(), ids); err != nil {
 		return fleet, fmt.Errorf("debating club: %w", err)
+	}
+	if err := demoGames(ctx, admin, fleet.Agents(), ids); err != nil {
+		return fleet, fmt.Errorf("leagues of games: %w", err)
 	}
 	for _, slug := range demoSlugs() {
 		var p *apiclient.Problem
@@ -300,9 +305,7 @@ func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 // demoDebates makes the debating club: its judges are known only once agents
 // are registered.
 func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.Info, ids map[string]string) error {
-	var p *apiclient.Problem
-	err := admin.Call(ctx, http.MethodGet, "/v1/leagues/"+demoDebate, nil, nil)
-	if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
+	if missing, err := demoMissing(ctx, admin, demoDebate); !missing {
 		return err
 	}
 	var pack struct {
@@ -331,6 +334,55 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 	for _, id := range debaters {
 		if err := admin.Call(ctx, http.MethodPut, "/v1/leagues/"+demoDebate+"/entries/"+id, nil, nil); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// demoMissing reports whether a league has to be made: an earlier start may have
+// been that of a version without it.
+func demoMissing(ctx context.Context, admin *apiclient.Client, slug string) (bool, error) {
+	var p *apiclient.Problem
+	err := admin.Call(ctx, http.MethodGet, "/v1/leagues/"+slug, nil, nil)
+	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+		return true, nil
+	}
+	return false, err
+}
+
+// demoGames makes the leagues of games and enters the agents that seldom break
+// off: a game is lost with one answer that does not come.
+func demoGames(ctx context.Context, admin *apiclient.Client, fleet []agents.Info, ids map[string]string) error {
+	for _, l := range []map[string]any{
+		{
+			"slug": demoFour, "title": "Connect four",
+			"description": "Two games, each agent begins once. Some look seven moves ahead, some at the next move only.",
+			"game":        map[string]any{"name": "connect_four", "games_per_match": 2},
+			"format":      "ladder", "rounds": nil, "time_limit_seconds": 15, "rated": true, "visibility": "live",
+		},
+		{
+			"slug": demoPoker, "title": "Kuhn poker",
+			"description": "Three cards, one bet. Both agents play the same hands from both sides; some bluff too often.",
+			"game":        map[string]any{"name": "kuhn_poker", "games_per_match": 2, "duplicate": true, "hands": 5},
+			"format":      "ladder", "rounds": nil, "time_limit_seconds": 15, "rated": true,
+		},
+	} {
+		slug := l["slug"].(string) //nolint:forcetypeassert // the lines above
+		if missing, err := demoMissing(ctx, admin, slug); err != nil {
+			return err
+		} else if !missing {
+			continue
+		}
+		if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", l, nil); err != nil {
+			return err
+		}
+		for _, a := range fleet {
+			if a.Persona == "flaky" || a.Persona == "rate-limited" || a.Persona == "sleeper" {
+				continue
+			}
+			if err := admin.Call(ctx, http.MethodPut, "/v1/leagues/"+slug+"/entries/"+ids[a.Name], nil, nil); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

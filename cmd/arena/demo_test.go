@@ -1,8 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/agora-arena/arena/internal/apiclient"
 )
 
 // Twice as fast is half the time.
@@ -12,6 +20,45 @@ func TestDemo_pace(t *testing.T) {
 		if got := (&DemoCmd{Speed: speed}).pace(); got != factor {
 			t.Errorf("speed %g makes thinking times %g times as long, want %g", speed, got, factor)
 		}
+	}
+}
+
+// The leagues of games play: a match of each ends, in whatever order.
+func TestDemo_games(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out, w := io.Pipe()
+	done := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		done <- run(ctx, []string{"demo", "--addr", "127.0.0.1:0", "--agents", "8", "--speed", "100"}, nil, strings.NewReader(""), w, &errs)
+		_ = w.Close()
+	}()
+	arena := ""
+	for lines := bufio.NewScanner(out); arena == "" && lines.Scan(); {
+		if _, url, found := strings.Cut(lines.Text(), "watch        "); found {
+			arena = url
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	for _, slug := range []string{demoFour, demoPoker} {
+		err := follow(ctx, apiclient.New(arena, ""), url.Values{"league": {slug}}, func(e liveEvent) error {
+			switch e.Type {
+			case "match_finished":
+				return errStop
+			case "match_void":
+				return errors.New("a match is void: " + e.words().Reason)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", slug, err)
+		}
+	}
+	cancel()
+	if code := <-done; code != exitOK {
+		t.Errorf("exit %d: %s", code, errs.String())
 	}
 }
 

@@ -46,6 +46,10 @@ func (t *turn) work(ctx context.Context, share float64) {
 		return
 	}
 	others := t.others()
+	if s := t.idea.search; s != nil {
+		t.think(ctx, share, fmt.Sprintf("Column %s stands at %+d, the others no better.", t.idea.answer, s.values[t.idea.answer]))
+		return
+	}
 	if len(others) == 0 {
 		t.think(ctx, share, t.one("Something in the back of my mind says "+t.idea.answer+".", "I have met this before."))
 		return
