@@ -164,7 +164,7 @@ func (g series) Check(ctx context.Context, p Position, r Reply) (string, error) 
 		return "", err
 	}
 	_, err = g.parse(ctx, s, s.player(r.Seat, len(p.Seats)), r)
-	if illegal, ok := errors.AsType[*rules.Illegal](err); ok {
+	if illegal, ok := errors.AsType[*rules.IllegalError](err); ok {
 		return illegal.Reason, nil
 	}
 	return "", err
@@ -293,7 +293,7 @@ func (g series) moves(ctx context.Context, p Position, s progress, at rules.Posi
 		}
 		if i := slices.IndexFunc(replies, func(r Reply) bool { return r.Seat == seat }); i >= 0 && !gone[seat] {
 			parsed, err := g.parse(ctx, s, a.Player, replies[i])
-			if _, illegal := errors.AsType[*rules.Illegal](err); err != nil && !illegal {
+			if _, illegal := errors.AsType[*rules.IllegalError](err); err != nil && !illegal {
 				return nil, nil, err
 			}
 			if err == nil {

@@ -228,7 +228,7 @@ func TestCatalog_ColonelBlotto(t *testing.T) {
 		strings.Repeat("9", 5000): "at most 4096 bytes", "\xff": "UTF-8",
 	} {
 		_, err := r.Parse(t.Context(), st, 0, text)
-		if illegal, ok := err.(*rules.Illegal); !ok || !strings.Contains(illegal.Reason, reason) { //nolint:errorlint // never wrapped
+		if illegal, ok := err.(*rules.IllegalError); !ok || !strings.Contains(illegal.Reason, reason) { //nolint:errorlint // never wrapped
 			t.Errorf("%.20q: %v, want %q", text, err, reason)
 		}
 	}

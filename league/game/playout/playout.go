@@ -330,7 +330,7 @@ func (g *game) choose(ctx context.Context, st rules.State, a rules.ToAct) (strin
 // read returns what the rules read from a legal move.
 func (g *game) read(ctx context.Context, st rules.State, a rules.ToAct, m string) (string, error) {
 	got, err := g.first.Parse(ctx, st, a.Player, m)
-	switch refused, illegal := errors.AsType[*rules.Illegal](err); {
+	switch refused, illegal := errors.AsType[*rules.IllegalError](err); {
 	case illegal:
 		return "", g.problem(KindMoves, "the move %.100q of player %d is refused: %s", m, a.Player, refused.Reason)
 	case err != nil:
@@ -365,7 +365,7 @@ func (g *game) tryTexts(ctx context.Context, st rules.State, p rules.Position) e
 	for range perTurn {
 		text := all[g.random.IntN(len(all))]
 		m, err := g.first.Parse(ctx, st, a.Player, text)
-		if _, illegal := errors.AsType[*rules.Illegal](err); illegal {
+		if _, illegal := errors.AsType[*rules.IllegalError](err); illegal {
 			continue
 		}
 		if err != nil {

@@ -226,7 +226,7 @@ func TestBuiltin_playouts(t *testing.T) {
 }
 
 func isIllegal(err error) bool {
-	illegal, ok := errors.AsType[*rules.Illegal](err)
+	illegal, ok := errors.AsType[*rules.IllegalError](err)
 	return ok && illegal.Reason != "" && len(illegal.Reason) <= 300 && utf8.ValidString(illegal.Reason)
 }
 

@@ -25,7 +25,7 @@ const (
 
 // Fault is the error of a game that breaks a rule of package rules or that a
 // limit of its script ended. Its match is void; playing it again changes nothing.
-type Fault struct { //nolint:errname // the word of the rules, as Illegal is
+type Fault struct { //nolint:errname // the word of the rules
 	Game string
 	Err  error // the position and the reason
 }

@@ -150,7 +150,7 @@ func TestChess_notation(t *testing.T) { //nolint:paralleltest // the library rea
 	} {
 		st, _ := chessPosition(t, c.fen)
 		_, err := rules.Chess().Parse(t.Context(), st, 0, c.text)
-		if illegal, ok := errors.AsType[*rules.Illegal](err); !ok || !strings.Contains(illegal.Reason, c.reason) {
+		if illegal, ok := errors.AsType[*rules.IllegalError](err); !ok || !strings.Contains(illegal.Reason, c.reason) {
 			t.Errorf("%s: %.40q: %v, want %q", c.fen, c.text, err, c.reason)
 		}
 	}

@@ -55,7 +55,7 @@ func TestConnectFour_refuses(t *testing.T) {
 		"1": "column 1 is full", "0": "1 to 7", "8": "1 to 7", "": "1 to 7", "two": "1 to 7", "1 2": "1 to 7", strings.Repeat("1", 1<<20): "1 to 7",
 	} {
 		_, err := rules.ConnectFour().Parse(t.Context(), st, 0, text)
-		if illegal, ok := errors.AsType[*rules.Illegal](err); !ok || !strings.Contains(illegal.Reason, reason) {
+		if illegal, ok := errors.AsType[*rules.IllegalError](err); !ok || !strings.Contains(illegal.Reason, reason) {
 			t.Errorf("%.10q: %v, want %q", text, err, reason)
 		}
 	}

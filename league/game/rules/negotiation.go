@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -191,6 +192,30 @@ func (negotiation) Move(_ context.Context, st State, moves []Move) (State, error
 	return encode(s)
 }
 
+// Sample returns a random legal move: it accepts one standing offer in four, and
+// else makes an offer. Moves are too many to list.
+func (g negotiation) Sample(ctx context.Context, st State, player int, seed uint64) (string, error) {
+	s, err := dealState(st)
+	if err != nil {
+		return "", err
+	}
+	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // G404: a move of a random game
+	if r.IntN(4) == 0 {
+		if m, err := g.Parse(ctx, st, player, `{"accept":true}`); err == nil {
+			return m, nil
+		}
+	}
+	offer := bundle{}
+	for _, item := range dealItems() {
+		offer[item] = r.IntN(s.Items[item] + 1)
+	}
+	m, err := encode(dealMove{Offer: offer})
+	if err != nil {
+		return "", err
+	}
+	return g.Parse(ctx, st, player, string(m))
+}
+
 func dealState(st State) (*deal, error) {
 	var s deal
 	if err := decode(st, &s); err != nil {
@@ -267,7 +292,7 @@ func (s *deal) parse(player int, text string) (dealMove, error) {
 	return m, s.checkOffer(m.Offer)
 }
 
-// checkOffer returns an *Illegal for an offer that the items do not allow.
+// checkOffer returns an *IllegalError for an offer that the items do not allow.
 func (s *deal) checkOffer(offer bundle) error {
 	if offer == nil {
 		return nil

@@ -22,7 +22,7 @@ type State = json.RawMessage
 
 // Rules are the rules of one game. Implementations keep nothing between two calls
 // and return the same results for the same arguments on every machine. ctx bounds
-// rules that run in another process. Errors other than *Illegal are faults of the
+// rules that run in another process. Errors other than *IllegalError are faults of the
 // game.
 type Rules interface {
 	// Info describes the game. It is the same at every call.
@@ -32,7 +32,7 @@ type Rules interface {
 	// Position returns what a state means to players and spectators.
 	Position(ctx context.Context, st State) (Position, error)
 	// Parse returns the move that a player's text stands for, in its one canonical
-	// form. A text that is no legal move is an *Illegal.
+	// form. A text that is no legal move is an *IllegalError.
 	Parse(ctx context.Context, st State, player int, text string) (string, error)
 	// Move returns the state after one canonical move of every player who had to
 	// act, in the order of Position.ToAct.
@@ -127,13 +127,13 @@ type Move struct {
 	Move   string `json:"move"`
 }
 
-// Illegal is the error of a text that is no legal move. Reason is shown to the
+// IllegalError is the error of a text that is no legal move. Reason is shown to the
 // player, e.g. "column 3 is full".
-type Illegal struct{ Reason string }
+type IllegalError struct{ Reason string }
 
-func (e *Illegal) Error() string { return e.Reason }
+func (e *IllegalError) Error() string { return e.Reason }
 
-// Illegalf returns an *Illegal.
-func Illegalf(format string, args ...any) *Illegal {
-	return &Illegal{Reason: fmt.Sprintf(format, args...)}
+// Illegalf returns an *IllegalError.
+func Illegalf(format string, args ...any) *IllegalError {
+	return &IllegalError{Reason: fmt.Sprintf(format, args...)}
 }

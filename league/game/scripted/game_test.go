@@ -66,7 +66,7 @@ func TestGame(t *testing.T) {
 	}
 	for text, want := range map[string]string{"c": "a move is one of a, B, 7", "": "one of", strings.Repeat("a", 1<<20): "at most 4096 bytes", "\xff": "UTF-8"} {
 		_, err := g.Parse(t.Context(), st, 0, text)
-		if illegal, ok := errors.AsType[*rules.Illegal](err); !ok || !strings.Contains(illegal.Reason, want) {
+		if illegal, ok := errors.AsType[*rules.IllegalError](err); !ok || !strings.Contains(illegal.Reason, want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
@@ -163,7 +163,7 @@ function sample(state, player, random) { return random(1000) }`))
 	}
 	for text, want := range map[string]string{"": "say something", "fault": "parse must return", "long": "a move of 5000 bytes"} {
 		_, err := g.Parse(t.Context(), st, 0, text)
-		if _, illegal := errors.AsType[*rules.Illegal](err); err == nil || illegal != (text == "") || !strings.Contains(err.Error(), want) {
+		if _, illegal := errors.AsType[*rules.IllegalError](err); err == nil || illegal != (text == "") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
