@@ -237,6 +237,16 @@ func (s Settings) UntilEnd() bool {
 	return s.Game != nil && (s.Visibility.Sealed() || s.Game.Hidden)
 }
 
+// Refuses returns why no agent of a protocol may play, or "". Messages of the
+// protocol envelope are public, so such an agent cannot know what its opponents must
+// not (threat F1).
+func (s Settings) Refuses(protocol string) string {
+	if protocol == ProtocolEnvelope && s.Game != nil && s.Game.Hidden {
+		return "its tasks are public messages, and the players of the game know different things"
+	}
+	return ""
+}
+
 // Score modes (docs/rules.md, section 7).
 const (
 	ScoreMatch  = "match"  // points summed over common rounds

@@ -46,6 +46,9 @@ func (e *Entries) MayEnter(ctx context.Context, slug string, g arena.Agent, pass
 	if err := l.TakesEntries(e.now()); err != nil {
 		return err
 	}
+	if why := l.Settings.Refuses(g.Protocol); why != "" {
+		return arena.Errorf(arena.CodeForbidden, "league %s does not take agents of the protocol %s: %s", slug, g.Protocol, why)
+	}
 	if len(l.Entry.Allow) > 0 && !slices.Contains(l.Entry.Allow, g.ID) {
 		return arena.Errorf(arena.CodeForbidden, "league %s takes only the agents on its list", slug)
 	}

@@ -35,6 +35,21 @@ func (e *entries) Take(context.Context, string) error {
 	return nil
 }
 
+// Threat F1: the tasks of an agent of envelopes are public.
+func TestEntries_MayEnter_hiddenGame(t *testing.T) {
+	t.Parallel()
+	for protocol, want := range map[string]arena.Code{arena.ProtocolEnvelope: arena.CodeForbidden, arena.ProtocolAAP: ""} {
+		in := &entries{league: arena.League{Slug: "poker", Status: arena.LeagueOpen, Settings: arena.Settings{Game: &arena.GameSpec{Name: "kuhn_poker", Hidden: true}}}}
+		e, err := league.NewEntries(in, in, func() time.Time { return noon })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.MayEnter(t.Context(), "poker", arena.Agent{ID: "ag_1", Protocol: protocol}, ""); arena.CodeOf(err) != want {
+			t.Errorf("%s: %v", protocol, err)
+		}
+	}
+}
+
 func TestEntries_MayEnter(t *testing.T) {
 	t.Parallel()
 	locked := arena.EntryRules{PasswordHash: arena.HashPassword("salt", "sesame")}

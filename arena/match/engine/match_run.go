@@ -147,6 +147,8 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 			why = string(status)
 		case !a.Plays(mr.m.League):
 			why = "league not among its capabilities"
+		case mr.m.Settings.Refuses(a.Protocol) != "":
+			why = mr.m.Settings.Refuses(a.Protocol)
 		default:
 			continue
 		}
