@@ -1,6 +1,7 @@
 import type { League } from './api/contract';
 import { countdown, elo } from './format';
 import { cronWords, inZone, offsetAt, readerZone } from './find/cron';
+import { gameOf } from './games';
 import { t, tn, tx, words } from './i18n/index.svelte';
 import { shownAs } from './match/state';
 
@@ -11,12 +12,11 @@ const TOKENS = 500;
 export function rulesOf(l: League): string[] {
   return [
     tx(`rules.format.${l.format}`, ''), ...optionsOf(l),
-    ...(l.debate ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds })] : roundsOf(l)),
-    judgeOf(l),
+    ...(l.game ? gameRules(l) : l.debate ? [t('rules.debate'), tn('rules.debate.turns', l.debate.turns, { s: l.time_limit_seconds }), judgeOf(l)] : [...roundsOf(l), judgeOf(l)]),
     l.score_mode === 'rounds' ? t('rules.score.rounds') : '',
     l.judge.criteria ? t('rules.criteria', { text: l.judge.criteria }) : '',
     l.generator ? t('rules.generator', { name: l.generator.name }) : '',
-    shownOf(l.visibility),
+    shownOf(l),
     t(l.rated ? 'rules.rated' : 'rules.unrated'),
     tokensOf(l),
     l.max_cost_usd ? t('rules.cost', { n: l.max_cost_usd }) : '',
@@ -29,7 +29,7 @@ export function rulesOf(l: League): string[] {
 
 /** What tells a league from others of its format, in two sentences. */
 export const summaryOf = (l: League): string =>
-  [tx(`rules.format.${l.format}`, ''), l.debate ? t('rules.debate') : l.generator ? t('rules.generator', { name: l.generator.name }) : judgeOf(l)].filter(Boolean).join(' ');
+  [tx(`rules.format.${l.format}`, ''), l.game ? `${gameFacts(l)}.` : l.debate ? t('rules.debate') : l.generator ? t('rules.generator', { name: l.generator.name }) : judgeOf(l)].filter(Boolean).join(' ');
 
 function scheduleOf(l: League): string {
   if (!l.schedule) return '';
@@ -38,15 +38,35 @@ function scheduleOf(l: League): string {
   return tx(`rules.schedule.${l.format_options?.schedule_starts || 'plain'}`, '', { when: when ?? t('rules.custom', { cron, zone }) });
 }
 
-function tokensOf({ max_tokens: n, max_tokens_policy: policy }: League): string {
+function tokensOf({ max_tokens: n, max_tokens_policy: policy, game }: League): string {
   if (!n) return '';
-  if (policy === 'zero_points') return t('rules.tokens.zero', { n });
+  if (policy === 'zero_points') return t(game ? 'rules.game.tokens' : 'rules.tokens.zero', { n });
   return n === TOKENS ? '' : t('rules.tokens', { n });
 }
 
-function shownOf(visibility: string): string {
-  const { shown, delayMs } = shownAs(visibility);
-  return t(`rules.${shown}`, { s: delayMs / 1000 });
+function shownOf(l: League): string {
+  const { shown, delayMs } = shownAs(l.visibility);
+  const s = delayMs / 1000;
+  if (!l.game || shown === 'live') return t(`rules.${shown}`, { s });
+  return shown === 'sealed' ? t('rules.game.sealed') : t(l.game.hidden ? 'rules.game.delayed.hidden' : 'rules.game.delayed', { s });
+}
+
+/** What tells a match of a game from one of questions. */
+function gameRules(l: League): string[] {
+  const g = gameOf(l);
+  if (!g) return [];
+  const game = gameTitle(g.name);
+  const options = Object.entries(g.options).map(([name, n]) => `${name.replaceAll('_', ' ')} ${n}`);
+  return [
+    g.games === 1 ? t('rules.game.single', { game }) : t('rules.game.series', { game, n: g.games }),
+    options.length ? t('rules.game.options', { list: options.join(', ') }) : '',
+    g.duplicate ? t('rules.game.duplicate') : '',
+    t('rules.game.limit', { s: l.time_limit_seconds }),
+    g.bank ? t('rules.game.bank', { s: g.bank }) : '',
+    t(g.showLegal ? 'rules.game.legal' : 'rules.game.legal.none'),
+    t('rules.game.illegal'),
+    l.max_seats > 2 ? t('rules.seats', { min: l.min_seats, max: l.max_seats }) : '',
+  ];
 }
 
 function optionsOf(l: League): string[] {
@@ -55,7 +75,7 @@ function optionsOf(l: League): string[] {
   return [
     l.format === 'round_robin' && o.double ? t('rules.double') : '',
     l.format === 'swiss' && o.rounds ? tn('rules.swiss.rounds', o.rounds) : '',
-    o.best_of && o.best_of > 1 ? t('rules.best_of', { n: o.best_of }) : '',
+    o.best_of && o.best_of > 1 ? t(l.game ? 'rules.game.best_of' : 'rules.best_of', { n: o.best_of }) : '',
     l.format === 'gauntlet' && o.champion ? t('rules.champion', { id: o.champion }) : '',
     o.duration_seconds ? t('rules.duration', { time: countdown(o.duration_seconds * 1000) }) : '',
     o.forfeit_seconds ? t('rules.forfeit', { s: o.forfeit_seconds }) : '',
@@ -90,4 +110,18 @@ function entryOf(l: League): string[] {
     e.max_rating ? t('rules.entry.max_rating', { n: elo(e.max_rating) }) : '',
     e.min_matches ? tn('rules.entry.min_matches', e.min_matches) : '',
   ];
+}
+
+/** connect_four is Connect four, also where no dictionary has it. */
+export function gameTitle(name: string): string {
+  const words = name.replaceAll('_', ' ');
+  return tx(`rules.game.name.${name}`, words.charAt(0).toUpperCase() + words.slice(1));
+}
+
+/** The game of a league in one line: Connect four, 2 games a match, 10 s a move + 60 s bank. */
+export function gameFacts(l: Pick<League, 'game' | 'time_limit_seconds'>): string {
+  const g = gameOf(l);
+  if (!g) return '';
+  const time = t(g.bank ? 'rules.game.pace.bank' : 'rules.game.pace', { s: l.time_limit_seconds, bank: g.bank });
+  return [gameTitle(g.name), g.games === 1 ? t('rules.game.one') : t('rules.game.many', { n: g.games }), time].join(', ');
 }
