@@ -1,29 +1,11 @@
 import type { League } from './api/contract';
+import type { components } from './api/schema';
 
 // The game of a league. Pure.
 
-/** A game that leagues may play, as GET /v1/games lists it. */
-export interface Game {
-  name: string;
-  title: string;
-  version: string;
-  min_seats: number;
-  max_seats: number;
-  /** It begins by chance. */
-  deals: boolean;
-  /** The players know different things. */
-  hidden: boolean;
-  options: readonly GameOption[];
-}
-
-/** A setting of a game with a whole number; 0 or 1 where it is a question. */
-export interface GameOption {
-  name: string;
-  help: string;
-  default: number;
-  min: number;
-  max: number;
-}
+/** A game that leagues may play. */
+export type Game = components['schemas']['Game'];
+export type GameOption = Game['options'][number];
 
 /** What a league says of its game. */
 export interface LeagueGame {

@@ -112,8 +112,9 @@ function entryOf(l: League): string[] {
   ];
 }
 
-/** connect_four is Connect four, also where no dictionary has it. */
+/** connect_four is Connect four, also where no dictionary has it; … is a game that is not chosen yet. */
 export function gameTitle(name: string): string {
+  if (!name) return '…';
   const words = name.replaceAll('_', ' ');
   return tx(`rules.game.name.${name}`, words.charAt(0).toUpperCase() + words.slice(1));
 }

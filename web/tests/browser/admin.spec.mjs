@@ -188,12 +188,16 @@ test('a league of debates before a panel is made by the wizard; what is wrong st
   }
   await field('best_of').selectOption('3');
   assert.ok((await said()).includes('A meeting is the best of 3 games; draws are played again.'));
+  await page.getByRole('button', { name: 'Back' }).click();
+  await step('about');
+  await wizard.locator('[name="plays"][value="debate"]').check();
+  await next.click();
+  await step('what');
+  assert.ok(!(await mapAll(page, `${id('wizard')} [name="format"] option`, (o) => o.value)).includes('elimination'));
   await next.click();
   await step('tasks');
-  assert.equal(await field('debate').count(), 0);
-  await field('source').selectOption('pack');
+  assert.equal(await field('source').count(), 0);
   await field('pack_id').selectOption(motions.pack_id);
-  await field('debate').check();
   assert.deepEqual(await mapAll(page, `${id('wizard')} [name="judge"] option`, (o) => o.value), ['panel', 'crowd', 'model']);
   await field('turns').fill('1');
   await field('criteria').fill('reasons');

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { bodyOf, changed, draftOf, emptyDraft, judgesOf, movesOf, patchOf, previewOf, slugOf, STEP_NAMES, stepOf, visibilitiesOf, type Draft } from './draft';
+import { bodyOf, changed, draftOf, emptyDraft, judgesOf, movesOf, patchOf, previewOf, slugOf, STEP_NAMES, stepOf, visibilitiesOf, withGame, type Draft } from './draft';
 
 const draft = (over: Partial<Draft> = {}): Draft => ({ ...emptyDraft(), ...over });
 /** A draft after choices, one after the other. */
 const chosen = (...changes: Partial<Draft>[]): Draft => changes.reduce(changed, draft());
+
+const DICE = { name: 'liars_dice', max_seats: 6, deals: true, hidden: true };
 
 describe('a slug', () => {
   it.each([
@@ -57,18 +59,39 @@ describe('a draft', () => {
     expect(previewOf(chosen({ format: 'elimination', schedule: '0 18 * * *' })).format_options?.schedule_starts).toBe('match');
   });
   it('is a debate with a pack and a judge that is asked', () => {
-    const d = chosen({ source: 'pack', packId: 'pk_1' }, { debate: true, turns: 3 }, { judges: ['ag_1', 'ag_2'], criteria: 'reasons' });
+    const d = chosen({ plays: 'debate', packId: 'pk_1', turns: 3 }, { judges: ['ag_1', 'ag_2'], criteria: 'reasons' });
     expect(bodyOf(d)).toMatchObject({ debate: { turns: 3 }, rounds: 6, visibility: 'live', judge: { kind: 'panel', agents: ['ag_1', 'ag_2'], criteria: 'reasons' } });
     expect(judgesOf(d)).toEqual(['panel', 'crowd', 'model']);
     expect(changed(d, { judge: 'crowd' }).visibility).toBe('sealed');
-    for (const change of [{ source: 'generator' as const }, { format: 'elimination' }]) expect(bodyOf(changed(d, change)).debate).toBeUndefined();
-    expect(changed(d, { source: 'generator' }).judge).toBe('number');
+    expect(changed(d, { format: 'elimination' }).format).toBe('ladder');
+    expect(bodyOf(changed(d, { plays: 'questions' })).debate).toBeUndefined();
+    expect(chosen({ plays: 'debate' }, { plays: 'questions' }, { source: 'generator' }).judge).toBe('number');
+  });
+  it('of a game sends the game and nothing about questions', () => {
+    const d = changed(withGame(chosen({ plays: 'game', title: 'Cup', slug: 'cup' }), DICE), { gameOptions: { wilds: 0 }, games: 4, duplicate: true, showLegal: false, players: 4 });
+    expect(bodyOf(d)).toEqual({
+      title: 'Cup', slug: 'cup', format: 'ladder', score_mode: 'result', min_seats: 2, max_seats: 4, time_limit_seconds: 10, break_seconds: 1, rated: true, visibility: 'sealed',
+      game: { name: 'liars_dice', games_per_match: 4, duplicate: true, time_bank_seconds: 60, show_legal_moves: false, wilds: 0 },
+    });
+    expect(patchOf(d)).toMatchObject({ score_mode: 'result', game: { name: 'liars_dice' } });
+    for (const other of ['judge', 'rounds', 'pack_id', 'generator', 'debate', 'canary']) expect(bodyOf(changed(d, { canary: 9, judge: 'exact' }))).not.toHaveProperty(other);
+  });
+  it('of a game keeps what was typed, and takes the pace of a game for that of a question', () => {
+    expect(chosen({ plays: 'game' }, { plays: 'questions' })).toEqual(draft());
+    expect(chosen({ timeLimit: 33 }, { plays: 'game' })).toMatchObject({ timeLimit: 33, timeBank: 60 });
+    expect(chosen({ format: 'elimination' }, { plays: 'game' })).toMatchObject({ format: 'ladder', openEnd: false });
+  });
+  it('of a game with hidden state is not live, and deals twice only where it deals', () => {
+    const live = chosen({ plays: 'game' }, { visibility: 'live', duplicate: true });
+    expect(visibilitiesOf(live)).toContain('live');
+    expect([visibilitiesOf(withGame(live, DICE)), withGame(live, DICE).visibility, withGame(live, DICE).duplicate]).toEqual([['sealed', 'delayed'], 'sealed', true]);
+    expect(withGame(live, { ...DICE, hidden: false, deals: false })).toMatchObject({ visibility: 'live', duplicate: false, gameOptions: {} });
   });
   it('is shown later where it is asked to be, but not before a crowd', () => {
     const d = chosen({ source: 'pack' }, { visibility: 'delayed', delay: 45 });
     expect([bodyOf(d).visibility, previewOf(d).visibility]).toEqual(['delayed:45', 'delayed:45']);
-    expect(bodyOf(changed(d, { debate: true })).visibility).toBe('live');
-    const before = changed(changed(d, { debate: true }), { judge: 'crowd' });
+    expect(bodyOf(changed(d, { plays: 'debate' })).visibility).toBe('live');
+    const before = changed(changed(d, { plays: 'debate' }), { judge: 'crowd' });
     expect([bodyOf(before).visibility, visibilitiesOf(before).includes('delayed'), visibilitiesOf(d).includes('delayed')]).toEqual(['sealed', false, true]);
     expect(bodyOf(changed(before, { judge: 'panel' })).visibility).toBe('live');
   });
@@ -105,6 +128,8 @@ describe('a draft of a league', () => {
     ['elimination', { format: 'elimination', openEnd: true, minSeats: 5, maxSeats: 9, starts: 'season' }],
     ['swiss', { format: 'swiss', swissRounds: 5, forfeit: 30, minutes: 60, schedule: 'CRON_TZ=Europe/Madrid 0 20 * * 5', starts: 'round' }],
     ['crowd', { source: 'pack', packId: 'pk_1', judge: 'crowd', criteria: 'wit', window: 40, minVotes: 2, visibility: 'live' }],
+    ['debate', { plays: 'debate', source: 'pack', packId: 'pk_1', judge: 'model', criteria: 'wit', rounds: 4 }],
+    ['game', { plays: 'game', game: 'kuhn_poker', gameHash: 'abc', gameOptions: { hands: 9 }, games: 6, duplicate: true, showLegal: false, timeBank: 30, players: 3 }],
     ['delayed', { visibility: 'delayed', delay: 45, byRound: true, canary: 9, judge: 'exact', maxTokens: 9, zeroOverTokens: true, maxCost: 0.5 }],
     ['texts', { description: 'D', prize: 'P', rulesText: 'R', signupUntil: '2030-01-02T03:04', rules: 'one\ntwo' }],
     ['entry', { allow: ['ag_1'], agentsPerOwner: 2, minRating: 1400, maxRating: 1800, minMatches: 3 }],

@@ -1,6 +1,7 @@
 import type { League } from '../api/contract';
 import type { Move } from './api';
 import type { components } from '../api/schema';
+import { gameOf, type Game } from '../games';
 
 // The wizard's answers, as the API takes them and as the league page shows
 // them. Pure.
@@ -16,6 +17,8 @@ export interface Draft {
   /** For people; the rules below are for agents. */
   rulesText: string;
   slug: string;
+  /** What a match is made of. */
+  plays: Plays;
   format: string;
   minSeats: number;
   maxSeats: number;
@@ -30,8 +33,21 @@ export interface Draft {
   generator: string;
   difficulty: number;
   packId: string;
-  debate: boolean;
   turns: number;
+  game: string;
+  /** Of an uploaded game; empty: its newest version. */
+  gameHash: string;
+  /** The players of the game know different things. */
+  hidden: boolean;
+  /** Of the game, by name; those left out have their defaults. */
+  gameOptions: Record<string, number>;
+  games: number;
+  duplicate: boolean;
+  showLegal: boolean;
+  /** Seconds of each seat and match after the time limit of a move. */
+  timeBank: number;
+  /** Most players of a game. */
+  players: number;
   judge: string;
   tolerance: number;
   partial: boolean;
@@ -76,6 +92,8 @@ export interface Draft {
   minMatches: number;
 }
 
+export const PLAYS = ['questions', 'debate', 'game'] as const;
+export type Plays = (typeof PLAYS)[number];
 export const FORMATS = ['ladder', 'round_robin', 'swiss', 'knockout', 'double_elimination', 'arena', 'elimination', 'gauntlet'] as const;
 export const BEST_OF = ['1', '3', '5', '7'] as const;
 export const STARTS = ['season', 'round'] as const;
@@ -89,12 +107,16 @@ const MOST_ASKED = 8;
 const MOST_SEATS = 128;
 const ARENA_MINUTES = 30;
 const DEFAULT_TOKENS = 500;
+/** A match of a game has many turns; a question is read once. */
+const PACE = { timeLimit: 20, breakSeconds: 3, timeBank: 0 };
+const GAME_PACE = { timeLimit: 10, breakSeconds: 1, timeBank: 60 };
 
 export const emptyDraft = (): Draft => ({
-  title: '', description: '', prize: '', rulesText: '', slug: '', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
-  source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', debate: false, turns: 2,
+  title: '', description: '', prize: '', rulesText: '', slug: '', plays: 'questions', format: 'ladder', minSeats: 8, maxSeats: MOST_SEATS, double: false, swissRounds: 0, bestOf: '1', champion: [],
+  source: 'generator', generator: 'arithmetic', difficulty: 2, packId: '', turns: 2,
+  game: '', gameHash: '', hidden: false, gameOptions: {}, games: 2, duplicate: false, showLegal: true, players: 2,
   judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
-  rounds: 5, openEnd: false, maxRounds: 50, timeLimit: 20, breakSeconds: 3, byRound: false, rated: true, visibility: 'sealed', delay: 30,
+  rounds: 5, openEnd: false, maxRounds: 50, ...PACE, byRound: false, rated: true, visibility: 'sealed', delay: 30,
   maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
   schedule: '', starts: 'season', minutes: 0, forfeit: 120, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
@@ -109,23 +131,32 @@ export const isBracket = (d: Draft): boolean => d.format === 'knockout' || d.for
 /** Formats that order duels by name: who does not come forfeits. */
 export const isTournament = (d: Draft): boolean => d.format !== 'ladder' && !many(d);
 export const maySpanRounds = (d: Draft): boolean => isTournament(d) && d.format !== 'arena' && d.schedule !== '';
-export const mayDebate = (d: Draft): boolean => d.source === 'pack' && !many(d);
-export const isAsked = (d: Draft): boolean => ASKED.includes(d.judge);
+export const isDebate = (d: Draft): boolean => d.plays === 'debate';
+export const isGame = (d: Draft): boolean => d.plays === 'game';
+/** Only questions can be put to more than two. */
+export const formatsOf = (d: Draft): readonly string[] => (d.plays === 'questions' ? FORMATS : FORMATS.filter((f) => f !== 'elimination'));
+export const isAsked = (d: Draft): boolean => !isGame(d) && ASKED.includes(d.judge);
 export const mostSeats = (d: Draft): number => (isAsked(d) ? MOST_ASKED : MOST_SEATS);
 export const hasTolerance = (d: Draft): boolean => ['number', 'json', 'code'].includes(d.judge);
 export const hasPartial = (d: Draft): boolean => d.judge === 'set' || d.judge === 'code';
-export const mayCanary = (d: Draft): boolean => !d.debate && (d.judge === 'exact' || d.judge === 'choice');
-/** A crowd votes while the round is open. */
-export const visibilitiesOf = (d: Draft): readonly string[] => (d.judge === 'crowd' ? ['live', 'sealed'] : ['live', 'sealed', 'delayed']);
+export const mayCanary = (d: Draft): boolean => d.plays === 'questions' && (d.judge === 'exact' || d.judge === 'choice');
+/** A crowd votes while the round is open; hidden cards are not shown before the end. */
+export const visibilitiesOf = (d: Draft): readonly string[] =>
+  isGame(d) && d.hidden ? ['sealed', 'delayed'] : !isGame(d) && d.judge === 'crowd' ? ['live', 'sealed'] : ['live', 'sealed', 'delayed'];
 export const judgesOf = (d: Draft): readonly string[] =>
-  d.source === 'generator' ? (GENERATORS[d.generator] ?? PURE) : d.debate ? ASKED : [...PURE, ...ASKED];
+  isDebate(d) ? ASKED : d.source === 'generator' ? (GENERATORS[d.generator] ?? PURE) : [...PURE, ...ASKED];
 
 /** The draft with a change, and with what cannot go with it put right. */
 export function changed(was: Draft, change: Partial<Draft>): Draft {
   const d = { ...was, ...change };
-  if (!mayDebate(d)) d.debate = false;
+  if (d.plays !== was.plays) {
+    const [old, pace] = [was, d].map((x) => (isGame(x) ? GAME_PACE : PACE)) as [typeof PACE, typeof PACE];
+    for (const key of ['timeLimit', 'breakSeconds', 'timeBank'] as const) if (d[key] === old[key]) d[key] = pace[key];
+  }
+  if (isDebate(d)) d.source = 'pack';
+  if (!formatsOf(d).includes(d.format)) d.format = 'ladder';
   const judges = judgesOf(d);
-  if (change.generator || change.source || !judges.includes(d.judge)) d.judge = (d.source === 'pack' && !d.debate ? 'choice' : judges[0]) ?? d.judge;
+  if (change.generator || change.source || !judges.includes(d.judge)) d.judge = (d.source === 'pack' && !isDebate(d) ? 'choice' : judges[0]) ?? d.judge;
   if (d.format !== was.format) {
     d.openEnd = many(d);
     if (d.format === 'arena') d.minutes ||= ARENA_MINUTES;
@@ -133,20 +164,25 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
   }
   // Who votes must not know whose answer it is; a debate is there to be read.
   if (d.judge === 'crowd' && was.judge !== 'crowd') d.visibility = 'sealed';
-  else if (d.debate !== was.debate || (d.debate && d.judge !== was.judge && was.judge === 'crowd')) d.visibility = d.debate ? 'live' : 'sealed';
+  else if (isDebate(d) !== isDebate(was) || (isDebate(d) && d.judge !== was.judge && was.judge === 'crowd')) d.visibility = isDebate(d) ? 'live' : 'sealed';
+  if (!visibilitiesOf(d).includes(d.visibility)) d.visibility = 'sealed';
   d.maxSeats = Math.min(d.maxSeats, mostSeats(d));
   d.minSeats = Math.min(d.minSeats, d.maxSeats);
   return d;
 }
+
+/** The draft with another game, with that game's own settings. */
+export const withGame = (d: Draft, g: Pick<Game, 'name' | 'deals' | 'hidden' | 'max_seats'>): Draft =>
+  changed(d, { game: g.name, gameHash: '', hidden: g.hidden, gameOptions: {}, duplicate: d.duplicate && g.deals, players: Math.min(Math.max(d.players, 2), g.max_seats) });
 
 /** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
 export const STEPS = {
   about: ['title', 'description', 'prize', 'rules_text'],
   what: ['slug', 'format', 'min_seats', 'max_seats', 'format_options.double', 'format_options.rounds', 'format_options.best_of', 'format_options.champion'],
   tasks: [
-    'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
+    'game', 'game.games_per_match', 'game.duplicate', 'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
   ],
-  play: ['rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
+  play: ['game.time_bank_seconds', 'rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
   when: ['schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds'],
   who: ['signup_until', 'entry', 'entry.allow', 'entry.password', 'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches'],
 } as const;
@@ -158,6 +194,11 @@ export const stepOf = (fields: readonly string[]): number => STEP_NAMES.findInde
 
 const rulesOf = (d: Draft): string[] => d.rules.split('\n').map((r) => r.trim()).filter(Boolean);
 const generatorOf = (d: Draft) => ({ name: d.generator, difficulty: d.difficulty });
+
+const gameBodyOf = (d: Draft) => ({
+  ...d.gameOptions, name: d.game, games_per_match: d.games, duplicate: d.duplicate, time_bank_seconds: d.timeBank, show_legal_moves: d.showLegal,
+  ...(d.gameHash ? { sha256: d.gameHash } : {}),
+}) as NonNullable<LeagueBody['game']>;
 
 function judgeOf(d: Draft): League['judge'] {
   return {
@@ -199,11 +240,10 @@ function common(d: Draft) {
     ...(d.prize ? { prize: d.prize } : {}),
     ...(d.rulesText ? { rules_text: d.rulesText } : {}),
     ...(d.signupUntil ? { signup_until: new Date(d.signupUntil).toISOString() } : {}),
-    ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }),
-    judge: judgeOf(d),
-    ...(d.debate ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
+    ...(isGame(d) ? { game: gameBodyOf(d) } : { ...(d.source === 'pack' ? { pack_id: d.packId } : { generator: generatorOf(d) }), judge: judgeOf(d) }),
+    ...(isGame(d) ? {} : isDebate(d) ? { debate: { turns: d.turns }, rounds: 2 * d.turns } : { rounds: d.openEnd ? null : d.rounds, ...(d.openEnd ? { max_rounds: d.maxRounds } : {}) }),
     time_limit_seconds: d.timeLimit, break_seconds: d.breakSeconds, rated: d.rated, visibility: d.visibility === 'delayed' ? `delayed:${d.delay}` : d.visibility,
-    ...(d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
+    ...(isGame(d) ? { score_mode: 'result' as const } : d.byRound && !many(d) ? { score_mode: 'rounds' as const } : {}),
     ...(d.maxTokens === DEFAULT_TOKENS ? {} : { max_tokens: d.maxTokens }),
     ...(d.zeroOverTokens ? { max_tokens_policy: 'zero_points' as const } : {}),
     ...(d.maxCost === 0 ? {} : { max_cost_usd: d.maxCost }),
@@ -213,17 +253,19 @@ function common(d: Draft) {
   };
 }
 
+const seatsOf = (d: Draft) => (many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : isGame(d) && d.players > 2 ? { min_seats: 2, max_seats: d.players } : {});
+
 export function bodyOf(d: Draft): LeagueBody {
   const entry = { ...entryOf(d), ...(d.password ? { password: d.password } : {}) };
   return {
     ...common(d),
-    ...(many(d) ? { min_seats: d.minSeats, max_seats: d.maxSeats } : {}),
+    ...seatsOf(d),
     ...(rulesOf(d).length ? { rules: rulesOf(d) } : {}),
     ...(Object.keys(entry).length ? { entry } : {}),
   };
 }
 
-/** What changes a league to the draft. Its format, its slug, its password when none is typed, and whether it debates stay. */
+/** What changes a league to the draft. Its format, its slug, its password when none is typed, and what it plays stay. */
 export function patchOf(d: Draft): UpdateLeagueBody {
   const { slug: _, format: __, ...body } = bodyOf(d);
   return {
@@ -237,13 +279,15 @@ export function draftOf(l: League): Draft {
   const was = emptyDraft();
   const [visibility = 'live', delay] = l.visibility.split(':');
   const { judge: j, entry: e, format_options: o } = l;
+  const g = gameOf(l);
   return {
     ...was,
     title: l.title, description: l.description ?? '', prize: l.prize ?? '', rulesText: l.rules_text ?? '', slug: l.slug,
-    format: l.format, minSeats: l.min_seats, maxSeats: l.max_seats, double: !!o?.double, swissRounds: o?.rounds ?? 0, bestOf: String(o?.best_of || 1), champion: o?.champion ? [o.champion] : [],
+    plays: g ? 'game' : l.debate ? 'debate' : 'questions', format: l.format, minSeats: l.min_seats, maxSeats: l.max_seats, double: !!o?.double, swissRounds: o?.rounds ?? 0, bestOf: String(o?.best_of || 1), champion: o?.champion ? [o.champion] : [],
     source: l.pack_id ? 'pack' : 'generator', packId: l.pack_id ?? '', generator: l.generator?.name ?? was.generator, difficulty: l.generator?.difficulty ?? was.difficulty,
-    debate: !!l.debate, turns: l.debate?.turns ?? was.turns,
-    judge: j.kind, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes,
+    turns: l.debate?.turns ?? was.turns,
+    ...(g ? { game: g.name, gameHash: g.hash, hidden: g.hidden, gameOptions: g.options, games: g.games, duplicate: g.duplicate, showLegal: g.showLegal, timeBank: g.bank, players: l.max_seats } : {}),
+    judge: j.kind || was.judge, tolerance: j.tolerance ?? 0, partial: !!j.partial, judges: j.agents ?? [], criteria: j.criteria ?? '', window: j.window_seconds || was.window, minVotes: j.min_votes || was.minVotes,
     rounds: l.rounds ?? was.rounds, openEnd: l.rounds === null, maxRounds: l.max_rounds ?? was.maxRounds, timeLimit: l.time_limit_seconds, breakSeconds: l.break_seconds ?? 0,
     byRound: l.score_mode === 'rounds', rated: l.rated, visibility, delay: delay ? Number(delay) : was.delay,
     maxTokens: l.max_tokens || was.maxTokens, zeroOverTokens: l.max_tokens_policy === 'zero_points', maxCost: l.max_cost_usd ?? 0, canary: l.canary ?? 0, rules: l.rules.join('\n'),
@@ -264,8 +308,8 @@ export function previewOf(d: Draft): League {
   const all = common(d);
   const starts = maySpanRounds(d) ? d.starts : many(d) ? 'match' : 'season';
   return {
-    score_mode: 'match', max_tokens_policy: 'note', ...all, status: 'open',
-    min_seats: many(d) ? d.minSeats : 2, max_seats: many(d) ? d.maxSeats : 2, rules: rulesOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
+    score_mode: 'match', max_tokens_policy: 'note', judge: { kind: '' }, rounds: null, min_seats: 2, max_seats: 2, ...all, ...seatsOf(d), status: 'open',
+    rules: rulesOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
     entry: { ...entryOf(d), ...(d.password ? { password_required: true } : {}) },
     format_options: { ...all.format_options, schedule_starts: starts as 'season' | 'round' | 'match' },
   };

@@ -185,7 +185,6 @@ export const adminEn = {
   'wizard.pack.choose': 'Choose one',
   'wizard.pack.of': '{name} ({n} tasks)',
   'wizard.pack.upload': 'Upload a pack',
-  'wizard.debate': 'A debate: the tasks are motions',
   'wizard.turns': 'Speeches per agent and side',
   'wizard.turns.hint': 'They change sides at half time; each half is judged.',
   'wizard.judge': 'Judge',

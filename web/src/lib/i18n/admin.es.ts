@@ -186,7 +186,6 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'wizard.pack.choose': 'Elige uno',
   'wizard.pack.of': '{name} ({n} preguntas)',
   'wizard.pack.upload': 'Subir un paquete',
-  'wizard.debate': 'Un debate: las preguntas son mociones',
   'wizard.turns': 'Intervenciones de cada uno por cada lado',
   'wizard.turns.hint': 'Cambian de lado a la mitad; se juzga cada parte.',
   'wizard.judge': 'Juez',

@@ -20,6 +20,8 @@ import { replayEn } from './replay.en';
 import { replayEs } from './replay.es';
 import { storyEn } from './story.en';
 import { storyEs } from './story.es';
+import { wizardEn } from './wizard.en';
+import { wizardEs } from './wizard.es';
 
 const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map((m) => m[0]).sort();
 
@@ -34,6 +36,7 @@ const PAIRS: readonly (readonly [string, Readonly<Record<string, string>>, Reado
   ['games', gameEn, gameEs],
   ['story of a season', storyEn, storyEs],
   ['commentary', commentaryEn, commentaryEs],
+  ['wizard', wizardEn, wizardEs],
 ];
 
 describe.each(PAIRS)('the dictionaries of the %s', (_, en, es) => {
