@@ -1,0 +1,94 @@
+// Makes, edits and copies a league that plays a game, in headless Chromium:
+//
+//   scripts/browser-test.sh game-league.spec.mjs
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ADMIN, api, id, mapAll, open, PATIENCE, SCREENS } from './kit/kit.mjs';
+
+const KEPT = { 'arena.admin': ADMIN };
+const SCREENS_OF = [[1440, 'dark'], [1440, 'light'], [390, 'dark'], [390, 'light']];
+
+test('an organizer makes a league of a game without a word about judges, edits it and copies it', { timeout: PATIENCE }, async () => {
+  const slug = `dice-${Date.now().toString(36)}`;
+  const { page, faults, close } = await open('/admin/leagues/new', { kept: KEPT });
+  const wizard = page.locator(id('wizard'));
+  const next = page.locator(id('wizard-next'));
+  const field = (name) => wizard.locator(`[name="${name}"]`);
+  const options = (name) => mapAll(page, `${id('wizard')} [name="${name}"] option`, (o) => o.value);
+  const step = (name) => page.locator(`${id('wizard')}[data-step="${name}"]`).waitFor();
+  const seen = new Set(); // every field of every screen
+  const picture = async (name) => {
+    for (const f of await mapAll(page, `${id('wizard')} [name]`, (e) => e.getAttribute('name'))) seen.add(f);
+    if (!SCREENS) return;
+    for (const [width, colorScheme] of SCREENS_OF) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${SCREENS}/game-league-${name}-${width}-${colorScheme}.png`, fullPage: true });
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+  };
+
+  await field('title').fill(slug);
+  await wizard.locator('[name="plays"][value="game"]').check();
+  await picture('about');
+  await next.click();
+  await step('what');
+  assert.ok(!(await options('format')).includes('elimination'));
+  await picture('what');
+  await next.click();
+  await step('tasks');
+  await field('game').selectOption('connect_four');
+  assert.equal(await field('duplicate').count(), 0, 'connect four deals nothing');
+  await field('game').selectOption('liars_dice');
+  await field('duplicate').check();
+  await field('game_dice').fill('3');
+  await field('game_wilds').uncheck();
+  await field('games_per_match').fill('4');
+  await picture('game');
+  await next.click();
+  await step('play');
+  assert.deepEqual(await options('visibility'), ['sealed', 'delayed']);
+  await field('time_bank_seconds').fill('90');
+  await picture('play');
+  await next.click();
+  await step('when');
+  await picture('when');
+  await next.click();
+  await step('who');
+  await picture('who');
+  for (const name of ['judge', 'source', 'pack_id', 'rounds', 'max_rounds', 'canary', 'score_mode']) assert.ok(!seen.has(name), `a game asks for ${name}`);
+  await next.click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}"]`).waitFor();
+  const game = { name: 'liars_dice', hidden: true, games_per_match: 4, duplicate: true, time_bank_seconds: 90, show_legal_moves: true, dice: 3, wilds: 0 };
+  const made = await api(`/v1/leagues/${slug}`);
+  assert.deepEqual([made.game, made.visibility, made.score_mode, made.rounds], [game, 'sealed', 'result', null]);
+
+  // Its page names the game, and no judge.
+  await page.goto(page.url().replace('/admin/leagues', `/l/${slug}`));
+  await page.locator(id('league-game'), { hasText: 'Liar’s dice, 4 games a match, 10 s a move + 90 s bank' }).waitFor();
+  const rules = await page.locator(id('rules')).textContent();
+  assert.match(rules, /4 games of Liar’s dice.*dice 3, wilds 0.*played once from each place/s);
+  assert.doesNotMatch(rules, /Judge|null|0 rounds|which round is the last/);
+  await picture('page');
+
+  // An edit and a copy keep the game.
+  await page.goto(page.url().replace(`/l/${slug}`, '/admin/leagues'));
+  const row = page.locator(`${id('admin-league')}[data-league="${slug}"]`);
+  await row.locator(id('league-edit')).click();
+  await page.locator(id('step-tasks')).click();
+  assert.equal(await field('game').count(), 0);
+  await field('games_per_match').fill('2');
+  await picture('edit');
+  await next.click();
+  await row.locator(id('league-copy')).click();
+  await field('title').fill(`${slug} two`);
+  for (const name of ['what', 'tasks', 'play', 'when', 'who']) {
+    await next.click();
+    await step(name);
+  }
+  await next.click();
+  await page.locator(`${id('admin-league')}[data-league="${slug}-two"]`).waitFor();
+  for (const name of [slug, `${slug}-two`]) assert.deepEqual((await api(`/v1/leagues/${name}`)).game, { ...game, games_per_match: 2 });
+  assert.deepEqual(faults, []);
+  await close();
+});
