@@ -147,6 +147,8 @@ type (
 		Duplicate       bool           `json:"duplicate,omitempty"`
 		TimeBankSeconds float64        `json:"time_bank_seconds,omitempty"`
 		Options         map[string]int `json:"options,omitempty"`
+		Hidden          bool           `json:"hidden,omitempty"`           // players know different things
+		HideLegal       bool           `json:"hide_legal_moves,omitempty"` // agents do not receive the list of legal moves
 	}
 	// SeatBrief is a seat as shown to spectators.
 	SeatBrief struct {

@@ -227,6 +227,7 @@ func (g *GameSpec) Brief() *GameBrief {
 	}
 	return &GameBrief{
 		Name: g.Name, Version: g.Version, SHA256: g.SHA256, Games: g.Games, Duplicate: g.Duplicate, TimeBankSeconds: g.TimeBank.Seconds(), Options: g.Options,
+		Hidden: g.Hidden, HideLegal: g.HideLegal,
 	}
 }
 

@@ -61,9 +61,9 @@ func (c *checker) readLog() error {
 // seed holds the seed and the version of the rules against match_started.
 func (c *checker) seed() error {
 	var started struct {
-		SeedCommitment string          `json:"seed_commitment"`
-		RulesVersion   int             `json:"rules_version"`
-		Game           *arena.GameSpec `json:"game"`
+		SeedCommitment string           `json:"seed_commitment"`
+		RulesVersion   int              `json:"rules_version"`
+		Game           *arena.GameBrief `json:"game"`
 	}
 	m := c.r.Match
 	if c.r.Format == Format2 {
@@ -80,7 +80,7 @@ func (c *checker) seed() error {
 	if m.RulesVersion != started.RulesVersion {
 		return fault("/record/match/rules_version", "is not that of match_started, %d", started.RulesVersion)
 	}
-	if !reflect.DeepEqual(m.GameSpec(), started.Game) {
+	if !reflect.DeepEqual(m.GameSpec().Brief(), started.Game) {
 		return fault("/record/match/game", "the game and its settings are not those of match_started")
 	}
 	if started.SeedCommitment == "" {

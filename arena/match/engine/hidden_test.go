@@ -80,6 +80,14 @@ func (l saloon) Rules(ctx context.Context, spec arena.GameSpec) (rules.Rules, er
 	return l.Builtin.Rules(ctx, spec)
 }
 
+func (l saloon) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, error) {
+	if spec.Name == "poker" {
+		spec.Version, spec.Hidden = poker{}.Info().Version, poker{}.Info().Hidden
+		return spec, nil
+	}
+	return l.Builtin.Pin(ctx, spec)
+}
+
 // talkative answers with a move and its hand, wherever an answer has room.
 func talkative(move string) script {
 	return func(_ context.Context, a arena.Attempt) arena.Reply {

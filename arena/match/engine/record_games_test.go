@@ -150,13 +150,13 @@ func TestEngine_record_of_another_game(t *testing.T) {
 			spec := *r.Match.Settings.Game
 			spec.Games = 1e9
 			r.Match.Settings.Game = &spec
-			edit(r, arena.EventMatchStarted, 0, `"games":1`, `"games":1000000000`)
+			edit(r, arena.EventMatchStarted, 0, `"games_per_match":1`, `"games_per_match":1000000000`)
 		}, "/series/games", "20"},
 		"an unknown option": {func(r *record.Rows) {
 			spec := *r.Match.Settings.Game
 			spec.Options = map[string]int{"depth": 1}
 			r.Match.Settings.Game = &spec
-			edit(r, arena.EventMatchStarted, 0, `"games":1`, `"games":1,"options":{"depth":1}`)
+			edit(r, arena.EventMatchStarted, 0, `"games_per_match":1`, `"games_per_match":1,"options":{"depth":1}`)
 		}, "/match/options", "depth"},
 		"no such game": {func(r *record.Rows) {
 			spec := *r.Match.Settings.Game
