@@ -192,6 +192,16 @@ func (r Round) Prompt(seat int) (t Task, ok bool) {
 	return Task{}, false
 }
 
+// MaxAttempts returns the largest number of requests to a seat under one lease: the
+// first, one after a broken connection and, where moves may be refused and clocks
+// stop, one after a refused move and one after a pause.
+func (t Turn) MaxAttempts() int {
+	if t.StopsClock {
+		return 4
+	}
+	return 2
+}
+
 // Bank returns the time that a seat has after the time limit of the round.
 func (t Turn) Bank(seat int) time.Duration {
 	for _, p := range t.Prompts {

@@ -125,7 +125,7 @@ func TestE2E_Check_every_protocol(t *testing.T) { //nolint:tparallel // one afte
 				case conformance.Pass:
 				}
 			}
-			if diff := cmp.Diff(notApplicable[kind], not); diff != "" || !r.Passed || r.Protocol != a.Protocol || len(r.Checks) != 23 {
+			if diff := cmp.Diff(notApplicable[kind], not); diff != "" || !r.Passed || r.Protocol != a.Protocol || len(r.Checks) != 25 {
 				t.Errorf("passed is %t over %q, %d checks; not applicable (-want +got):\n%s", r.Passed, r.Protocol, len(r.Checks), diff)
 			}
 			p.rehearses(t, id, notPlayed[kind])

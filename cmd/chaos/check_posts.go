@@ -14,16 +14,6 @@ type cell struct {
 	agent string
 }
 
-// attemptsOfRound is by how much an interruption raises the numbers of attempts, as
-// the engine counts them.
-const attemptsOfRound = 4
-
-// mayCount reports whether a request may have this number: two follow each other
-// under one lease, and in a game four.
-func mayCount(attempt, interruptions int, game bool) bool {
-	return attempt <= attemptsOfRound*(interruptions+1) && (game || (attempt-1)%attemptsOfRound < 2)
-}
-
 // posts: every request that an agent received belongs to an attempt that the
 // arena issued, no attempt twice, no more attempts than take-overs and
 // re-sends explain (invariant 14); and what an agent answered in time, in a
@@ -49,7 +39,7 @@ func (c *checker) posts() {
 			switch {
 			case i > 0 && posts[i-1].attempt == p.attempt:
 				c.broken("14", "agent %s received attempt %d of round %d of match %s twice, at %v and %v", at.agent, p.attempt, at.round, at.match, posts[i-1].at.UTC(), p.at.UTC())
-			case p.attempt < 1 || !p.pulled && !mayCount(p.attempt, r.Interruptions, m.Settings.Game != nil):
+			case p.attempt < 1 || p.attempt > r.Turn.MaxAttempts()*(r.Interruptions+1) && !p.pulled:
 				c.broken("14", "agent %s received attempt %d of round %d of match %s, which was interrupted %d times", at.agent, p.attempt, at.round, at.match, r.Interruptions)
 			case p.task != r.Task.ID:
 				c.broken("14", "agent %s was asked task %s in round %d of match %s, the round's is %s", at.agent, p.task, at.round, at.match, r.Task.ID)

@@ -249,7 +249,7 @@ func TestCheck_pulled(t *testing.T) {
 	}{
 		"many attempts": {harm: func(_ *matchFacts, j *journals) {
 			again := j.posts[1]
-			again.attempt = 9
+			again.attempt = 5
 			j.posts = append(j.posts, again)
 		}, carried: []string{"14", "14"}},
 		"an answer to a dead node": {harm: func(m *matchFacts, _ *journals) {

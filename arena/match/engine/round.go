@@ -173,7 +173,7 @@ func (mr *matchRun) prepareRequests(ctx context.Context, open *round, batch *are
 		if _, stored := open.answers[s.AgentID]; stored || !acts || s.State != arena.SeatActive {
 			continue
 		}
-		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, number: attemptsOfRound*open.Interruptions + 1}
+		a := &seatRequest{run: mr, round: open, seat: s, cooldown: cooldowns[s.AgentID], opponents: active - 1, number: open.Turn.MaxAttempts()*open.Interruptions + 1}
 		a.limit = mr.m.Settings.TimeLimit + open.Turn.Bank(s.No)
 		a.deadline = now.Add(a.limit)
 		if err := a.prepare(ctx, batch); err != nil {

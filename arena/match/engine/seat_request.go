@@ -10,11 +10,6 @@ import (
 	"github.com/agora-arena/arena/league/game"
 )
 
-// attemptsOfRound is the largest number of requests to a seat in a round under one
-// lease: the first, one after a broken connection, one after a pause and one after
-// a refused move.
-const attemptsOfRound = 4
-
 // seatRequest sends one round's task to one seat and stores the answer.
 type seatRequest struct {
 	run        *matchRun
