@@ -169,7 +169,7 @@ type (
 		Debate      *DebateTurn      `json:"debate,omitempty"`
 		SuddenDeath *SuddenDeathTurn `json:"sudden_death,omitempty"`
 		SeatsToAct  []string         `json:"seats_to_act,omitempty" doc:"The ids of the agents that must move in this round of a game. The others wait."`
-		TimeBanks   []TimeBank       `json:"time_banks,omitempty" doc:"What every seat of a game has after the time limit of a move."`
+		TimeBanks   []TimeBank       `json:"time_banks,omitempty" doc:"The time of every seat of a game after the time limit of a move."`
 		State       json.RawMessage  `json:"state,omitempty" doc:"The position of a game as spectators see it. kind is grid, cards, table or transcript; see docs/games.md."`
 	}
 	// TimeBank is the time that a seat of a game has left after the time limit of a

@@ -82,7 +82,7 @@ func (gameBody) Schema(huma.Registry) *huma.Schema {
 	least, games, seconds := 0.0, 20.0, 3600.0
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{gameName},
-		Description: "A turn-based game instead of tasks and a judge (GET /v1/games lists them). Members that are not named here are options of the game.",
+		Description: "A turn-based game instead of tasks and a judge (GET /v1/games lists them). All other fields are options of the game.",
 		Properties: map[string]*huma.Schema{
 			gameName:      {Type: huma.TypeString, Examples: []any{"connect_four"}},
 			gameVersion:   {Type: huma.TypeString, ReadOnly: true, Description: "Of the rules, in a match."},

@@ -123,8 +123,10 @@ func TestPool_Run_games(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got[0].Error, "2:16: syntax: ") {
 		t.Errorf("a source that does not compile: %+v, %v", got, err)
 	}
-	if s := p.Stats(); s.Started != 1 {
-		t.Errorf("one worker should have done all this: %+v", s)
+	// One, but the race detector multiplies the memory of a worker, and a large one
+	// is replaced.
+	if s := p.Stats(); s.Started > 6 {
+		t.Errorf("%d workers for 31 scripts: %+v", s.Started, s)
 	}
 }
 

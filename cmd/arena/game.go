@@ -24,7 +24,7 @@ import (
 
 // GameCmd is `arena game`.
 type GameCmd struct {
-	Check GameCheckCmd `cmd:"" help:"Play random games of a JavaScript file or of a built-in game, and report what is wrong with it."`
+	Check GameCheckCmd `cmd:"" help:"Play random games of a JavaScript file or of a built-in game, and report its faults."`
 }
 
 // GameCheckCmd is `arena game check`.

@@ -17,7 +17,7 @@ import (
 
 // sums is a game of three turns in which all players name a number at once; 0 is
 // the default if there are more than two. The highest sum wins.
-type sums struct{ players int }
+type sums struct{}
 
 type sumsState struct {
 	Seed uint64

@@ -41,20 +41,26 @@ func Check(ctx context.Context, first, second rules.Rules, o Options) (*Report, 
 		c.o.Clock = func() time.Duration { return 0 }
 	}
 	c.began = c.o.Clock()
-	wrong := rules.CheckInfo(info)
-	if wrong != nil {
-		c.found(&Problem{Kind: KindInfo, Message: wrong.Error()})
-	}
-	for n := range o.Games {
-		if wrong != nil || c.late() || c.report.Found >= maxProblems {
-			break
-		}
-		if err := c.play(ctx, n); err != nil {
-			return nil, err
-		}
+	if err := rules.CheckInfo(info); err != nil {
+		c.found(&Problem{Kind: KindInfo, Message: err.Error()})
+	} else if err := c.playAll(ctx); err != nil {
+		return nil, err
 	}
 	c.finish()
 	return c.report, nil
+}
+
+// playAll plays the games of a check until it has found enough.
+func (c *check) playAll(ctx context.Context) error {
+	for n := range c.o.Games {
+		if c.late() || c.report.Found >= maxProblems {
+			return nil
+		}
+		if err := c.play(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check is a check under way.

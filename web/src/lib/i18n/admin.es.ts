@@ -359,7 +359,7 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'games.upload': 'Subir un juego',
   'games.list': 'Todos los juegos',
   'games.file': 'Archivo JavaScript',
-  'games.file.hint': 'Como máximo 256 KB. La arena juega partidas al azar antes de guardar el archivo.',
+  'games.file.hint': 'Como máximo 256 KB. Antes de guardar el archivo, Agora Arena lo prueba con partidas al azar.',
   'games.do': 'Comprobar y subir',
   'games.busy': 'Jugando partidas al azar…',
   'games.made': '{name}, versión {version}, está listo para las ligas.',
