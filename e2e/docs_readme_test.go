@@ -94,7 +94,7 @@ func TestE2E_Docs_readme(t *testing.T) {
 			parts++
 		}
 	}
-	if parts != 6 {
-		t.Errorf("%d of 6 parts were found", parts)
+	if parts != 8 {
+		t.Errorf("%d of 8 parts were found", parts)
 	}
 }

@@ -42,6 +42,9 @@ func TestDemo_games(t *testing.T) {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if arena == "" {
+		t.Fatalf("exit %d: %s", <-done, errs.String())
+	}
 	for _, slug := range []string{demoFour, demoPoker} {
 		err := follow(ctx, apiclient.New(arena, ""), url.Values{"league": {slug}}, func(e liveEvent) error {
 			switch e.Type {
