@@ -84,10 +84,9 @@ test('chess has a board of its own, loaded only where it is shown', { timeout: P
   await close();
 });
 
-test('lists of matches and small stages show the board', { timeout: PATIENCE }, async (t) => {
+test('lists of matches say which move it is, and small stages show the board', { timeout: PATIENCE }, async (t) => {
   const { page, faults, go, close } = await open('/l/connect-four', { origin: await fixtures(t) });
-  await page.locator(`${id('live-match')} ${id('game-board')}[data-kind="grid"]`).waitFor();
-  assert.match(await page.locator(id('live-match')).first().innerText(), /Game \d of 4, move \d+/);
+  await page.locator(id('live-match'), { hasText: /Game \d of 4, move \d+/ }).first().waitFor();
   await page.setViewportSize({ width: 640, height: 400 });
   await go('/embed/matches/m_live_connect_four');
   await page.locator(`${id('game-small')} ${id('game-board')}[data-kind="grid"]`).waitFor();
