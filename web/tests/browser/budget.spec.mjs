@@ -31,7 +31,7 @@ async function find() {
   const of = async (query, wanted) => (await api(`/v1/matches?limit=100&${query}`)).items.find(wanted);
   const leagues = (await api('/v1/leagues')).items;
   const large = leagues.find((l) => l.max_seats > 8)?.slug;
-  const plain = leagues.filter((l) => !l.debate).map((l) => l.slug);
+  const plain = leagues.filter((l) => !l.debate && !l.game).map((l) => l.slug);
   const running = 'status=running,finished';
   const duel = await until('live duel', () => of('status=running', (m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league)), PATIENCE);
   const arena = await until('match of many', () => of(`${running}&league=${large}`, (m) => m.seats.length > 8 && m.round > 0), PATIENCE);

@@ -27,7 +27,7 @@ async function signUp(page, name) {
 
 /** An open or running league for two, and an agent of the demo that plays in it. */
 async function stage() {
-  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && l.format === 'ladder' && !l.debate && ['open', 'running'].includes(l.status));
+  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && l.format === 'ladder' && !l.debate && !l.game && ['open', 'running'].includes(l.status));
   for (const league of leagues) {
     const opponent = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.find((a) => a.status === 'active');
     if (opponent) return { league: league.slug, opponent: opponent.agent_id };

@@ -26,7 +26,7 @@ async function find() {
     return all.find((m) => m.round > 0 && test(m));
   };
   const leagues = (await api('/v1/leagues')).items;
-  const plain = leagues.filter((l) => !l.debate).map((l) => l.slug);
+  const plain = leagues.filter((l) => !l.debate && !l.game).map((l) => l.slug);
   const duel = await until('duel', () => of((m) => m.seats.length === 2 && plain.includes(m.league)), PATIENCE);
   const arena = await until('match of many', () => of((m) => m.seats.length > 8, leagues.find((l) => l.max_seats > 8)?.slug), PATIENCE);
   const debate = await of((m) => !plain.includes(m.league));

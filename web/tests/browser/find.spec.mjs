@@ -122,7 +122,7 @@ test('a table sorts and filters in its address', { timeout: PATIENCE }, async ()
 });
 
 test('a replay keeps its moment in the address and hides what comes', { timeout: 2 * PATIENCE }, async () => {
-  const duel = await until('finished duel of rounds', async () => (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.length === 2 && m.round > 2), PATIENCE);
+  const duel = await until('finished duel of rounds', async () => (await api('/v1/matches?status=finished&limit=100')).items.find((m) => m.seats.length === 2 && m.round > 2 && !m.game), PATIENCE);
   const { page, faults, settled, close } = await open(`/m/${duel.match_id}`);
   await settled(id('replay'));
   const outcomes = () => page.locator(`${id('timeline-round')} .bar [data-state]`).count();

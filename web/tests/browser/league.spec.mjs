@@ -113,7 +113,7 @@ test('older seasons come when they are asked for, and one by its address without
 });
 
 test('a frozen board is hidden while the reader looks on, and comes back from the last place up', { timeout: PATIENCE }, async (t) => {
-  const league = await leagueOf((l) => l.format === 'ladder' && l.status === 'running' && l.rated && !l.debate);
+  const league = await leagueOf((l) => l.format === 'ladder' && l.status === 'running' && l.rated && !l.debate && !l.game);
   t.after(() => send('POST', `/v1/leagues/${league.slug}/resume`));
   const { page, faults, close } = await open(`/l/${league.slug}?view=ratings`);
   await page.locator(`${id('standings')}:not(.reveal)`).waitFor();

@@ -11,11 +11,11 @@ import { ADMIN, api, fake, heldDuel, id, look, open, ORIGIN, pair, PATIENCE, reg
 const running = async () => (await api('/v1/matches?status=running&limit=50')).items;
 
 /** Leagues whose duels are questions; a debate has a page of its own. */
-const asking = async () => (await api('/v1/leagues')).items.filter((l) => !l.debate).map((l) => l.slug);
+const asking = async () => (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game).map((l) => l.slug);
 
 async function startDuel() {
   if (!ADMIN) return;
-  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && !l.debate && l.format === 'ladder' && ['open', 'running'].includes(l.status));
+  const leagues = (await api('/v1/leagues')).items.filter((l) => l.min_seats <= 2 && !l.debate && !l.game && l.format === 'ladder' && ['open', 'running'].includes(l.status));
   for (const league of leagues) {
     const agents = (await api(`/v1/agents?league=${league.slug}&limit=100`)).items.filter((a) => a.status === 'active');
     if (agents.length < 2) continue;
@@ -234,7 +234,7 @@ test('an address that is nothing says so', async () => {
 async function pages() {
   const plain = await asking();
   const duel = await until('duel', async () => {
-    const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=50')).items];
+    const all = [...(await running()), ...(await api('/v1/matches?status=finished&limit=100')).items];
     return all.find((m) => m.seats.length === 2 && m.round > 0 && plain.includes(m.league));
   }, PATIENCE);
   const arena = await until('match of nine seats or more', async () => {

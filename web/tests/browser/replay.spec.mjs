@@ -13,8 +13,9 @@ const ready = `${id('match')}[data-ready="true"]`;
 
 /** A finished duel with a few rounds, which moved ratings: no sparring of other tests, whose agents come and go. */
 const duel = () => until('finished duel', async () => {
-  const debates = new Set((await api('/v1/leagues')).items.filter((l) => l.debate).map((l) => l.slug));
-  return (await api('/v1/matches?status=finished&limit=50')).items.find((m) => m.seats.length === 2 && m.round >= 3 && !debates.has(m.league) && m.seats.every((s) => s.rating_delta !== undefined));
+  const asking = (await api('/v1/leagues')).items.filter((l) => !l.debate && !l.game);
+  const lists = await Promise.all(asking.map((l) => api(`/v1/matches?status=finished&league=${l.slug}&limit=20`)));
+  return lists.flatMap((l) => l.items).find((m) => m.seats.length === 2 && m.round >= 3 && m.seats.every((s) => s.rating_delta !== undefined));
 }, PATIENCE);
 
 async function log(matchId) {
