@@ -127,7 +127,8 @@ func (c *checker) roundsOf(m *matchFacts) {
 	}
 	for _, s := range m.Seats {
 		for _, r := range m.rounds {
-			played := s.State == arena.SeatActive || s.OutRound >= r.No
+			_, acts := r.Prompt(s.No)
+			played := acts && (s.State == arena.SeatActive || s.OutRound >= r.No)
 			if closed[r.No] && played != answers[cell{r.No, s.AgentID}] {
 				c.broken("7", "match %s: agent %s (%s since round %d) has an answer in round %d: %t", m.ID, s.AgentID, s.State, s.OutRound, r.No, !played)
 			}
