@@ -18,13 +18,16 @@
 // functions that it calls inside the transaction. Such a function may be called
 // again, must be quick, and must not call the store.
 //
-// There is one file for each group of rows. A table is described once, by its
+// There is one file for each group of rows; groups that stand alone have a package
+// (mailbox), built on internal/base and embedded in Store, so that callers see
+// one set of operations. A table is described once, by its
 // columns and the fields of its row (db.NewTable), and reads and writes follow
 // the description: to add a column, add a migration and a line there. Statements
 // that compute, such as counts and joins, are written out.
 //
-// Writes have three layers:
+// Writes have four layers:
 //
+//   - internal/base is what every group of rows needs: reads, queued writes, errors;
 //   - internal/db runs statements for many rows on either engine;
 //   - internal/writer puts the writes that wait into one transaction, so that
 //     many writes share one sync to disk; a write may therefore run again;
@@ -42,5 +45,5 @@
 // own error.
 //
 // arena/server opens it; every other package declares the few methods that it
-// calls. It imports arena, migrations and its own internal packages.
+// calls. It imports arena, migrations and the packages below it.
 package store

@@ -15,8 +15,10 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/migrations"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 	"github.com/agora-arena/arena/store/internal/writer"
+	"github.com/agora-arena/arena/store/mailbox"
 )
 
 // packWindow is how far back the compressor of logs looks, in bytes. It keeps
@@ -32,10 +34,15 @@ type Options struct {
 // Store keeps the arena's rows. Its methods may be called from many
 // goroutines.
 type Store struct {
+	*mailbox.Messages
+	*mailbox.Relay
+	*mailbox.PulledTasks
+
 	log    *slog.Logger
 	now    func() time.Time
 	db     *db.DB
 	d      db.Dialect
+	base   *base.Base // of the groups of rows
 	reader *db.Handle // several connections that cannot write
 	writer *db.Handle // the writer pool's
 	pool   *writer.Pool[*matchWrite]
@@ -47,8 +54,6 @@ type Store struct {
 	archives *archiveCache
 	fits     sync.Map     // of arena.Fit by league, as they were last read
 	forgot   atomic.Int64 // commits at the last call of Forget
-
-	unavailable, failed atomic.Int64 // operations
 
 	once   sync.Once
 	closed error
@@ -78,8 +83,14 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	}
 	s.db, s.d, s.reader, s.writer = opened, opened.Dialect, opened.Reader, opened.Writer
 	s.insertClaimed = newInsertClaimed(s.d)
-	s.pool, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites})
-	return s, err
+	if s.pool, err = writer.New(writer.Options[*matchWrite]{Handle: s.writer, Dialect: s.d, RunCombined: s.runMatchWrites}); err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	s.base = base.New(opened, o.Now, func(ctx context.Context, key string, alone bool, run func(context.Context, *db.Tx) error) error {
+		return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
+	})
+	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
+	return s, nil
 }
 
 // Close runs the writes that wait, refuses more, and closes the connections.
@@ -191,45 +202,30 @@ type ErrorStats struct {
 
 // ErrorStats returns the counts since Open.
 func (s *Store) ErrorStats() ErrorStats {
-	return ErrorStats{Unavailable: s.unavailable.Load(), Failed: s.failed.Load()}
+	unavailable, failed := s.base.Errors()
+	return ErrorStats{Unavailable: unavailable, Failed: failed}
 }
 
 // write queues run and waits for its outcome. key names the row that it
 // locks first.
 func (s *Store) write(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run})
+	return s.base.Write(ctx, key, run)
 }
 
 // writeAlone is write for operations that hold a lock of the whole cluster or
 // take long.
 func (s *Store) writeAlone(ctx context.Context, key string, run func(context.Context, *db.Tx) error) error {
-	return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: true})
+	return s.base.WriteAlone(ctx, key, run)
 }
 
 // view runs read inside one transaction whose statements see one state.
 func (s *Store) view(ctx context.Context, read func(q db.Querier) error) error {
-	tx, err := s.reader.Begin(ctx, s.d.Snapshot)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to keep
-	return read(tx)
+	return s.base.View(ctx, read)
 }
 
-// wrap adds what was being done to an error, turns a driver's error into the
-// domain's, and counts it.
+// wrap adds the failed operation to an error, and counts it.
 func (s *Store) wrap(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	err = s.d.Explain(err)
-	switch code := arena.CodeOf(err); {
-	case code == arena.CodeUnavailable:
-		s.unavailable.Add(1)
-	case code == arena.CodeInternal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
-		s.failed.Add(1)
-	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+	return s.base.Wrap(err, format, args...)
 }
 
 func notFound(thing, id string) error {

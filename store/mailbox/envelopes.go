@@ -1,4 +1,4 @@
-package store
+package mailbox
 
 import (
 	"bytes"
@@ -9,8 +9,15 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
+
+// Relay is the envelopes of the relay, with the keys that use it.
+type Relay struct{ base *base.Base }
+
+// NewRelay returns the envelopes of a database.
+func NewRelay(b *base.Base) *Relay { return &Relay{base: b} }
 
 // relayLock is the key of writes to envelopes. Their numbers come from one
 // counter whose row a transaction holds until it commits, so that they stand in
@@ -70,8 +77,8 @@ func nextEnvelope(ctx context.Context, tx *db.Tx) (int64, error) {
 // a thread joins that of its request. conflict: the sender has used the id for
 // something else; name_taken: the rules want rising times, and this one is not
 // later than all that the sender gave the recipient; rate_limited: the sender's bounds; anything that Admit says.
-func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error) {
-	err = s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
+func (s *Relay) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.EnvelopeRules) (stored arena.Envelope, fresh bool, err error) {
+	err = s.base.WriteAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		stored, fresh = e, false
 		var err error
 		if stored.No, err = nextEnvelope(ctx, tx); err != nil {
@@ -93,7 +100,7 @@ func (s *Store) AddEnvelope(ctx context.Context, e arena.Envelope, r arena.Envel
 		fresh = true
 		return insertEnvelope(ctx, tx, &stored)
 	})
-	return stored, fresh && err == nil, s.wrap(err, "add envelope %s", e.ID)
+	return stored, fresh && err == nil, s.base.Wrap(err, "add envelope %s", e.ID)
 }
 
 func admitEnvelope(ctx context.Context, tx *db.Tx, e *arena.Envelope, r arena.EnvelopeRules) error {
@@ -185,20 +192,20 @@ func chosen(c *db.Clauses, q arena.EnvelopeQuery) {
 }
 
 // Envelopes returns visible envelopes in the order of Seq.
-func (s *Store) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
+func (s *Relay) Envelopes(ctx context.Context, q arena.EnvelopeQuery) ([]arena.Envelope, error) {
 	var c db.Clauses
 	c.And("seq > ?", max(q.After, 0))
 	c.And("expires_at > ?", db.Millis(q.Now))
 	chosen(&c, q)
-	es, err := readEnvelopes(ctx, s.reader, c.Where()+` ORDER BY e.seq LIMIT `+c.Arg(q.Limit), c.Args...)
-	return es, s.wrap(err, "read envelopes")
+	es, err := readEnvelopes(ctx, s.base.Reader, c.Where()+` ORDER BY e.seq LIMIT `+c.Arg(q.Limit), c.Args...)
+	return es, s.base.Wrap(err, "read envelopes")
 }
 
 // EnvelopeAfter returns the Seq after which a reader goes on who names a time:
 // that of the first envelope among those of q which has exactly this time, else
 // of the last one that was visible before it.
-func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
-	err = s.view(ctx, func(tx db.Querier) error {
+func (s *Relay) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since time.Time) (after int64, exact bool, err error) {
+	err = s.base.View(ctx, func(tx db.Querier) error {
 		var c db.Clauses
 		c.And("ts = ?", db.Millis(since))
 		c.And("seq > 0")
@@ -214,7 +221,7 @@ func (s *Store) EnvelopeAfter(ctx context.Context, q arena.EnvelopeQuery, since 
 		}
 		return err
 	})
-	return after, exact, s.wrap(err, "find the time %s among envelopes", since.Format(arena.TimeFormat))
+	return after, exact, s.base.Wrap(err, "find the time %s among envelopes", since.Format(arena.TimeFormat))
 }
 
 func lastEnvelope(ctx context.Context, q db.Querier) (int64, error) {
@@ -222,31 +229,31 @@ func lastEnvelope(ctx context.Context, q db.Querier) (int64, error) {
 }
 
 // LastEnvelope returns the highest Seq, 0 when there is none.
-func (s *Store) LastEnvelope(ctx context.Context) (int64, error) {
-	n, err := lastEnvelope(ctx, s.reader)
-	return n, s.wrap(err, "read the last envelope")
+func (s *Relay) LastEnvelope(ctx context.Context) (int64, error) {
+	n, err := lastEnvelope(ctx, s.base.Reader)
+	return n, s.base.Wrap(err, "read the last envelope")
 }
 
 // EnvelopeTime returns the latest ts of a sender's envelopes to a recipient.
-func (s *Store) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
-	at, err := db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
+func (s *Relay) EnvelopeTime(ctx context.Context, sender, recipient string) (time.Time, error) {
+	at, err := db.One(ctx, s.base.Reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 		`SELECT coalesce(max(ts), 0) FROM envelopes WHERE recipient = $1 AND sender = $2`, recipient, sender)
-	return at, s.wrap(err, "read the time of the last envelope")
+	return at, s.base.Wrap(err, "read the time of the last envelope")
 }
 
 // EnvelopeThread returns what came in a thread after number no, sealed or not,
 // in the order of arrival.
-func (s *Store) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
-	es, err := readEnvelopes(ctx, s.reader, ` WHERE e.thread = $1 AND e.no > $2 ORDER BY e.no`, thread, no)
-	return es, s.wrap(err, "read thread %s", thread)
+func (s *Relay) EnvelopeThread(ctx context.Context, thread string, no int64) ([]arena.Envelope, error) {
+	es, err := readEnvelopes(ctx, s.base.Reader, ` WHERE e.thread = $1 AND e.no > $2 ORDER BY e.no`, thread, no)
+	return es, s.base.Wrap(err, "read thread %s", thread)
 }
 
 // ShowEnvelopes reveals what was sealed for rounds that have closed, and
 // that spectators have seen close, as if it had come now, at most limit at
 // once, and gives it.
-func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
+func (s *Relay) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]arena.Envelope, error) {
 	var shown []arena.Envelope
-	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
+	err := s.base.WriteAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		shown = nil
 		seq, err := nextEnvelope(ctx, tx) // before reading: it locks the counter
 		if err != nil {
@@ -275,14 +282,14 @@ func (s *Store) ShowEnvelopes(ctx context.Context, now time.Time, limit int) ([]
 		_, err = showEnvelopes.Exec(ctx, tx, due...)
 		return err
 	})
-	return shown, s.wrap(err, "show envelopes of closed rounds")
+	return shown, s.base.Wrap(err, "show envelopes of closed rounds")
 }
 
 // SweepEnvelopes deletes the envelopes that k does not keep and returns their
 // number.
-func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error) {
+func (s *Relay) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64, error) {
 	var gone int64
-	err := s.writeAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
+	err := s.base.WriteAlone(ctx, relayLock, func(ctx context.Context, tx *db.Tx) error {
 		gone = 0
 		for _, part := range []struct {
 			query string
@@ -313,7 +320,7 @@ func (s *Store) SweepEnvelopes(ctx context.Context, k arena.EnvelopeKeep) (int64
 		}
 		return nil
 	})
-	return gone, s.wrap(err, "sweep envelopes")
+	return gone, s.base.Wrap(err, "sweep envelopes")
 }
 
 var relayKeyTable = db.NewTable("relay_keys", "k",
@@ -352,40 +359,40 @@ func (i manifestInto) Scan(src any) error {
 }
 
 // RelayKey returns what is known about a key, also when that is nothing.
-func (s *Store) RelayKey(ctx context.Context, key string) (arena.RelayKey, error) {
+func (s *Relay) RelayKey(ctx context.Context, key string) (arena.RelayKey, error) {
 	k := arena.RelayKey{Key: key}
-	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.key = $1`, key)
+	ks, err := relayKeyTable.All(ctx, s.base.Reader, ` WHERE k.key = $1`, key)
 	switch {
 	case err == nil && len(ks) == 1:
 		k = ks[0]
 	case err == nil: // it may have posted and never asked
-		k.PostedAt, err = db.One(ctx, s.reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
+		k.PostedAt, err = db.One(ctx, s.base.Reader, func(r db.Row) (at time.Time, err error) { return at, r.Scan(db.IntoTime(&at)) },
 			`SELECT coalesce(max(received_at), 0) FROM envelopes WHERE sender = $1`, key)
 	}
-	return k, s.wrap(err, "read relay key")
+	return k, s.base.Wrap(err, "read relay key")
 }
 
 // RelayManifests returns the keys that have published a manifest, newest first.
-func (s *Store) RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error) {
-	ks, err := relayKeyTable.All(ctx, s.reader, ` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
-	return ks, s.wrap(err, "read manifests")
+func (s *Relay) RelayManifests(ctx context.Context, limit int) ([]arena.RelayKey, error) {
+	ks, err := relayKeyTable.All(ctx, s.base.Reader, ` WHERE k.manifest_at > 0 ORDER BY k.manifest_at DESC, k.key LIMIT $1`, limit)
+	return ks, s.base.Wrap(err, "read manifests")
 }
 
 // PolledRelay records a poll for the envelopes sent to a key.
-func (s *Store) PolledRelay(ctx context.Context, key string, at time.Time) error {
-	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
+func (s *Relay) PolledRelay(ctx context.Context, key string, at time.Time) error {
+	err := s.base.Write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
 		_, err := pollRelayKeys.Exec(ctx, tx, arena.RelayKey{Key: key, PolledAt: at})
 		return err
 	})
-	return s.wrap(err, "note a poll")
+	return s.base.Wrap(err, "note a poll")
 }
 
 // SaveManifest stores what a key published about itself, unless it has
 // published something later.
-func (s *Store) SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error {
-	err := s.write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
+func (s *Relay) SaveManifest(ctx context.Context, key string, manifest []byte, at time.Time) error {
+	err := s.base.Write(ctx, key, func(ctx context.Context, tx *db.Tx) error {
 		_, err := saveManifests.Exec(ctx, tx, arena.RelayKey{Key: key, Manifest: manifest, ManifestAt: at})
 		return err
 	})
-	return s.wrap(err, "store a manifest")
+	return s.base.Wrap(err, "store a manifest")
 }

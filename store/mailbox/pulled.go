@@ -1,4 +1,4 @@
-package store
+package mailbox
 
 import (
 	"bytes"
@@ -8,8 +8,15 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
 )
+
+// PulledTasks are the tasks of agents without an endpoint, and their presence.
+type PulledTasks struct{ base *base.Base }
+
+// NewPulledTasks returns the pulled tasks of a database.
+func NewPulledTasks(b *base.Base) *PulledTasks { return &PulledTasks{base: b} }
 
 var pulledTable = db.NewTable("pulled_tasks", "x",
 	db.Text("agent_id", func(t *arena.PulledTask) *string { return &t.AgentID }),
@@ -45,9 +52,9 @@ const (
 // PutPulled makes a task available to the polls of its agent from now on, for
 // limit, and replaces an earlier dispatch of it. It returns the stored task, whose
 // attempt is higher than those of all earlier deliveries.
-func (s *Store) PutPulled(ctx context.Context, t arena.PulledTask, limit time.Duration) (arena.PulledTask, error) {
-	err := s.write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
-		t.SentAt = db.FromMillis(db.Millis(s.now())) // the time spent in the queue is not the agent's
+func (s *PulledTasks) PutPulled(ctx context.Context, t arena.PulledTask, limit time.Duration) (arena.PulledTask, error) {
+	err := s.base.Write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
+		t.SentAt = db.FromMillis(db.Millis(s.base.Now())) // the time spent in the queue is not the agent's
 		t.ExpiresAt = t.SentAt.Add(limit)
 		if t.Attempt > 1 { // a retry, or after a take-over
 			earlier, err := onePulled(ctx, tx, t.AgentID, t.TaskID)
@@ -59,26 +66,26 @@ func (s *Store) PutPulled(ctx context.Context, t arena.PulledTask, limit time.Du
 		_, err := putPulled.Exec(ctx, tx, t)
 		return err
 	})
-	return t, s.wrap(err, "put task %s for agent %s", t.TaskID, t.AgentID)
+	return t, s.base.Wrap(err, "put task %s for agent %s", t.TaskID, t.AgentID)
 }
 
 // TakePulled delivers a task to a poll of its agent: the oldest one that waits.
 // Without one, it delivers again the oldest delivery that is not acknowledged,
 // by an answer or an event, if there are more of those than most. ok is false
 // when there is nothing to deliver.
-func (s *Store) TakePulled(ctx context.Context, agentID string, most int, now time.Time) (t arena.PulledTask, ok bool, err error) {
+func (s *PulledTasks) TakePulled(ctx context.Context, agentID string, most int, now time.Time) (t arena.PulledTask, ok bool, err error) {
 	for range 3 { // another poll may be faster
 		if t, ok, err = s.nextPulled(ctx, agentID, most, now); err != nil || !ok {
-			return arena.PulledTask{}, false, s.wrap(err, "find a task of agent %s", agentID)
+			return arena.PulledTask{}, false, s.base.Wrap(err, "find a task of agent %s", agentID)
 		}
 		var n int64
-		err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
+		err = s.base.Write(ctx, agentID, func(ctx context.Context, tx *db.Tx) error {
 			n, err = db.Exec(ctx, tx, `UPDATE pulled_tasks SET fetched_at = $1, deliveries = deliveries + 1
 				WHERE id = $2 AND deliveries = $3 AND answered_at = 0`, db.Millis(now), t.ID, t.Deliveries)
 			return err
 		})
 		if err != nil {
-			return arena.PulledTask{}, false, s.wrap(err, "take a task of agent %s", agentID)
+			return arena.PulledTask{}, false, s.base.Wrap(err, "take a task of agent %s", agentID)
 		}
 		if n > 0 {
 			t.FetchedAt = db.FromMillis(db.Millis(now))
@@ -90,20 +97,20 @@ func (s *Store) TakePulled(ctx context.Context, agentID string, most int, now ti
 }
 
 // nextPulled returns the task that TakePulled would deliver.
-func (s *Store) nextPulled(ctx context.Context, agentID string, most int, now time.Time) (arena.PulledTask, bool, error) {
+func (s *PulledTasks) nextPulled(ctx context.Context, agentID string, most int, now time.Time) (arena.PulledTask, bool, error) {
 	const open = ` WHERE x.agent_id = $1 AND x.answered_at = 0 AND x.expires_at > $2 AND x.deliveries < $3`
 	args := []any{agentID, db.Millis(now), maxPulled}
-	t, err := pulledTable.One(ctx, s.reader, open+` AND x.fetched_at = 0 ORDER BY x.sent_at, x.task_id LIMIT 1`, args...)
+	t, err := pulledTable.One(ctx, s.base.Reader, open+` AND x.fetched_at = 0 ORDER BY x.sent_at, x.task_id LIMIT 1`, args...)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return t, err == nil, err
 	}
-	ids, err := db.All(ctx, s.reader, db.ScanText, `SELECT x.id FROM pulled_tasks x`+open+` AND x.fetched_at > 0 AND NOT EXISTS (
+	ids, err := db.All(ctx, s.base.Reader, db.ScanText, `SELECT x.id FROM pulled_tasks x`+open+` AND x.fetched_at > 0 AND NOT EXISTS (
 		SELECT 1 FROM events e WHERE e.match_id = x.match_id AND e.round = x.round AND e.agent_id = x.agent_id AND e.at >= x.fetched_at)
 		ORDER BY x.fetched_at, x.task_id`, args...)
 	if err != nil || len(ids) <= max(0, most) {
 		return arena.PulledTask{}, false, err
 	}
-	t, err = pulledTable.One(ctx, s.reader, ` WHERE x.id = $1`, ids[0])
+	t, err = pulledTable.One(ctx, s.base.Reader, ` WHERE x.id = $1`, ids[0])
 	if errors.Is(err, sql.ErrNoRows) { // replaced meanwhile
 		return arena.PulledTask{}, false, nil
 	}
@@ -111,19 +118,19 @@ func (s *Store) nextPulled(ctx context.Context, agentID string, most int, now ti
 }
 
 // ReturnPulled makes a task available again whose delivery failed.
-func (s *Store) ReturnPulled(ctx context.Context, t arena.PulledTask) error {
-	err := s.write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
+func (s *PulledTasks) ReturnPulled(ctx context.Context, t arena.PulledTask) error {
+	err := s.base.Write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `UPDATE pulled_tasks SET fetched_at = 0 WHERE id = $1 AND deliveries = $2 AND answered_at = 0`, t.ID, t.Deliveries)
 		return err
 	})
-	return s.wrap(err, "return task %s of agent %s", t.TaskID, t.AgentID)
+	return s.base.Wrap(err, "return task %s of agent %s", t.TaskID, t.AgentID)
 }
 
 // Pulled returns the last dispatch of a task. task_not_found: the agent has
 // none.
-func (s *Store) Pulled(ctx context.Context, agentID, taskID string) (arena.PulledTask, error) {
-	t, err := onePulled(ctx, s.reader, agentID, taskID)
-	return t, s.wrap(err, "read task %s of agent %s", taskID, agentID)
+func (s *PulledTasks) Pulled(ctx context.Context, agentID, taskID string) (arena.PulledTask, error) {
+	t, err := onePulled(ctx, s.base.Reader, agentID, taskID)
+	return t, s.base.Wrap(err, "read task %s of agent %s", taskID, agentID)
 }
 
 func onePulled(ctx context.Context, q db.Querier, agentID, taskID string) (arena.PulledTask, error) {
@@ -137,8 +144,8 @@ func onePulled(ctx context.Context, q db.Querier, agentID, taskID string) (arena
 // AnswerPulled stores the answer to a task; the same answer again changes
 // nothing, and first is false. task_not_found: the agent has no such task; answer_late: its time is
 // over; answer_repeated: it has another answer.
-func (s *Store) AnswerPulled(ctx context.Context, agentID, taskID string, answer []byte, now time.Time) (t arena.PulledTask, first bool, err error) {
-	err = s.write(ctx, agentID, func(ctx context.Context, tx *db.Tx) (err error) {
+func (s *PulledTasks) AnswerPulled(ctx context.Context, agentID, taskID string, answer []byte, now time.Time) (t arena.PulledTask, first bool, err error) {
+	err = s.base.Write(ctx, agentID, func(ctx context.Context, tx *db.Tx) (err error) {
 		first = false // it may run again
 		if t, err = onePulled(ctx, tx, agentID, taskID); err != nil {
 			return err
@@ -158,38 +165,38 @@ func (s *Store) AnswerPulled(ctx context.Context, agentID, taskID string, answer
 		t.AnsweredAt, t.Answer, first = db.FromMillis(db.Millis(now)), answer, true
 		return err
 	})
-	return t, first, s.wrap(err, "answer task %s of agent %s", taskID, agentID)
+	return t, first, s.base.Wrap(err, "answer task %s of agent %s", taskID, agentID)
 }
 
 // DropPulled removes a dispatch that waits for no answer any more.
-func (s *Store) DropPulled(ctx context.Context, t arena.PulledTask) error {
-	err := s.write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
+func (s *PulledTasks) DropPulled(ctx context.Context, t arena.PulledTask) error {
+	err := s.base.Write(ctx, t.AgentID, func(ctx context.Context, tx *db.Tx) error {
 		_, err := db.Exec(ctx, tx, `DELETE FROM pulled_tasks WHERE id = $1`, t.ID)
 		return err
 	})
-	return s.wrap(err, "drop task %s of agent %s", t.TaskID, t.AgentID)
+	return s.base.Wrap(err, "drop task %s of agent %s", t.TaskID, t.AgentID)
 }
 
 // PulledNews returns the agents of tasks that wait for a poll, one for each
 // task, and the dispatches that were answered since a time.
-func (s *Store) PulledNews(ctx context.Context, now, since time.Time) (agents, answered []string, err error) {
-	agents, err = db.All(ctx, s.reader, db.ScanText, `SELECT x.agent_id FROM pulled_tasks x
+func (s *PulledTasks) PulledNews(ctx context.Context, now, since time.Time) (agents, answered []string, err error) {
+	agents, err = db.All(ctx, s.base.Reader, db.ScanText, `SELECT x.agent_id FROM pulled_tasks x
 		WHERE x.fetched_at = 0 AND x.answered_at = 0 AND x.expires_at > $1`, db.Millis(now))
 	if err == nil {
-		answered, err = db.All(ctx, s.reader, db.ScanText, `SELECT x.id FROM pulled_tasks x WHERE x.answered_at > 0 AND x.answered_at >= $1`, db.Millis(since))
+		answered, err = db.All(ctx, s.base.Reader, db.ScanText, `SELECT x.id FROM pulled_tasks x WHERE x.answered_at > 0 AND x.answered_at >= $1`, db.Millis(since))
 	}
-	return agents, answered, s.wrap(err, "read the news of pulled tasks")
+	return agents, answered, s.base.Wrap(err, "read the news of pulled tasks")
 }
 
 // RevokedSince returns the ids of the tokens that were revoked, the owners that
 // were suspended, and the agents that were retired or got an endpoint since a
 // time.
-func (s *Store) RevokedSince(ctx context.Context, since time.Time) ([]string, error) {
-	ids, err := db.All(ctx, s.reader, db.ScanText, `SELECT t.id FROM tokens t WHERE t.revoked_at > 0 AND t.revoked_at >= $1
+func (s *PulledTasks) RevokedSince(ctx context.Context, since time.Time) ([]string, error) {
+	ids, err := db.All(ctx, s.base.Reader, db.ScanText, `SELECT t.id FROM tokens t WHERE t.revoked_at > 0 AND t.revoked_at >= $1
 		UNION ALL SELECT o.id FROM owners o WHERE o.suspended_at > 0 AND o.suspended_at >= $1
 		UNION ALL SELECT a.id FROM agents a WHERE a.retired_at > 0 AND a.retired_at >= $1
 		UNION ALL SELECT a.id FROM agents a WHERE a.endpoint_since > 0 AND a.endpoint_since >= $1 AND a.endpoint <> ''`, db.Millis(since))
-	return ids, s.wrap(err, "read what was revoked")
+	return ids, s.base.Wrap(err, "read what was revoked")
 }
 
 var presenceTable = db.NewTable("presence", "p",
@@ -202,24 +209,24 @@ var putPresence = db.NewInsert(presenceTable,
 
 // ExtendPresence records until when agents count as present. An earlier time
 // than the one that is stored changes nothing.
-func (s *Store) ExtendPresence(ctx context.Context, present []arena.Presence) error {
+func (s *PulledTasks) ExtendPresence(ctx context.Context, present []arena.Presence) error {
 	if len(present) == 0 {
 		return nil
 	}
-	err := s.write(ctx, "presence", func(ctx context.Context, tx *db.Tx) error {
+	err := s.base.Write(ctx, "presence", func(ctx context.Context, tx *db.Tx) error {
 		_, err := putPresence.Exec(ctx, tx, present...)
 		return err
 	})
-	return s.wrap(err, "extend the presence of %d agents", len(present))
+	return s.base.Wrap(err, "extend the presence of %d agents", len(present))
 }
 
 // PresentUntil returns until when an agent counts as present, zero when it never
 // polled.
-func (s *Store) PresentUntil(ctx context.Context, agentID string) (until time.Time, err error) {
-	_, err = db.One(ctx, s.reader, func(r db.Row) (struct{}, error) { return struct{}{}, r.Scan(db.IntoTime(&until)) },
+func (s *PulledTasks) PresentUntil(ctx context.Context, agentID string) (until time.Time, err error) {
+	_, err = db.One(ctx, s.base.Reader, func(r db.Row) (struct{}, error) { return struct{}{}, r.Scan(db.IntoTime(&until)) },
 		`SELECT p.until FROM presence p WHERE p.agent_id = $1`, agentID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return until, s.wrap(err, "read the presence of agent %s", agentID)
+	return until, s.base.Wrap(err, "read the presence of agent %s", agentID)
 }
