@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -291,4 +292,18 @@ func (a *Agent) LiftPause(reason PauseReason) bool {
 	before := len(a.Pauses)
 	a.Pauses = slices.DeleteFunc(slices.Clone(a.Pauses), func(p Pause) bool { return p.Reason == reason })
 	return len(a.Pauses) < before
+}
+
+// Conformance is the result of the last full check of one version of an agent by
+// the conformance kit. A skipped check does not count as passed.
+type Conformance struct {
+	AgentID     string
+	Version     string // of the agent at that time
+	CheckedAt   time.Time
+	Passed      bool // every MUST
+	MustPass    int
+	MustTotal   int
+	ShouldPass  int
+	ShouldTotal int
+	Report      json.RawMessage // the output of arena check --json; nil in lists
 }

@@ -26,3 +26,42 @@ type ResultCount struct {
 	Rounds int
 	Mean   time.Duration // from request to answer, as the arena measured it
 }
+
+// Claim is an agent's declaration with one judged answer, and whether the answer
+// was right, which means that it got the whole point.
+type Claim struct {
+	// What the agent declared; the names are those of AnswerBody, whose stored
+	// form it is read from.
+	Confidence *float64 `json:"confidence"` // 0 to 1
+	Tokens     *int64   `json:"tokens"`     // not negative
+
+	OverTokens bool `json:"-"` // it exceeded the token limit of its round
+	Right      bool `json:"-"`
+}
+
+// Calibration compares an agent's declarations about its answers with the
+// results. The declarations are not verified.
+type Calibration struct {
+	Answers int              // with a confidence
+	Brier   *float64         // mean of (confidence - right)^2, 0 is best; nil: no answers
+	Bins    []CalibrationBin // ten, of equal width
+	Tokens  TokenCost
+}
+
+// CalibrationBin summarizes the answers with a confidence in [From, To); the
+// last bin includes To.
+type CalibrationBin struct {
+	From           float64
+	To             float64
+	Count          int
+	MeanConfidence *float64 // nil: no answers
+	RightShare     *float64 // 0 to 1
+}
+
+// TokenCost is the cost of answers in declared tokens.
+type TokenCost struct {
+	Answers   int // with a number of tokens
+	Total     int64
+	PerRight  *float64 // total by right answers among them; nil: none was right
+	OverLimit int      // answers over the token limit of their round, by what was declared or by length
+}
