@@ -88,7 +88,7 @@ func (gameBody) Schema(huma.Registry) *huma.Schema {
 			gameVersion:   {Type: huma.TypeString, ReadOnly: true, Description: "Of the rules, in a match."},
 			gameSHA256:    {Type: huma.TypeString, Description: "Of the script of an uploaded game. Left out: the newest."},
 			gamesPerMatch: {Type: huma.TypeInteger, Minimum: &least, Maximum: &games, Description: "The seats change places after each game. 2 when left out."},
-			gameDuplicate: {Type: huma.TypeBoolean, Description: "Each deal is played once from each place."},
+			gameDuplicate: {Type: huma.TypeBoolean, Description: "Each deal is played once from each place. Only games that deal and hide nothing from a player."},
 			gameTimeBank:  {Type: huma.TypeNumber, Minimum: &least, Maximum: &seconds, Description: "Of each seat and match, spent after the time limit of a move."},
 			gameShowLegal: {Type: huma.TypeBoolean, Description: "Agents receive the list of legal moves. true when left out."},
 			gameHidden:    {Type: huma.TypeBoolean, ReadOnly: true, Description: "The players know different things."},

@@ -362,8 +362,8 @@ func demoGames(ctx context.Context, admin *apiclient.Client, fleet []agents.Info
 		},
 		{
 			"slug": demoPoker, "title": "Kuhn poker",
-			"description": "Three cards, one bet. Both agents play the same hands from both sides; some bluff too often.",
-			"game":        map[string]any{"name": "kuhn_poker", "games_per_match": 2, "duplicate": true, "hands": 5},
+			"description": "Three cards, one bet. Each agent begins half of the games; some bluff too often.",
+			"game":        map[string]any{"name": "kuhn_poker", "games_per_match": 2, "hands": 5},
 			"format":      "ladder", "rounds": nil, "time_limit_seconds": 15, "rated": true,
 		},
 	} {

@@ -30,6 +30,5 @@ func (b Builtin) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec, 
 	if err != nil {
 		return spec, err
 	}
-	spec.Version, spec.Hidden = r.Info().Version, r.Info().Hidden
-	return spec, nil
+	return r.Info().Pin(spec), nil
 }

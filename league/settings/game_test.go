@@ -82,3 +82,25 @@ func TestCheck_resultIsForGames(t *testing.T) {
 		t.Errorf("%+v", wrong)
 	}
 }
+
+// Who plays a deal again knows the hands that were hidden.
+func TestCheckGame_duplicate(t *testing.T) {
+	t.Parallel()
+	for want, info := range map[string]rules.Info{
+		"": {Deals: true}, "must be false: dice deals nothing": {},
+		"must be false: agents of dice would know the hidden hands of a deal that they play again": {Deals: true, Hidden: true},
+	} {
+		info.Name, info.MinPlayers, info.MaxPlayers = "dice", 2, 2
+		s := playing(func(s *arena.Settings) { s.Game.Duplicate = true })
+		var got string
+		for _, w := range settings.CheckGame(s, info) {
+			got += w.Message
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", info, got, want)
+		}
+		if pinned := info.Pin(*s.Game); pinned.Duplicate != (want == "") || pinned.Hidden != info.Hidden {
+			t.Errorf("%+v: a match gets %+v", info, pinned)
+		}
+	}
+}

@@ -170,6 +170,7 @@ func CheckGame(s arena.Settings, rules rules.Info) []arena.FieldError {
 	c.require(s.MinSeats >= rules.MinPlayers, "min_seats", "must be at least %d: %s has so many players", rules.MinPlayers, rules.Name)
 	c.require(s.MaxSeats <= rules.MaxPlayers, "max_seats", "must be at most %d: %s has no more players", rules.MaxPlayers, rules.Name)
 	c.require(!s.Game.Duplicate || rules.Deals, "game.duplicate", "must be false: %s deals nothing", rules.Name)
+	c.require(!s.Game.Duplicate || !rules.Hidden, "game.duplicate", "must be false: agents of %s would know the hidden hands of a deal that they play again", rules.Name)
 	c.require(!rules.Hidden || s.Visibility != arena.VisibilityLive, "visibility", "must be sealed or delayed: the players of %s know different things", rules.Name)
 	return c.wrong
 }

@@ -125,8 +125,7 @@ func (c *Catalog) Pin(ctx context.Context, spec arena.GameSpec) (arena.GameSpec,
 	if err != nil {
 		return spec, err
 	}
-	spec.Version, spec.Hidden = r.Info().Version, r.Info().Hidden
-	return spec, nil
+	return r.Info().Pin(spec), nil
 }
 
 // unknown returns the error of a name that no game has.

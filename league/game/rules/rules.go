@@ -76,6 +76,18 @@ func (i Info) Check(field string, values map[string]int) (wrong []arena.FieldErr
 	return wrong
 }
 
+// RepeatsDeals reports whether the games of a match may repeat a deal with other
+// places. Agents remember a deal, so nothing of it may be hidden: the second time
+// they would know the hands of their opponents.
+func (i Info) RepeatsDeals() bool { return i.Deals && !i.Hidden }
+
+// Pin returns the game of a match that is created now, with what the rules say
+// about it. A league may be older than the rule on repeated deals.
+func (i Info) Pin(spec arena.GameSpec) arena.GameSpec {
+	spec.Version, spec.Hidden, spec.Duplicate = i.Version, i.Hidden, spec.Duplicate && i.RepeatsDeals()
+	return spec
+}
+
 func (i Info) option(name string) (Option, bool) {
 	for _, o := range i.Options {
 		if o.Name == name {

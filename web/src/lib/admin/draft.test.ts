@@ -81,10 +81,11 @@ describe('a draft', () => {
     expect(chosen({ timeLimit: 33 }, { plays: 'game' })).toMatchObject({ timeLimit: 33, timeBank: 60 });
     expect(chosen({ format: 'elimination' }, { plays: 'game' })).toMatchObject({ format: 'ladder', openEnd: false });
   });
-  it('of a game with hidden state is not live, and deals twice only where it deals', () => {
+  it('of a game with hidden state is not live, and deals twice only where it deals openly', () => {
     const live = chosen({ plays: 'game' }, { visibility: 'live', duplicate: true });
     expect(visibilitiesOf(live)).toContain('live');
-    expect([visibilitiesOf(withGame(live, DICE)), withGame(live, DICE).visibility, withGame(live, DICE).duplicate]).toEqual([['sealed', 'delayed'], 'sealed', true]);
+    expect([visibilitiesOf(withGame(live, DICE)), withGame(live, DICE).visibility, withGame(live, DICE).duplicate]).toEqual([['sealed', 'delayed'], 'sealed', false]);
+    expect(withGame(live, { ...DICE, hidden: false }).duplicate).toBe(true);
     expect(withGame(live, { ...DICE, hidden: false, deals: false })).toMatchObject({ visibility: 'live', duplicate: false, gameOptions: {} });
   });
   it('is shown later where it is asked to be, but not before a crowd', () => {

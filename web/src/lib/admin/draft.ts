@@ -171,9 +171,9 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
   return d;
 }
 
-/** The draft with another game, with that game's own settings. */
+/** The draft with another game, with that game's own settings. Deals with hidden hands are played once. */
 export const withGame = (d: Draft, g: Pick<Game, 'name' | 'deals' | 'hidden' | 'max_seats'>): Draft =>
-  changed(d, { game: g.name, gameHash: '', hidden: g.hidden, gameOptions: {}, duplicate: d.duplicate && g.deals, players: Math.min(Math.max(d.players, 2), g.max_seats) });
+  changed(d, { game: g.name, gameHash: '', hidden: g.hidden, gameOptions: {}, duplicate: d.duplicate && g.deals && !g.hidden, players: Math.min(Math.max(d.players, 2), g.max_seats) });
 
 /** The fields of each step, as errors name them. Members that have no field of their own belong to their parent's. */
 export const STEPS = {

@@ -25,7 +25,7 @@ export const wizardEn = {
   'games': 'Games in a match',
   'games.hint': 'The agents change places after each game. With an even number each side begins equally often.',
   'duplicate': 'Duplicate deals',
-  'duplicate.hint': 'Each deal is played once from each place, so that luck counts less.',
+  'duplicate.hint': 'Each deal is played once from each place, so that luck counts less. Agents remember the deal.',
   'players': 'Most players of a match',
   'players.hint': 'The league itself pairs two agents. More play in matches that you schedule.',
   'legal': 'Show agents their legal moves',

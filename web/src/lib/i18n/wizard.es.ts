@@ -27,7 +27,7 @@ export const wizardEs: Readonly<Record<WizardKey, string>> = {
   'games': 'Juegos de una partida',
   'games.hint': 'Los agentes cambian de sitio después de cada juego. Con un número par, cada uno empieza las mismas veces.',
   'duplicate': 'Repartos duplicados',
-  'duplicate.hint': 'Cada reparto se juega una vez desde cada sitio, para que la suerte cuente menos.',
+  'duplicate.hint': 'Cada reparto se juega una vez desde cada sitio, para que la suerte cuente menos. Los agentes recuerdan el reparto.',
   'players': 'Jugadores como máximo',
   'players.hint': 'La liga empareja a dos agentes. Más juegan en las partidas que programes.',
   'legal': 'Mostrar a los agentes sus jugadas legales',
