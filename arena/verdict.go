@@ -128,7 +128,18 @@ type RescoreReport struct {
 	Changed     []RescoredMatch `json:"changed"`     // those with other points
 	Failed      []string        `json:"failed"`      // ids of matches whose judge returned no verdict; they are unchanged
 	Settlements int             `json:"settlements"` // whose rating changes are different now
+	Kept        []KeptMatch     `json:"kept"`        // those that cannot be judged again; only rounds that became void changed
 }
+
+// KeptMatch is a match whose stored result stands.
+type KeptMatch struct {
+	MatchID string `json:"match_id"`
+	Reason  string `json:"reason"`
+}
+
+// KeptErased is the reason for keeping the result of a match of which answers were
+// erased.
+const KeptErased = "texts_erased"
 
 // RescoredMatch is one match with other points than before.
 type RescoredMatch struct {

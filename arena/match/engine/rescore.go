@@ -24,6 +24,7 @@ type RescoreStore interface {
 	Answers(ctx context.Context, matchID string) ([]arena.Answer, error)
 	Verdicts(ctx context.Context, matchID string) ([]arena.Verdict, error)
 	RemovedTasks(ctx context.Context, packID string) ([]int, error)
+	ErasedTexts(ctx context.Context, matchID string) (map[string]string, error)
 	SaveRescore(ctx context.Context, r arena.Rescore) error
 	RebuildRatings(ctx context.Context, league string, rate func(m arena.Match, answers []arena.Answer, ratings map[string]arena.Rating) []arena.RatingChange, audit ...func(changed int) (arena.AuditEntry, error)) (int, error)
 }
@@ -102,7 +103,7 @@ func (r *Rescorer) Rebuild(ctx context.Context, slug string, audit ...func(chang
 
 // matches rescores some matches of a league.
 func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(arena.Match) error) error) (arena.RescoreReport, error) {
-	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}}
+	report := arena.RescoreReport{Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}
 	l, err := r.Store.League(ctx, slug)
 	if err != nil {
 		return report, fmt.Errorf("score league %s again: %w", slug, err)
@@ -110,7 +111,7 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 	err = each(func(m arena.Match) error {
 		report.Matches++
 		m.Settings.Judge = l.Settings.Judge
-		changed, err := r.rescoreMatch(ctx, m)
+		changed, err := r.rescoreMatch(ctx, m, &report)
 		if failed, ok := errors.AsType[*judgeError](err); ok {
 			r.Logger.WarnContext(ctx, "match could not be judged again", "match_id", m.ID, "error", failed)
 			report.Failed = append(report.Failed, m.ID)
@@ -132,8 +133,9 @@ func (r *Rescorer) matches(ctx context.Context, slug string, each func(func(aren
 
 // rescoreMatch judges a match again and stores the result. It returns nil if no
 // points changed. Rounds whose question was removed become void. Eliminations stay:
-// the later rounds were played without the eliminated seats.
-func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.RescoredMatch, error) {
+// the later rounds were played without the eliminated seats. A match of which texts
+// were erased is not judged again.
+func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *arena.RescoreReport) (*arena.RescoredMatch, error) {
 	rounds, err := r.Store.Rounds(ctx, m.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
@@ -143,8 +145,17 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
 	}
+	before := pointsOf(answers)
 	if rescore.Answers, err = r.voidRemoved(ctx, rounds, answers); err != nil {
 		return nil, err
+	}
+	erased, err := r.Store.ErasedTexts(ctx, m.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read erased texts: %w", err)
+	}
+	if len(erased) > 0 {
+		report.Kept = append(report.Kept, arena.KeptMatch{MatchID: m.ID, Reason: arena.KeptErased})
+		return r.keepResult(ctx, m, rescore, before, pointsOf(answers))
 	}
 	byRound, points := game.Answers(answers), map[string]arena.Points{}
 	g, err := game.For(ctx, r.Games, m.Settings)
@@ -187,6 +198,33 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match) (*arena.Resc
 			points[a.AgentID] += a.Points
 		}
 	}
+	return r.save(ctx, m, rescore, points)
+}
+
+// pointsOf returns the points of answers by agent.
+func pointsOf(answers []arena.Answer) map[string]arena.Points {
+	points := map[string]arena.Points{}
+	for _, a := range answers {
+		points[a.AgentID] += a.Points
+	}
+	return points
+}
+
+// keepResult stores the result of a match without judging it again. Its answers or
+// moves are not all there any more; only rounds that became void lose their points.
+func (r *Rescorer) keepResult(ctx context.Context, m arena.Match, rescore arena.Rescore, before, after map[string]arena.Points) (*arena.RescoredMatch, error) {
+	if len(rescore.Answers) == 0 {
+		return nil, nil //nolint:nilnil // nothing changed: not an error
+	}
+	points := map[string]arena.Points{}
+	for _, s := range m.Seats {
+		points[s.AgentID] = s.Points + after[s.AgentID] - before[s.AgentID]
+	}
+	return r.save(ctx, m, rescore, points)
+}
+
+// save stores the new points of a match by agent. It returns nil if none changed.
+func (r *Rescorer) save(ctx context.Context, m arena.Match, rescore arena.Rescore, points map[string]arena.Points) (*arena.RescoredMatch, error) {
 	changed := arena.RescoredMatch{MatchID: m.ID}
 	for _, s := range m.Seats {
 		s.Points = points[s.AgentID]

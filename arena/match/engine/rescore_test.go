@@ -14,6 +14,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
+	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/league/game"
 	"github.com/agora-arena/arena/store"
 )
@@ -51,7 +52,7 @@ func TestRescorer_League(t *testing.T) {
 	r := b.rescorer(nil)
 	report, err := r.League(t.Context(), slug)
 	b.ok(err)
-	if d := cmp.Diff(arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}}, report); d != "" {
+	if d := cmp.Diff(arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}, report); d != "" {
 		t.Error(d)
 	}
 	// Nobody's answer is a number: both get nothing, and it is a draw.
@@ -292,6 +293,79 @@ func TestRescorer_removedQuestion(t *testing.T) {
 	}
 	r.Store = b.store
 	if report, err = r.Match(t.Context(), m.ID); err != nil || len(report.Changed) != 0 {
+		t.Errorf("scored once more: %+v, %v", report, err)
+	}
+}
+
+// eraseTexts erases the texts of both agents of a match.
+func (b *bench) eraseTexts(id string) {
+	b.t.Helper()
+	for i := range 2 {
+		rows, _, _ := b.record(id)
+		erasure, err := record.NewErasure(rows, agentID(i))
+		b.ok(err)
+		b.ok(b.store.EraseTexts(b.t.Context(), erasure))
+	}
+}
+
+// A result stands when the answers or moves that it came from were erased. The
+// report names the match with the reason.
+func TestRescorer_erasedTexts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		a, b   script
+		change func(*arena.Settings)
+	}{
+		"questions": {right, wrong, func(s *arena.Settings) { s.Rated = true }},
+		"game":      {column(1), column(2), connectFour(2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, tt.a, tt.b)
+			id := b.playRecorded(tt.change)
+			before, err := b.store.Match(t.Context(), id)
+			b.ok(err)
+			ratings := b.ratings()
+			b.eraseTexts(id)
+			for range 2 {
+				report, err := b.rescorer(nil).League(t.Context(), slug)
+				b.ok(err)
+				want := arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{{MatchID: id, Reason: arena.KeptErased}}}
+				if d := cmp.Diff(want, report); d != "" {
+					t.Error(d)
+				}
+			}
+			_, err = b.rescorer(nil).Rebuild(t.Context(), slug)
+			b.ok(err)
+			after, err := b.store.Match(t.Context(), id)
+			b.ok(err)
+			for i, s := range after.Seats {
+				if was := before.Seats[i]; s.Points != was.Points || s.Place != was.Place {
+					t.Errorf("seat %d has %d points and place %d, not %d and %d", i, s.Points, s.Place, was.Points, was.Place)
+				}
+			}
+			if d := cmp.Diff(ratings, b.ratings()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// The round of a removed question is void also in a match of which texts were
+// erased; the other rounds keep their points.
+func TestRescorer_removedQuestionOfErasedTexts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, right, wrong)
+	id := b.playRecorded(func(s *arena.Settings) { s.Rated = true })
+	b.eraseTexts(id)
+	r := b.rescorer(nil)
+	r.Store = questions{b.store, []int{2}}
+	report, err := r.Match(t.Context(), id)
+	b.ok(err)
+	if len(report.Kept) != 1 || len(report.Changed) != 1 || report.Changed[0].Seats[0].PointsBefore-report.Changed[0].Seats[0].Points != arena.OnePoint {
+		t.Errorf("report %+v", report)
+	}
+	if report, err = r.Match(t.Context(), id); err != nil || len(report.Changed) != 0 {
 		t.Errorf("scored once more: %+v, %v", report, err)
 	}
 }
