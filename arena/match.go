@@ -324,6 +324,7 @@ type Result struct {
 	League  string
 	Seats   []Seat // with points, place, state
 	Rated   bool
+	Games   []GameRecord // that count for the league's table, without their league
 }
 
 // Closed returns the public form of the answer after its round has closed.

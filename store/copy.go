@@ -51,6 +51,7 @@ var tables = []table{
 	{"met", []string{"league", "a", "b"}, 1024},
 	{"met_groups", []string{"league", "agent_id", "owner_group"}, 1024},
 	{"encounters", []string{"a", "b"}, 1024},
+	{"game_records", []string{"league", "agent_id", "turn_order", "ended", "cause"}, 1024},
 	{"outcomes", []string{"agent_id", "outcome"}, 1024},
 	{"settlements", []string{"seq"}, 1024},
 	{"rating_changes", []string{"settlement", "no"}, 1024},

@@ -19,7 +19,7 @@
 // again, must be quick, and must not call the store.
 //
 // There is one file for each group of rows; groups that stand alone have a package
-// (mailbox), built on internal/base and embedded in Store, so that callers see
+// (mailbox, results), built on internal/base and embedded in Store, so that callers see
 // one set of operations. A table is described once, by its
 // columns and the fields of its row (db.NewTable), and reads and writes follow
 // the description: to add a column, add a migration and a line there. Statements

@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/store/internal/db"
 	"github.com/agora-arena/arena/store/internal/writer"
 	"github.com/agora-arena/arena/store/mailbox"
+	"github.com/agora-arena/arena/store/results"
 )
 
 // packWindow is how far back the compressor of logs looks, in bytes. It keeps
@@ -37,6 +38,7 @@ type Store struct {
 	*mailbox.Messages
 	*mailbox.Relay
 	*mailbox.PulledTasks
+	*results.Games
 
 	log    *slog.Logger
 	now    func() time.Time
@@ -90,6 +92,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 		return s.pool.Do(ctx, writer.Write[*matchWrite]{Key: key, Run: run, Alone: alone})
 	})
 	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
+	s.Games = results.NewGames(s.base)
 	return s, nil
 }
 

@@ -8,10 +8,11 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
+	"github.com/agora-arena/arena/store/results"
 )
 
 // Settle ends a match that was played, in one transaction: seats, state,
-// ratings, settlement, drift, outcomes, encounters, last event (threat C1). When r.Rated, rate gets
+// ratings, settlement, drift, outcomes, games, encounters, last event (threat C1). When r.Rated, rate gets
 // the ratings of all its agents and gives the changes; none means that no
 // rating moves and nothing is settled. last makes the final event from them.
 // Both run inside the transaction, perhaps more than once. A second call for
@@ -43,6 +44,9 @@ func (s *Store) Settle(ctx context.Context, l arena.Lease, r arena.Result, at ti
 			return err
 		}
 		if err := endMatch(ctx, tx, l.MatchID, arena.MatchFinished, "", at); err != nil {
+			return err
+		}
+		if err := results.Add(ctx, tx, f.league, r.Games); err != nil {
 			return err
 		}
 		if err := addEncounters(ctx, tx, l.MatchID); err != nil {

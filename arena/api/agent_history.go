@@ -20,6 +20,7 @@ type historyReads interface {
 	Uptime(ctx context.Context, id string, since time.Time) ([]arena.UptimeDay, error)
 	Opponents(ctx context.Context, id string) ([]arena.OpponentRecord, error)
 	AgentResults(ctx context.Context, agentID string, matches int) ([]arena.ResultCount, error)
+	AgentGames(ctx context.Context, agentID string) ([]arena.GameRecord, error)
 	AgentClaims(ctx context.Context, agentID, league string, limit int) ([]arena.Claim, error)
 	Conformance(ctx context.Context, agentID string) (arena.Conformance, error)
 	Deliveries(ctx context.Context, f arena.DeliveryFilter, p arena.Page) ([]arena.Delivery, string, error)
@@ -253,6 +254,7 @@ type resultsView struct {
 	AgentID string            `json:"agent_id"`
 	Rounds  int               `json:"rounds" doc:"Closed rounds of its newest 500 matches."`
 	Items   []resultCountView `json:"items" doc:"Most rounds first."`
+	Games   []agentGamesView  `json:"games" doc:"How its games ended, in each league of games: games of finished matches that count for the table."`
 }
 
 type resultCountView struct {
@@ -271,7 +273,11 @@ func (h *historyHandlers) outcomes(ctx context.Context, in *IDParam) (*output[re
 	if err != nil {
 		return nil, err
 	}
-	v := resultsView{AgentID: in.ID, Items: []resultCountView{}}
+	records, err := h.rows.AgentGames(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := resultsView{AgentID: in.ID, Items: []resultCountView{}, Games: viewAgentGames(records)}
 	for _, c := range counts {
 		v.Rounds += c.Rounds
 		v.Items = append(v.Items, resultCountView{Result: string(c.Result), Rounds: c.Rounds, MeanMS: milliseconds(c.Mean)})

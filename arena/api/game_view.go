@@ -112,3 +112,98 @@ func viewGame(g *arena.GameSpec) *gameBody {
 	}
 	return &gameBody{*g}
 }
+
+// gameScoreView is the result of games.
+type gameScoreView struct {
+	Games  int          `json:"games"`
+	Wins   int          `json:"wins" doc:"Games with more points than everyone else."`
+	Draws  int          `json:"draws" doc:"Games in which it shared the most points."`
+	Losses int          `json:"losses"`
+	Points arena.Points `json:"points"`
+}
+
+// gameTallyView is how the games of an agent ended (docs/rules/games.md).
+type gameTallyView struct {
+	All          gameScoreView `json:"all"`
+	PlayedOut    gameScoreView `json:"played_out" doc:"Of games that ended by their rules, with moves of their agents alone."`
+	DefaultMoves int           `json:"default_moves" doc:"Games that ended by their rules, with default moves of any agent."`
+	ForfeitsWon  int           `json:"forfeits_won" doc:"Games that ended because others gave no legal move."`
+	ForfeitsLost int           `json:"forfeits_lost" doc:"Games that ended because it gave none."`
+	Illegal      int           `json:"illegal_moves" doc:"Games that it forfeited by an illegal move, or in which one was replaced first. Each game has one cause."`
+	Timeouts     int           `json:"timeouts" doc:"The same by a timeout."`
+	NoShows      int           `json:"no_shows" doc:"The same by 503, or without a connection."`
+	Faults       int           `json:"faults" doc:"The same by any other cause: an error, an invalid reply, too many tokens."`
+}
+
+func viewTally(t arena.GameTally) *gameTallyView {
+	return &gameTallyView{
+		All: gameScoreView(t.All), PlayedOut: gameScoreView(t.PlayedOut), DefaultMoves: t.DefaultMoves, ForfeitsWon: t.ForfeitsWon,
+		ForfeitsLost: t.ForfeitsLost, Illegal: t.Illegal, Timeouts: t.Timeouts, NoShows: t.NoShows, Faults: t.Faults,
+	}
+}
+
+// agentGamesView is how the games of an agent in a league ended.
+type agentGamesView struct {
+	League string        `json:"league"`
+	Games  gameTallyView `json:"games"`
+}
+
+// viewAgentGames returns the games of an agent by league.
+func viewAgentGames(records []arena.GameRecord) []agentGamesView {
+	byLeague := map[string][]arena.GameRecord{}
+	for _, r := range records {
+		byLeague[r.League] = append(byLeague[r.League], r)
+	}
+	views := []agentGamesView{}
+	for _, slug := range sortedKeys(byLeague) {
+		for _, tally := range arena.TallyGames(byLeague[slug]) { // of one agent
+			views = append(views, agentGamesView{slug, *viewTally(tally)})
+		}
+	}
+	return views
+}
+
+// firstMoversView compares the seats that had the first move of a game with the
+// others.
+type firstMoversView struct {
+	All       *firstMoverView `json:"all"`
+	PlayedOut *firstMoverView `json:"played_out,omitempty" doc:"In games that were played out; absent: in none."`
+}
+
+type firstMoverView struct {
+	First  gameSharesView `json:"first" doc:"Seats that had the first move."`
+	Others gameSharesView `json:"others" doc:"All other seats of these games."`
+}
+
+type gameSharesView struct {
+	Games int       `json:"games" doc:"Counted once for each seat."`
+	Won   shareView `json:"won"`
+	Drawn shareView `json:"drawn"`
+	Lost  shareView `json:"lost"`
+}
+
+type shareView struct {
+	Share float64 `json:"share" minimum:"0" maximum:"1"`
+	Low   float64 `json:"low" doc:"Of the 95 % interval of Wilson."`
+	High  float64 `json:"high"`
+}
+
+// viewFirstMovers returns nil if one seat had the first move in no game.
+func viewFirstMovers(records []arena.GameRecord) *firstMoversView {
+	v := &firstMoversView{viewFirstMover(arena.FirstMoverOf(records, false)), viewFirstMover(arena.FirstMoverOf(records, true))}
+	if v.All == nil {
+		return nil
+	}
+	return v
+}
+
+func viewFirstMover(m *arena.FirstMover) *firstMoverView {
+	if m == nil {
+		return nil
+	}
+	return &firstMoverView{viewShares(m.First), viewShares(m.Others)}
+}
+
+func viewShares(s arena.GameShares) gameSharesView {
+	return gameSharesView{Games: s.Games, Won: shareView(s.Won), Drawn: shareView(s.Drawn), Lost: shareView(s.Lost)}
+}

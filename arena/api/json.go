@@ -300,6 +300,10 @@ func (t standingsView) appendJSON(b []byte) []byte {
 	b = appendText(append(b, `,"league":`...), t.League)
 	b = strconv.AppendBool(append(b, `,"frozen":`...), t.Frozen)
 	b = t.Drift.AppendJSON(append(b, `,"drift":`...))
+	if t.FirstMover != nil {
+		first, _ := json.Marshal(t.FirstMover) // numbers only: it does not fail
+		b = append(append(b, `,"first_mover":`...), first...)
+	}
 	return append(b, '}')
 }
 
@@ -339,6 +343,9 @@ func (v *standingView) appendJSON(b []byte) []byte {
 	if v.Fit != nil {
 		b = v.Fit.appendJSON(append(b, `,"fit":`...))
 	}
+	if v.Games != nil {
+		b = v.Games.appendJSON(append(b, `,"games":`...))
+	}
 	return append(b, '}')
 }
 
@@ -356,6 +363,27 @@ func (f *fitView) appendJSON(b []byte) []byte {
 		b = f.GlickoRD.AppendJSON(append(b, `,"glicko_rd":`...))
 	}
 	return append(b, '}')
+}
+
+func (g *gameTallyView) appendJSON(b []byte) []byte {
+	b = g.All.appendJSON(append(b, `{"all":`...))
+	b = g.PlayedOut.appendJSON(append(b, `,"played_out":`...))
+	b = appendInt(append(b, `,"default_moves":`...), g.DefaultMoves)
+	b = appendInt(append(b, `,"forfeits_won":`...), g.ForfeitsWon)
+	b = appendInt(append(b, `,"forfeits_lost":`...), g.ForfeitsLost)
+	b = appendInt(append(b, `,"illegal_moves":`...), g.Illegal)
+	b = appendInt(append(b, `,"timeouts":`...), g.Timeouts)
+	b = appendInt(append(b, `,"no_shows":`...), g.NoShows)
+	return append(appendInt(append(b, `,"faults":`...), g.Faults), '}')
+}
+
+func (s gameScoreView) appendJSON(b []byte) []byte {
+	b = appendInt(append(b, `{"games":`...), s.Games)
+	b = appendInt(append(b, `,"wins":`...), s.Wins)
+	b = appendInt(append(b, `,"draws":`...), s.Draws)
+	b = appendInt(append(b, `,"losses":`...), s.Losses)
+	points, _ := s.Points.MarshalJSON() // never fails
+	return append(append(append(b, `,"points":`...), points...), '}')
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

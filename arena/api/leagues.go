@@ -37,6 +37,7 @@ type leagueReads interface {
 	Leagues(ctx context.Context) ([]arena.League, error)
 	Standings(ctx context.Context, league string, now time.Time) ([]arena.Standing, error)
 	Fit(ctx context.Context, league string) (arena.Fit, error)
+	LeagueGames(ctx context.Context, league string) ([]arena.GameRecord, error)
 }
 
 // leagueHandlers serve the routes of leagues.
@@ -186,6 +187,7 @@ type standingView struct {
 	LastRatedAt  *jsonTime         `json:"last_rated_at,omitempty"`
 	Recent       []arena.MilliElo  `json:"recent" doc:"Ratings after the last matches, oldest first."`
 	Fit          *fitView          `json:"fit,omitempty" doc:"The refit of all results at once; absent: not computed yet."`
+	Games        *gameTallyView    `json:"games,omitempty" doc:"How its games ended; absent: none has. Ratings and rank are by matches and do not depend on it."`
 }
 
 type standingsView struct {
@@ -194,6 +196,8 @@ type standingsView struct {
 	League     string         `json:"league"`
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins and its organizers."`
 	Drift      arena.MilliElo `json:"drift"`
+
+	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"What it is worth to move first; absent: no game in which one seat did has ended."`
 }
 
 type standingsQuery struct {
@@ -219,6 +223,17 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 	if err != nil {
 		return nil, err
 	}
+	games := map[string]*gameTallyView{}
+	if l.Settings.Game != nil {
+		records, err := h.rows.LeagueGames(ctx, l.Slug)
+		if err != nil {
+			return nil, err
+		}
+		for id, tally := range arena.TallyGames(records) {
+			games[id] = viewTally(tally)
+		}
+		table.FirstMover = viewFirstMovers(records)
+	}
 	items := make([]standingView, 0, len(standings))
 	for _, s := range standings {
 		items = append(items, standingView{
@@ -227,7 +242,7 @@ func (h *leagueHandlers) standings(ctx context.Context, in *standingsQuery) (*ou
 			Rating: s.Rating.MilliElo, RatedMatches: s.Rating.Matches, Provisional: s.Rating.Provisional(),
 			Wins: s.Rating.Wins, Draws: s.Rating.Draws, Losses: s.Rating.Losses,
 			Opponents: s.Opponents, Groups: s.Groups, LastRatedAt: optionalTime(s.Rating.LastRatedAt), Recent: orEmpty(s.Recent),
-			Fit: fits[s.Agent.ID],
+			Fit: fits[s.Agent.ID], Games: games[s.Agent.ID],
 		})
 	}
 	if table.Items, table.NextCursor, err = partOf(in.PartParams, items); err != nil {

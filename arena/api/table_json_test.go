@@ -48,7 +48,7 @@ func set(t *testing.T, v reflect.Value) {
 			at := jsonTime(time.Date(2020, 1, 2, 3, 4, 5, 6_000_000, time.UTC))
 			f.Set(reflect.ValueOf(&at))
 			continue
-		case *fitView, *arena.MilliElo:
+		case *fitView, *gameTallyView, *firstMoversView, *firstMoverView, *arena.MilliElo:
 			f.Set(reflect.New(f.Type().Elem()))
 			f = f.Elem()
 		}
@@ -59,6 +59,8 @@ func set(t *testing.T, v reflect.Value) {
 			f.SetString("word")
 		case reflect.Bool:
 			f.SetBool(true)
+		case reflect.Float64:
+			f.SetFloat(0.125)
 		case reflect.Int, reflect.Int64:
 			f.SetInt(1_234_500 + int64(i))
 		default:

@@ -87,7 +87,7 @@ func importRules() []importRule {
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
 		},
 		{
-			dir: "store", ours: []string{"arena", "migrations", "store/mailbox", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
+			dir: "store", ours: []string{"arena", "migrations", "store/mailbox", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
 			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress", "golang.org/x/net/publicsuffix"},
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
@@ -97,6 +97,7 @@ func importRules() []importRule {
 		},
 		{dir: "store/internal/base", ours: []string{"arena", "store/internal/db"}, why: "what every group of rows needs: no statements of its own"},
 		{dir: "store/mailbox", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of messages, envelopes and pulled tasks"},
+		{dir: "store/results", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of counted games"},
 		{dir: "store/internal/writer", ours: []string{"arena", "store/internal/db"}, why: "group commit: no statements of its own"},
 		{
 			dir: "store/pgserver", why: "the paths and the user of PostgreSQL's programs",

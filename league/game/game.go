@@ -107,6 +107,9 @@ func UseOfTasks(s arena.Settings) TaskUse {
 type End struct {
 	Over bool
 	Void string // why the match is void; "": it is not
+	// Games are the games of a match that is over, if it is a series: each ended in
+	// one way for every seat. Their league is not set.
+	Games []arena.GameRecord
 }
 
 // Position is a match as its game sees it when a round opens. It holds only

@@ -31,6 +31,18 @@ type progress struct {
 	Moved []bool          `json:"moved"`           // by seat: it has answered once
 	Banks []time.Duration `json:"banks,omitempty"` // by seat
 	Void  int             `json:"void,omitempty"`  // turns in a row that did not count
+
+	First  int                 `json:"first"`            // the player who had the first move of the game; -1: several had, or nobody yet
+	Missed []arena.RoundResult `json:"missed,omitempty"` // by seat: why the first default move of the game was played for it
+	Ended  []ended             `json:"ended,omitempty"`  // the games that are over
+}
+
+// ended is how a game of a series ended, by seat.
+type ended struct {
+	End    arena.GameEnd       `json:"end"`
+	Order  []arena.TurnOrder   `json:"order"`
+	Points []arena.Points      `json:"points"`
+	Causes []arena.RoundResult `json:"causes"`
 }
 
 // player returns the number of a seat in the game, and seat the reverse.
@@ -85,7 +97,7 @@ func (g series) setup(ctx context.Context, p Position, s *progress) (err error) 
 	if spec.Duplicate && g.rules.Info().Deals {
 		deal /= len(p.Seats)
 	}
-	s.Turn = 0
+	s.Turn, s.First, s.Missed = 0, -1, nil
 	s.State, err = g.rules.Setup(ctx, rules.Start{Seed: dealSeed(p.Seed, deal), Players: len(p.Seats), Options: spec.Options})
 	if err != nil {
 		return fmt.Errorf("set up game %d: %w", s.Game+1, err)
@@ -116,7 +128,37 @@ func (g series) Over(p Position) (End, error) {
 			return End{Void: voidAlone}, nil
 		}
 	}
-	return End{Over: alone || s.Game >= p.Settings.Game.Games}, nil
+	if !alone && s.Game < p.Settings.Game.Games {
+		return End{}, nil
+	}
+	return End{Over: true, Games: s.records(p)}, nil
+}
+
+// records returns how the games that are over ended for each seat.
+func (s progress) records(p Position) (records []arena.GameRecord) {
+	for _, e := range s.Ended {
+		best := slices.Max(e.Points)
+		winners := 0
+		for _, points := range e.Points {
+			if points == best {
+				winners++
+			}
+		}
+		for i, seat := range p.Seats {
+			r := arena.GameRecord{AgentID: seat.AgentID, Order: e.Order[i], End: e.End, Cause: e.Causes[i]}
+			r.Games, r.Points = 1, e.Points[i]
+			switch {
+			case e.Points[i] < best:
+				r.Losses = 1
+			case winners > 1:
+				r.Draws = 1
+			default:
+				r.Wins = 1
+			}
+			records = append(records, r)
+		}
+	}
+	return records
 }
 
 // Turn returns the observations of the players who act.
@@ -220,11 +262,14 @@ func (g series) Close(ctx context.Context, p Position, replies []Reply, _ *arena
 // until the match is over or an agent must be asked.
 func (g series) play(ctx context.Context, p Position, s *progress, at rules.Position, replies []Reply, gone map[int]bool, result *Result) error {
 	for {
-		moves, forfeits, err := g.moves(ctx, p, *s, at, replies, gone, &result.Closed)
+		moves, forfeits, err := g.moves(ctx, p, s, at, replies, gone, &result.Closed)
 		if err != nil {
 			return err
 		}
 		replies = nil // of the first turn
+		if s.Turn == 0 && len(at.ToAct) == 1 {
+			s.First = at.ToAct[0].Player
+		}
 		var points []arena.Points
 		if len(forfeits) > 0 {
 			points = forfeited(len(p.Seats), forfeits)
@@ -243,7 +288,7 @@ func (g series) play(ctx context.Context, p Position, s *progress, at rules.Posi
 			return err
 		}
 		if points != nil {
-			if err := g.next(ctx, p, s, points, gone, result); err != nil || s.Game >= p.Settings.Game.Games {
+			if err := g.next(ctx, p, s, points, forfeits, gone, result); err != nil || s.Game >= p.Settings.Game.Games {
 				return err
 			}
 			if at, err = g.rules.Position(ctx, s.State); err != nil {
@@ -282,23 +327,27 @@ func (s *progress) spend(p Position, replies []Reply) {
 }
 
 // moves returns the moves of the players who act, and those of them who lose the
-// game because they have none. It adds both to shown.
-func (g series) moves(ctx context.Context, p Position, s progress, at rules.Position, replies []Reply, gone map[int]bool, shown *arena.ClosedGame) (moves []rules.Move, forfeits []int, err error) {
+// game because they have none. It adds both to shown, and to s why a player has none.
+func (g series) moves(ctx context.Context, p Position, s *progress, at rules.Position, replies []Reply, gone map[int]bool, shown *arena.ClosedGame) (moves []rules.Move, forfeits []int, err error) {
 	n := len(p.Seats)
 	for _, a := range at.ToAct {
 		seat := s.seat(a.Player, n)
-		move, legal := a.Default, false
+		move, legal, cause := a.Default, false, arena.RoundResult(arena.OutcomeUnavailable)
 		if n == 2 && gone[seat] {
 			move = "" // the other player need not play on alone
 		}
 		if i := slices.IndexFunc(replies, func(r Reply) bool { return r.Seat == seat }); i >= 0 && !gone[seat] {
-			parsed, err := g.parse(ctx, s, a.Player, replies[i])
+			cause = causeOf(replies[i])
+			parsed, err := g.parse(ctx, *s, a.Player, replies[i])
 			if _, illegal := errors.AsType[*rules.IllegalError](err); err != nil && !illegal {
 				return nil, nil, err
 			}
 			if err == nil {
 				move, legal = parsed, true
 			}
+		}
+		if !legal {
+			s.miss(seat, n, cause, move == "")
 		}
 		if move == "" {
 			forfeits = append(forfeits, a.Player)
@@ -307,6 +356,53 @@ func (g series) moves(ctx context.Context, p Position, s progress, at rules.Posi
 		shown.Moves = append(shown.Moves, arena.PlayedMove{AgentID: p.Seats[seat].AgentID, Move: move, Legal: legal})
 	}
 	return moves, forfeits, nil
+}
+
+// causeOf returns why a reply has no legal move.
+func causeOf(r Reply) arena.RoundResult {
+	switch {
+	case r.Outcome != arena.OutcomeAnswered:
+		return arena.RoundResult(r.Outcome)
+	case arena.Forfeits(r.Reason):
+		return arena.RoundResult(r.Reason)
+	}
+	return arena.ResultIllegal
+}
+
+// miss notes why a seat has no move: the first time, unless it loses the game by
+// it.
+func (s *progress) miss(seat, n int, cause arena.RoundResult, forfeits bool) {
+	if s.Missed == nil {
+		s.Missed = make([]arena.RoundResult, n)
+	}
+	if s.Missed[seat] == "" || forfeits {
+		s.Missed[seat] = cause
+	}
+}
+
+// end returns how the game under way ends. The seats that did not forfeit a
+// forfeited game have no cause.
+func (s progress) end(n int, points []arena.Points, forfeits []int) ended {
+	e := ended{End: arena.GamePlayedOut, Order: make([]arena.TurnOrder, n), Points: make([]arena.Points, n), Causes: make([]arena.RoundResult, n)}
+	switch {
+	case len(forfeits) > 0:
+		e.End = arena.GameForfeit
+	case s.Missed != nil:
+		e.End = arena.GameDefaultMoves
+	}
+	for seat := range n {
+		player := s.player(seat, n)
+		e.Points[seat] = points[player]
+		if s.First == player {
+			e.Order[seat] = arena.MovedFirst
+		} else if s.First >= 0 {
+			e.Order[seat] = arena.MovedLater
+		}
+		if s.Missed != nil && (len(forfeits) == 0 || slices.Contains(forfeits, player)) {
+			e.Causes[seat] = s.Missed[seat]
+		}
+	}
+	return e
 }
 
 // forfeited returns the points of a game that some players lose without a move:
@@ -322,8 +418,8 @@ func forfeited(n int, players []int) []arena.Points {
 }
 
 // next awards the points of a game that is over and begins the next one. When an
-// opponent of a duel has left, the other seat wins the games that are left.
-func (g series) next(ctx context.Context, p Position, s *progress, points []arena.Points, gone map[int]bool, result *Result) error {
+// opponent of a duel has left, it forfeits the games that are left.
+func (g series) next(ctx context.Context, p Position, s *progress, points []arena.Points, forfeits []int, gone map[int]bool, result *Result) error {
 	n := len(p.Seats)
 	if len(points) != n {
 		return fmt.Errorf("the game %s gives points to %d of %d players", g.rules.Info().Name, len(points), n)
@@ -331,17 +427,21 @@ func (g series) next(ctx context.Context, p Position, s *progress, points []aren
 	if result.Awards == nil {
 		result.Awards = make([]arena.Points, n)
 	}
-	for seat := range p.Seats {
-		result.Awards[seat] += points[s.player(seat, n)]
-	}
-	s.Game++
-	if n == 2 && len(gone) == 1 {
+	award := func(e ended) {
 		for seat := range p.Seats {
-			if !gone[seat] {
-				result.Awards[seat] += arena.Points(p.Settings.Game.Games-s.Game) * arena.OnePoint
-			}
+			result.Awards[seat] += e.Points[seat]
 		}
-		s.Game = p.Settings.Game.Games
+		s.Ended = append(s.Ended, e)
+		s.Game++
+	}
+	award(s.end(n, points, forfeits))
+	for n == 2 && len(gone) == 1 && s.Game < p.Settings.Game.Games {
+		s.First, s.Missed = -1, nil
+		for seat := range gone {
+			s.miss(seat, n, arena.RoundResult(arena.OutcomeUnavailable), true)
+			forfeits = []int{s.player(seat, n)}
+		}
+		award(s.end(n, forfeited(n, forfeits), forfeits))
 	}
 	if s.Game >= p.Settings.Game.Games {
 		s.State, s.Turn = nil, 0

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/league/game"
@@ -356,4 +357,132 @@ func TestSeries_Check(t *testing.T) {
 	if refused, _ := tb.g.Check(t.Context(), p, game.Reply{Outcome: arena.OutcomeAnswered, Text: string(make([]byte, 1<<20))}); refused == "" {
 		t.Error("a move of 1 MiB is legal")
 	}
+}
+
+// ends returns how the games of a series ended, game by game, for each seat.
+func (tb *table) ends() [][]arena.GameRecord {
+	tb.t.Helper()
+	var games [][]arena.GameRecord
+	for records := tb.end().Games; len(records) > 0; records = records[len(tb.m.Seats):] {
+		games = append(games, records[:len(tb.m.Seats)])
+	}
+	return games
+}
+
+// brief is a record as a test states it: first or later, end, cause, result.
+func brief(r arena.GameRecord) string {
+	order := [...]string{"-", "first", "later"}[r.Order]
+	result := [...]string{"lost", "drawn", "won"}[2*r.Wins+r.Draws]
+	return fmt.Sprintf("%s %s %q %s", order, r.End, r.Cause, result)
+}
+
+func TestSeries_ends(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		seats int
+		spec  arena.GameSpec
+		turns [][]string
+		want  [][]string // by game and seat
+	}{
+		"played out, then forfeited by an illegal move": {
+			2, arena.GameSpec{Name: "connect_four", Games: 2},
+			[][]string{{"1"}, {"2"}, {"1"}, {"2"}, {"1"}, {"2"}, {"1"}, {"9"}},
+			[][]string{{`first played_out "" won`, `later played_out "" lost`}, {`later forfeit "" won`, `first forfeit "illegal_move" lost`}},
+		},
+		"forfeited by a timeout": {
+			2, arena.GameSpec{Name: "connect_four", Games: 1}, [][]string{{"1"}, {"timeout"}},
+			[][]string{{`first forfeit "" won`, `later forfeit "timeout" lost`}},
+		},
+		"one leaves, and forfeits the games that never began": {
+			2, arena.GameSpec{Name: "connect_four", Games: 3}, [][]string{{"1"}, {"1"}, {"unavailable"}},
+			[][]string{
+				{`first forfeit "unavailable" lost`, `later forfeit "" won`}, {`- forfeit "unavailable" lost`, `- forfeit "" won`},
+				{`- forfeit "unavailable" lost`, `- forfeit "" won`},
+			},
+		},
+		"two forfeit at once": {
+			2, arena.GameSpec{Name: "sums", Games: 1}, [][]string{{"timeout", "invalid"}},
+			[][]string{{`- forfeit "timeout" drawn`, `- forfeit "invalid" drawn`}},
+		},
+		"with default moves": {
+			3, arena.GameSpec{Name: "sums", Games: 1}, [][]string{{"9", "timeout", "9"}, {"0", "x", "0"}, {"0", "1", "0"}},
+			[][]string{{`- default_moves "" drawn`, `- default_moves "timeout" lost`, `- default_moves "" drawn`}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := newTable(t, tt.seats, tt.spec)
+			for _, answers := range tt.turns {
+				tb.play(answers...)
+			}
+			var got [][]string
+			for _, game := range tb.ends() {
+				var seats []string
+				for _, r := range game {
+					seats = append(seats, brief(r))
+				}
+				got = append(got, seats)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// However the seats answer: every game ends in one way for all seats, its points
+// are those of the match, and a seat has a cause where it gave no move.
+func TestSeries_endsAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		seats := rapid.IntRange(2, 4).Draw(r, "seats")
+		spec := arena.GameSpec{Name: "sums", Games: rapid.IntRange(1, 5).Draw(r, "games")}
+		if seats == 2 && rapid.Bool().Draw(r, "connect four") {
+			spec.Name = "connect_four"
+		}
+		tb := newTable(t, seats, spec)
+		for end := tb.end(); !end.Over && end.Void == ""; end = tb.end() {
+			var answers []string
+			for range tb.turn.Prompts {
+				answers = append(answers, rapid.SampledFrom([]string{"1", "2", "3", "4", "5", "6", "7", "9", "timeout", "invalid", "unavailable", "void"}).Draw(r, "answer"))
+			}
+			tb.play(answers...)
+		}
+		end := tb.end()
+		if end.Void != "" {
+			if len(end.Games) > 0 {
+				r.Fatalf("a void match has %d games", len(end.Games)/seats)
+			}
+			return
+		}
+		points := map[string]arena.Points{}
+		games := tb.ends()
+		for i, game := range games {
+			first, caused, wins, draws := 0, 0, 0, 0
+			for _, rec := range game {
+				points[rec.AgentID] += rec.Points
+				if rec.End != game[0].End || rec.Games != 1 || rec.Wins+rec.Draws+rec.Losses != 1 {
+					r.Fatalf("game %d: %+v", i+1, game)
+				}
+				if rec.Order == arena.MovedFirst {
+					first++
+				}
+				if rec.Cause != "" {
+					caused++
+				}
+				wins, draws = wins+rec.Wins, draws+rec.Draws
+			}
+			if first > 1 || (caused == 0) != (game[0].End == arena.GamePlayedOut) || !(wins == 1 && draws == 0 || wins == 0 && draws > 1) {
+				r.Fatalf("game %d: %+v", i+1, game)
+			}
+		}
+		for _, s := range tb.m.Seats {
+			if points[s.AgentID] != s.Points {
+				r.Fatalf("agent %s has %d points in its games and %d in the match", s.AgentID, points[s.AgentID], s.Points)
+			}
+		}
+		if len(games) > spec.Games {
+			r.Fatalf("%d games of %d", len(games), spec.Games)
+		}
+	})
 }

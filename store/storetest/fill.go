@@ -64,7 +64,9 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(second(f.OpenRound(ctx, judged.Lease, round(1), nil)))
 	f.ok(second(f.SaveAnswer(ctx, judged.Lease, fullAnswer(ids[0]), nil, nil)))
 	f.ok(second(f.CloseRound(ctx, judged.Lease, arena.RoundClose{Round: 1, Seats: judged.Seats, Verdict: verdictOf(1, ids[0], ids[1])}, noEvents)))
-	f.settle(judged, start)
+	ended := result(judged, true)
+	ended.Games = []arena.GameRecord{{AgentID: ids[0], Order: arena.MovedFirst, End: arena.GamePlayedOut, GameScore: arena.GameScore{Games: 1, Draws: 1, Points: 500}}}
+	f.ok(second(f.Settle(ctx, judged.Lease, ended, start, moves(judged), finished)))
 
 	m := f.open("m_5", ids[0], ids[1]) // in its round, given back by its node
 	for range 30 {

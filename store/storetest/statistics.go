@@ -333,3 +333,52 @@ func evidence(f *fixture) {
 	f.open("m_y", ids[0], ids[1])
 	f.equal(302, must(f.Evidence(ctx, "trivia", 400))(f).Matches)
 }
+
+// gamesOfLeagues: games are counted with the end of their match, once, by league
+// and agent.
+func gamesOfLeagues(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.league("other")
+	ids := f.agents("a", "b")
+	record := func(agent string, order arena.TurnOrder, end arena.GameEnd, cause arena.RoundResult, s arena.GameScore) arena.GameRecord {
+		return arena.GameRecord{AgentID: agent, Order: order, End: end, Cause: cause, GameScore: s}
+	}
+	won, lost := arena.GameScore{Games: 1, Wins: 1, Points: 1000}, arena.GameScore{Games: 1, Losses: 1}
+	games := []arena.GameRecord{
+		record(ids[0], arena.MovedFirst, arena.GamePlayedOut, "", won), record(ids[1], arena.MovedLater, arena.GamePlayedOut, "", lost),
+		record(ids[0], arena.MovedFirst, arena.GamePlayedOut, "", lost), record(ids[1], arena.MovedLater, arena.GamePlayedOut, "", won),
+		record(ids[0], arena.MovedLater, arena.GameForfeit, "", won), record(ids[1], arena.MovedFirst, arena.GameForfeit, arena.ResultIllegal, lost),
+	}
+	end := func(id, league string) {
+		m := f.begin(id, league, ids...)
+		r := result(m, true)
+		r.Games = games
+		for range 2 { // a runner may ask again
+			f.ok(second(f.Settle(ctx, m.Lease, r, start, moves(m), finished)))
+		}
+	}
+	end("m_1", "trivia")
+	end("m_2", "trivia")
+	end("m_3", "other")
+	lostMatch := f.begin("m_4", "trivia", ids...)
+	f.ok(second(f.VoidMatch(ctx, lostMatch.Lease, "our fault", lostMatch.Seats, start, event(arena.EventMatchVoid, `{}`))))
+
+	want := func(league string, times int) []arena.GameRecord {
+		all := arena.SumGames(games)
+		for i := range all {
+			s := &all[i]
+			s.League = league
+			one := s.GameScore
+			for range times - 1 {
+				s.Add(one)
+			}
+		}
+		return all
+	}
+	f.equal(want("trivia", 2), must(f.LeagueGames(ctx, "trivia"))(f))
+	f.equal(want("other", 1), must(f.LeagueGames(ctx, "other"))(f))
+	f.equal(0, len(must(f.LeagueGames(ctx, "none"))(f)))
+	f.equal(append(want("other", 1)[:2], want("trivia", 2)[:2]...), must(f.AgentGames(ctx, ids[0]))(f))
+	f.equal(0, len(must(f.AgentGames(ctx, "ag_none"))(f)))
+}

@@ -40,6 +40,7 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"AgentClaims":                          agentClaims,
 		"AgentResults":                         agentResults,
 		"AgentResults/games":                   movesOfGames,
+		"Games":                                gamesOfLeagues,
 		"Leases/clock_jumps":                   clockJump,
 		"Conversations":                        conversations,
 		"SecretBases":                          secretBases,

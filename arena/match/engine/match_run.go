@@ -35,6 +35,7 @@ type matchRun struct {
 	suspect     atomic.Bool               // the lease is too old to rely on
 	lost        atomic.Bool               // the lease is lost, and the run is stopping
 	judging     atomic.Bool               // the match is marked as being judged, or may be
+	games       []arena.GameRecord        // of a match that is over, if it is a series
 	closed      time.Time                 // when the last round closed; zero before the first
 	stopDelayed func()                    // stops the delayed publisher after it has published what is visible
 	rand        *rand.Rand
@@ -259,6 +260,7 @@ func (mr *matchRun) over(ctx context.Context) (bool, error) {
 	case end.Void != "":
 		return false, &voidError{end.Void}
 	}
+	mr.games = end.Games
 	return end.Over, nil
 }
 
@@ -299,6 +301,9 @@ func (mr *matchRun) settle(ctx context.Context) error {
 	mr.done.Store(true)
 	seats := scoring.PlaceSeats(mr.m.Settings, mr.m.Seats)
 	result := arena.Result{MatchID: mr.m.ID, League: mr.m.League, Seats: seats, Rated: mr.m.Settings.Rated}
+	if mr.m.UnratedReason == "" { // else the league's table leaves it out
+		result.Games = mr.games
+	}
 	rate := func(ratings map[string]arena.Rating) []arena.RatingChange {
 		if !mr.m.Settings.Rated {
 			return nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/record"
@@ -180,6 +182,53 @@ func TestEngine_record_of_another_game(t *testing.T) {
 			fault, ok := errors.AsType[*record.FaultError](err)
 			if !ok || !strings.HasSuffix(fault.Pointer, tt.fault) || !strings.Contains(fault.Reason, tt.reason) {
 				t.Errorf("found %v", err)
+			}
+		})
+	}
+}
+
+// A settled match of games counts in its league how each of them ended for each
+// seat, unless the league's table leaves the match out.
+func TestEngine_countsGames(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		b      script
+		reason arena.UnratedReason
+		want   map[string]arena.GameTally
+	}{
+		"played out": {column(2), "", map[string]arena.GameTally{
+			agentID(0): {All: arena.GameScore{Games: 2, Wins: 1, Losses: 1, Points: 1000}, PlayedOut: arena.GameScore{Games: 2, Wins: 1, Losses: 1, Points: 1000}},
+			agentID(1): {All: arena.GameScore{Games: 2, Wins: 1, Losses: 1, Points: 1000}, PlayedOut: arena.GameScore{Games: 2, Wins: 1, Losses: 1, Points: 1000}},
+		}},
+		"illegal moves": {column(9), "", map[string]arena.GameTally{
+			agentID(0): {All: arena.GameScore{Games: 2, Wins: 2, Points: 2000}, ForfeitsWon: 2},
+			agentID(1): {All: arena.GameScore{Games: 2, Losses: 2}, ForfeitsLost: 2, Illegal: 2},
+		}},
+		"a no-show": {at(2, always(unavailable), column(2)), "", map[string]arena.GameTally{
+			agentID(0): {All: arena.GameScore{Games: 2, Wins: 2, Points: 2000}, ForfeitsWon: 2},
+			agentID(1): {All: arena.GameScore{Games: 2, Losses: 2}, ForfeitsLost: 2, NoShows: 2},
+		}},
+		"a challenge": {column(2), arena.UnratedChallenge, map[string]arena.GameTally{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, column(1), tt.b)
+			k := b.maker()
+			n := b.node("n1", k.use, func(o *engine.Options) { o.Games = saloon{} })
+			n.wait(b.t, k, "claimed")
+			m, e := b.due("m_1")
+			connectFour(2)(&m.Settings)
+			m.UnratedReason = tt.reason
+			_, err := n.Create(b.t.Context(), m, e)
+			b.ok(err)
+			m, _ = b.over("m_1")
+			if m.Status != arena.MatchFinished {
+				t.Fatalf("match %s: %s", m.Status, m.VoidReason)
+			}
+			records, err := b.store.LeagueGames(t.Context(), slug)
+			b.ok(err)
+			if d := cmp.Diff(tt.want, arena.TallyGames(records)); d != "" {
+				t.Error(d)
 			}
 		})
 	}

@@ -1,0 +1,182 @@
+package arena
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// GameEnd is how a game of a match ended (docs/rules/games.md).
+type GameEnd string
+
+// The ends of a game.
+const (
+	GamePlayedOut    GameEnd = "played_out"    // by its rules, and every move was its agent's own
+	GameDefaultMoves GameEnd = "default_moves" // by its rules, with default moves of agents that gave none
+	GameForfeit      GameEnd = "forfeit"       // an agent gave no move, and the game has no default
+)
+
+// TurnOrder is whether a seat had the first move of a game.
+type TurnOrder int
+
+// The orders. A game that all players begin at once, or that never began, has no
+// first mover.
+const (
+	NoFirstMover TurnOrder = iota
+	MovedFirst
+	MovedLater
+)
+
+// GameRecord counts games of an agent in a league that ended in the same way for
+// it. The game says how each game of a match ended with records of one game each.
+type GameRecord struct {
+	League  string
+	AgentID string
+	Order   TurnOrder
+	End     GameEnd
+	// Cause is why the agent lost the game without a move, or why a default move was
+	// played for it the first time; "": it did all that it was asked for.
+	Cause RoundResult
+	GameScore
+}
+
+// GameScore is the result of games for one side.
+type GameScore struct {
+	Games  int // the sum of the next three
+	Wins   int // with more points than everyone else
+	Draws  int // with as many as another and fewer than nobody
+	Losses int
+	Points Points
+}
+
+// Add adds other games.
+func (s *GameScore) Add(o GameScore) {
+	s.Games += o.Games
+	s.Wins += o.Wins
+	s.Draws += o.Draws
+	s.Losses += o.Losses
+	s.Points += o.Points
+}
+
+// SumGames adds up records that differ in nothing but their score, and returns
+// the sums in a fixed order.
+func SumGames(records []GameRecord) []GameRecord {
+	sums := map[GameRecord]GameScore{}
+	for _, r := range records {
+		key := r
+		key.GameScore = GameScore{}
+		sum := sums[key]
+		sum.Add(r.GameScore)
+		sums[key] = sum
+	}
+	all := make([]GameRecord, 0, len(sums))
+	for r, sum := range sums {
+		r.GameScore = sum
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b GameRecord) int {
+		return cmp.Or(cmp.Compare(a.League, b.League), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.Order, b.Order),
+			cmp.Compare(a.End, b.End), cmp.Compare(a.Cause, b.Cause))
+	})
+	return all
+}
+
+// GameTally summarizes the games of an agent in a league.
+type GameTally struct {
+	All       GameScore
+	PlayedOut GameScore // only those in which every move was its agent's own
+
+	DefaultMoves int // games that ended by their rules with default moves of any agent
+	ForfeitsWon  int // games that ended because other agents gave no move
+	ForfeitsLost int // games that ended because it gave none
+
+	// Games that the agent lost without a move, or in which a default move was played
+	// for it, by the first cause.
+	Illegal  int // an illegal move, twice
+	Timeouts int
+	NoShows  int // it answered 503, or could not be reached
+	Faults   int // any other cause
+}
+
+// TallyGames summarizes records by agent.
+func TallyGames(records []GameRecord) map[string]GameTally {
+	tallies := map[string]GameTally{}
+	for _, r := range records {
+		t := tallies[r.AgentID]
+		t.All.Add(r.GameScore)
+		switch {
+		case r.End == GamePlayedOut:
+			t.PlayedOut.Add(r.GameScore)
+		case r.End == GameDefaultMoves:
+			t.DefaultMoves += r.Games
+		case r.Cause == "":
+			t.ForfeitsWon += r.Games
+		default:
+			t.ForfeitsLost += r.Games
+		}
+		switch r.Cause {
+		case "":
+		case ResultIllegal:
+			t.Illegal += r.Games
+		case RoundResult(OutcomeTimeout):
+			t.Timeouts += r.Games
+		case RoundResult(OutcomeUnavailable):
+			t.NoShows += r.Games
+		default:
+			t.Faults += r.Games
+		}
+		tallies[r.AgentID] = t
+	}
+	return tallies
+}
+
+// FirstMover compares the seats that had the first move of a game with the others.
+type FirstMover struct {
+	First  GameShares
+	Others GameShares // every other seat of these games
+}
+
+// GameShares are the shares of games with a result.
+type GameShares struct {
+	Games            int // of a seat: a game of three seats has two others
+	Won, Drawn, Lost Share
+}
+
+// Share is a share of a number of games, 0 to 1, with its 95 % interval.
+type Share struct{ Share, Low, High float64 }
+
+// FirstMoverOf returns the results of first movers in games, or only in those that
+// were played out, and nil if there are none.
+func FirstMoverOf(records []GameRecord, playedOut bool) *FirstMover {
+	var first, others GameScore
+	for _, r := range records {
+		switch {
+		case playedOut && r.End != GamePlayedOut:
+		case r.Order == MovedFirst:
+			first.Add(r.GameScore)
+		case r.Order == MovedLater:
+			others.Add(r.GameScore)
+		}
+	}
+	if first.Games == 0 {
+		return nil
+	}
+	return &FirstMover{First: sharesOf(first), Others: sharesOf(others)}
+}
+
+func sharesOf(s GameScore) GameShares {
+	return GameShares{Games: s.Games, Won: shareOf(s.Wins, s.Games), Drawn: shareOf(s.Draws, s.Games), Lost: shareOf(s.Losses, s.Games)}
+}
+
+// shareOf returns k of n with the Wilson score interval at 95 %.
+func shareOf(k, n int) Share {
+	if n == 0 {
+		return Share{High: 1}
+	}
+	const z = 1.959964
+	count := float64(n)
+	p := float64(k) / count
+	middle := (p + z*z/(2*count)) / (1 + z*z/count)
+	reach := z / (1 + z*z/count) * math.Sqrt(p*(1-p)/count+z*z/(4*count*count))
+	return Share{Share: p, Low: max(0, middle-reach), High: min(1, middle+reach)}
+}
