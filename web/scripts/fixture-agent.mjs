@@ -10,8 +10,30 @@ export function results(agent) {
   const causes = Object.entries(outcomes).filter(([o, n]) => o !== 'answered' && n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 9000 }));
   const verdicts = [['right', right], ['partial', partial], ['wrong', answered - right - partial]].filter(([, n]) => n > 0).map(([result, rounds]) => ({ result, rounds, mean_ms: 2600 }));
   const items = [...verdicts, ...causes].sort((a, b) => b.rounds - a.rounds);
-  return { agent_id: agent.agent_id, rounds: items.reduce((n, r) => n + r.rounds, 0), items };
+  const games = answered ? [{ league: 'connect-four', games: gameTally(agent) }] : [];
+  return { agent_id: agent.agent_id, rounds: items.reduce((n, r) => n + r.rounds, 0), items, games };
 }
+
+/** How its games ended: the better half of the agents wins by the errors of others. */
+export function gameTally(agent) {
+  const n = hash(agent.agent_id);
+  const score = (wins, draws, losses) => ({ games: wins + draws + losses, wins, draws, losses, points: wins + draws / 2 });
+  const [won, lost, illegal] = [n % 7, n % 5, Math.min(n % 5, n % 3)];
+  const [wins, draws, losses] = [4 + (n % 11), n % 3, 3 + (n % 13)];
+  return {
+    all: score(wins + won, draws, losses + lost), played_out: score(wins, draws, losses), default_moves: 0, forfeits_won: won, forfeits_lost: lost,
+    illegal_moves: illegal, timeouts: lost - illegal, no_shows: 0, faults: 0,
+  };
+}
+
+const share = (share, reach) => ({ share, low: Math.max(0, share - reach), high: share + reach });
+const shares = (games, won, drawn, reach) => ({ games, won: share(won, reach), drawn: share(drawn, reach), lost: share(1 - won - drawn, reach) });
+
+/** What it is worth to move first. */
+export const firstMover = {
+  all: { first: shares(412, 0.56, 0.06, 0.05), others: shares(412, 0.38, 0.06, 0.05) },
+  played_out: { first: shares(331, 0.54, 0.08, 0.06), others: shares(331, 0.38, 0.08, 0.06) },
+};
 
 export function opponents(agent, agents) {
   if (!Object.keys(agent.ratings).length) return [];

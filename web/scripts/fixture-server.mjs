@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { calibration, opponents, results, uptime } from './fixture-agent.mjs';
+import { calibration, firstMover, gameTally, opponents, results, uptime } from './fixture-agent.mjs';
 import { history, matchOf, world } from './fixture-world.mjs';
 
 const MATCH_LEVEL = new Set(['match_scheduled', 'match_started', 'round_started', 'vote_opened', 'round_closed', 'match_finished', 'match_void', 'agent_paused', 'agent_left']);
@@ -61,7 +61,7 @@ function route(w, url) {
     if (more === 'seasons' && sub) return seasons.find((s) => s.season === Number(sub));
     if (more === 'seasons') return part(w, url, seasons.map(({ frozen: _f, entrants: _e, table: _t, rounds: _r, ...s }) => s));
     if (more === 'judge') return { league: id, ...w.judges?.[id] };
-    if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0 };
+    if (more === 'standings') return { ...list(standings(w, id)), league: id, frozen: false, drift: 0, ...(ofGames(w, id) ? { first_mover: firstMover } : {}) };
   }
   if (kind === 'matches' && !id) {
     const [status, league] = [url.searchParams.get('status')?.split(','), url.searchParams.get('league')];
@@ -87,10 +87,14 @@ function route(w, url) {
   return undefined;
 }
 
+const ofGames = (w, slug) => w.games.includes(slug);
+
 function standings(w, slug) {
-  const rated = w.agents.filter((a) => a.ratings[slug] && slug !== 'empty').map((a) => ({
-    agent_id: a.agent_id, name: a.name, owner_id: a.owner_id, owner_name: a.owner_name, status: a.status, ...a.ratings[slug], opponents: 8,
-    recent: history(a, slug, w.now, 20).map((p) => p.rating),
+  const games = ofGames(w, slug);
+  const of = games ? 'trivia' : slug;
+  const rated = w.agents.filter((a) => a.ratings[of] && slug !== 'empty').map((a) => ({
+    agent_id: a.agent_id, name: a.name, owner_id: a.owner_id, owner_name: a.owner_name, status: a.status, ...a.ratings[of], opponents: 8,
+    recent: history(a, of, w.now, 20).map((p) => p.rating), ...(games ? { games: gameTally(a) } : {}),
   }));
   rated.sort((a, b) => b.rating - a.rating);
   let rank = 0;

@@ -57,7 +57,7 @@ export function world(now = Date.now()) {
   ]);
   const start = logs.get('m_done_duel').slice(0, 4);
   logs.set('m_void', [...start, { seq: 5, match_id: 'm_void', ts: start[3].ts, type: 'match_void', league: 'trivia', reason: 'fewer than two agents were left' }].map((e) => ({ ...e, match_id: 'm_void' })));
-  return { leagues, logs, seasons: seasonsOf(now), judges, agents: agents.map((a, i) => agent(a, i, now)), now };
+  return { leagues, logs, games: Object.keys(played).map((name) => name.replaceAll('_', '-')), seasons: seasonsOf(now), judges, agents: agents.map((a, i) => agent(a, i, now)), now };
 }
 
 function agent({ agent_id, name, version }, i, now) {

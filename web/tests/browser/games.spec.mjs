@@ -106,3 +106,44 @@ test('a match of the arena shows its board', { timeout: PATIENCE, skip: !leagues
   assert.deepEqual(faults, []);
   await close();
 });
+
+test('a league counts all its games or those that were played out, and says what moving first is worth', { timeout: PATIENCE }, async (t) => {
+  const origin = await fixtures(t);
+  const { page, faults, close } = await open('/l/connect-four', { origin });
+  const rows = () => mapAll(page, id('standing'), (r) => [...r.querySelectorAll('.score, .record')].map((c) => c.textContent.trim()));
+  const score = ([s]) => Number.parseInt(s, 10);
+  await page.locator(id('standings')).waitFor();
+  const all = await rows();
+  assert.equal(await page.locator(id('first-mover')).getAttribute('data-games'), '412');
+
+  await page.locator(id('results-played_out')).click();
+  await page.locator(`${id('first-mover')}[data-games="331"]`).waitFor();
+  assert.equal(new URL(page.url()).search, '?results=played_out');
+  const played = await rows();
+  assert.equal(played.length, all.length);
+  assert.notDeepEqual(played.map(String).sort(), all.map(String).sort(), 'the records differ');
+  assert.deepEqual(played.map(score), played.map(score).sort((a, b) => b - a), 'the best score is first');
+  assert.match(await page.locator(id('results-note')).textContent(), /ended by their rules/);
+
+  // Order, filter and the choice stand in the address together.
+  await page.locator(id('sort-rank')).click();
+  await page.waitForURL(/results=played_out&sort=rank$/);
+  await page.reload();
+  await page.locator(`${id('results-played_out')}[aria-current="true"]`).waitFor();
+  await page.locator(id('results-all')).click();
+  await page.waitForURL(/\/l\/connect-four$/);
+  await page.locator(`${id('first-mover')}[data-games="412"]`).waitFor();
+  assert.deepEqual(await rows(), all);
+
+  // A league of questions has no such choice.
+  await page.goto(`${origin}/l/trivia`);
+  await page.locator(id('standings')).waitFor();
+  assert.equal(await page.locator(id('results-switch')).count(), 0);
+
+  const agent = (await (await fetch(`${origin}/v1/leagues/connect-four/standings`)).json()).items[0].agent_id;
+  await page.goto(`${origin}/a/${agent}`);
+  await page.locator(`${id('game-ends')} [data-league="connect-four"]`).waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+  await look({ 'game-results': ['/l/connect-four', id('first-mover')], 'game-results-played': ['/l/connect-four?results=played_out', id('first-mover')], 'game-ends': [`/a/${agent}`, id('game-ends')] }, { origin, bypassCSP: true, reducedMotion: 'reduce' });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Standing } from '../api/contract';
-import { ordered, orderOf, pressed, tableLink, type Column } from './table';
+import { ordered, orderOf, pressed, resultsLink, resultsOf, tableLink, type Column } from './table';
 
 const line = (name: string, rating: number, rank: number | undefined, wins: number, losses: number) =>
   ({ agent_id: name, name, rating, rank, wins, draws: 0, losses, rated_matches: wins + losses }) as Standing;
@@ -25,5 +25,23 @@ describe('a table of ratings', () => {
     expect(tableLink('/l/x', query, { text: '' })).toBe('/l/x?view=ratings&sort=agent');
     expect(tableLink('/l/x', new URLSearchParams(), { text: 'a' })).toBe('/l/x?q=a');
     expect(tableLink('/l/x', new URLSearchParams('q=a'), { text: '' })).toBe('/l/x');
+  });
+
+  it('counts all games, or those that were played out, as the address says', () => {
+    const score = (wins: number, losses: number) => ({ games: wins + losses, wins, draws: 0, losses, points: wins });
+    const games = [
+      { ...line('Ada', 1600, 1, 9, 1), games: { all: score(8, 2), played_out: score(1, 2) } },
+      { ...line('Bob', 1500, 2, 5, 5), games: { all: score(5, 5), played_out: score(5, 1) } },
+      line('New', 1400, undefined, 0, 0),
+    ] as Standing[];
+    const order = (address: string) => {
+      const query = new URLSearchParams(address);
+      return ordered(games, orderOf(query), '', resultsOf(query)).map((s) => s.name).join(' ');
+    };
+    expect([order(''), order('sort=record'), order('results=played_out'), order('results=played_out&sort=rank'), order('results=none')]).toEqual(['Ada Bob New', 'Ada Bob New', 'Bob Ada New', 'Ada Bob New', 'Ada Bob New']);
+    const query = new URLSearchParams('view=ratings&sort=agent');
+    expect([resultsLink('/l/x', query, 'played_out'), resultsLink('/l/x', new URLSearchParams('results=played_out'), 'all')]).toEqual(['/l/x?view=ratings&results=played_out', '/l/x']);
+    const press = (column: Column) => tableLink('/l/x', new URLSearchParams('results=played_out'), { order: pressed(orderOf(new URLSearchParams('results=played_out')), column) });
+    expect([press('rank'), press('score')]).toEqual(['/l/x?results=played_out&sort=rank', '/l/x?results=played_out&sort=-score']);
   });
 });

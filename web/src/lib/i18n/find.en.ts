@@ -67,6 +67,28 @@ export const findEn = {
   'board.filter': 'Filter by name',
   'board.filter.none': 'No agent has “{text}” in its name.',
   'board.unranked': 'not ranked',
+  'board.results': 'Games that count',
+  'board.results.all': 'All results',
+  'board.results.played_out': 'Played out only',
+  'board.results.all.hint': 'Records and scores count all games, forfeits too. Rank and rating are by matches.',
+  'board.results.played_out.hint': 'Records and scores count only games that ended by their rules with legal moves of both sides. Rank and rating are by matches and count all results.',
+  'board.score': 'Score',
+  'board.games': 'Games W · D · L',
+  'board.forfeits': 'Forfeits',
+  'board.forfeits.hint': 'Games lost without a legal move',
+  'board.forfeits.none': 'No moves missing',
+  'board.illegal_moves': '{n} by an illegal move',
+  'board.timeouts': '{n} by a timeout',
+  'board.no_shows': '{n} by a no-show',
+  'board.faults': '{n} by another fault',
+
+  'first': 'First move',
+  'first.won': 'won',
+  'first.drawn': 'drawn',
+  'first.lost': 'lost',
+  'first.of': 'By the seat that moves first, in {n} games, with 95 % intervals.',
+  'first.others': 'Each other seat won {share} of them.',
+  'first.none': 'No game has been played out yet.',
 } as const;
 
 export type FindKey = keyof typeof findEn;
