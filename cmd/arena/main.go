@@ -63,6 +63,7 @@ type commands struct {
 	Bench   BenchCmd   `cmd:"" group:"run" help:"Measure this machine and print the figures beside a bare baseline."`
 
 	Completion cli.CompletionCmd `cmd:"" group:"more" help:"Print the completion script of a shell."`
+	Man        cli.ManCmd        `cmd:"" group:"more" help:"Print the manual page of all commands."`
 	Version    VersionCmd        `cmd:"" group:"more" help:"Print the version of this binary."`
 
 	Complete    cli.CompleteCmd  `cmd:"" group:"more" name:"__complete" hidden:"" passthrough:"" help:"Print the candidates for a word of the command line."`
@@ -92,7 +93,7 @@ func (a *App) Logger(c server.Config) *slog.Logger {
 func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := &App{
 		Process: cli.Process{Ctx: ctx, Environ: environ, Stdin: stdin, Stdout: stdout, Stderr: stderr, Now: time.Now},
-		Exec:    syscall.Exec,
+		Exec:    cli.Exec,
 	}
 	return app.run(args)
 }
