@@ -68,6 +68,10 @@ build: ui sdks ## bin/arena with the pages and the SDK packages in it, and bin/a
 image: ## The container image arena:latest
 	docker build --build-arg VERSION=$(VERSION) --tag arena:latest .
 
+.PHONY: release
+release: ui sdks ## Everything that a release consists of in build/release: VERSION=v1.2.3
+	VERSION="$(VERSION)" scripts/release.sh build/release
+
 ##@ Test
 
 .PHONY: test
@@ -79,8 +83,9 @@ test: test-deps ## Everything; as root on Debian it installs what is missing fir
 
 .PHONY: test-all
 test-all: export ARENA_TEST_REQUIRE := postgres,redis,sdk
-test-all: test sdks ## The same and the slow tests: SDKs and examples installed from a running arena, 1,000 games of chess
+test-all: test sdks ## The same and the slow tests: packages installed, SDKs and examples installed from a running arena, 1,000 games of chess
 	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./e2e ./league/game/rules
+	scripts/package-test.sh
 
 .PHONY: test-deps
 test-deps:
