@@ -98,7 +98,7 @@ export interface LockIns {
 
 /** The lanes of an open round by whether they have answered; undefined where nobody is waited for any more. */
 export function lockInsOf(match: MatchState, round: Round | undefined): LockIns | undefined {
-  if (!round || round.closedAt || isOver(match)) return undefined;
+  if (!round || round.closedAt || match.unread || isOver(match)) return undefined;
   const ids = match.order.filter((id) => round.lanes[id]);
   return {
     locked: ids.filter((id) => round.lanes[id]?.outcome === 'answered'),

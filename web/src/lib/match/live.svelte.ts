@@ -6,7 +6,7 @@ import { FrameQueue } from '../frame';
 import { Stream, type Link } from '../stream';
 import type { Source } from './playback.svelte';
 import { Reel } from './reel';
-import { emptyMatch, fromSnapshot, type MatchState } from './state';
+import { emptyMatch, fromSnapshot, unread, type MatchState } from './state';
 
 /** If the log has not been read to its end by then, what there is of it is shown. */
 const CATCH_UP_MS = 1_500;
@@ -18,7 +18,7 @@ const RETRY_MS = 3_000;
  * the point where the stream said it stands.
  */
 export class LiveMatch implements Source {
-  /** The state to draw; undefined until the snapshot is there. */
+  /** The state to draw; undefined until the log has been read, or until the snapshot is there if that is enough. */
   state = $state.raw<MatchState>();
   /** True once the log has been read up to the present. */
   caughtUp = $state(false);
@@ -29,6 +29,7 @@ export class LiveMatch implements Source {
   reel: Reel;
 
   readonly id: string;
+  readonly #early: boolean;
   #target = Number.POSITIVE_INFINITY;
   #stream: Stream | undefined;
   #queue = new FrameQueue<ArenaEvent>((events) => this.#apply(events));
@@ -36,8 +37,10 @@ export class LiveMatch implements Source {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(id: string) {
+  /** early: what the snapshot knows is shown while the log is read. */
+  constructor(id: string, early = true) {
     this.id = id;
+    this.#early = early;
     this.reel = new Reel(emptyMatch(id));
   }
 
@@ -66,6 +69,7 @@ export class LiveMatch implements Source {
       this.reel = new Reel(fromSnapshot(snapshot));
       this.#target = snapshot.seq;
       if (snapshot.seq === 0) this.#publish();
+      else if (this.#early) this.state ??= unread(snapshot);
       this.#follow();
     } catch (cause) {
       if (this.#abort.signal.aborted) return;
@@ -96,7 +100,13 @@ export class LiveMatch implements Source {
       },
     });
     this.#stream.start();
-    this.#timer = setTimeout(() => this.#publish(), CATCH_UP_MS);
+    this.#timer = setTimeout(() => this.#late(), CATCH_UP_MS);
+  }
+
+  /** Shows what there is of the log, unless the snapshot shows more. */
+  #late(): void {
+    if (!this.state?.unread || this.reel.length) return this.#publish();
+    this.#timer = setTimeout(() => this.#late(), CATCH_UP_MS);
   }
 
   /** The log began anew; what was shown stays until it has been read again. */

@@ -119,6 +119,8 @@ export interface MatchState {
   readonly rounds: readonly Round[];
   readonly changes: readonly RatingChange[];
   readonly viewers: number;
+  /** The log has not been read yet: what the seats do is unknown. */
+  readonly unread?: true;
 }
 
 export type Shown = 'live' | 'sealed' | 'delayed';
@@ -156,6 +158,17 @@ export function fromSnapshot(m: Match): MatchState {
     ...(m.void_reason ? { voidReason: m.void_reason } : {}),
     seats, order: m.seats.map((s) => s.agent_id), viewers: m.viewers,
   };
+}
+
+/** A running duel of questions as its snapshot tells it, to be drawn while its log is read; undefined for other matches, whose stages need the log. */
+export function unread(m: Match): MatchState | undefined {
+  const now = m.current_round;
+  if (m.status !== 'running' || m.seats.length !== 2 || m.game || !now || now.debate) return undefined;
+  const round: Round = {
+    no: now.round, task: now.task, limitSeconds: m.time_limit_seconds, startedAt: now.started_at, deadline: now.deadline, interrupted: now.interrupted ?? false,
+    ...(now.closed ? { closedAt: now.started_at } : {}), revealed: false, ballots: [], lanes: {}, standings: [],
+  };
+  return { ...fromSnapshot(m), rounds: [round], unread: true };
 }
 
 export const isOver = (m: MatchState): boolean =>
