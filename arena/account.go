@@ -45,10 +45,12 @@ type Token struct {
 	Configured bool // the setting ARENA_ADMIN_TOKEN holds it, or held it before it was superseded
 	CreatedAt  time.Time
 	LastUsedAt time.Time
+	LastUsedBy string    // network of that use, see AddressKeys; "": unknown
 	ExpiresAt  time.Time // zero: never
 	RevokedAt  time.Time
 
-	OwnerSuspendedAt time.Time // zero: its owner is not suspended
+	OwnerSuspendedAt   time.Time // zero: its owner is not suspended
+	OwnerSuspendReason string
 }
 
 // LiveAt reports whether the token is valid at now.

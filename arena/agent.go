@@ -13,21 +13,49 @@ type Owner struct {
 	Email     string
 	CreatedAt time.Time
 
-	SuspendedAt time.Time // by an admin; zero: it is not suspended
-	Network     string    // public network it signed up from, see AddressKeys; "" unknown
+	SuspendedAt   time.Time // by an admin; zero: it is not suspended
+	SuspendReason string    // which the owner reads; "": none was given
+	ErasedAt      time.Time // when its personal data was deleted; zero: it is not deleted
+	Network       string    // public network it signed up from, see AddressKeys; "" unknown
 }
 
 // OwnerSummary is an owner in the list of admins.
 type OwnerSummary struct {
 	Owner
 
-	Agents int // that are not retired
-	Tokens int // that are not revoked
+	Agents     int       // that are not retired
+	Tokens     int       // that are not revoked
+	LastUsedAt time.Time // of any of its tokens and its agents' keys, to the minute; zero: never
+}
+
+// OwnerStatus is the state of an owner.
+type OwnerStatus string
+
+// The states of an owner.
+const (
+	OwnerActive    OwnerStatus = "active"
+	OwnerSuspended OwnerStatus = "suspended"
+	OwnerDeleted   OwnerStatus = "deleted"
+)
+
+// Status returns the state of the owner.
+func (o Owner) Status() OwnerStatus {
+	switch {
+	case !o.ErasedAt.IsZero():
+		return OwnerDeleted
+	case !o.SuspendedAt.IsZero():
+		return OwnerSuspended
+	}
+	return OwnerActive
 }
 
 // OwnerFilter selects owners.
 type OwnerFilter struct {
-	Query string // part of the name or email, whatever the case of ASCII letters, or the whole id; "" all
+	// Query is part of the name, the email or the name of one of its agents,
+	// whatever the case of ASCII letters, or the whole id of the owner or of one of
+	// its agents; "": all.
+	Query  string
+	Status OwnerStatus // "": any
 }
 
 // AgentStatus is the state of an agent, which decides whether it may take a seat.

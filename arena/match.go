@@ -129,10 +129,12 @@ type Seat struct {
 // DeletedAgent replaces the name of an agent whose texts were erased.
 const DeletedAgent = "deleted agent"
 
-// TextErasure is what remains of a match when an agent's texts in it are erased.
+// TextErasure is what remains of a match when texts of an agent in it are erased.
 type TextErasure struct {
 	MatchID     string
 	AgentID     string
+	Round       int               // whose texts are erased; 0: those of all rounds, with name, version and endpoint
+	Notice      string            // takes the place of an answer; "": nothing does
 	Commitments map[string]string // to all erased texts of the match, by pointer into its record
 	Events      []Event           // those that change, without the texts
 }

@@ -20,12 +20,15 @@ var ownerTable = db.NewTable("owners", "o",
 	db.Time("created_at", func(o *arena.Owner) *time.Time { return &o.CreatedAt }),
 	db.Time("suspended_at", func(o *arena.Owner) *time.Time { return &o.SuspendedAt }),
 	db.Text("network", func(o *arena.Owner) *string { return &o.Network }),
+	db.Text("suspend_reason", func(o *arena.Owner) *string { return &o.SuspendReason }),
+	db.Time("erased_at", func(o *arena.Owner) *time.Time { return &o.ErasedAt }),
 )
 
 // ownerSummaryTable is ownerTable with the sizes that admins see.
 var ownerSummaryTable = db.Extend(ownerTable, func(o *arena.OwnerSummary) *arena.Owner { return &o.Owner },
 	db.Computed(`(SELECT count(*) FROM agents a WHERE a.owner_id = o.id AND a.retired_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Agents }),
 	db.Computed(`(SELECT count(*) FROM tokens t WHERE t.owner_id = o.id AND t.agent_id IS NULL AND t.revoked_at = 0)`, func(o *arena.OwnerSummary) any { return &o.Tokens }),
+	db.Computed(`COALESCE((SELECT max(t.last_used_at) FROM tokens t WHERE t.owner_id = o.id), 0)`, func(o *arena.OwnerSummary) any { return db.IntoTime(&o.LastUsedAt) }),
 )
 
 var tokenTable = db.NewTable("tokens", "t",
@@ -36,12 +39,14 @@ var tokenTable = db.NewTable("tokens", "t",
 	db.Digest("hash", func(t *arena.Token) *[32]byte { return &t.Hash }),
 	db.Time("created_at", func(t *arena.Token) *time.Time { return &t.CreatedAt }),
 	db.Time("last_used_at", func(t *arena.Token) *time.Time { return &t.LastUsedAt }),
+	db.Text("last_used_by", func(t *arena.Token) *string { return &t.LastUsedBy }),
 	db.Time("revoked_at", func(t *arena.Token) *time.Time { return &t.RevokedAt }),
 	db.JSON("leagues", func(t *arena.Token) *[]string { return &t.Leagues }),
 	db.Time("expires_at", func(t *arena.Token) *time.Time { return &t.ExpiresAt }),
 	db.Bool("configured", func(t *arena.Token) *bool { return &t.Configured }),
 	db.NullText("agent_id", func(t *arena.Token) *string { return &t.AgentID }),
 	db.Computed(`COALESCE((SELECT o.suspended_at FROM owners o WHERE o.id = t.owner_id), 0)`, func(t *arena.Token) any { return db.IntoTime(&t.OwnerSuspendedAt) }),
+	db.Computed(`COALESCE((SELECT o.suspend_reason FROM owners o WHERE o.id = t.owner_id), '')`, func(t *arena.Token) any { return &t.OwnerSuspendReason }),
 )
 
 var (
@@ -87,7 +92,18 @@ func (s *Store) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (
 	var c db.Clauses
 	if f.Query != "" {
 		part := "%" + likeLiteral(strings.ToLower(db.Storable(f.Query))) + "%"
-		c.And(`(lower(o.name) LIKE ? ESCAPE '\' OR lower(o.email) LIKE ? ESCAPE '\' OR o.id = ?)`, part, part, db.Storable(f.Query))
+		id := db.Storable(f.Query)
+		c.And(`(lower(o.name) LIKE ? ESCAPE '\' OR lower(o.email) LIKE ? ESCAPE '\' OR o.id = ?
+			OR EXISTS (SELECT 1 FROM agents a WHERE a.owner_id = o.id AND (a.name_key LIKE ? ESCAPE '\' OR a.id = ?)))`,
+			part, part, id, "%"+likeLiteral(foldCase(id))+"%", id)
+	}
+	switch f.Status {
+	case arena.OwnerActive:
+		c.And("o.suspended_at = 0 AND o.erased_at = 0")
+	case arena.OwnerSuspended:
+		c.And("o.suspended_at > 0 AND o.erased_at = 0")
+	case arena.OwnerDeleted:
+		c.And("o.erased_at > 0")
 	}
 	if after != "" {
 		c.And("o.id < ?", after)
@@ -100,18 +116,22 @@ func (s *Store) Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) (
 	return items, next, nil
 }
 
-// SuspendOwner suspends an owner at a time, or lifts that at the zero time, and
-// stores the audit entry about the change. An owner that is suspended already
-// stays suspended since then; before is the owner without the change.
-func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, audit arena.AuditEntry) (before arena.Owner, err error) {
+// SuspendOwner suspends an owner at a time for a reason, or lifts that at the
+// zero time, and stores the audit entry about the change. An owner that is
+// suspended already stays suspended since then, for that reason; before is the
+// owner without the change. conflict: the owner was deleted.
+func (s *Store) SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error) {
 	err = s.write(ctx, id, func(ctx context.Context, tx *db.Tx) (err error) {
 		if before, err = oneOwner(ctx, tx, id, s.d.Lock("o")); err != nil {
 			return err
 		}
+		if !before.ErasedAt.IsZero() {
+			return arena.Errorf(arena.CodeConflict, "owner %s was deleted", id)
+		}
 		if before.SuspendedAt.IsZero() == at.IsZero() {
 			return nil
 		}
-		if _, err := db.Exec(ctx, tx, `UPDATE owners SET suspended_at = $1 WHERE id = $2`, db.Millis(at), id); err != nil {
+		if _, err := db.Exec(ctx, tx, `UPDATE owners SET suspended_at = $1, suspend_reason = $2 WHERE id = $3`, db.Millis(at), reason, id); err != nil {
 			return err
 		}
 		return insertAudit(ctx, tx, audit)
@@ -237,11 +257,15 @@ func (s *Store) ConfigureToken(ctx context.Context, t arena.Token, accept func(k
 
 // ReplaceTokens revokes all tokens of an owner, stores fresh in their place,
 // and the audit entries about it. It returns how many it revoked. not_found:
-// there is no such owner.
+// there is no such owner; conflict: it was deleted.
 func (s *Store) ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error) {
 	err = s.write(ctx, ownerID, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := oneOwner(ctx, tx, ownerID, s.d.Lock("o")); err != nil {
+		o, err := oneOwner(ctx, tx, ownerID, s.d.Lock("o"))
+		if err != nil {
 			return err
+		}
+		if !o.ErasedAt.IsZero() {
+			return arena.Errorf(arena.CodeConflict, "owner %s was deleted", ownerID)
 		}
 		n, err := db.Exec(ctx, tx, `UPDATE tokens SET revoked_at = $1 WHERE owner_id = $2 AND revoked_at = 0`, db.Millis(s.now()), ownerID)
 		if err != nil {
@@ -274,34 +298,14 @@ func (s *Store) RevokeToken(ctx context.Context, ownerID, id string, audit ...ar
 	return s.wrap(err, "revoke token %s", id)
 }
 
-// usedEvery is how exactly a token's last use is known.
-const usedEvery = time.Minute
-
 // TokenByHash returns the token whose secret has the SHA-256 hash. not_found:
-// unknown, revoked or expired. Its last use is noted at most once a minute; a failure
-// to note it does not keep anyone out.
+// unknown, revoked or expired.
 func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (arena.Token, error) {
 	t, err := tokenTable.One(ctx, s.reader, ` WHERE t.hash = $1 AND t.revoked_at = 0`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !t.LiveAt(s.now()) {
 		return arena.Token{}, arena.Errorf(arena.CodeNotFound, "there is no such token")
 	}
-	if err != nil {
-		return arena.Token{}, s.wrap(err, "read token")
-	}
-	now := db.FromMillis(db.Millis(s.now()))
-	if now.Sub(t.LastUsedAt) < usedEvery {
-		return t, nil
-	}
-	err = s.write(ctx, t.ID, func(ctx context.Context, tx *db.Tx) error {
-		_, err := db.Exec(ctx, tx, `UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1`, db.Millis(now), t.ID)
-		return err
-	})
-	if err != nil {
-		s.log.WarnContext(ctx, "token use not noted", "token_id", t.ID, "error", err)
-	} else {
-		t.LastUsedAt = now
-	}
-	return t, nil
+	return t, s.wrap(err, "read token")
 }
 
 var signingKeyTable = db.NewTable("signing_keys", "k",

@@ -28,6 +28,7 @@ type table struct {
 var tables = []table{
 	{"owners", []string{"id"}, 512},
 	{"identities", []string{"issuer", "subject"}, 512},
+	{"erased_owners", []string{"owner_id"}, 1024},
 	{"signing_keys", []string{"kid"}, 512},
 	{"agents", []string{"id"}, 512},
 	{"tokens", []string{"id"}, 512},

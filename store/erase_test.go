@@ -21,21 +21,22 @@ var columnsOfMatches = map[string]struct{ erased, kept string }{
 	// Packed events: the time of packing changes, so that caches are dropped.
 	"event_archives": {erased: "bytes archived_at data", kept: "match_id first_seq last_seq count"},
 	"seats": {
-		erased: "name version salt",
-		kept: "match_id no agent_id pinned owner_id protocol endpoint public_key state playing out_round points place outcome rate_limits" +
+		erased: "name version salt endpoint public_key",
+		kept: "match_id no agent_id pinned owner_id protocol state playing out_round points place outcome rate_limits" +
 			" rating_before rating_delta lost_rounds skipped_rounds owner_group",
 	},
 	// The commitments prove what was erased.
 	"erasures": {erased: "commitments", kept: "match_id"},
 
-	// The bytes of requests and responses; deleted by their age.
-	"deliveries":   {kept: "id match_id league agent_id round task_id attempt status outcome reason detail sent_at elapsed_ns request response"},
+	// Requests are the arena's; they are deleted by their age.
+	"deliveries": {erased: "detail response", kept: "id match_id league agent_id round task_id attempt status outcome reason sent_at elapsed_ns request"},
+	// The rows of the agent are deleted.
 	"pulled_tasks": {kept: "agent_id task_id id match_id round attempt body output_format deadline sent_at expires_at deliveries fetched_at answered_at answer"},
 	"envelopes": {
 		kept: "no seq id sender recipient type thread request_id ts received_at shown_at expires_at digest body match_id round agent_id owner_id size",
 	},
 	// Prompts of a turn may quote earlier answers.
-	"rounds": {kept: "match_id no task opened_at closed_at interruptions opened_seq source turn vote_until"},
+	"rounds": {erased: "turn", kept: "match_id no task opened_at closed_at interruptions opened_seq source vote_until"},
 	// Ballots hold reasons in the words of a judge.
 	"verdicts": {kept: "match_id round no judge version seats ballots at"},
 	"votes":    {kept: "match_id round voter address choice other at site"},
@@ -87,6 +88,9 @@ func TestEraseTexts_listedColumns(t *testing.T) {
 		for _, query := range []string{
 			`UPDATE seats SET salt = 'salt' WHERE match_id = $1`,
 			`UPDATE events SET agent_id = (SELECT agent_id FROM seats WHERE match_id = $1 AND no = 0), hidden = '{"answer":"secret"}' WHERE match_id = $1`,
+			`UPDATE seats SET endpoint = 'https://a.example', public_key = 'key' WHERE match_id = $1`,
+			`UPDATE rounds SET turn = '{"prompts":[{"seat":0,"description":"secret"}]}' WHERE match_id = $1`,
+			`UPDATE deliveries SET detail = 'secret', response = x'00', match_id = $1, agent_id = (SELECT agent_id FROM seats WHERE match_id = $1 AND no = 0)`,
 			`UPDATE answers SET body = '{"answer":"secret"}' WHERE match_id = $1`,
 			`INSERT INTO erasures (match_id, commitments) VALUES ($1, '{}')`,
 		} {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -161,43 +162,155 @@ func erasedTexts(ctx context.Context, q db.Querier, matchID string) (string, err
 	return text, err
 }
 
-// EraseTexts erases an agent's texts from the log, the answers and the seat of a
-// finished match, with the key of their salts, in one transaction. The
-// commitments stay. conflict: the match is not finished.
-func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure) error {
-	commitments, err := db.JSONText(e.Commitments)
-	if err != nil {
-		return s.wrap(err, "erase texts of agent %s in match %s", e.AgentID, e.MatchID)
-	}
+// EraseTexts erases texts of an agent from the log and the answers of a match that
+// is over, in one transaction, and with those of all rounds what its seat holds and the
+// key of their salts. The commitments stay. conflict: the match is not over, or
+// texts of it were erased that e does not know of.
+func (s *Store) EraseTexts(ctx context.Context, e arena.TextErasure, audit ...arena.AuditEntry) error {
 	changed := make(map[int64]json.RawMessage, len(e.Events))
 	for _, event := range e.Events {
 		changed[event.Seq] = event.Body
 	}
-	err = s.writeAlone(ctx, e.MatchID, func(ctx context.Context, tx *db.Tx) error {
-		if err := s.lockFinished(ctx, tx, e.MatchID); err != nil {
+	err := s.writeAlone(ctx, e.MatchID, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.lockOver(ctx, tx, e.MatchID); err != nil {
 			return err
 		}
-		for _, change := range []struct {
-			query string
-			args  []any
-		}{
-			{`INSERT INTO erasures (match_id, commitments) VALUES ($1, $2) ON CONFLICT (match_id) DO UPDATE SET commitments = excluded.commitments`, []any{e.MatchID, commitments}},
-			{`UPDATE seats SET salt = '', name = $1, version = '' WHERE match_id = $2 AND agent_id = $3`, []any{arena.DeletedAgent, e.MatchID, e.AgentID}},
-			{`UPDATE answers SET body = '{"answer":""}' WHERE match_id = $1 AND agent_id = $2 AND body IS NOT NULL`, []any{e.MatchID, e.AgentID}},
-			{`UPDATE events SET hidden = '' WHERE match_id = $1 AND agent_id = $2`, []any{e.MatchID, e.AgentID}},
-		} {
-			if _, err := db.Exec(ctx, tx, change.query, change.args...); err != nil {
-				return err
-			}
+		if err := saveCommitments(ctx, tx, e); err != nil {
+			return err
+		}
+		if err := eraseSeat(ctx, tx, e); err != nil {
+			return err
+		}
+		if err := erasePrompts(ctx, tx, e); err != nil {
+			return err
 		}
 		for seq, body := range changed {
 			if _, err := db.Exec(ctx, tx, `UPDATE events SET body = $1 WHERE match_id = $2 AND seq = $3`, string(body), e.MatchID, seq); err != nil {
 				return err
 			}
 		}
-		return s.erasePacked(ctx, tx, e.MatchID, changed)
+		if err := s.erasePacked(ctx, tx, e.MatchID, changed); err != nil {
+			return err
+		}
+		return insertAudit(ctx, tx, audit...)
 	})
 	return s.wrap(err, "erase texts of agent %s in match %s", e.AgentID, e.MatchID)
+}
+
+// saveCommitments stores the commitments of all erased texts of a match.
+func saveCommitments(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
+	stored, err := erasedTexts(ctx, tx, e.MatchID)
+	if err != nil {
+		return err
+	}
+	var known map[string]string
+	if stored != "" {
+		if err := db.IntoJSON(&known).Scan(stored); err != nil {
+			return err
+		}
+	}
+	for place := range known {
+		if _, ok := e.Commitments[place]; !ok {
+			return arena.Errorf(arena.CodeConflict, "other texts of match %s were erased meanwhile", e.MatchID)
+		}
+	}
+	if len(e.Commitments) == 0 { // the match has no record
+		return nil
+	}
+	commitments, err := db.JSONText(e.Commitments)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(ctx, tx, `INSERT INTO erasures (match_id, commitments) VALUES ($1, $2) ON CONFLICT (match_id) DO UPDATE SET commitments = excluded.commitments`,
+		e.MatchID, commitments)
+	return err
+}
+
+// eraseSeat erases the texts of a seat outside the log.
+func eraseSeat(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
+	answer, err := db.JSONText(map[string]string{"answer": e.Notice})
+	if err != nil {
+		return err
+	}
+	where, seat := ` WHERE match_id = $1 AND agent_id = $2 AND ($3 = 0 OR round = $3)`, []any{e.MatchID, e.AgentID, e.Round}
+	if _, err := db.Exec(ctx, tx, `UPDATE answers SET body = $4`+where+` AND body IS NOT NULL`, append(seat, answer)...); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, tx, `UPDATE events SET hidden = ''`+where, seat...); err != nil {
+		return err
+	}
+	// What was sent and received. Envelopes are signed, so they go as a whole.
+	for _, query := range []string{
+		`UPDATE deliveries SET detail = '', response = NULL`, `DELETE FROM pulled_tasks`, `DELETE FROM envelopes`,
+	} {
+		if _, err := db.Exec(ctx, tx, query+where, seat...); err != nil {
+			return err
+		}
+	}
+	if e.Round > 0 {
+		return nil
+	}
+	_, err = db.Exec(ctx, tx, `UPDATE seats SET salt = '', name = $1, version = '', endpoint = '', public_key = '' WHERE match_id = $2 AND agent_id = $3`,
+		arena.DeletedAgent, e.MatchID, e.AgentID)
+	return err
+}
+
+// erasePrompts erases the prompts of the rounds that may repeat erased texts.
+func erasePrompts(ctx context.Context, tx *db.Tx, e arena.TextErasure) error {
+	type row struct {
+		no   int
+		turn arena.Turn
+	}
+	rounds, err := db.All(ctx, tx, func(r db.Row) (x row, err error) { return x, r.Scan(&x.no, db.IntoJSON(&x.turn)) },
+		`SELECT r.no, r.turn FROM rounds r WHERE r.match_id = $1 AND r.no >= $2 AND r.turn <> ''`, e.MatchID, e.Round)
+	if err != nil {
+		return err
+	}
+	for _, round := range rounds {
+		for i, p := range round.turn.Prompts {
+			round.turn.Prompts[i] = arena.Prompt{Seat: p.Seat, Bank: p.Bank}
+		}
+		if bytes.Contains(round.turn.State, []byte(`"transcript"`)) { // repeats what agents wrote
+			round.turn.State = nil
+		}
+		turn, err := db.JSONText(round.turn)
+		if err == nil {
+			_, err = db.Exec(ctx, tx, `UPDATE rounds SET turn = $1 WHERE match_id = $2 AND no = $3`, turn, e.MatchID, round.no)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SaltSeats stores the keys of the salts of a match that has none, by agent, so
+// that its record is made in format 2. conflict: the match is not over, or has
+// such keys.
+func (s *Store) SaltSeats(ctx context.Context, matchID string, salts map[string]string) error {
+	err := s.writeAlone(ctx, matchID, func(ctx context.Context, tx *db.Tx) error {
+		if err := s.lockOver(ctx, tx, matchID); err != nil {
+			return err
+		}
+		salted, err := db.One(ctx, tx, db.ScanInt, `SELECT count(*) FROM seats WHERE match_id = $1 AND salt <> ''`, matchID)
+		if err != nil {
+			return err
+		}
+		erased, err := erasedTexts(ctx, tx, matchID)
+		if err == nil && (salted > 0 || erased != "") {
+			err = arena.Errorf(arena.CodeConflict, "the record of match %s is in format 2 already", matchID)
+		}
+		if err != nil {
+			return err
+		}
+		for agentID, salt := range salts {
+			if _, err := db.Exec(ctx, tx, `UPDATE seats SET salt = $1 WHERE match_id = $2 AND agent_id = $3`, salt, matchID, agentID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.wrap(err, "salt the seats of match %s", matchID)
 }
 
 // erasePacked replaces the bodies of events of a match whose log is packed.

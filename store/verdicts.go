@@ -134,16 +134,28 @@ func (s *Store) Votes(ctx context.Context, matchID string, round int) ([]arena.V
 // lockFinished locks the row of a match. not_found: it does not exist; conflict:
 // it is not finished.
 func (s *Store) lockFinished(ctx context.Context, tx *db.Tx, matchID string) error {
-	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), matchID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return notFound("match", matchID)
-	case err != nil:
-		return err
-	case arena.MatchStatus(status) != arena.MatchFinished:
-		return arena.Errorf(arena.CodeConflict, "only a finished match can be scored again or have texts erased, this one is %s", status)
+	status, err := s.lockMatch(ctx, tx, matchID)
+	if err == nil && status != arena.MatchFinished {
+		err = arena.Errorf(arena.CodeConflict, "only a finished match can be scored again, this one is %s", status)
 	}
-	return nil
+	return err
+}
+
+// lockOver is lockFinished for a match that is over in any way.
+func (s *Store) lockOver(ctx context.Context, tx *db.Tx, matchID string) error {
+	status, err := s.lockMatch(ctx, tx, matchID)
+	if err == nil && !status.Over() {
+		err = arena.Errorf(arena.CodeConflict, "only a match that is over can have texts erased, this one is %s", status)
+	}
+	return err
+}
+
+func (s *Store) lockMatch(ctx context.Context, tx *db.Tx, matchID string) (arena.MatchStatus, error) {
+	status, err := db.One(ctx, tx, db.ScanText, `SELECT m.status FROM matches m WHERE m.id = $1`+s.d.Lock("m"), matchID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("match", matchID)
+	}
+	return arena.MatchStatus(status), err
 }
 
 // SaveRescore stores another look at the answers of a finished match: its

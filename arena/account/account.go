@@ -43,7 +43,8 @@ type Store interface {
 	AdminTokens(ctx context.Context) ([]arena.Token, error)
 	ReplaceTokens(ctx context.Context, ownerID string, fresh []arena.Token, audit ...arena.AuditEntry) (revoked int, err error)
 	Owners(ctx context.Context, f arena.OwnerFilter, p arena.Page) ([]arena.OwnerSummary, string, error)
-	SuspendOwner(ctx context.Context, id string, at time.Time, audit arena.AuditEntry) (before arena.Owner, err error)
+	SuspendOwner(ctx context.Context, id string, at time.Time, reason string, audit arena.AuditEntry) (before arena.Owner, err error)
+	AccessStore
 	League(ctx context.Context, slug string) (arena.League, error)
 }
 
@@ -77,6 +78,7 @@ type Quotas struct {
 type Options struct {
 	Store  Store
 	Agents Agents
+	Texts  Texts
 	// NewSecret makes an owner's bearer secret and its hash, NewAdminSecret that
 	// of a token that belongs to no owner.
 	NewSecret, NewAdminSecret func() (secret string, hash [32]byte)
@@ -92,12 +94,15 @@ type Options struct {
 }
 
 // Service is the service for owners and tokens.
-type Service struct{ o Options }
+type Service struct {
+	o    Options
+	uses uses
+}
 
 // New makes a Service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Agents == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
-		return nil, errors.New("account: a part is missing: Store, Agents, NewSecret, NewAdminSecret, NewAgentSecret, HashSecret, Now and Logger are needed")
+	if o.Store == nil || o.Agents == nil || o.Texts == nil || o.NewSecret == nil || o.NewAdminSecret == nil || o.NewAgentSecret == nil || o.HashSecret == nil || o.Now == nil || o.Logger == nil {
+		return nil, errors.New("account: a part is missing: Store, Agents, Texts, NewSecret, NewAdminSecret, NewAgentSecret, HashSecret, Now and Logger are needed")
 	}
 	if q := o.Quotas; q.Address == nil || q.Token == nil || q.Guess == nil || q.SignUp == nil {
 		return nil, errors.New("account: a quota is missing: Address, Token, Guess and SignUp are needed")
@@ -201,9 +206,9 @@ func (s *Service) Owner(ctx context.Context, caller arena.Caller) (arena.Owner, 
 	return s.o.Store.Owner(ctx, caller.OwnerID)
 }
 
-// Tokens returns the caller's tokens that are not revoked, oldest first.
+// Tokens returns the caller's tokens that are valid, oldest first.
 func (s *Service) Tokens(ctx context.Context, caller arena.Caller) ([]arena.Token, error) {
-	return s.o.Store.Tokens(ctx, caller.OwnerID)
+	return s.live(s.o.Store.Tokens(ctx, caller.OwnerID))
 }
 
 // CreateToken makes another token of the calling owner.
@@ -214,7 +219,7 @@ func (s *Service) CreateToken(ctx context.Context, caller arena.Caller, name str
 	if err := checkName(name); err != nil {
 		return t, "", err
 	}
-	held, err := s.o.Store.Tokens(ctx, caller.OwnerID)
+	held, err := s.Tokens(ctx, caller)
 	if err != nil {
 		return t, "", err
 	}

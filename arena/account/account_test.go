@@ -40,6 +40,7 @@ type fixture struct {
 	options                       account.Options
 	address, token, guess, signUp counter
 	followed                      []string // owners whose agents were paused or resumed
+	erasures                      int      // runs of the erasure of texts
 }
 
 func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
@@ -54,7 +55,7 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 	f.ok(f.store.Migrate(t.Context()))
 	secrets := 0
 	f.options = account.Options{
-		Store: f.store, Agents: f, SignupMode: account.SignupOpen, Now: clock, Logger: log, HashSecret: hash,
+		Store: f.store, Agents: f, Texts: f, SignupMode: account.SignupOpen, Now: clock, Logger: log, HashSecret: hash,
 		NewSecret: func() (string, [32]byte) {
 			secrets++
 			s := fmt.Sprint("secret-", secrets)
@@ -75,6 +76,12 @@ func newFixture(t *testing.T, change ...func(*account.Options)) *fixture {
 func (f *fixture) FollowOwner(_ context.Context, ownerID string, since time.Time) error {
 	f.followed = append(f.followed, fmt.Sprint(ownerID, " ", since.UTC().Format(time.TimeOnly)))
 	return nil
+}
+
+// EraseDeleted implements account.Texts.
+func (f *fixture) EraseDeleted(context.Context) (int, error) {
+	f.erasures++
+	return 0, nil
 }
 
 func hash(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
@@ -112,6 +119,7 @@ func TestNew_refusesMissingParts(t *testing.T) {
 	complete := newFixture(t).options
 	for name, change := range map[string]func(*account.Options){
 		"Store": func(o *account.Options) { o.Store = nil }, "Agents": func(o *account.Options) { o.Agents = nil },
+		"Texts":          func(o *account.Options) { o.Texts = nil },
 		"NewAdminSecret": func(o *account.Options) { o.NewAdminSecret = nil }, "NewAgentSecret": func(o *account.Options) { o.NewAgentSecret = nil }, "NewSecret": func(o *account.Options) { o.NewSecret = nil },
 		"HashSecret": func(o *account.Options) { o.HashSecret = nil }, "SignupMode": func(o *account.Options) { o.SignupMode = "" },
 		"Now": func(o *account.Options) { o.Now = nil }, "Logger": func(o *account.Options) { o.Logger = nil },

@@ -152,13 +152,15 @@ func TestService_Suspend(t *testing.T) {
 	f := newFixture(t)
 	o, secret, err := f.SignUp(t.Context(), arena.Caller{}, arena.SignUp{Name: "Kim"})
 	f.ok(err)
-	suspended, err := f.Suspend(t.Context(), admin(), o.ID)
+	suspended, err := f.Suspend(t.Context(), admin(), o.ID, "spam in answers")
 	if f.ok(err); !suspended.SuspendedAt.Equal(start) {
 		t.Errorf("%+v", suspended)
 	}
 	_, err = f.identify(secret)
-	f.fails(err, arena.CodeForbidden)
-	_, err = f.Suspend(t.Context(), admin(), o.ID)
+	if f.fails(err, arena.CodeForbidden); !strings.Contains(err.Error(), "spam in answers") {
+		t.Errorf("the owner does not read the reason: %v", err)
+	}
+	_, err = f.Suspend(t.Context(), admin(), o.ID, "spam in answers")
 	f.ok(err)
 	restored, err := f.Restore(t.Context(), admin(), o.ID)
 	if f.ok(err); !restored.SuspendedAt.IsZero() {
@@ -170,7 +172,7 @@ func TestService_Suspend(t *testing.T) {
 	if d := cmp.Diff([]string{o.ID + " 00:00:00", o.ID + " 12:00:00", o.ID + " 12:00:00"}, f.followed); d != "" {
 		t.Error(d)
 	}
-	_, err = f.Suspend(t.Context(), admin(), "ow_none")
+	_, err = f.Suspend(t.Context(), admin(), "ow_none", "")
 	f.fails(err, arena.CodeNotFound)
 }
 
@@ -180,7 +182,7 @@ func TestService_Suspend_issuer(t *testing.T) {
 	f := newFixture(t, func(o *account.Options) { o.Issuer = issuer{} })
 	kim, err := f.identify("kim.x.y")
 	f.ok(err)
-	_, err = f.Suspend(t.Context(), admin(), kim.OwnerID)
+	_, err = f.Suspend(t.Context(), admin(), kim.OwnerID, "")
 	f.ok(err)
 	_, err = f.identify("kim.x.y")
 	f.fails(err, arena.CodeForbidden)
@@ -232,11 +234,15 @@ func TestService_admin_rights(t *testing.T) {
 		_, _, owners := f.Owners(ctx, caller, arena.OwnerFilter{}, arena.Page{Limit: 1})
 		_, ownerTokens := f.OwnerTokens(ctx, caller, "ow_1")
 		_, _, _, reissue := f.ReissueTokens(ctx, caller, "ow_1")
-		_, suspend := f.Suspend(ctx, caller, "ow_1")
+		_, suspend := f.Suspend(ctx, caller, "ow_1", "")
 		_, restore := f.Restore(ctx, caller, "ow_1")
+		_, remove := f.DeleteOwner(ctx, caller, "ow_1", "")
+		_, list := f.Erasures(ctx, caller)
+		_, reapply := f.ReapplyErasures(ctx, caller, nil)
 		for name, err := range map[string]error{
 			"AdminTokens": tokens, "CreateAdminToken": create, "RevokeAny": f.RevokeAny(ctx, caller, "to_1"), "Owners": owners, "OwnerTokens": ownerTokens,
 			"ReissueTokens": reissue, "RevokeTokens": f.RevokeTokens(ctx, caller, "ow_1"), "Suspend": suspend, "Restore": restore,
+			"DeleteOwner": remove, "Erasures": list, "ReapplyErasures": reapply,
 		} {
 			if arena.CodeOf(err) != arena.CodeForbidden {
 				t.Errorf("%s by %q: %v", name, caller.Scope, err)

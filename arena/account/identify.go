@@ -21,7 +21,7 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 	var caller arena.Caller
 	var problem error
 	if c.Given {
-		caller, problem = s.holder(ctx, c.Secret)
+		caller, problem = s.holder(ctx, c)
 	}
 	if caller.Known() {
 		if err := s.o.Quotas.Token.Take(ctx, caller.TokenID); err != nil {
@@ -45,12 +45,14 @@ func (s *Service) Identify(ctx context.Context, c arena.Credentials) (arena.Call
 
 // holder returns the holder of a bearer token of the arena or else of the OIDC
 // issuer. A bad token has none.
-func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, error) {
+func (s *Service) holder(ctx context.Context, c arena.Credentials) (arena.Caller, error) {
+	secret := c.Secret
 	t, err := s.o.Store.TokenByHash(ctx, s.o.HashSecret(secret))
 	switch {
 	case err == nil && !t.OwnerSuspendedAt.IsZero():
-		return arena.Caller{}, errSuspended()
+		return arena.Caller{}, errSuspended(t.OwnerSuspendReason)
 	case err == nil:
+		s.uses.note(t, c.Address, s.now())
 		return arena.Caller{TokenID: t.ID, OwnerID: t.OwnerID, AgentID: t.AgentID, Scope: t.Scope, Leagues: t.Leagues}, nil
 	case arena.CodeOf(err) != arena.CodeNotFound:
 		return arena.Caller{}, err
@@ -75,15 +77,18 @@ func (s *Service) holder(ctx context.Context, secret string) (arena.Caller, erro
 			return arena.Caller{}, err
 		}
 		if !o.SuspendedAt.IsZero() {
-			return arena.Caller{}, errSuspended()
+			return arena.Caller{}, errSuspended(o.SuspendReason)
 		}
 	}
 	return caller, nil
 }
 
 // errSuspended rejects every request with a token of a suspended owner.
-func errSuspended() error {
-	return arena.Errorf(arena.CodeForbidden, "the owner of this token is suspended; ask an admin of this arena")
+func errSuspended(reason string) error {
+	if reason == "" {
+		return arena.Errorf(arena.CodeForbidden, "the owner of this token is suspended; ask an admin of this arena")
+	}
+	return arena.Errorf(arena.CodeForbidden, "the owner of this token is suspended (%s); ask an admin of this arena", reason)
 }
 
 // ownerOf returns the owner that an identity is. An identity without one gets

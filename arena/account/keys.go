@@ -12,9 +12,9 @@ const maxAgentKeys = 10
 // The keys of agents are tokens of the scope agent. The caller of these methods
 // may act for the agent; see registry.Service.Own.
 
-// AgentKeys returns the keys of an agent that are not revoked, oldest first.
+// AgentKeys returns the keys of an agent that are valid, oldest first.
 func (s *Service) AgentKeys(ctx context.Context, g arena.Agent) ([]arena.Token, error) {
-	return s.o.Store.AgentKeys(ctx, g.ID)
+	return s.live(s.o.Store.AgentKeys(ctx, g.ID))
 }
 
 // CreateAgentKey makes a key with which an agent fetches and answers its tasks.
@@ -28,7 +28,7 @@ func (s *Service) CreateAgentKey(ctx context.Context, caller arena.Caller, g are
 	if g.Protocol != arena.ProtocolAAP {
 		return t, "", arena.Errorf(arena.CodeConflict, "an agent of protocol %s has no keys of this kind", g.Protocol)
 	}
-	held, err := s.o.Store.AgentKeys(ctx, g.ID)
+	held, err := s.AgentKeys(ctx, g)
 	if err != nil {
 		return t, "", err
 	}

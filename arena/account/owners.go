@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 )
+
+// maxReason is the most characters that the reason of a suspension has.
+const maxReason = 200
 
 // reissuedName is the name of the token that replaces an owner's tokens.
 const reissuedName = "re-issued"
@@ -27,7 +31,7 @@ func (s *Service) OwnerTokens(ctx context.Context, caller arena.Caller, ownerID 
 	if _, err := s.o.Store.Owner(ctx, ownerID); err != nil {
 		return nil, err
 	}
-	return s.o.Store.Tokens(ctx, ownerID)
+	return s.live(s.o.Store.Tokens(ctx, ownerID))
 }
 
 // ReissueTokens revokes all tokens of an owner and makes a new one, for an
@@ -59,28 +63,43 @@ func (s *Service) replaceTokens(ctx context.Context, caller arena.Caller, ownerI
 	return s.o.Store.ReplaceTokens(ctx, ownerID, fresh, e)
 }
 
-// Suspend suspends an owner, for an admin: its tokens are rejected and its
-// agents take no seats. Suspending it again changes nothing but pauses those of
-// its agents that are not paused yet.
-func (s *Service) Suspend(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error) {
-	return s.suspend(ctx, caller, ownerID, "suspend-owner", s.now())
+// Suspend suspends an owner, for an admin: its tokens are rejected with the
+// reason and its agents take no seats. Suspending it again changes nothing but
+// pauses those of its agents that are not paused yet.
+func (s *Service) Suspend(ctx context.Context, caller arena.Caller, ownerID, reason string) (arena.Owner, error) {
+	if err := checkReason(reason); err != nil {
+		return arena.Owner{}, err
+	}
+	return s.suspend(ctx, caller, ownerID, "suspend-owner", s.now(), reason)
 }
 
 // Restore ends the suspension of an owner, for an admin. Agents that an admin
 // paused one by one stay paused.
 func (s *Service) Restore(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error) {
-	return s.suspend(ctx, caller, ownerID, "restore-owner", time.Time{})
+	return s.suspend(ctx, caller, ownerID, "restore-owner", time.Time{}, "")
 }
 
-func (s *Service) suspend(ctx context.Context, caller arena.Caller, ownerID, action string, at time.Time) (arena.Owner, error) {
+// checkReason checks the reason of a suspension, which may be left out.
+func checkReason(reason string) error {
+	if err := plaintext.CheckLength("reason", reason, 0, maxReason); err != nil {
+		return err
+	}
+	return plaintext.CheckLine("reason", reason)
+}
+
+func (s *Service) suspend(ctx context.Context, caller arena.Caller, ownerID, action string, at time.Time, reason string) (arena.Owner, error) {
 	if err := caller.Require("", arena.RightAdminister); err != nil {
 		return arena.Owner{}, err
 	}
-	e, err := caller.Audit(s.now(), action, ownerID, nil, nil)
+	var after any
+	if reason != "" {
+		after = map[string]string{"reason": reason}
+	}
+	e, err := caller.Audit(s.now(), action, ownerID, nil, after)
 	if err != nil {
 		return arena.Owner{}, err
 	}
-	before, err := s.o.Store.SuspendOwner(ctx, ownerID, at, e)
+	before, err := s.o.Store.SuspendOwner(ctx, ownerID, at, reason, e)
 	if err != nil {
 		return arena.Owner{}, err
 	}

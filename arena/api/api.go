@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -31,11 +32,13 @@ type Options struct {
 	Analysis AnalysisOptions
 	// Rehearse plays a rehearsal. It ends within a minute.
 	Rehearse func(ctx context.Context, r arena.Rehearsal) (arena.RehearsalReport, error)
-	Node     Node
-	Site     Site
-	Quotas   *quota.Set
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// Export writes everything about an owner as a ZIP file.
+	Export func(ctx context.Context, w io.Writer, ownerID string) error
+	Node   Node
+	Site   Site
+	Quotas *quota.Set
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Services perform the operations that change rows.
@@ -157,6 +160,7 @@ func (o Options) validate() error {
 		missing bool
 	}{
 		{"Store", o.Store == nil},
+		{"Export", o.Export == nil},
 		{"Services.Accounts", o.Services.Accounts == nil},
 		{"Services.Agents", o.Services.Agents == nil},
 		{"Services.Leagues", o.Services.Leagues == nil},
@@ -245,7 +249,7 @@ func newResources(o Options) resources {
 	agents := &agentViews{rows: o.Store, agents: o.Services.Agents, clock: o.Now}
 	matches := &matchViews{visible: o.Matches.Visible, viewers: o.Matches.Viewers}
 	return resources{
-		owners:     &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now},
+		owners:     &accountHandlers{accounts: o.Services.Accounts, url: o.Site.URL, now: now, rows: o.Store, export: o.Export, log: o.Logger},
 		agents:     &agentHandlers{agents: o.Services.Agents, keys: o.Services.Accounts, rows: o.Store, views: agents},
 		history:    &historyHandlers{rows: o.Store, matches: matches, ranks: agents.ranksOf, calibrate: o.Analysis.Calibrate, now: now},
 		rehearsals: &rehearsalHandlers{agents: o.Services.Agents, leagues: o.Store, quota: o.Quotas.Rehearsal, run: o.Rehearse},
@@ -356,6 +360,7 @@ func isAgora(path string) bool { return path == "/agora" || strings.HasPrefix(pa
 // Store is what the handlers read and write. Errors are *arena.Error; times are
 // UTC with milliseconds.
 type Store interface {
+	ownerReads
 	agentReads
 	viewReads
 	historyReads

@@ -21,6 +21,7 @@ type Matches interface {
 	Challenge(ctx context.Context, caller arena.Caller, in arena.ChallengeRequest) (arena.Match, error)
 	Cancel(ctx context.Context, caller arena.Caller, id, reason string) error
 	Void(ctx context.Context, caller arena.Caller, id, reason string) error
+	Hide(ctx context.Context, caller arena.Caller, id string, round int, agentID, reason string) error
 	Rescore(ctx context.Context, caller arena.Caller, id string) (arena.RescoreReport, error)
 	RescoreLeague(ctx context.Context, caller arena.Caller, slug string) (arena.RescoreReport, error)
 	RemoveTask(ctx context.Context, caller arena.Caller, packID string, n int) (arena.TaskRemoval, error)
@@ -179,6 +180,19 @@ func (h *matchHandlers) cancel(ctx context.Context, in *endMatchInput) (*output[
 
 func (h *matchHandlers) void(ctx context.Context, in *endMatchInput) (*output[matchView], error) {
 	return h.ended(ctx, in.ID, h.matches.Void(ctx, callerOf(ctx), in.ID, in.reason()))
+}
+
+type hideAnswerInput struct {
+	IDParam
+	Round   int    `path:"n" minimum:"1"`
+	AgentID string `path:"agent_id" maxLength:"64"`
+	Body    struct {
+		Reason string `json:"reason" minLength:"1" maxLength:"200" doc:"For the audit log."`
+	} `nameHint:"HideAnswerBody"`
+}
+
+func (h *matchHandlers) hide(ctx context.Context, in *hideAnswerInput) (*empty, error) {
+	return &empty{}, h.matches.Hide(ctx, callerOf(ctx), in.ID, in.Round, in.AgentID, in.Body.Reason)
 }
 
 // ended answers with a match that an operation ended.

@@ -69,6 +69,9 @@ func matrix() map[string]answers {
 	return map[string]answers{
 		"sign-up": open(201), "get-me": {401, 200, 200, 200, 401, 200, 200, 200},
 		"list-tokens": owners(200), "create-token": owners(201), "revoke-token": {401, 204, 404, 403, 401, 403, 403, 403},
+		"rotate-token": {401, 201, 404, 403, 401, 403, 403, 403}, "export-me": owners(200), "delete-me": owners(422),
+		"get-owner": admins(200), "delete-owner": admins(200), "export-owner": admins(200), "list-erasures": admins(200), "reapply-erasures": admins(200),
+		"rotate-agent-key": mine(201), "hide-answer": {401, 403, 403, 409, 401, 403, 403, 409},
 		"list-admin-tokens": admins(200), "create-admin-token": admins(201), "revoke-admin-token": admins(204),
 		"list-owners": admins(200), "list-owner-tokens": admins(200), "reissue-owner-token": admins(201), "revoke-owner-tokens": admins(204),
 		"suspend-owner": admins(200), "restore-owner": admins(200),
@@ -202,7 +205,7 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 			replace = append(replace, "{key_id}", m.do("POST", "/v1/agents/"+id+"/keys", m.alice, object{"name": name}).is(201).str("key_id"))
 		}
 	case strings.HasPrefix(r.path, "/v1/matches/{id}"):
-		replace = append(replace, "{id}", m.match(name))
+		replace = append(replace, "{id}", m.match(name), "{n}", "1", "{agent_id}", "ag_1")
 	case strings.HasPrefix(r.path, "/v1/me/tokens/{id}"):
 		replace = append(replace, "{id}", m.do("POST", "/v1/me/tokens", m.alice, object{"name": name}).is(201).str("token_id"))
 	case strings.HasPrefix(r.path, "/v1/admin/tokens/{id}"):
@@ -229,6 +232,8 @@ func (m *matrixWorld) object(r route) (path string, body any) {
 		path += "?league=quiz"
 	}
 	switch r.id {
+	case "delete-owner":
+		path += "?confirm=" + url.QueryEscape(name)
 	case "create-pack":
 		return path + "?format=jsonl&name=" + url.QueryEscape(name), "\"a\"\n"
 	case "create-game":
@@ -256,6 +261,10 @@ func (m *matrixWorld) before(id string) []string {
 
 func (m *matrixWorld) body(r route, name string) any {
 	switch r.id {
+	case "hide-answer":
+		return object{"reason": "insults"}
+	case "reapply-erasures":
+		return object{"items": []object{}}
 	case "create-admin-token", "revoke-admin-token":
 		return object{"name": name, "scope": "moderator"}
 	case "sign-up", "create-token", "create-agent-key":

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"io"
+	"log/slog"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,10 +28,11 @@ type Accounts interface {
 	OwnerTokens(ctx context.Context, caller arena.Caller, ownerID string) ([]arena.Token, error)
 	ReissueTokens(ctx context.Context, caller arena.Caller, ownerID string) (t arena.Token, secret string, revoked int, err error)
 	RevokeTokens(ctx context.Context, caller arena.Caller, ownerID string) error
-	Suspend(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
+	Suspend(ctx context.Context, caller arena.Caller, ownerID, reason string) (arena.Owner, error)
 	Restore(ctx context.Context, caller arena.Caller, ownerID string) (arena.Owner, error)
 
 	agentKeys
+	ownerData
 }
 
 // agentKeys are the keys of agents that fetch their tasks.
@@ -36,6 +40,7 @@ type agentKeys interface {
 	AgentKeys(ctx context.Context, g arena.Agent) ([]arena.Token, error)
 	CreateAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, name string) (t arena.Token, secret string, err error)
 	RevokeAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, id string) error
+	RotateAgentKey(ctx context.Context, caller arena.Caller, g arena.Agent, id string, grace time.Duration) (t arena.Token, secret string, err error)
 }
 
 // accountHandlers serve the routes of owners and tokens.
@@ -43,6 +48,9 @@ type accountHandlers struct {
 	accounts Accounts
 	url      string // of the arena: the issuer of its tokens
 	now      func() time.Time
+	rows     ownerReads
+	export   func(ctx context.Context, w io.Writer, ownerID string) error
+	log      *slog.Logger
 }
 
 // accounts mounts one of the accountHandlers.
@@ -105,6 +113,8 @@ type tokenView struct {
 	Name       string    `json:"name"`
 	CreatedAt  jsonTime  `json:"created_at"`
 	LastUsedAt *jsonTime `json:"last_used_at,omitempty" doc:"To the minute."`
+	LastUsedBy string    `json:"last_used_by,omitempty" doc:"The address of that use; of IPv6 its /64."`
+	ExpiresAt  *jsonTime `json:"expires_at,omitempty" doc:"Another token has replaced it. Absent: never."`
 	Current    bool      `json:"current" doc:"It is the token of this request."`
 }
 
@@ -121,7 +131,7 @@ func viewTokens(tokens []arena.Token, caller arena.Caller) (items []tokenView) {
 	for _, t := range tokens {
 		items = append(items, tokenView{
 			TokenID: t.ID, Name: t.Name, CreatedAt: jsonTime(t.CreatedAt),
-			LastUsedAt: optionalTime(t.LastUsedAt), Current: t.ID == caller.TokenID,
+			LastUsedAt: optionalTime(t.LastUsedAt), LastUsedBy: t.LastUsedBy, ExpiresAt: optionalTime(t.ExpiresAt), Current: t.ID == caller.TokenID,
 		})
 	}
 	return items
@@ -228,10 +238,17 @@ type ownerView struct {
 	Email       string    `json:"email,omitempty"`
 	CreatedAt   jsonTime  `json:"created_at"`
 	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
+
+	SuspendReason string            `json:"suspend_reason,omitempty" doc:"The owner reads it when its token is refused."`
+	DeletedAt     *jsonTime         `json:"deleted_at,omitempty" doc:"Absent: it is not deleted."`
+	Status        arena.OwnerStatus `json:"status" enum:"active,suspended,deleted"`
 }
 
 func viewOwner(o arena.Owner) ownerView {
-	return ownerView{OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt)}
+	return ownerView{
+		OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt),
+		SuspendReason: o.SuspendReason, DeletedAt: optionalTime(o.ErasedAt), Status: o.Status(),
+	}
 }
 
 type ownerSummaryView struct {
@@ -242,15 +259,22 @@ type ownerSummaryView struct {
 	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
 	Agents      int       `json:"agents" doc:"That are not retired."`
 	Tokens      int       `json:"tokens" doc:"That are not revoked."`
+
+	SuspendReason string            `json:"suspend_reason,omitempty" doc:"The owner reads it when its token is refused."`
+	DeletedAt     *jsonTime         `json:"deleted_at,omitempty" doc:"Absent: it is not deleted."`
+	Status        arena.OwnerStatus `json:"status" enum:"active,suspended,deleted"`
+	LastUsedAt    *jsonTime         `json:"last_used_at,omitempty" doc:"Of any of its tokens and its agents' keys, to the minute."`
 }
 
 type listOwnersInput struct {
 	PageParams
-	Find string `query:"find" maxLength:"200" doc:"Part of the name or email, or the whole id."`
+	Query  string `query:"q" maxLength:"200" doc:"Part of the name, the email or an agent's name, or the whole id of the owner or of an agent."`
+	Find   string `query:"find" maxLength:"200" doc:"The same as q."`
+	Status string `query:"status" enum:"active,suspended,deleted" doc:"Left out: all."`
 }
 
 func (h *accountHandlers) list(ctx context.Context, in *listOwnersInput) (*output[listOf[ownerSummaryView]], error) {
-	owners, next, err := h.accounts.Owners(ctx, callerOf(ctx), arena.OwnerFilter{Query: in.Find}, in.page())
+	owners, next, err := h.accounts.Owners(ctx, callerOf(ctx), arena.OwnerFilter{Query: cmp.Or(in.Query, in.Find), Status: arena.OwnerStatus(in.Status)}, in.page())
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +282,8 @@ func (h *accountHandlers) list(ctx context.Context, in *listOwnersInput) (*outpu
 	for _, o := range owners {
 		items = append(items, ownerSummaryView{
 			OwnerID: o.ID, Name: o.Name, Email: o.Email, CreatedAt: jsonTime(o.CreatedAt), SuspendedAt: optionalTime(o.SuspendedAt),
-			Agents: o.Agents, Tokens: o.Tokens,
+			Agents: o.Agents, Tokens: o.Tokens, SuspendReason: o.SuspendReason, DeletedAt: optionalTime(o.ErasedAt), Status: o.Status(),
+			LastUsedAt: optionalTime(o.LastUsedAt),
 		})
 	}
 	return answerList(items, next)
@@ -292,8 +317,19 @@ func (h *accountHandlers) revokeOwnerTokens(ctx context.Context, in *IDParam) (*
 	return &empty{}, h.accounts.RevokeTokens(ctx, callerOf(ctx), in.ID)
 }
 
-func (h *accountHandlers) suspend(ctx context.Context, in *IDParam) (*output[ownerView], error) {
-	o, err := h.accounts.Suspend(ctx, callerOf(ctx), in.ID)
+type suspendInput struct {
+	IDParam
+	Body *struct {
+		Reason string `json:"reason,omitempty" maxLength:"200" doc:"The owner reads it when its token is refused."`
+	} `nameHint:"SuspendOwnerBody"`
+}
+
+func (h *accountHandlers) suspend(ctx context.Context, in *suspendInput) (*output[ownerView], error) {
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	o, err := h.accounts.Suspend(ctx, callerOf(ctx), in.ID, reason)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ func (r route) timeout() time.Duration {
 	if r.path == rehearsePath || r.path == checkPath {
 		return rehearseTimeout
 	}
+	if r.path == exportPath || r.path == exportOwnerPath {
+		return exportTimeout
+	}
 	return requestTimeout
 }
 

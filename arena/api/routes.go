@@ -65,10 +65,18 @@ func routes() []route {
 		{get, "/v1/me/tokens", scopeOwner, 200, "list-tokens", tagAccounts, "My tokens", accounts((*accountHandlers).tokens), nil},
 		{post, "/v1/me/tokens", scopeOwner, 201, "create-token", tagAccounts, "Make a token", accounts((*accountHandlers).createToken), nil},
 		{del, "/v1/me/tokens/{id}", scopeOwner, 204, "revoke-token", tagAccounts, "Revoke a token", accounts((*accountHandlers).revokeToken), nil},
+		{post, "/v1/me/tokens/{id}/rotate", scopeOwner, 201, "rotate-token", tagAccounts, "Replace a token by a new one", accounts((*accountHandlers).rotateToken), nil},
+		{get, exportPath, scopeOwner, 200, "export-me", tagAccounts, "Everything about me, as a ZIP file", accounts((*accountHandlers).exportMe), describeZIP},
+		{del, "/v1/me", scopeOwner, 200, "delete-me", tagAccounts, "Delete my personal data; results stay under neutral names", accounts((*accountHandlers).deleteMe), nil},
 		{get, "/v1/admin/tokens", scopeAdmin, 200, "list-admin-tokens", tagAccounts, "Tokens of admins, organizers and moderators", accounts((*accountHandlers).adminTokens), nil},
 		{post, "/v1/admin/tokens", scopeAdmin, 201, "create-admin-token", tagAccounts, "Make a token of an admin, organizer or moderator", accounts((*accountHandlers).createAdminToken), nil},
 		{del, "/v1/admin/tokens/{id}", scopeAdmin, 204, "revoke-admin-token", tagAccounts, "Revoke any token, an owner's too", accounts((*accountHandlers).revokeAny), nil},
 		{get, "/v1/admin/owners", scopeAdmin, 200, "list-owners", tagAccounts, "Owners, newest first", accounts((*accountHandlers).list), nil},
+		{get, "/v1/admin/owners/{id}", scopeAdmin, 200, "get-owner", tagAccounts, "One owner with its agents", accounts((*accountHandlers).get), nil},
+		{del, "/v1/admin/owners/{id}", scopeAdmin, 200, "delete-owner", tagAccounts, "Delete an owner's personal data; results stay under neutral names", accounts((*accountHandlers).deleteOwner), nil},
+		{get, exportOwnerPath, scopeAdmin, 200, "export-owner", tagAccounts, "Everything about an owner, as a ZIP file", handleRecorded(func(a *API) *accountHandlers { return a.owners }, (*accountHandlers).exportOwner), describeZIP},
+		{get, "/v1/admin/erasures", scopeAdmin, 200, "list-erasures", tagAccounts, "Owners that were deleted, by id and time", accounts((*accountHandlers).erasures), nil},
+		{post, "/v1/admin/erasures", scopeAdmin, 200, "reapply-erasures", tagAccounts, "Delete the owners of a list again, after a restore", accounts((*accountHandlers).reapply), nil},
 		{get, "/v1/admin/owners/{id}/tokens", scopeAdmin, 200, "list-owner-tokens", tagAccounts, "An owner's tokens", accounts((*accountHandlers).ownerTokens), nil},
 		{post, "/v1/admin/owners/{id}/tokens", scopeAdmin, 201, "reissue-owner-token", tagAccounts, "Revoke an owner's tokens and make a new one", accounts((*accountHandlers).reissue), nil},
 		{del, "/v1/admin/owners/{id}/tokens", scopeAdmin, 204, "revoke-owner-tokens", tagAccounts, "Revoke an owner's tokens", accounts((*accountHandlers).revokeOwnerTokens), nil},
@@ -88,6 +96,7 @@ func routes() []route {
 		{get, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 200, "list-agent-keys", tagAgents, "Keys of an agent that fetches its tasks", agents((*agentHandlers).listKeys), nil},
 		{post, "/v1/agents/{id}/keys", scopeOwnerOrAdmin, 201, "create-agent-key", tagAgents, "Make another key", agents((*agentHandlers).createKey), nil},
 		{del, "/v1/agents/{id}/keys/{key_id}", scopeOwnerOrAdmin, 204, "revoke-agent-key", tagAgents, "Revoke a key; polls that use it end", agents((*agentHandlers).revokeKey), nil},
+		{post, "/v1/agents/{id}/keys/{key_id}/rotate", scopeOwnerOrAdmin, 201, "rotate-agent-key", tagAgents, "Replace a key by a new one", agents((*agentHandlers).rotateKey), nil},
 		{get, "/v1/agents/{id}/conformance", scopePublic, 200, "get-agent-conformance", tagAgents, "Its last full check, with every finding", agentHistory((*historyHandlers).conformance), nil},
 		{get, badgePath, scopePublic, 200, "get-agent-badge", tagAgents, "Its last full check as a small picture", agentHistory((*historyHandlers).badge), describeText("image/svg+xml")},
 		{post, rehearsePath, scopeOwnerOrAdmin, 200, "rehearse", tagAgents, "A private run with faults switched on", handleRecorded(rehearsals, (*rehearsalHandlers).rehearse), nil},
@@ -145,6 +154,7 @@ func routes() []route {
 		{get, "/v1/matches/{id}", scopePublic, 200, "get-match", tagMatches, "One match as it stands", matchRoutes((*matchHandlers).get), nil},
 		{post, "/v1/matches/{id}/cancel", scopeEnd, 200, "cancel-match", tagMatches, "Cancel a match that has not begun", matchRoutes((*matchHandlers).cancel), nil},
 		{post, "/v1/matches/{id}/void", scopeEnd, 200, "void-match", tagMatches, "End a match so that it does not count", matchRoutes((*matchHandlers).void), nil},
+		{post, "/v1/matches/{id}/rounds/{n}/answers/{agent_id}/hide", scopeModerate, 204, "hide-answer", tagMatches, "Erase what an agent wrote in one round of a match that is over", matchRoutes((*matchHandlers).hide), nil},
 		{post, "/v1/matches/{id}/rescore", scopeOrganize, 200, "rescore-match", tagMatches, "Judge a finished match again", matchRoutes((*matchHandlers).rescore), nil},
 		{get, "/v1/matches/{id}/verdicts", scopePublic, 200, "list-verdicts", tagMatches, "The verdicts of the judges, with their versions", matchRoutes((*matchHandlers).verdicts), nil},
 		{get, "/v1/matches/{id}/ballot", scopePublic, 200, "get-ballot", tagMatches, "The open vote", voteRoutes((*voteHandlers).ballot), nil},
@@ -324,8 +334,9 @@ const (
 	scopeOwnLog       scope = "agent, owner or admin"            // of what was sent to an agent
 	scopeEnter        scope = "agent, owner, admin or organizer" // an agent into a league
 	scopeEnd          scope = "admin, organizer or moderator"    // a match
-	scopePause        scope = "owner, admin or moderator"        // an agent
-	scopeTasks        scope = "agent or owner"                   // of an agent's tasks
+	scopeModerate     scope = "admin or moderator"
+	scopePause        scope = "owner, admin or moderator" // an agent
+	scopeTasks        scope = "agent or owner"            // of an agent's tasks
 	scopeAnyToken     scope = "agent, owner, admin, organizer or moderator"
 	scopeElsewhere    scope = "elsewhere" // the mounted handler checks for itself: the stream
 )
@@ -347,6 +358,8 @@ func (s scope) admits() []arena.Scope {
 		return []arena.Scope{arena.ScopeAgent, arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeOrganizer}
 	case scopeEnd:
 		return arena.AdminScopes()
+	case scopeModerate:
+		return []arena.Scope{arena.ScopeAdmin, arena.ScopeModerator}
 	case scopePause:
 		return []arena.Scope{arena.ScopeOwner, arena.ScopeAdmin, arena.ScopeModerator}
 	case scopeTasks:

@@ -244,13 +244,6 @@ func (o parts) build(t testing.TB) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Services.Accounts, err = account.New(account.Options{
-		Store: o.Rows, Agents: pauses, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
-		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
-		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
-	}); err != nil {
-		t.Fatal(err)
-	}
 	entries, err := league.NewEntries(o.Rows, o.Quotas.Password, o.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -262,13 +255,23 @@ func (o parts) build(t testing.TB) Options {
 		t.Fatal(err)
 	}
 	always, _ := arena.OwnerLinkKinds()
-	if o.Services.Matches, err = match.New(match.Options{
+	matches, err := match.New(match.Options{
 		GroupBy: always,
 		Store:   o.Rows, Engine: unplayed{o.Rows}, Rescorer: rescorer{}, Publisher: o.Publisher, Wake: o.Wake, CheckSettings: o.CheckSettings,
 		Challenges: o.Quotas.Challenge, Challenged: o.Quotas.Challenged, Now: o.Now, Rand: seeds{}, Logger: o.Logger,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Services.Matches = matches
+	if o.Services.Accounts, err = account.New(account.Options{
+		Store: o.Rows, Agents: pauses, Texts: matches, NewSecret: o.NewSecret, NewAdminSecret: o.NewSecret, NewAgentSecret: o.NewSecret, HashSecret: func(s string) [32]byte { return sha256.Sum256([]byte(s)) },
+		Issuer: o.Issuer, SignupMode: o.SignupMode, Now: o.Now, Logger: o.Logger,
+		Quotas: account.Quotas{Address: o.Quotas.Address, Token: o.Quotas.Token, Guess: o.Quotas.Guess, SignUp: o.Quotas.SignUp},
 	}); err != nil {
 		t.Fatal(err)
 	}
+	o.Export = func(context.Context, io.Writer, string) error { return nil }
 	if o.Services.Leagues, err = league.NewService(league.ServiceOptions{
 		Store: o.Rows, Entries: entries, Defaults: o.Defaults, CheckSettings: o.CheckSettings, FitsJudge: fitsJudge,
 		CheckSchedule: checkSchedule, ReadPack: readPack, CheckGame: checkGame, Document: LeagueDocument, Games: game.Builtin{}, Now: o.Now,

@@ -102,6 +102,8 @@ type keyView struct {
 	Name       string    `json:"name"`
 	CreatedAt  jsonTime  `json:"created_at"`
 	LastUsedAt *jsonTime `json:"last_used_at,omitempty" doc:"To the minute."`
+	LastUsedBy string    `json:"last_used_by,omitempty" doc:"The address of that use; of IPv6 its /64."`
+	ExpiresAt  *jsonTime `json:"expires_at,omitempty" doc:"Another key has replaced it. Absent: never."`
 }
 
 func (h *agentHandlers) listKeys(ctx context.Context, in *IDPartParams) (*output[listOf[keyView]], error) {
@@ -115,7 +117,10 @@ func (h *agentHandlers) listKeys(ctx context.Context, in *IDPartParams) (*output
 	}
 	var items []keyView
 	for _, k := range keys {
-		items = append(items, keyView{KeyID: k.ID, Name: k.Name, CreatedAt: jsonTime(k.CreatedAt), LastUsedAt: optionalTime(k.LastUsedAt)})
+		items = append(items, keyView{
+			KeyID: k.ID, Name: k.Name, CreatedAt: jsonTime(k.CreatedAt), LastUsedAt: optionalTime(k.LastUsedAt), LastUsedBy: k.LastUsedBy,
+			ExpiresAt: optionalTime(k.ExpiresAt),
+		})
 	}
 	return answerPart(in.PartParams, items)
 }

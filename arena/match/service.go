@@ -35,6 +35,7 @@ type Store interface {
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
 	RemoveTask(ctx context.Context, packID string, n int, at time.Time, audit ...arena.AuditEntry) (map[string][]string, error)
+	TextStore
 }
 
 // Quota is how often each caller may do one thing.

@@ -79,13 +79,22 @@ type concealer struct {
 	shared []byte                  // key of the salts of texts of several people
 	tasks  map[int]json.RawMessage // as the arena made them, by round
 	erased map[string]string       // commitments of erased texts, by pointer into the record
-	drops  func(owner string) bool // texts that event leaves out of its second result; nil: none
+
+	// drops reports whether event leaves the texts of an owner in a round out of its
+	// second result; nil: none.
+	drops  func(owner string, round int) bool
+	rounds map[int64]int // of events, by seq
+	notice string        // takes the place of dropped texts; "": values without content do
 }
 
 func newConcealer(r Rows) (*concealer, error) {
 	s := r.Match.Settings
 	c := &concealer{
 		sealed: s.Visibility.Sealed() || s.UntilEnd(), salts: map[string]string{}, tasks: map[int]json.RawMessage{}, erased: r.Erased,
+		rounds: map[int64]int{},
+	}
+	for _, e := range r.Events {
+		c.rounds[e.Seq] = e.Round
 	}
 	// The shared key is gone as soon as one agent's key is.
 	shared := sha256.New()
@@ -177,6 +186,19 @@ type outcome struct {
 	dropped bool
 }
 
+// roundOf returns the round of the texts in an object: that of the event which it
+// repeats, as a reveal does, or else that of the event around it.
+func (c *concealer) roundOf(object map[string]json.RawMessage, around int) int {
+	var seq int64
+	if json.Unmarshal(object["seq"], &seq) != nil {
+		return around
+	}
+	if round, ok := c.rounds[seq]; ok {
+		return round
+	}
+	return around
+}
+
 // object returns an object in format 2, and as it was but for what is dropped.
 func (c *concealer) object(spec members, object map[string]json.RawMessage, pointer, owner string, o *outcome) (concealed, kept map[string]any, err error) {
 	if id, ok := object["agent_id"]; ok {
@@ -184,7 +206,7 @@ func (c *concealer) object(spec members, object map[string]json.RawMessage, poin
 			return nil, nil, err
 		}
 	}
-	drops := c.drops != nil && c.drops(owner)
+	drops := c.drops != nil && c.drops(owner, c.roundOf(object, o.round))
 	concealed, kept = map[string]any{}, map[string]any{}
 	rest := map[string]json.RawMessage{}
 	for name, value := range object {
@@ -203,6 +225,9 @@ func (c *concealer) object(spec members, object map[string]json.RawMessage, poin
 			rest[name] = value
 			if kept[name] = value; drops {
 				delete(kept, name)
+				if c.notice != "" && value[0] == '"' {
+					kept[name] = c.notice
+				}
 				o.dropped = true
 			}
 		}
@@ -245,12 +270,14 @@ func (c *concealer) blank(name string, value json.RawMessage, round int) any {
 		return arena.DeletedAgent
 	case name == "task" && c.tasks[round] != nil:
 		return c.tasks[round]
+	case value[0] == '{' && name == "hidden" && c.notice != "":
+		return map[string]any{"answer": c.notice}
 	case value[0] == '{':
 		return map[string]any{}
 	case value[0] == '[':
 		return []any{}
 	case value[0] == '"':
-		return ""
+		return c.notice
 	}
 	return nil
 }
@@ -277,4 +304,25 @@ func put(v any, path []string, text Text) error {
 	}
 	object[path[0]] = text
 	return nil
+}
+
+// roundAt returns the round of the text at a place of a record, 0 for a text of
+// the whole match.
+func roundAt(pointer string, r Record, events []arena.Event, seqs map[int64]int) int {
+	var i, j int
+	if _, err := fmt.Sscanf(pointer, "/rounds/%d/", &i); err == nil {
+		return r.Rounds[i].Round
+	}
+	if _, err := fmt.Sscanf(pointer, "/log/%d/", &i); err != nil {
+		return 0
+	}
+	if _, err := fmt.Sscanf(pointer, "/log/%d/events/%d/", &i, &j); err == nil { // a reveal
+		var body struct{ Events []struct{ Seq int64 } }
+		if json.Unmarshal(events[i].Body, &body) == nil && j < len(body.Events) {
+			if round, ok := seqs[body.Events[j].Seq]; ok {
+				return round
+			}
+		}
+	}
+	return events[i].Round
 }

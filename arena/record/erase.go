@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/strictjson"
@@ -24,48 +25,95 @@ func Erase(s Signed, agentID string) (Signed, error) {
 	return s, nil
 }
 
-// NewErasure returns how to erase what an agent wrote and chose in a finished
-// match, and the texts of several people in it. The record of the match stays
-// the same but for the erased texts.
+// NewErasure returns how to erase what an agent wrote and chose in a match that is
+// over, and the texts of several people in it. The record of the match stays the
+// same but for the erased texts. conflict: its record is in format 1; see
+// Upgraded.
 func NewErasure(rows Rows, agentID string) (arena.TextErasure, error) {
-	if rows.format() != Format2 {
-		return arena.TextErasure{}, arena.Errorf(arena.CodeConflict, "the record of match %s is in format 1", rows.Match.ID)
+	e := arena.TextErasure{MatchID: rows.Match.ID, AgentID: agentID}
+	err := fill(&e, rows, func(owner string, _ int) bool { return owner == agentID || owner == "" })
+	return e, err
+}
+
+// NewHiding is NewErasure for what an agent wrote in one round. The texts of
+// several people in that round and later ones, which may repeat it, are erased
+// too. The notice takes the place of what it wrote.
+func NewHiding(rows Rows, agentID string, round int, notice string) (arena.TextErasure, error) {
+	e := arena.TextErasure{MatchID: rows.Match.ID, AgentID: agentID, Round: round, Notice: notice}
+	err := fill(&e, rows, func(owner string, of int) bool {
+		return owner == agentID && of == round || owner == "" && of >= round
+	})
+	return e, err
+}
+
+// Upgraded returns the rows of a match whose record is in format 1 as those of one
+// in format 2. salt makes the keys of the salts, which must be stored with the
+// seats. Records in format 1 that were handed out keep their signature, and have
+// another chain.
+func Upgraded(rows Rows, salt func() string) (_ Rows, salts map[string]string) {
+	if rows.format() == Format2 {
+		return rows, nil
 	}
-	e := arena.TextErasure{MatchID: rows.Match.ID, AgentID: agentID, Commitments: map[string]string{}}
+	rows.Match.Seats, salts = slices.Clone(rows.Match.Seats), map[string]string{}
+	for i := range rows.Match.Seats {
+		s := &rows.Match.Seats[i]
+		s.Salt = salt()
+		salts[s.AgentID] = s.Salt
+	}
+	return rows, salts
+}
+
+// fill sets the commitments and events of an erasure. A match that was void or canceled
+// or whose log was dropped has no record, and so no commitments.
+func fill(e *arena.TextErasure, rows Rows, drops func(owner string, round int) bool) error {
+	e.Commitments = map[string]string{}
 	maps.Copy(e.Commitments, rows.Erased)
-	r, err := New("", rows)
-	if err != nil {
-		return e, err
-	}
 	c, err := newConcealer(rows)
-	if err != nil {
-		return e, fmt.Errorf("erase texts of agent %s in match %s: %w", agentID, rows.Match.ID, err)
-	}
-	c.drops = func(owner string) bool { return owner == agentID || owner == "" }
-	document, err := strictjson.CanonicalOf(r)
-	if err == nil {
-		_, err = mapped(document, func(pointer, owner string, t map[string]any) (any, error) {
-			if c.drops(owner) {
-				e.Commitments[pointer], _ = t["commitment"].(string)
-			}
-			return t, nil
-		})
+	if err == nil && rows.Match.Status == arena.MatchFinished && len(rows.Events) > 0 {
+		err = commit(e, rows, drops)
 	}
 	if err != nil {
-		return e, fmt.Errorf("erase texts of agent %s in match %s: %w", agentID, rows.Match.ID, err)
+		return fmt.Errorf("erase texts of agent %s in match %s: %w", e.AgentID, e.MatchID, err)
 	}
+	c.drops, c.notice = drops, e.Notice
 	for i, event := range rows.Events {
 		line, err := strictjson.Canonical(event.AppendJSON(nil))
 		if err == nil {
 			_, line, err = c.event(i, event, line)
 		}
 		if err != nil {
-			return e, fmt.Errorf("erase texts of agent %s in match %s, event %d: %w", agentID, rows.Match.ID, event.Seq, err)
+			return fmt.Errorf("erase texts of agent %s in match %s, event %d: %w", e.AgentID, e.MatchID, event.Seq, err)
 		}
 		if line != nil {
 			event.Body = line
 			e.Events = append(e.Events, event)
 		}
 	}
-	return e, nil
+	return nil
+}
+
+// commit adds the commitments of the texts that are erased.
+func commit(e *arena.TextErasure, rows Rows, drops func(owner string, round int) bool) error {
+	if rows.format() != Format2 {
+		return arena.Errorf(arena.CodeConflict, "the record is in format 1")
+	}
+	r, err := New("", rows)
+	if err != nil {
+		return err
+	}
+	document, err := strictjson.CanonicalOf(r)
+	if err != nil {
+		return err
+	}
+	seqs := map[int64]int{}
+	for _, event := range rows.Events {
+		seqs[event.Seq] = event.Round
+	}
+	_, err = mapped(document, func(pointer, owner string, t map[string]any) (any, error) {
+		if drops(owner, roundAt(pointer, r, rows.Events, seqs)) {
+			e.Commitments[pointer], _ = t["commitment"].(string)
+		}
+		return t, nil
+	})
+	return err
 }

@@ -96,7 +96,7 @@ func TestPauses_RecordChecks(t *testing.T) {
 // suspend suspends Alice at a time; the zero time restores her.
 func (f *fixture) suspend(at time.Time) arena.Owner {
 	f.t.Helper()
-	before, err := f.store.SuspendOwner(f.t.Context(), "ow_alice", at, arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner"})
+	before, err := f.store.SuspendOwner(f.t.Context(), "ow_alice", at, "", arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner"})
 	f.ok(err)
 	return before
 }

@@ -23,6 +23,11 @@ type job struct {
 	run   func(ctx context.Context) error
 }
 
+const (
+	usesEvery     = 10 * time.Second // a last use shows at most this late
+	erasuresEvery = 10 * time.Second // after a match, for the texts of deleted owners in it
+)
+
 func (s *Server) jobs() []job {
 	var spare spareMemory
 	return []job{
@@ -35,6 +40,11 @@ func (s *Server) jobs() []job {
 		{name: "network", every: 10 * time.Second, each: true, run: s.network.Watch},
 		{name: "conformance", every: recheckEvery, run: func(ctx context.Context) error { return s.recheck(ctx, time.Now()) }},
 		{name: "keys", every: time.Minute, each: true, run: s.keys.Reload},
+		{name: "token uses", every: usesEvery, each: true, run: s.ops.accounts.StoreUses},
+		{name: "erasures", every: erasuresEvery, run: func(ctx context.Context) error {
+			_, err := s.ops.matches.EraseDeleted(ctx)
+			return err
+		}},
 		{name: "beat", every: arena.NodeSilence / 3, each: true, run: s.beat},
 		{name: "memory", every: 30 * time.Second, each: true, run: func(ctx context.Context) error {
 			err := s.store.Forget(ctx)

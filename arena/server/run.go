@@ -60,6 +60,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.beat(last); err != nil { // the others see that it left in good order
 		s.log.Warn("the last sign of life is lost", "error", err)
 	}
+	if err := s.ops.accounts.StoreUses(last); err != nil {
+		s.log.Warn("the last uses of tokens are lost", "error", err)
+	}
 	cancel()
 	stopStreaming()
 	failed = errors.Join(failed, <-hub)

@@ -85,6 +85,7 @@ type Server struct {
 	network   *health.Network
 	sweeper   *health.Sweeper
 	scheduler *league.Scheduler
+	ops       *services
 	scripts   *script.Pool
 	games     *catalog.Catalog
 	relay     *relay.Server
@@ -351,8 +352,8 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
-		Rehearse: stage.Play,
-		Node:     api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request},
+		Rehearse: stage.Play, Export: services.archive.Write,
+		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},

@@ -11,6 +11,7 @@ import (
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
+	"github.com/agora-arena/arena/arena/takeout"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
@@ -26,6 +27,7 @@ type services struct {
 	agents   *registry.Service
 	matches  *match.Service
 	leagues  *league.Service
+	archive  *takeout.Archive
 }
 
 // newQuotas makes the limits of callers.
@@ -64,18 +66,12 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 		return nil, err
 	}
 	v := &services{quotas: quotas}
+	s.ops = v
 	issuer, err := s.newOutside()
 	if err != nil {
 		return nil, err
 	}
-	if v.accounts, err = account.New(account.Options{
-		Store: s.store, Agents: s.pauses, HashSecret: token.Hash,
-		NewSecret:      func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
-		NewAdminSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
-		NewAgentSecret: func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
-		Issuer:         issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
-		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
-	}); err != nil {
+	if v.archive, err = takeout.New(s.store, s.url, time.Now); err != nil {
 		return nil, err
 	}
 	if v.entries, err = league.NewEntries(s.store, v.quotas.Password, time.Now); err != nil {
@@ -94,6 +90,16 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 	if v.matches, err = match.New(match.Options{
 		Store: s.store, Engine: s.runner, Rescorer: rescorer, Publisher: s.hub, Wake: s.wake, CheckSettings: s.checkSettings, GroupBy: s.cfg.GroupOwnersBy,
 		Challenges: v.quotas.Challenge, Challenged: v.quotas.Challenged, Now: time.Now, Rand: seeds, Logger: s.log,
+	}); err != nil {
+		return nil, err
+	}
+	if v.accounts, err = account.New(account.Options{
+		Store: s.store, Agents: s.pauses, Texts: v.matches, HashSecret: token.Hash,
+		NewSecret:      func() (string, [32]byte) { return token.NewSecret(token.OwnerSecretPrefix) },
+		NewAdminSecret: func() (string, [32]byte) { return token.NewSecret(token.AdminSecretPrefix) },
+		NewAgentSecret: func() (string, [32]byte) { return token.NewSecret(token.AgentSecretPrefix) },
+		Issuer:         issuer, SignupMode: s.cfg.Signup, Now: time.Now, Logger: s.log,
+		Quotas: account.Quotas{Address: v.quotas.Address, Token: v.quotas.Token, Guess: v.quotas.Guess, SignUp: v.quotas.SignUp},
 	}); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,9 @@ package storetest
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -139,9 +141,11 @@ func suspendOwner(f *fixture) {
 	f.owner("Lee")
 	f.agent("ant", func(a *arena.Agent) { a.OwnerID, a.OwnerName = kim.ID, kim.Name })
 	entry := arena.AuditEntry{At: start, Actor: "admin", Action: "suspend-owner", Target: kim.ID}
-	f.equal(kim, must(f.SuspendOwner(ctx, kim.ID, start, entry))(f))
-	was := must(f.SuspendOwner(ctx, kim.ID, start.Add(time.Hour), entry))(f)
+	f.equal(kim, must(f.SuspendOwner(ctx, kim.ID, start, "spam", entry))(f))
+	was := must(f.SuspendOwner(ctx, kim.ID, start.Add(time.Hour), "other", entry))(f)
 	f.equal(start, was.SuspendedAt)
+	f.equal("spam", must(f.Owner(ctx, kim.ID))(f).SuspendReason)
+	f.equal("spam", must(f.TokenByHash(ctx, token("to_Kim", kim.ID).Hash))(f).OwnerSuspendReason)
 	f.equal(start, must(f.Owner(ctx, kim.ID))(f).SuspendedAt)
 	f.equal(start, must(f.Agent(ctx, "ag_ant"))(f).OwnerSuspendedAt)
 	f.equal(start, must(f.TokenByHash(ctx, token("to_Kim", kim.ID).Hash))(f).OwnerSuspendedAt)
@@ -157,15 +161,24 @@ func suspendOwner(f *fixture) {
 	f.equal([]string{"ow_Lee 0 1 false"}, first)
 	second, _ := list("", arena.Page{Limit: 1, Cursor: next})
 	f.equal([]string{"ow_Kim 1 1 true"}, second)
-	for _, query := range []string{"KI", "ow_Kim"} {
+	for _, query := range []string{"KI", "ow_Kim", "ANT", "ag_ant"} {
 		found, _ := list(query, arena.Page{Limit: 10})
 		f.equal(second, found)
 	}
+	for status, want := range map[arena.OwnerStatus]string{arena.OwnerActive: "ow_Lee", arena.OwnerSuspended: "ow_Kim", arena.OwnerDeleted: ""} {
+		found, _, err := f.Owners(ctx, arena.OwnerFilter{Status: status}, arena.Page{Limit: 10})
+		f.ok(err)
+		ids := ""
+		for _, o := range found {
+			ids += o.ID
+		}
+		f.equal(want, ids)
+	}
 	none, _ := list("%", arena.Page{Limit: 10})
 	f.equal(0, len(none))
-	f.equal(start, must(f.SuspendOwner(ctx, kim.ID, time.Time{}, entry))(f).SuspendedAt)
+	f.equal(start, must(f.SuspendOwner(ctx, kim.ID, time.Time{}, "", entry))(f).SuspendedAt)
 	f.equal(kim, must(f.Owner(ctx, kim.ID))(f))
-	_, err := f.SuspendOwner(ctx, "ow_none", start, entry)
+	_, err := f.SuspendOwner(ctx, "ow_none", start, "spam", entry)
 	f.fails(arena.CodeNotFound, err)
 	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
 	f.ok(err)
@@ -179,15 +192,15 @@ func tokenByHash(f *fixture) {
 	_, err := f.TokenByHash(ctx, sha256.Sum256([]byte("other")))
 	f.fails(arena.CodeNotFound, err)
 
-	want.LastUsedAt = start
 	f.equal(want, must(f.TokenByHash(ctx, want.Hash))(f))
-	f.clock.advance(59 * time.Second)
+	f.ok(f.NoteTokenUses(ctx, nil))
+	f.ok(f.CreateToken(ctx, token("to_other", "ow_a")))
+	want.LastUsedAt, want.LastUsedBy = start.Add(time.Minute), "2001:db8::/64"
+	f.ok(f.NoteTokenUses(ctx, []arena.TokenUse{
+		{TokenID: "to_a", At: want.LastUsedAt, Network: want.LastUsedBy}, {TokenID: "to_other", At: start}, {TokenID: "to_none", At: start},
+	}))
 	f.equal(want, must(f.TokenByHash(ctx, want.Hash))(f))
-	f.equal([]arena.Token{want}, must(f.Tokens(ctx, "ow_a"))(f))
-	f.clock.advance(time.Second)
-	want.LastUsedAt = start.Add(time.Minute)
-	f.equal(want, must(f.TokenByHash(ctx, want.Hash))(f))
-	f.equal([]arena.Token{want}, must(f.Tokens(ctx, "ow_a"))(f))
+	f.equal(start, must(f.Token(ctx, "to_other"))(f).LastUsedAt)
 
 	brief := token("to_brief", "")
 	brief.Scope, brief.ExpiresAt = arena.ScopeModerator, f.clock.read().Add(time.Millisecond)
@@ -236,4 +249,100 @@ func firstSigningKey(f *fixture) {
 		f.equal(1, len(got[i]))
 		f.equal(got[0], got[i])
 	}
+}
+
+func rotateToken(f *fixture) {
+	ctx := f.t.Context()
+	f.owner("a")
+	f.owner("b")
+	entry := arena.AuditEntry{At: start, Actor: "ow_a", Action: "rotate-token", Target: "to_a"}
+	second, third := token("to_second", "ow_a"), token("to_third", "ow_a")
+	f.ok(f.RotateToken(ctx, "to_a", second, start.Add(time.Hour), entry))
+	f.equal(start.Add(time.Hour), must(f.TokenByHash(ctx, token("to_a", "").Hash))(f).ExpiresAt)
+	f.fails(arena.CodeNotFound, f.RotateToken(ctx, "to_a", third, start.Add(2*time.Hour), entry)) // a grace is not extended
+	f.fails(arena.CodeNotFound, f.RotateToken(ctx, "to_b", third, start, entry))                  // another's
+	f.ok(f.RotateToken(ctx, "to_second", third, start, entry))
+	_, err := f.TokenByHash(ctx, second.Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.equal([]string{"to_second"}, must(f.RevokedSince(ctx, start))(f))
+	f.clock.advance(time.Hour)
+	_, err = f.TokenByHash(ctx, token("to_a", "").Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.equal(third, must(f.TokenByHash(ctx, third.Hash))(f))
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(2, len(entries))
+}
+
+// Nothing that an owner gave is left, whatever it was; what others gave is.
+func eraseOwner(f *fixture) {
+	ctx := f.t.Context()
+	const secret = "kimsecret"
+	f.owner("b")
+	kim := arena.Owner{ID: "ow_kim", Name: secret, Email: secret + "@example.org", Network: secret, CreatedAt: start}
+	first := token("to_kim", kim.ID)
+	first.Name = secret
+	f.ok(f.CreateOwner(ctx, kim, first))
+	f.league("trivia")
+	f.agent("ant", func(a *arena.Agent) {
+		a.OwnerID, a.OwnerName, a.Name, a.Endpoint, a.EndpointKey = kim.ID, secret, secret, "https://"+secret+".example", secret+".example:443"
+		a.PublicKey, a.Version, a.Description, a.Health.Detail, a.Health.Reason = secret, secret, secret, secret, secret
+		a.Health.Capabilities = []string{secret}
+	})
+	f.agent("bee", func(a *arena.Agent) { a.OwnerID, a.OwnerName = "ow_b", "b" })
+	f.ok(f.Audit(ctx, arena.AuditEntry{At: start, Actor: kim.ID, Action: "update-agent", Target: "ag_ant", Before: json.RawMessage(`"` + secret + `"`)}))
+	f.over("m_1", start, "ag_ant", "ag_bee")
+	f.open("m_2", "ag_ant", "ag_bee")
+
+	f.fails(arena.CodeNotFound, f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: "ow_none", At: start}))
+	at := start.Add(time.Minute)
+	f.clock.advance(time.Minute)
+	for range 2 { // again changes nothing
+		f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: kim.ID, At: at}, arena.AuditEntry{At: at, Actor: "admin", Action: "delete-owner", Target: kim.ID}))
+		f.equal([]arena.OwnerErasure{{OwnerID: kim.ID, At: at}}, must(f.OwnerErasures(ctx, "", 10))(f))
+	}
+	_, err := f.TokenByHash(ctx, first.Hash)
+	f.fails(arena.CodeNotFound, err)
+	f.equal(arena.Owner{ID: kim.ID, Name: arena.DeletedOwner, CreatedAt: start, ErasedAt: at}, must(f.Owner(ctx, kim.ID))(f))
+	g := must(f.Agent(ctx, "ag_ant"))(f)
+	f.equal([]any{arena.DeletedAgent, "", "", at, 0}, []any{g.Name, g.Endpoint, g.Version, g.RetiredAt, len(g.Leagues)})
+	f.equal("bee", must(f.Agent(ctx, "ag_bee"))(f).Name)
+	_, err = f.SuspendOwner(ctx, kim.ID, at, "", arena.AuditEntry{})
+	f.fails(arena.CodeConflict, err)
+	_, err = f.ReplaceTokens(ctx, kim.ID, []arena.Token{token("to_new", kim.ID)})
+	f.fails(arena.CodeConflict, err)
+
+	seats, open, err := f.ErasableSeats(ctx, kim.ID, 10)
+	f.ok(err)
+	f.equal([]arena.SeatTexts{{MatchID: "m_1", AgentID: "ag_ant"}}, seats)
+	f.equal(1, open)
+	f.equal(1, len(must(f.UnfinishedErasures(ctx, 10))(f)))
+	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: "ag_ant", Commitments: map[string]string{"/seats/0/name": "c"}}))
+	seats, _, err = f.ErasableSeats(ctx, kim.ID, 10)
+	f.ok(err)
+	f.equal(0, len(seats))
+	f.ok(f.FinishErasure(ctx, kim.ID))
+	f.equal(0, len(must(f.UnfinishedErasures(ctx, 10))(f)))
+
+	entries, _, err := f.AuditLog(ctx, arena.AuditFilter{}, arena.Page{Limit: 10})
+	f.ok(err)
+	f.equal(3, len(entries))
+	for _, shown := range []any{g, entries, must(f.Owner(ctx, kim.ID))(f), must(f.Token(ctx, "to_kim"))(f)} {
+		if text := fmt.Sprintf("%+v", shown); strings.Contains(text, secret) {
+			f.t.Errorf("a personal text is left: %s", text)
+		}
+	}
+}
+
+// The record of an older match gets format 2 once.
+func saltSeats(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.agents("a", "b")
+	f.over("m_1", start, "ag_a", "ag_b")
+	salts := map[string]string{"ag_a": "salt a", "ag_b": "salt b"}
+	f.ok(f.SaltSeats(ctx, "m_1", salts))
+	f.equal("salt b", must(f.Match(ctx, "m_1"))(f).Seats[1].Salt)
+	f.fails(arena.CodeConflict, f.SaltSeats(ctx, "m_1", salts))
+	f.fails(arena.CodeNotFound, f.SaltSeats(ctx, "m_none", salts))
 }

@@ -272,5 +272,7 @@ func eraseTexts(f *fixture) {
 	f.equal(before, f.log("m_1"))
 	f.equal(erasure.Commitments, must(f.ErasedTexts(ctx, "m_1"))(f))
 
+	// One that was planned before texts were erased would lose their commitments.
+	f.fails(arena.CodeConflict, f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: ids[1], Commitments: map[string]string{"/seats/1/name": "c2"}}))
 	f.fails(arena.CodeNotFound, f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_none", Commitments: map[string]string{strings.Repeat("x", 3): ""}}))
 }

@@ -105,6 +105,7 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
 	f.post(envelope("msg_1", 1))
 	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: "ag_none", Commitments: map[string]string{"/seats/0/name": "c"}}))
+	f.ok(f.EraseOwner(ctx, arena.OwnerErasure{OwnerID: f.owner("gone").ID, At: start}))
 	f.ok(f.SaveManifest(ctx, "did:key:ann", []byte(`{}`), start))
 	f.ok(second(f.Identity(ctx, "envelope", []byte{0, 255})))
 	return f.Store

@@ -458,7 +458,7 @@ func revokedSince(f *fixture) {
 	f.clock.advance(time.Minute)
 	f.equal(0, len(must(f.RevokedSince(ctx, start))(f)))
 	f.ok(f.RevokeToken(ctx, "ow_ant", "to_ant"))
-	f.ok(second(f.SuspendOwner(ctx, "ow_bee", at, arena.AuditEntry{})))
+	f.ok(second(f.SuspendOwner(ctx, "ow_bee", at, "", arena.AuditEntry{})))
 	change := func(id string, apply func(*arena.Agent)) {
 		f.t.Helper()
 		_, _, err := f.UpdateAgent(ctx, id, func(a *arena.Agent) error { apply(a); return nil })
