@@ -20,19 +20,19 @@ type rescorer struct {
 }
 
 func (r *rescorer) Match(_ context.Context, id string) (arena.RescoreReport, error) {
-	return arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{{MatchID: id}}, Failed: []string{}}, r.fail
+	return arena.RescoreReport{Matches: 1, Changed: []arena.RescoredMatch{{MatchID: id}}, Failed: []string{}, Kept: []arena.KeptMatch{}}, r.fail
 }
 
 func (r *rescorer) Matches(_ context.Context, slug string, ids []string) (arena.RescoreReport, error) {
 	r.judged = append(r.judged, slug+" "+strings.Join(ids, " "))
-	return arena.RescoreReport{Matches: len(ids), Changed: make([]arena.RescoredMatch, 1), Settlements: 2}, r.fail
+	return arena.RescoreReport{Matches: len(ids), Changed: make([]arena.RescoredMatch, 1), Kept: []arena.KeptMatch{}, Settlements: 2}, r.fail
 }
 
 func (r *rescorer) League(context.Context, string) (arena.RescoreReport, error) {
 	if r.fail != nil {
 		return arena.RescoreReport{}, r.fail
 	}
-	return arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}}, nil
+	return arena.RescoreReport{Matches: 2, Changed: []arena.RescoredMatch{}, Failed: []string{}, Kept: []arena.KeptMatch{}}, nil
 }
 
 func (r *rescorer) Rebuild(ctx context.Context, slug string, audit ...func(int) (arena.AuditEntry, error)) (int, error) {
@@ -69,9 +69,9 @@ func TestService_Rescore(t *testing.T) {
 	}
 	want := []string{
 		`admin rebuild-ratings quiz {"league":"quiz","settlements":0}`,
-		`admin rescore-league quiz {"matches":2,"changed":[],"failed":[],"settlements":0}`,
-		`admin rescore-match m_1 {"matches":1,"changed":[{"match_id":"m_1","seats":null}],"failed":[],"settlements":0}`,
-		`admin rescore-match m_2 {"matches":1,"changed":[{"match_id":"m_2","seats":null}],"failed":[],"settlements":0}`,
+		`admin rescore-league quiz {"matches":2,"changed":[],"failed":[],"settlements":0,"kept":[]}`,
+		`admin rescore-match m_1 {"matches":1,"changed":[{"match_id":"m_1","seats":null}],"failed":[],"settlements":0,"kept":[]}`,
+		`admin rescore-match m_2 {"matches":1,"changed":[{"match_id":"m_2","seats":null}],"failed":[],"settlements":0,"kept":[]}`,
 	}
 	log := f.audited()
 	slices.Sort(log)

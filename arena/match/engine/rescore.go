@@ -140,13 +140,6 @@ func (r *Rescorer) rescoreMatch(ctx context.Context, m arena.Match, report *aren
 	if err != nil {
 		return nil, fmt.Errorf("read rounds: %w", err)
 	}
-	erased, err := r.Store.ErasedTexts(ctx, m.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read erased texts: %w", err)
-	}
-	if len(erased) > 0 { // its points stay as they were judged
-		return nil, &judgeError{errors.New("texts of the match were erased")}
-	}
 	rescore := arena.Rescore{MatchID: m.ID}
 	answers, err := r.Store.Answers(ctx, m.ID)
 	if err != nil {
