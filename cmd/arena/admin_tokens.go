@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 )
 
@@ -129,6 +130,10 @@ type AdminOwnerCmd struct {
 	Tokens  ownerTokensCmd  `cmd:"" help:"An owner's tokens."`
 	Reissue ownerReissueCmd `cmd:"" help:"Revoke an owner's tokens and print a new one."`
 	Revoke  ownerRevokeCmd  `cmd:"" help:"Revoke an owner's tokens."`
+
+	Delete   ownerDeleteCmd   `cmd:"" help:"Delete an owner's personal data; results stay under neutral names."`
+	Erasures ownerErasuresCmd `cmd:"" help:"The owners that were deleted, as reapply reads them."`
+	Reapply  ownerReapplyCmd  `cmd:"" help:"Delete the owners of a list again, after an older backup was restored."`
 }
 
 // oneOwner is a command on one owner.
@@ -146,7 +151,20 @@ type (
 
 		Find string `placeholder:"TEXT" help:"Only owners with this in their name or email, or with this id."`
 	}
-	ownerSuspendCmd struct{ oneOwner }
+	ownerSuspendCmd struct {
+		oneOwner
+
+		Reason string `placeholder:"TEXT" help:"Why; the owner sees it when its token is rejected."`
+	}
+	ownerDeleteCmd struct {
+		oneOwner
+
+		Confirm string `required:"" placeholder:"NAME" help:"The owner's name, exactly."`
+	}
+	ownerErasuresCmd struct{ listCmd }
+	ownerReapplyCmd  struct {
+		File string `arg:"" type:"existingfile" help:"The output of erasures."`
+	}
 	ownerRestoreCmd struct{ oneOwner }
 	ownerTokensCmd  struct{ oneOwner }
 	ownerReissueCmd struct{ oneOwner }
@@ -163,7 +181,34 @@ func (c *ownerListCmd) Run(app *App, admin *AdminCmd) error {
 }
 
 func (c *ownerSuspendCmd) Run(app *App, admin *AdminCmd) error {
-	return admin.call(app, http.MethodPost, c.path("suspend"), nil)
+	var in any
+	if c.Reason != "" {
+		in = map[string]string{"reason": c.Reason}
+	}
+	return admin.call(app, http.MethodPost, c.path("suspend"), in)
+}
+
+func (c *ownerDeleteCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodDelete, "/v1/admin/owners/"+url.PathEscape(c.ID)+"?confirm="+url.QueryEscape(c.Confirm), nil)
+}
+
+func (c *ownerErasuresCmd) Run(app *App, admin *AdminCmd) error {
+	return admin.call(app, http.MethodGet, "/v1/admin/erasures"+c.query(), nil)
+}
+
+// Run sends the owners of the list, and nothing else of it.
+func (c *ownerReapplyCmd) Run(app *App, admin *AdminCmd) error {
+	data, err := os.ReadFile(c.File)
+	if err != nil {
+		return fmt.Errorf("read the list: %w", err)
+	}
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("%s: not the output of arena admin owner erasures: %w", c.File, err)
+	}
+	return admin.call(app, http.MethodPost, "/v1/admin/erasures", map[string]any{"items": list.Items})
 }
 
 func (c *ownerRestoreCmd) Run(app *App, admin *AdminCmd) error {

@@ -382,6 +382,7 @@ func (a agent) ratings() string {
 type agentKeysCmd struct {
 	List   keysListCmd   `cmd:"" help:"List the keys of an agent."`
 	Create keysCreateCmd `cmd:"" help:"Make another key; it is printed once."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace a key by a new one and print it once."`
 	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key."`
 }
 
@@ -391,6 +392,12 @@ type (
 		oneAgent
 
 		Name string `placeholder:"TEXT" help:"What the key is for."`
+	}
+	keysRotateCmd struct {
+		oneAgent
+
+		Key   string        `arg:"" placeholder:"KEY" help:"Id of the key, from list."`
+		Grace time.Duration `placeholder:"TIME" help:"How long the old key stays valid: 0s, 1h or 24h. Default: it ends now."`
 	}
 	keysRevokeCmd struct {
 		oneAgent
@@ -427,6 +434,11 @@ func (c *keysListCmd) Run(p *Process, group *AgentCmd) error {
 
 func (c *keysCreateCmd) Run(p *Process, group *AgentCmd) error {
 	s, answer, err := c.keys(p, group, http.MethodPost, "", map[string]string{"name": c.Name})
+	return printKey(p, group, s, answer, err)
+}
+
+// printKey prints a key that was just made, or the error of the request for it.
+func printKey(p *Process, group *AgentCmd, s *session, answer json.RawMessage, err error) error {
 	if err != nil || group.JSON {
 		return errors.Join(err, p.raw(answer))
 	}
@@ -441,6 +453,11 @@ func (c *keysCreateCmd) Run(p *Process, group *AgentCmd) error {
 	t.row(plain(made.ID), paint(Bold, made.Key))
 	t.row(plain(""), plain("shown once"))
 	return t.print()
+}
+
+func (c *keysRotateCmd) Run(p *Process, group *AgentCmd) error {
+	s, answer, err := c.keys(p, group, http.MethodPost, "/"+url.PathEscape(c.Key)+"/rotate", map[string]int{"grace_seconds": int(c.Grace.Seconds())})
+	return printKey(p, group, s, answer, err)
 }
 
 func (c *keysRevokeCmd) Run(p *Process, group *AgentCmd) error {
