@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/store/internal/db"
@@ -104,34 +105,64 @@ type CopiedTable struct {
 const lastSign = 5 * time.Second
 
 // Copy copies every row of from into to, which may be of the other engine, and
-// then compares all rows and replays all settlements. An empty database gets
-// the schema first. conflict: to holds rows, one of the two has another
-// schema than this program, or a node is at work on from. After any other
-// error to is incomplete and must be made anew.
+// then compares all rows and replays all settlements. Nodes may be at work on
+// from: the rows are those of one moment. An empty database gets the schema
+// first. conflict: to holds rows, or one of the two has another schema than this
+// program. After any other error to is incomplete and must be made anew.
 func Copy(ctx context.Context, from, to *Store, progress func(CopyProgress)) (CopyReport, error) {
 	var report CopyReport
 	if err := checkCopy(ctx, from, to); err != nil {
 		return report, err
 	}
-	// All pages of all tables are of one moment.
+	var sums [][sha256.Size]byte
 	err := from.view(ctx, func(q db.Querier) error {
+		if from.d.KeepSnapshot != "" { // writing a page may take longer than a node may be idle
+			if _, err := db.Exec(ctx, q, from.d.KeepSnapshot); err != nil {
+				return err
+			}
+		}
 		for _, t := range tables {
 			rows, sum, err := copyTable(ctx, q, to, t, progress)
 			if err != nil {
 				return fmt.Errorf("copy table %s: %w", t.name, err)
 			}
-			report.Tables = append(report.Tables, CopiedTable{t.name, rows})
-			if err := verifyTable(ctx, to, t, rows, sum, progress); err != nil {
-				return fmt.Errorf("compare table %s: %w", t.name, err)
-			}
+			report.Tables, sums = append(report.Tables, CopiedTable{t.name, rows}), append(sums, sum)
 		}
 		return nil
 	})
 	if err != nil {
 		return report, from.d.Explain(err)
 	}
-	report.Leagues, err = to.CheckRatings(ctx)
-	return report, err
+	// The snapshot is over: it would keep old rows from being removed.
+	for i, t := range tables {
+		if err := verifyTable(ctx, to, t, report.Tables[i].Rows, sums[i], progress); err != nil {
+			return report, targetError{fmt.Errorf("compare table %s: %w", t.name, to.d.Explain(err))}
+		}
+	}
+	if report.Leagues, err = to.CheckRatings(ctx); err != nil {
+		return report, targetError{err}
+	}
+	return report, nil
+}
+
+// targetError is an error of the database that gets a copy.
+type targetError struct{ error }
+
+// Unwrap returns the cause.
+func (e targetError) Unwrap() error { return e.error }
+
+// CheckStopped returns conflict while a node is at work on the database, or was
+// until a moment ago.
+func (s *Store) CheckStopped(ctx context.Context) error {
+	signs, err := db.One(ctx, s.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
+		s.d.Clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+s.d.Clock+` - $1)`, lastSign.Milliseconds())
+	if err != nil {
+		return s.wrap(err, "look for nodes")
+	}
+	if signs > 0 {
+		return arena.Errorf(arena.CodeConflict, "a node is at work on the source, or was until a moment ago: stop all nodes and try again")
+	}
+	return nil
 }
 
 // checkCopy refuses what Copy must not touch.
@@ -143,38 +174,47 @@ func checkCopy(ctx context.Context, from, to *Store) error {
 	if has != wanted {
 		return arena.Errorf(arena.CodeConflict, "the source has schema %d and this program %d: migrate it first", has, wanted)
 	}
-	if has, wanted, err = to.SchemaVersion(ctx); err != nil {
+	made, err := to.checkEmpty(ctx)
+	if err != nil || made {
 		return err
+	}
+	return to.Migrate(ctx)
+}
+
+// checkEmpty returns conflict unless the database has no rows, and reports
+// whether it has the schema of this program already.
+func (s *Store) checkEmpty(ctx context.Context) (made bool, err error) {
+	has, wanted, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return false, err
 	}
 	switch has {
 	case 0:
-		if err := to.Migrate(ctx); err != nil {
-			return err
+		foreign, err := db.All(ctx, s.reader, db.ScanText, s.d.Tables)
+		if err != nil {
+			return false, s.wrap(err, "look into the target")
 		}
+		foreign = slices.DeleteFunc(foreign, func(name string) bool { return name == goose.DefaultTablename })
+		if len(foreign) > 0 {
+			return false, arena.Errorf(arena.CodeConflict, "the target is not empty: it has a table %s, which is none of an arena", foreign[0])
+		}
+		return false, nil
 	case wanted:
 	default:
-		return arena.Errorf(arena.CodeConflict, "the target has schema %d and this program %d: it must be empty", has, wanted)
+		return false, arena.Errorf(arena.CodeConflict, "the target has schema %d and this program %d: it must be empty", has, wanted)
 	}
 	for _, t := range tables {
 		query := `SELECT count(*) FROM ` + t.name
 		if t.name == "counters" { // the schema makes them
 			query += ` WHERE value <> 0`
 		}
-		if n, err := db.One(ctx, to.reader, db.ScanInt, query); err != nil {
-			return to.wrap(err, "look into the target")
+		if n, err := db.One(ctx, s.reader, db.ScanInt, query); err != nil {
+			return false, s.wrap(err, "look into the target")
 		} else if n > 0 {
-			return arena.Errorf(arena.CodeConflict, "the target is not empty: its table %s has %d rows", t.name, n)
+			return false, arena.Errorf(arena.CodeConflict, "the target is not empty: its table %s has %d rows", t.name, n)
 		}
 	}
-	signs, err := db.One(ctx, from.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
-		from.d.Clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+from.d.Clock+` - $1)`, lastSign.Milliseconds())
-	if err != nil {
-		return from.wrap(err, "look for nodes")
-	}
-	if signs > 0 {
-		return arena.Errorf(arena.CodeConflict, "a node is at work on the source, or was until a moment ago: stop all nodes and try again")
-	}
-	return nil
+	return true, nil
 }
 
 // copyTable copies one table, a transaction per page, and gives the number of
@@ -193,7 +233,7 @@ func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress f
 			_, err := db.Exec(ctx, tx, `DELETE FROM counters`)
 			return err
 		}); err != nil {
-			return 0, sum, err
+			return 0, sum, targetError{err}
 		}
 	}
 	h := sha256.New()
@@ -207,7 +247,7 @@ func copyTable(ctx context.Context, q db.Querier, to *Store, t table, progress f
 			_, err := insert.Exec(ctx, tx, page...)
 			return err
 		}); err != nil {
-			return 0, sum, fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.Explain(err))
+			return 0, sum, targetError{fmt.Errorf("rows from %v on: %w", page[0][:len(t.key)], to.d.Explain(err))}
 		}
 		rows += int64(len(page))
 		progress(CopyProgress{Table: t.name, Done: rows, Total: total})
@@ -331,26 +371,4 @@ func addRows(h hash.Hash, rows [][]any) {
 		_, _ = h.Write(b) // a hash takes everything
 		b = b[:0]
 	}
-}
-
-// Backup writes a consistent copy of an SQLite database to a new file with mode
-// 0600, since it holds signing keys (threat O7). Servers go on meanwhile.
-func (s *Store) Backup(ctx context.Context, file string) (err error) {
-	if s.d.RowLocks {
-		return arena.Errorf(arena.CodeInvalid, "only SQLite databases are copied by the arena: use pg_dump")
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // G304: the operator names the file
-	if err != nil {
-		return fmt.Errorf("make backup: %w", err)
-	}
-	defer func() {
-		if err != nil { // half a copy is of no use
-			err = errors.Join(err, os.Remove(file))
-		}
-	}()
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("make backup: %w", err)
-	}
-	_, err = s.writer.ExecContext(ctx, "VACUUM INTO $1", file) // an empty file keeps its mode
-	return s.wrap(err, "back up database")
 }

@@ -203,8 +203,10 @@ func copyBetween(t *testing.T, a, b *store.Store) {
 	if _, err := store.Copy(ctx, a, b, func(store.CopyProgress) {}); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("a second copy: %v", err)
 	}
-	c := openPlain(t, sqliteURL(t))
-	if _, err := store.Copy(ctx, b, c, nil); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "stop all nodes") {
+	if err := a.CheckStopped(ctx); err != nil {
+		t.Errorf("without a node: %v", err)
+	}
+	if err := b.CheckStopped(ctx); arena.CodeOf(err) != arena.CodeConflict || !strings.Contains(err.Error(), "stop all nodes") {
 		t.Errorf("from under a node: %v", err)
 	}
 }

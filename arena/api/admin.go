@@ -16,6 +16,7 @@ import (
 type operationReads interface {
 	Counts(ctx context.Context) (arena.Counts, error)
 	Operations(ctx context.Context) (arena.Operations, error)
+	LastBackup(ctx context.Context) (time.Time, error)
 }
 
 // nodeHandlers serve the state of this node and of the whole arena.
@@ -38,10 +39,17 @@ type statusView struct {
 	Nodes     []nodeView `json:"nodes" doc:"Those that gave a sign of life within an hour, and those that play a match now."`
 	Counts    countsView `json:"counts"`
 	Queue     queueView  `json:"queue"`
+	Backup    backupView `json:"backup"`
 
 	SlowMatches []slowMatchView `json:"slow_matches" doc:"Rounds that should have closed by now, the longest overdue first, at most 20."`
 	Failed      []matchView     `json:"failed" doc:"The newest void matches, at most 10."`
 	SlowAgents  []slowAgentView `json:"slow_agents" doc:"Active agents with the longest health checks, at most 5."`
+}
+
+type backupView struct {
+	Scheduled bool      `json:"scheduled" doc:"The arena backs itself up."`
+	LastAt    *jsonTime `json:"last_at,omitempty" doc:"When the newest good backup was begun."`
+	Overdue   bool      `json:"overdue" doc:"Backups are scheduled, and none was made for two intervals, or ever."`
 }
 
 type nodeView struct {
@@ -113,7 +121,15 @@ func (h *nodeHandlers) status(ctx context.Context, _ *struct{}) (*output[statusV
 	if err != nil {
 		return nil, err
 	}
+	backup := backupView{Scheduled: h.BackupOverdue != nil}
+	last, err := h.rows.LastBackup(ctx)
+	if err != nil {
+		return nil, err
+	}
+	backup.LastAt = optionalTime(last)
+	backup.Overdue = backup.Scheduled && h.BackupOverdue(last, h.now())
 	v := statusView{
+		Backup:  backup,
 		Version: h.Version, StartedAt: jsonTime(h.startedAt), Nodes: h.viewNodes(o.Nodes),
 		Counts: countsView{Agents: counts.Agents, Matches: counts.Matches, Events: counts.Events, Settlements: counts.Settlements},
 		Queue:  queueView{Due: o.Queue.Due, Later: o.Queue.Later}, SlowMatches: h.overdue(o.Open),

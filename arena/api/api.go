@@ -133,6 +133,9 @@ type Node struct {
 	// Drain makes this node hand its matches to other nodes and claim no more.
 	// It returns at once and may be called again.
 	Drain func()
+	// BackupOverdue reports whether scheduled backups fail to be made, by the time
+	// of the last good one; nil: none are scheduled.
+	BackupOverdue func(last, now time.Time) bool
 	// Observe gets each request once it is answered.
 	Observe func(Request)
 }

@@ -69,6 +69,8 @@ type Config struct {
 	KeepEvents           time.Duration // 0: for ever
 	KeepDeliveries       time.Duration // 0: for ever
 
+	Backup backupSettings
+
 	LogFormat string
 	LogLevel  slog.Level
 
@@ -133,6 +135,7 @@ func Load(src Sources) (Config, error) {
 	if c.PublicURL == nil && c.values["ARENA_PUBLIC_URL"].text == "" && c.Addr != "" {
 		c.PublicURL = localURL(c.Addr)
 	}
+	problems = append(problems, c.takeAWS(src.Environ)...)
 	problems = append(problems, c.Validate())
 	return c, errors.Join(problems...)
 }
@@ -185,6 +188,7 @@ func (c Config) Validate() error {
 	if c.OIDCIssuer == nil && c.values["ARENA_OIDC_ISSUER"].text == "" && c.OIDCAudience != "" {
 		problems = append(problems, errors.New("ARENA_OIDC_ISSUER: must be set with ARENA_OIDC_AUDIENCE"))
 	}
+	problems = append(problems, c.validateBackup())
 	return errors.Join(problems...)
 }
 

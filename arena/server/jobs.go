@@ -30,7 +30,7 @@ const (
 
 func (s *Server) jobs() []job {
 	var spare spareMemory
-	return []job{
+	jobs := []job{
 		{name: "schedule", every: time.Second, run: s.scheduler.Tick},
 		{name: "health", every: s.cfg.HealthInterval, run: func(ctx context.Context) error {
 			report, err := s.sweeper.Sweep(ctx)
@@ -58,6 +58,10 @@ func (s *Server) jobs() []job {
 		{name: "relay", every: 5 * time.Second, run: s.relay.Sweep},
 		{name: "retention", every: 10 * time.Minute, run: s.retain},
 	}
+	if s.cfg.Backup.To != "" {
+		jobs = append(jobs, job{name: "backup", every: 10 * time.Second, run: s.backUp}) // looks whether one is due
+	}
+	return jobs
 }
 
 // beat stores the heartbeat of this node with its state, for the other nodes.

@@ -297,6 +297,38 @@ func (c countsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(ch, descSettled, float64(n.Settlements))
 }
 
+// backupCollector shows the age of the newest good backup.
+type backupCollector struct {
+	last    func(context.Context) (time.Time, error)
+	overdue func(last, now time.Time) bool // nil: none are scheduled
+	now     func() time.Time
+}
+
+var (
+	descBackupAge     = prometheus.NewDesc("arena_backup_age_seconds", "Time since the newest good backup was begun; missing before the first one.", nil, nil)
+	descBackupOverdue = prometheus.NewDesc("arena_backup_overdue", "1 when backups are scheduled and none was made for two intervals, or ever.", nil, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c backupCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the database, at most for two seconds.
+func (c backupCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	last, err := c.last(ctx)
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(descBackupAge, err)
+		return
+	}
+	if !last.IsZero() {
+		gauge(ch, descBackupAge, c.now().Sub(last).Seconds())
+	}
+	if c.overdue != nil {
+		gauge(ch, descBackupOverdue, truth(c.overdue(last, c.now())))
+	}
+}
+
 // truth returns the value of a gauge that shows whether something is so.
 func truth(so bool) float64 {
 	if so {

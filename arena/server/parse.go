@@ -331,3 +331,15 @@ func parseOwnerLinks(v string) ([]arena.UnratedReason, error) {
 	}
 	return kinds, nil
 }
+
+// parseKeep reads how many backups are kept; all is 0.
+func parseKeep(v string, to *int) error {
+	if v == "all" {
+		*to = 0
+		return nil
+	}
+	if err := parseCount(v, to, 10_000); err != nil {
+		return fmt.Errorf("%w, or all", err)
+	}
+	return nil
+}

@@ -242,6 +242,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
+	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now})
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -353,7 +354,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
 		Rehearse: stage.Play, Export: services.archive.Write,
-		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request},
+		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, BackupOverdue: s.cfg.backupOverdue()},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},

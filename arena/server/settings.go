@@ -189,6 +189,41 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseAge(v, &c.KeepDeliveries, time.Hour, 36500*day) },
 		},
 		{
+			Key:   "ARENA_BACKUP_TO",
+			Doc:   "Where the arena backs itself up to, for this arena alone: an existing folder, or s3://bucket/prefix. Empty: no scheduled backups.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.Backup.To, parseBackupTo) },
+		},
+		{
+			Key: "ARENA_BACKUP_SCHEDULE", Default: "24h",
+			Doc:   "When: an interval after the last good backup, 10m to 31d, or a cron expression in UTC such as 0 3 * * *. The first backup is made at once; one that failed is tried again every hour.",
+			parse: func(c *Config, v string) error { return parseBackupSchedule(v, &c.Backup.Schedule) },
+		},
+		{
+			Key: "ARENA_BACKUP_KEEP", Default: "7",
+			Doc:   "The newest backups that are kept there, 1 to 10000; older ones are removed after each good backup. Other files are never touched. all: every one.",
+			parse: func(c *Config, v string) error { return parseKeep(v, &c.Backup.Keep) },
+		},
+		{
+			Key:   "ARENA_BACKUP_S3_ENDPOINT",
+			Doc:   "URL of the service that has the bucket. Empty: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, else Amazon S3.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.Backup.Endpoint, "https", "http") },
+		},
+		{
+			Key:   "ARENA_BACKUP_S3_REGION",
+			Doc:   "Region of the bucket. Empty: AWS_REGION or AWS_DEFAULT_REGION, else the service is asked.",
+			parse: func(c *Config, v string) error { c.Backup.Region = v; return nil },
+		},
+		{
+			Key: "ARENA_BACKUP_S3_KEY", Secret: true,
+			Doc:   "Id of the access key, which may list the bucket and get, put and delete objects. Empty: AWS_ACCESS_KEY_ID, with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.",
+			parse: func(c *Config, v string) error { c.Backup.Key = v; return nil },
+		},
+		{
+			Key: "ARENA_BACKUP_S3_SECRET", Secret: true,
+			Doc:   "Secret of that key.",
+			parse: func(c *Config, v string) error { c.Backup.Secret = v; return nil },
+		},
+		{
 			Key: "ARENA_LOG_FORMAT", Default: LogAuto,
 			Doc:   "auto (text on a terminal, else json), json or text.",
 			parse: func(c *Config, v string) error { return parseOneOf(v, &c.LogFormat, LogAuto, LogJSON, LogText) },

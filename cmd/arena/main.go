@@ -56,7 +56,8 @@ type commands struct {
 	Serve   ServeCmd   `cmd:"" group:"run" help:"Run the server: API, pages, matches, schedules, health checks."`
 	Admin   AdminCmd   `cmd:"" group:"run" help:"Run leagues, matches, agents, packs and ratings through the API."`
 	Migrate MigrateCmd `cmd:"" group:"run" help:"Bring the database to the schema of this version."`
-	Backup  BackupCmd  `cmd:"" group:"run" help:"Copy an SQLite database into a private file, while servers run."`
+	Backup  BackupCmd  `cmd:"" group:"run" help:"Copy the whole arena to a file, a folder or a bucket, while servers run."`
+	Restore RestoreCmd `cmd:"" group:"run" help:"Fill an empty database from a backup."`
 	Health  HealthCmd  `cmd:"" group:"run" name:"healthcheck" help:"Ask the server of these settings whether it is ready; exit with 1 when it is not."`
 	Config  ConfigCmd  `cmd:"" group:"run" help:"Print or check the effective settings, secrets hidden."`
 	Keys    KeysCmd    `cmd:"" group:"run" help:"List or rotate the keys that sign task tokens."`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/internal/cli"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -104,26 +106,104 @@ func (c *MigrateUpCmd) Run(app *App) (err error) {
 // BackupCmd is `arena backup`.
 type BackupCmd struct {
 	FileFlag
-	Target string `arg:"" name:"file" type:"path" help:"New file that gets the copy; it must not exist."`
+	Target string `arg:"" optional:"" name:"target" help:"New file, existing folder, or s3://bucket/prefix. Default: ARENA_BACKUP_TO."`
+	Keep   int    `placeholder:"N" help:"Afterwards remove all backups but the newest N from the folder or bucket. Default: all stay; with ARENA_BACKUP_TO, ARENA_BACKUP_KEEP."`
 }
 
 // Help describes the copy and the way back.
 func (c *BackupCmd) Help() string {
-	return `Copies an SQLite database into a new file that only its owner can read, while
-servers run. To restore it, stop the server, put the copy in the place of the
-database, remove the files ending in -wal and -shm, and start. For PostgreSQL
-use pg_dump. Settings: ARENA_DATABASE_URL, from the file or the environment.
+	return `Copies the whole arena while servers run: an SQLite database with the rows of one
+moment, whether the arena uses SQLite or PostgreSQL. The copy is compared with the
+arena, its ratings are replayed, and only then it gets its name. In a folder or
+bucket the name is that of the time; a name that ends in .zst is packed. Only the
+owner of a file can read it. It holds the signing keys.
 
-    arena backup arena-$(date +%F).db`
+Settings: ARENA_DATABASE_URL and ARENA_BACKUP_…, from the file or the environment.
+The credentials of a bucket may be in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+
+    arena backup arena-$(date +%F).db
+    arena backup /var/backups/arena --keep 7
+    arena backup s3://backups/arena`
 }
 
-// Run copies.
+// Run backs up.
 func (c *BackupCmd) Run(app *App) error {
-	return withStore(app, c.FileFlag, func(_ server.Config, s *store.Store) error {
-		if err := s.Backup(app.Ctx, c.Target); err != nil {
+	return withStore(app, c.FileFlag, func(cfg server.Config, s *store.Store) error {
+		target, keep := c.Target, c.Keep
+		if target == "" {
+			target, keep = cfg.Backup.To, cmp.Or(keep, cfg.Backup.Keep)
+		}
+		if target == "" {
+			return errors.New("name a file, a folder or s3://bucket/prefix, or set ARENA_BACKUP_TO")
+		}
+		to, name, err := cfg.BackupDestination(target)
+		switch {
+		case err != nil:
+			return err
+		case keep < 0:
+			return errors.New("--keep: must be 1 or more")
+		case name != "" && keep > 0:
+			return errors.New("--keep: needs a folder or s3://bucket/prefix, not the name of one file")
+		}
+		shown := &copyProgress{w: app.Stderr, terminal: cli.IsTerminal(app.Stderr), now: time.Now, quiet: true}
+		backups, err := server.NewBackups(s, app.Logger(cfg), shown.show)
+		if err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(app.Stdout, "copied the database to %s\n", c.Target)
+		made, err := backups.Run(app.Ctx, to, name, keep)
+		shown.end()
+		if err != nil {
+			return server.ExplainBackup(err)
+		}
+		_, err = fmt.Fprintf(app.Stdout, "backed up %d rows, with %d settlements that give its ratings, to %s (%d bytes, %s)\n",
+			made.Rows, made.Settlements, made.Place, made.Bytes, made.Took.Round(time.Millisecond))
+		for _, old := range made.Removed {
+			_, _ = fmt.Fprintf(app.Stdout, "removed %s\n", old)
+		}
 		return err
 	})
+}
+
+// RestoreCmd is `arena restore`.
+type RestoreCmd struct {
+	FileFlag
+	Source string `arg:"" name:"source" help:"Backup: a file or s3://bucket/prefix/name; the newest one of a folder or s3://bucket/prefix."`
+}
+
+// Help describes what must be so before and what is so after.
+func (c *RestoreCmd) Help() string {
+	return `Fills the empty database of ARENA_DATABASE_URL from a backup of this version or an
+older one, of SQLite or PostgreSQL alike. An SQLite file must not exist. The
+backup is checked and its ratings are replayed. Signing keys and tokens are those
+of the backup. When the command fails, make a new database and try again.
+
+    arena restore /var/backups/arena
+    arena restore s3://backups/arena/arena-20261124T030000Z.db.zst
+    ARENA_DATABASE_URL=postgres://arena@db/arena arena restore arena.db`
+}
+
+// Run restores.
+func (c *RestoreCmd) Run(app *App) error {
+	cfg, err := c.Load(app)
+	if err != nil {
+		return err
+	}
+	from, name, err := cfg.BackupDestination(c.Source)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	shown := &copyProgress{w: app.Stderr, terminal: cli.IsTerminal(app.Stderr), now: time.Now, quiet: true}
+	place, restored, err := cfg.RestoreBackup(app.Ctx, from, name, app.Logger(cfg), shown.show)
+	shown.end()
+	if err != nil {
+		return server.ExplainBackup(err)
+	}
+	_, err = fmt.Fprintf(app.Stdout, `restored %d rows from %s to %s in %s; %d settlements give its ratings
+
+Next: start the arena with arena serve, on the ARENA_PUBLIC_URL that it had. Signing
+keys and tokens are those of the backup. Matches that ran continue; what happened
+after the backup is lost. Set ARENA_ADMIN_TOKEN if no admin token is at hand.
+`, restored.Rows, place, redact(cfg.DatabaseURL), time.Since(began).Round(time.Millisecond), restored.Settlements)
+	return err
 }

@@ -73,6 +73,9 @@ func (c *MigrateCopyCmd) Run(app *App) (err error) {
 		}
 	}()
 
+	if err := source.CheckStopped(app.Ctx); err != nil { // what it writes later would be lost
+		return err
+	}
 	began := time.Now()
 	shown := &copyProgress{w: app.Stderr, terminal: cli.IsTerminal(app.Stderr), now: time.Now}
 	report, err := store.Copy(app.Ctx, source, target, shown.show)
@@ -127,6 +130,7 @@ type copyProgress struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
+	quiet    bool // elsewhere nothing is shown
 	last     time.Time
 	dirty    bool // the cursor stands behind a bar
 }
@@ -138,6 +142,9 @@ const (
 )
 
 func (p *copyProgress) show(at store.CopyProgress) {
+	if p.quiet && !p.terminal {
+		return
+	}
 	what, done := "copy", at.Done == at.Total
 	if at.Verifying {
 		what = "compare"

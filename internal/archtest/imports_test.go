@@ -53,6 +53,14 @@ func importRules() []importRule {
 		},
 
 		{dir: "arena/quota", ours: domain, outside: []string{"golang.org/x/time/rate"}, why: "how often callers may do what the API and the services offer"},
+		{
+			dir: "arena/backup", ours: domain, why: "service: what makes, stores and fills copies is handed in",
+			outside: []string{"github.com/klauspost/compress/zstd"},
+		},
+		{
+			dir: "arena/backup/s3", ours: domain, why: "adapter: the only package that imports a client of S3",
+			outside: []string{"github.com/minio/minio-go/v7"},
+		},
 		{dir: "arena/account", ours: domain, why: "service: its parts are handed in"},
 		{dir: "arena/match", ours: []string{"arena", "arena/record"}, why: "service: its parts are handed in"},
 		{dir: "arena/takeout", ours: domain, why: "adapter: the archive of an owner's data; the rows are handed in"},
@@ -210,6 +218,7 @@ func importRules() []importRule {
 // sharedLibraries may be imported by several packages; every other library has one.
 func sharedLibraries() map[string]string {
 	return map[string]string{
+		"github.com/klauspost/compress/zstd":     "the store packs logs into rows, and arena/backup whole backups",
 		"github.com/alecthomas/kong":             "the programs parse a command line, and internal/cli holds commands",
 		"golang.org/x/time/rate":                 "a token bucket is small enough for each package to have its own",
 		"github.com/golang-jwt/jwt/v5":           "arena/token signs what the SDK verifies, and neither may import the other",

@@ -35,6 +35,11 @@ type Dialect struct {
 	Shrink string
 	// Snapshot makes all statements of a read transaction see one state.
 	Snapshot *sql.TxOptions
+	// KeepSnapshot is the statement that lets such a transaction pause for minutes
+	// between two statements; "" when it may in any case.
+	KeepSnapshot string
+	// Tables is the query for the names of all tables.
+	Tables string
 
 	// compiles reports whether the driver compiles a text at every call unless
 	// it is prepared.
@@ -63,6 +68,7 @@ func sqliteDialect() Dialect {
 		// The driver begins deferred transactions for readers, and WAL gives
 		// such a transaction one state.
 		Snapshot: &sql.TxOptions{ReadOnly: true},
+		Tables:   `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`,
 		compiles: true, classify: classifySQLite,
 	}
 }
@@ -72,8 +78,10 @@ func postgresDialect() Dialect {
 		Name:     "postgres",
 		Clock:    "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
 		RowLocks: true, Writers: 4, Timeout: 30 * time.Second,
-		Snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		classify: classifyPostgres,
+		Snapshot:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		KeepSnapshot: "SET LOCAL idle_in_transaction_session_timeout = '5min'",
+		Tables:       `SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1`,
+		classify:     classifyPostgres,
 	}
 }
 

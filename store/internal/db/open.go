@@ -56,9 +56,20 @@ func Open(ctx context.Context, databaseURL string) (*DB, error) {
 		return nil, err
 	}
 	if err := d.Ping(ctx); err != nil {
+		if damaged(err) {
+			err = &arena.Error{Code: arena.CodeConflict, Err: err, Message: "the database " + d.path +
+				" is damaged, or no SQLite database: move it away and restore a backup (arena restore)"}
+		}
 		return nil, errors.Join(fmt.Errorf("ping database: %w", d.Dialect.Explain(err)), d.Close())
 	}
 	return d, nil
+}
+
+// damaged reports whether err means that a file is no SQLite database, or not
+// a whole one.
+func damaged(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlitecode.SQLITE_NOTADB || e.Code()&0xff == sqlitecode.SQLITE_CORRUPT)
 }
 
 // Ping checks that the database responds, to readers and writers.
@@ -71,6 +82,9 @@ func (d *DB) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// File returns the path of an SQLite file, "" on PostgreSQL.
+func (d *DB) File() string { return d.path }
 
 // Close closes the connections and releases the lock.
 func (d *DB) Close() error {

@@ -1,0 +1,64 @@
+package backup
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// nameLayout is the form of the names of backups. Their order is that of time.
+const nameLayout = "arena-20060102T150405Z.db" + packedEnding
+
+// ownName is the form as an expression.
+func ownName() *regexp.Regexp {
+	return regexp.MustCompile(`^arena-[0-9]{8}T[0-9]{6}Z\.db\.zst$`)
+}
+
+// NameAt returns the name of a backup that was begun at a time.
+func NameAt(at time.Time) string { return at.UTC().Format(nameLayout) }
+
+// newestFirst returns those of the names that NameAt gives, the newest first.
+func newestFirst(names []string) []string {
+	form := ownName()
+	own := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !form.MatchString(name) })
+	slices.Sort(own)
+	slices.Reverse(own)
+	return own
+}
+
+// IsFile reports whether the last part of a path names one backup rather than
+// what holds several.
+func IsFile(path string) bool {
+	return strings.HasSuffix(path, packedEnding) || strings.HasSuffix(path, ".db")
+}
+
+// Schedule returns the first time after another at which a backup is due.
+type Schedule func(after time.Time) time.Time
+
+// retryEvery is the time between two attempts at a backup that failed.
+const retryEvery = time.Hour
+
+// Due reports whether a backup is due after the last good one, and names the
+// attempt: nodes that claim the same attempt make one backup. A backup that
+// failed is due again in the next hour. Without a last one it is due at once.
+func (s Schedule) Due(last, now time.Time) (attempt time.Time, due bool) {
+	at := now.Truncate(retryEvery)
+	if last.IsZero() {
+		return at, true
+	}
+	next := s(last)
+	if next.IsZero() || next.After(now) {
+		return time.Time{}, false
+	}
+	if at.After(next) {
+		return at, true
+	}
+	return next, true
+}
+
+// Overdue reports whether two backups should have been made since the last good
+// one, or none was ever made.
+func (s Schedule) Overdue(last, now time.Time) bool {
+	return last.IsZero() || now.After(s(s(last)))
+}
