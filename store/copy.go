@@ -152,8 +152,11 @@ type targetError struct{ error }
 func (e targetError) Unwrap() error { return e.error }
 
 // CheckStopped returns conflict while a node is at work on the database, or was
-// until a moment ago.
+// until a moment ago, and for a database with another schema than this program.
 func (s *Store) CheckStopped(ctx context.Context) error {
+	if err := s.checkSource(ctx); err != nil {
+		return err
+	}
 	signs, err := db.One(ctx, s.reader, db.ScanInt, `SELECT (SELECT count(*) FROM matches WHERE status = 'running' AND lease_until > `+
 		s.d.Clock+`) + (SELECT count(*) FROM ticks WHERE tick > `+s.d.Clock+` - $1)`, lastSign.Milliseconds())
 	if err != nil {
@@ -167,18 +170,26 @@ func (s *Store) CheckStopped(ctx context.Context) error {
 
 // checkCopy refuses what Copy must not touch.
 func checkCopy(ctx context.Context, from, to *Store) error {
-	has, wanted, err := from.SchemaVersion(ctx)
-	if err != nil {
+	if err := from.checkSource(ctx); err != nil {
 		return err
-	}
-	if has != wanted {
-		return arena.Errorf(arena.CodeConflict, "the source has schema %d and this program %d: migrate it first", has, wanted)
 	}
 	made, err := to.checkEmpty(ctx)
 	if err != nil || made {
 		return err
 	}
 	return to.Migrate(ctx)
+}
+
+// checkSource refuses a source with another schema than this program.
+func (s *Store) checkSource(ctx context.Context) error {
+	has, wanted, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if has != wanted {
+		return arena.Errorf(arena.CodeConflict, "the source has schema %d and this program %d: migrate it first", has, wanted)
+	}
+	return nil
 }
 
 // checkEmpty returns conflict unless the database has no rows, and reports

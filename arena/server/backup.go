@@ -26,7 +26,7 @@ type backupSettings struct {
 	Region   string
 	Key      string
 	Secret   string
-	session  string // only from the environment
+	Session  string // only from the environment
 }
 
 // scheme begins the URLs of buckets.
@@ -74,7 +74,7 @@ func (c *Config) takeAWS(environ []string) []error {
 		}
 	}
 	if c.Backup.Key == "" && c.Backup.Secret == "" {
-		c.Backup.Key, c.Backup.Secret, c.Backup.session = env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"]
+		c.Backup.Key, c.Backup.Secret, c.Backup.Session = env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"]
 	}
 	c.Backup.Region = cmp.Or(c.Backup.Region, env["AWS_REGION"], env["AWS_DEFAULT_REGION"])
 	var problems []error
@@ -115,7 +115,7 @@ func (c Config) BackupDestination(text string) (_ backup.Destination, name strin
 		prefix, name = prefix[:max(0, strings.LastIndex(prefix, "/"))], prefix[strings.LastIndex(prefix, "/")+1:]
 	}
 	b, err := s3.Open(s3.Options{
-		Endpoint: c.Backup.Endpoint, Region: c.Backup.Region, Key: c.Backup.Key, Secret: c.Backup.Secret, Session: c.Backup.session,
+		Endpoint: c.Backup.Endpoint, Region: c.Backup.Region, Key: c.Backup.Key, Secret: c.Backup.Secret, Session: c.Backup.Session,
 		Bucket: bucket, Prefix: prefix,
 	})
 	if err != nil {

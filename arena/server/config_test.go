@@ -41,8 +41,12 @@ func TestLoad_Defaults(t *testing.T) {
 	if got, want := c.PublicURL.String(), "http://localhost:8080"; got != want {
 		t.Errorf("PublicURL = %s, want %s", got, want)
 	}
-	c.PublicURL, c.values = nil, nil
+	if now := time.Now(); !c.Backup.Schedule(now).Equal(now.Add(24 * time.Hour)) {
+		t.Errorf("backups are scheduled at %v", c.Backup.Schedule(now))
+	}
+	c.PublicURL, c.values, c.Backup.Schedule = nil, nil, nil
 	want := Config{
+		Backup: backupSettings{Keep: 7},
 		Addr: ":8080", MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64,

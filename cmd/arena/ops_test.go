@@ -141,11 +141,20 @@ func TestRun_Backup(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the copy has mode %v", info.Mode())
 	}
-	o.refused("file exists", "backup", target)
+	o.refused("exists; a backup never replaces a file", "backup", target)
 	before := o.ok("keys", "list")
 	o.environ[0] = "ARENA_DATABASE_URL=sqlite:" + target
 	if after := o.ok("keys", "list"); after != before {
 		t.Errorf("the copy has the keys\n%s\nwant\n%s", after, before)
+	}
+	o.refused("ARENA_DATABASE_URL: "+target+" exists", "restore", target)
+	restored := filepath.Join(t.TempDir(), "restored.db")
+	o.environ[0] = "ARENA_DATABASE_URL=sqlite:" + restored
+	if out := o.ok("restore", target); !strings.Contains(out, "Next: start the arena") {
+		t.Errorf("printed %q", out)
+	}
+	if after := o.ok("keys", "list"); after != before {
+		t.Errorf("the restored arena has the keys\n%s\nwant\n%s", after, before)
 	}
 }
 
