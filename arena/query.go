@@ -48,6 +48,7 @@ type RoundClose struct {
 	// RevealFrom is the first round whose sealed parts become public now; those up
 	// to Round follow. 0: Round; above Round: none do.
 	RevealFrom int
+	Next       *Round // opens in the same write, with the last event; nil: none does
 }
 
 // Meeting is one match of a pair of agents in a league.

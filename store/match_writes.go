@@ -248,10 +248,11 @@ func saveAnswers(ctx context.Context, tx *db.Tx, writes []*matchWrite) error {
 	return err
 }
 
-// closeRound closes the open round.
+// closeRound closes the open round, and opens the next one.
 type closeRound struct {
 	arena.RoundClose
 
+	next    *roundRow // nil: none opens
 	closing func(hidden []arena.Event) ([]arena.Event, error)
 }
 
@@ -259,6 +260,10 @@ func (*closeRound) exclusive() bool { return true }
 
 func (o *closeRound) check(w *matchWrite) {
 	switch m := w.match; {
+	case o.next != nil && o.next.No != o.Round+1:
+		w.reject(arena.Errorf(arena.CodeConflict, "round %d cannot be opened when round %d closes", o.next.No, o.Round))
+	case o.next != nil && m.round == o.next.No:
+		w.skipped = true // an earlier call opened it
 	case m.round != o.Round || m.round == 0:
 		w.reject(roundClosed(w.lease.MatchID, o.Round))
 	case !m.roundOpen:
@@ -317,12 +322,19 @@ func (s *Store) closeRounds(ctx context.Context, tx *db.Tx, writes []*matchWrite
 	if err != nil {
 		return err
 	}
+	opened := make([]roundRow, 0, len(rounds))
 	for w, o := range accepted[*closeRound](writes) {
 		if w.events, err = o.closing(hidden[w.lease.MatchID]); err != nil {
 			return err
 		}
+		if o.next != nil {
+			o.next.openedSeq = w.match.seq + int64(len(w.events)) - 1 // its own event is the last
+			w.match.round, w.match.roundOpen = o.next.No, true
+			opened = append(opened, *o.next)
+		}
 	}
-	return nil
+	_, err = insertRounds.Exec(ctx, tx, opened...)
+	return err
 }
 
 // judge stores points and outcomes of answers. The bodies stay as they were

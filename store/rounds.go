@@ -273,8 +273,9 @@ func newDelivery(matchID, league string, d arena.Delivery) arena.Delivery {
 // CloseRound closes the open round: it stores the judged answers and how all
 // seats stand, calls events with the round's events that have a hidden part,
 // and appends what it returns. events runs inside the transaction, perhaps
-// more than once. A second call for the last round changes nothing and returns
-// no events. round_closed: c.Round is any other round that is not open.
+// more than once. The next round opens in the same transaction, if c has one. A
+// second call for the last round changes nothing and returns no events.
+// round_closed: c.Round is any other round that is not open.
 func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClose, events func(hidden []arena.Event) ([]arena.Event, error)) ([]arena.Event, error) {
 	op := &closeRound{RoundClose: c, closing: events}
 	op.Answers = slices.Clone(c.Answers)
@@ -282,6 +283,13 @@ func (s *Store) CloseRound(ctx context.Context, l arena.Lease, c arena.RoundClos
 		op.Answers[i].MatchID, op.Answers[i].Round = l.MatchID, c.Round
 	}
 	op.Verdict.Round, op.Verdict.MatchID = c.Round, l.MatchID
+	if c.Next != nil {
+		next, err := newRoundRow(l.MatchID, *c.Next)
+		if err != nil {
+			return nil, s.wrap(err, "open round %d of match %s", c.Next.No, l.MatchID)
+		}
+		op.next = &next
+	}
 	stored, err := s.writeMatch(ctx, &matchWrite{lease: l, op: op})
 	return stored, s.wrap(err, "close round %d of match %s", c.Round, l.MatchID)
 }

@@ -245,9 +245,25 @@ func closeRound(f *fixture) {
 	f.equal(before, must(f.Match(ctx, "m_1"))(f))
 	f.fails(arena.CodeRoundClosed, second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 2, Seats: m.Seats}, noEvents)))
 
-	// A seat that the match does not have is a mistake of the caller.
+	// The next round may open in the same write; a repeated call changes nothing.
 	f.ok(second(f.OpenRound(ctx, m.Lease, round(2), nil)))
-	c = arena.RoundClose{Round: 2, Seats: []arena.Seat{{No: 0, AgentID: ids[1], State: arena.SeatActive}}}
+	third, fourth := round(3), round(4)
+	skips := arena.RoundClose{Round: 2, Seats: m.Seats, Next: &fourth}
+	f.fails(arena.CodeConflict, second(f.CloseRound(ctx, m.Lease, skips, noEvents)))
+	c = arena.RoundClose{Round: 2, Seats: m.Seats, Next: &third}
+	for _, n := range []int{2, 0} {
+		stored, err = f.CloseRound(ctx, m.Lease, c, func([]arena.Event) ([]arena.Event, error) { return []arena.Event{e, e}, nil })
+		f.ok(err)
+		f.equal(n, len(stored))
+		now = must(f.Match(ctx, "m_1"))(f)
+		f.equal(3, now.Round)
+		f.equal(true, now.RoundOpen)
+	}
+	f.equal(third.Task, must(f.Rounds(ctx, "m_1"))(f)[2].Task)
+	f.equal(false, must(f.Rounds(ctx, "m_1"))(f)[1].ClosedAt.IsZero())
+
+	// A seat that the match does not have is a mistake of the caller.
+	c = arena.RoundClose{Round: 3, Seats: []arena.Seat{{No: 0, AgentID: ids[1], State: arena.SeatActive}}}
 	if err := second(f.CloseRound(ctx, m.Lease, c, noEvents)); err == nil {
 		f.t.Fatal("a seat changed hands")
 	}

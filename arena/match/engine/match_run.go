@@ -114,11 +114,12 @@ func (mr *matchRun) playMatch(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := mr.playRound(ctx, open); err != nil {
+		if open, err = mr.playRound(ctx, open); err != nil {
 			return err
 		}
-		open = nil
-		mr.wait(ctx, mr.m.Settings.Break)
+		if open == nil {
+			mr.wait(ctx, mr.m.Settings.Break)
+		}
 	}
 }
 
@@ -179,7 +180,7 @@ func (mr *matchRun) begin(ctx context.Context) (*round, error) {
 		over, stop = mr.over(ctx)
 	}
 	if !over && stop == nil {
-		first, stop = mr.pickTask(ctx, 1)
+		first, stop = mr.pickTask(ctx, mr.m, mr.state)
 	}
 	var opening *arena.Round
 	if first != nil {
@@ -243,7 +244,7 @@ func (mr *matchRun) restore(ctx context.Context) (*round, error) {
 	}
 	last.Interruptions++
 	if last.Turn.IsZero() { // also a round that a version before turns opened
-		if last.Turn, err = mr.turn(ctx, last); err != nil {
+		if last.Turn, err = mr.turn(ctx, mr.position(last)); err != nil {
 			return nil, err
 		}
 	}

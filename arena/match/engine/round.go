@@ -28,16 +28,18 @@ type round struct {
 
 // nextRound picks a task and opens the next round.
 func (mr *matchRun) nextRound(ctx context.Context) (*round, error) {
-	next, err := mr.pickTask(ctx, mr.m.Round+1)
+	next, err := mr.pickTask(ctx, mr.m, mr.state)
 	if err != nil {
 		return nil, err
 	}
 	return mr.open(ctx, next)
 }
 
-// pickTask returns a round with its task, which is not open yet.
-func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
-	task, err := retry(ctx, mr, func() (arena.Task, error) { return mr.engine.o.Tasks.Pick(ctx, mr.m, no) })
+// pickTask returns the next round of a match in a state with its task. It is not
+// open yet.
+func (mr *matchRun) pickTask(ctx context.Context, m arena.Match, state game.State) (*round, error) {
+	no := m.Round + 1
+	task, err := retry(ctx, mr, func() (arena.Task, error) { return mr.engine.o.Tasks.Pick(ctx, m, no) })
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -45,8 +47,8 @@ func (mr *matchRun) pickTask(ctx context.Context, no int) (*round, error) {
 		mr.log.Error("no task for the round", "round", no, "error", err)
 		return nil, &voidError{"the task source failed"}
 	}
-	picked := arena.Round{MatchID: mr.m.ID, No: no, Task: task}
-	if picked.Turn, err = mr.turn(ctx, picked); err != nil {
+	picked := arena.Round{MatchID: m.ID, No: no, Task: task}
+	if picked.Turn, err = mr.turn(ctx, game.NewPosition(m, picked, state)); err != nil {
 		return nil, err
 	}
 	return mr.newRound(picked), nil
@@ -57,11 +59,11 @@ func (mr *matchRun) position(r arena.Round) game.Position {
 	return game.NewPosition(mr.m, r, mr.state)
 }
 
-// turn returns what the game asks of the seats in a round.
-func (mr *matchRun) turn(ctx context.Context, r arena.Round) (arena.Turn, error) {
-	turn, err := mr.game.Turn(ctx, mr.position(r))
+// turn returns what the game asks of the seats in a position.
+func (mr *matchRun) turn(ctx context.Context, p game.Position) (arena.Turn, error) {
+	turn, err := mr.game.Turn(ctx, p)
 	if err != nil {
-		return arena.Turn{}, mr.gameFailed(ctx, r.No, err)
+		return arena.Turn{}, mr.gameFailed(ctx, p.Round, err)
 	}
 	return turn, nil
 }
@@ -133,15 +135,16 @@ func (mr *matchRun) openingEvent(r *round) arena.Event {
 }
 
 // playRound sends its prompt to every seat that acts and has no stored answer at
-// the same moment, waits for all outcomes and closes the round.
-func (mr *matchRun) playRound(ctx context.Context, open *round) error {
+// the same moment, waits for all outcomes and closes the round. It returns the next
+// round if that is open already.
+func (mr *matchRun) playRound(ctx context.Context, open *round) (next *round, err error) {
 	var batch arena.Batch
 	requests, err := mr.prepareRequests(ctx, open, &batch)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := mr.dispatch(ctx, requests, &batch); err != nil {
-		return err
+		return nil, err
 	}
 	return mr.closeRound(ctx, open, requests)
 }
@@ -221,14 +224,15 @@ func (mr *matchRun) dispatch(ctx context.Context, requests []*seatRequest, batch
 }
 
 // closeRound has the game judge the stored answers and those of the requests,
-// stores the result and reveals sealed answers.
-func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*seatRequest) error {
+// stores the result and reveals sealed answers. The next round opens in the same
+// write if nothing comes between them; then closeRound returns it.
+func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*seatRequest) (next *round, err error) {
 	for _, a := range requests {
 		open.answers[a.seat.AgentID] = a.answer
 	}
 	open.voidIfCutOff()
 	if err := mr.markJudging(ctx, open.No); err != nil {
-		return err
+		return nil, err
 	}
 	p := open.position
 	replies := p.Replies(func(agentID string) (arena.Answer, bool) { a, ok := open.answers[agentID]; return a, ok })
@@ -236,22 +240,39 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	if failed, void := errors.AsType[*judgeError](err); void {
 		mr.log.Warn("the judge failed, the round is void", "round", open.No, "error", failed)
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	result, err := mr.game.Close(ctx, p, replies, verdict)
 	if err != nil {
-		return mr.gameFailed(ctx, open.No, err)
+		return nil, mr.gameFailed(ctx, open.No, err)
 	}
 	judged := mr.roundClose(open, replies, result)
-	if err := mr.chooseReveal(ctx, &judged, result.State); err != nil {
-		return err
+	after := mr.m
+	after.Seats = judged.Seats
+	end, err := mr.game.Over(game.NewPosition(after, arena.Round{No: open.No + 1}, result.State))
+	if err != nil {
+		return nil, mr.gameFailed(ctx, open.No, err)
+	}
+	judged.RevealFrom = mode.Of(mr.m).RevealFrom(open.No, end.Over && end.Void == "")
+	// A match that cannot have another round ends once this one is stored.
+	var stop error
+	if !end.Over && end.Void == "" && mr.m.Settings.Break <= 0 && mr.drain.Err() == nil {
+		next, stop = mr.pickTask(ctx, after, result.State)
+	}
+	if next != nil {
+		judged.Next = &next.Round
+		mr.warm()
 	}
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
 		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
-			return mr.closingEvents(open, judged, result.Closed, hidden)
+			events, err := mr.closingEvents(open, judged, result.Closed, hidden)
+			if next != nil {
+				events = append(events, mr.openingEvent(next))
+			}
+			return events, err
 		})
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	mr.judging.Store(false)
 	mr.m.Seats, mr.m.RoundOpen, mr.state, mr.closed = judged.Seats, false, result.State, mr.engine.o.Now()
@@ -259,7 +280,10 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	for _, a := range judged.Answers {
 		mr.last[a.AgentID] = a
 	}
-	return nil
+	if next != nil {
+		mr.noteOpened(next)
+	}
+	return next, stop
 }
 
 // voidIfCutOff makes the round void for all seats if the arena was cut off from
@@ -304,19 +328,6 @@ func (mr *matchRun) roundClose(open *round, replies []game.Reply, result game.Re
 		c.Seats[i].Points += points
 	}
 	return c
-}
-
-// chooseReveal sets from which round on sealed parts become public with a round
-// that closes in a new state of the game.
-func (mr *matchRun) chooseReveal(ctx context.Context, c *arena.RoundClose, state game.State) error {
-	after := mr.m
-	after.Seats = c.Seats
-	end, err := mr.game.Over(game.NewPosition(after, arena.Round{No: c.Round + 1}, state))
-	if err != nil {
-		return mr.gameFailed(ctx, c.Round, err)
-	}
-	c.RevealFrom = mode.Of(mr.m).RevealFrom(c.Round, end.Over && end.Void == "")
-	return nil
 }
 
 // stamped returns a verdict with its round and time, or the zero verdict if
