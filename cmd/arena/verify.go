@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -12,15 +13,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/plaintext"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/server"
+	"github.com/agora-arena/arena/arena/strictjson"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/league/game"
+	"github.com/agora-arena/arena/league/game/catalog"
 )
 
 // VerifyCmd is `arena verify`.
 type VerifyCmd struct {
 	File string `arg:"" placeholder:"FILE" help:"The answer of GET /v1/matches/{id}/record; - for standard input."`
 	JWKS string `name:"jwks" placeholder:"URL|FILE" help:"The arena's key set, or where it is: …/.well-known/jwks.json."`
+	Game string `placeholder:"URL|FILE" help:"The source of an uploaded game, or where it is: …/v1/games/NAME?sha256=HASH."`
 }
 
 // Help describes what is checked.
@@ -36,13 +43,17 @@ with 1. Lists texts that were erased.
     curl -s $A/.well-known/jwks.json > keys.json
     arena verify match.json --jwks keys.json
 
-Take the keys from where you trust the arena, never from who gave you the record.`
+Take the keys from where you trust the arena, never from who gave you the record.
+The record of an uploaded game has the hash of its source and not the source itself:
+
+    arena verify match.json --jwks keys.json --game nim.js`
 }
 
 // The most that is read of a file or of a key set.
 const (
 	maxRecordFile = 256 << 20
 	maxKeySet     = 1 << 20
+	maxGameFile   = 2 << 20 // as JSON, a source may have twice its size
 )
 
 // Run checks and prints.
@@ -53,7 +64,13 @@ func (c *VerifyCmd) Run(app *App) error {
 	}
 	var keys []byte
 	if c.JWKS != "" {
-		if keys, err = readKeySet(app.Ctx, c.JWKS); err != nil {
+		if keys, err = readFrom(app.Ctx, "--jwks", c.JWKS, maxKeySet); err != nil {
+			return err
+		}
+	}
+	source := ""
+	if c.Game != "" {
+		if source, err = c.source(app.Ctx); err != nil {
 			return err
 		}
 	}
@@ -65,15 +82,71 @@ func (c *VerifyCmd) Run(app *App) error {
 		}
 		return token.VerifyRecord(keys, payload, s)
 	}, func(r record.Record) (err error) {
-		replayed, err = game.Verify(app.Ctx, game.Builtin{}, r)
+		replayed, err = c.replay(app, r, source)
 		return err
 	})
+	if err == nil && r.Match.ScriptSHA256 != "" && c.Game == "" {
+		err = fmt.Errorf("everything else is good, but the game %s was not played again: give its source with --game; it is at %s/v1/games/%[1]s?sha256=%[3]s",
+			plaintext.Terminal(r.Match.Game), plaintext.Terminal(r.Arena), plaintext.Terminal(r.Match.ScriptSHA256))
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	_, err = fmt.Fprintf(app.Stdout, "good: match %s of %s in league %s, finished %s\n  %d rounds, %d seats, %d events; signed with key %s (%s)\n%s%s",
 		r.Match.MatchID, r.Arena, r.Match.League, r.Match.FinishedAt, len(r.Rounds), len(r.Seats), len(r.Log), signature.KID, signature.Alg, gamesLine(r, replayed), erasedLines(r.Erased))
 	return err
+}
+
+// replay plays the games of a record again and returns for how many rounds. source
+// is that of an uploaded game; without it, such games are not played.
+func (c *VerifyCmd) replay(app *App, r record.Record, source string) (rounds int, err error) {
+	hash := catalog.Hash(source)
+	switch {
+	case r.Match.Series == nil, r.Match.ScriptSHA256 != "" && c.Game == "":
+		return 0, nil
+	case r.Match.ScriptSHA256 != "" && r.Match.ScriptSHA256 != hash:
+		return 0, &record.FaultError{Pointer: "/record/match/script_sha256", Reason: fmt.Sprintf("is %q; the source that --game names has %s", r.Match.ScriptSHA256, hash)}
+	}
+	pool, err := server.NewScripts(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	games, err := catalog.New(pool, gameFile{source, hash})
+	if err != nil {
+		return 0, err
+	}
+	return game.Verify(app.Ctx, games, r)
+}
+
+// gameFile is the only uploaded game of a catalog.
+type gameFile struct{ source, hash string }
+
+// GameScript returns the game.
+func (g gameFile) GameScript(_ context.Context, name, hash string) (arena.GameScript, error) {
+	if hash != g.hash {
+		return arena.GameScript{}, arena.Errorf(arena.CodeNotFound, "there is no other game than that of --game")
+	}
+	return arena.GameScript{Name: name, SHA256: hash, Source: g.source}, nil
+}
+
+// GameScripts returns none: the record names the game.
+func (gameFile) GameScripts(context.Context) ([]arena.GameScript, error) { return nil, nil }
+
+// source returns the source that --game names. The arena returns it as a member of
+// an object.
+func (c *VerifyCmd) source(ctx context.Context) (string, error) {
+	data, err := readFrom(ctx, "--game", c.Game, maxGameFile)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Source string `json:"source"`
+	}
+	if err := strictjson.UnmarshalOpen(data, &answer, "source"); err == nil && answer.Source != "" {
+		return answer.Source, nil
+	}
+	return string(data), nil
 }
 
 // gamesLine returns how many rounds of games were played again; "" if the match
@@ -115,12 +188,12 @@ func (c *VerifyCmd) read(app *App) ([]byte, error) {
 	return readAtMost(in, "the record", maxRecordFile)
 }
 
-// readKeySet reads a file, or an address.
-func readKeySet(ctx context.Context, where string) ([]byte, error) {
+// readFrom reads a file, or an address, that a flag names.
+func readFrom(ctx context.Context, flag, where string, most int64) ([]byte, error) {
 	if !strings.HasPrefix(where, "http://") && !strings.HasPrefix(where, "https://") {
 		data, err := os.ReadFile(where) //nolint:gosec // G304: who calls names the file
 		if err != nil {
-			return nil, fmt.Errorf("--jwks: %w", err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		return data, nil
 	}
@@ -128,17 +201,17 @@ func readKeySet(ctx context.Context, where string) ([]byte, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
-		return nil, fmt.Errorf("--jwks: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("--jwks: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("--jwks: %s answered %s", where, resp.Status)
+		return nil, fmt.Errorf("%s: %s answered %s", flag, where, resp.Status)
 	}
-	return readAtMost(resp.Body, "--jwks", maxKeySet)
+	return readAtMost(resp.Body, flag, most)
 }
 
 func readAtMost(r io.Reader, what string, most int64) ([]byte, error) {
