@@ -47,6 +47,9 @@ func TestE2E_Admin(t *testing.T) {
 	says(admin("", exitOK, "pack", "upload", "../examples/packs/motions.jsonl"), `"name": "motions"`, `"pack_id": "pk_`)
 	says(admin("", exitOK, "game", "add", "../examples/games/nim.js"), `"name": "nim"`, `"version": "1"`)
 	says(admin("", exitOK, "game", "list"), `"name": "nim"`, `"name": "connect_four"`, `"sha256": "`)
+	says(admin("", exitOK, "league", "create", "--slug", "c4", "--title", "Connect four", "--time-limit", "20s", "--game", "connect_four", "--game-option", "games_per_match=4", "--game-option", "show_legal_moves=false"),
+		`"slug": "c4"`, `"time_limit_seconds": 20`, `"name": "connect_four"`, `"games_per_match": 4`, `"show_legal_moves": false`)
+	says(admin("", exitFailure, "league", "create", "--slug", "c5", "--title", "C", "--game", "connect_four", "--game-option", "games_per_match=many"), "--game-option games_per_match")
 	says(admin("", exitOK, "ratings", "verify"), `"ok": true`)
 	says(admin("", exitOK, "ratings", "rebuild", "cup"), `"settlements": 0`)
 	says(admin("", exitOK, "audit", "--limit", "3"), `"action": "rebuild-ratings"`)

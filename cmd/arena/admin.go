@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/agora-arena/arena/internal/apiclient"
 	"github.com/agora-arena/arena/internal/cli"
@@ -43,6 +44,7 @@ stores it.
     export ARENA_URL=http://127.0.0.1:8080 ARENA_ADMIN_TOKEN=…
     arena admin league list
     arena admin league create league.json
+    arena admin league create --slug c4 --title "Connect four" --time-limit 30s --game connect_four
     arena admin league start swiss-cup
     arena admin ratings verify`
 }
@@ -107,7 +109,7 @@ func (o oneThing) path(kind string, act ...string) string {
 type AdminLeagueCmd struct {
 	List      listCmd      `cmd:"" help:"All leagues."`
 	Show      showCmd      `cmd:"" help:"One league."`
-	Create    createCmd    `cmd:"" help:"Create a league from a JSON file (the body of POST /v1/leagues)."`
+	Create    leagueNewCmd `cmd:"" help:"Create a league from a JSON file (the body of POST /v1/leagues), from flags, or both."`
 	Update    patchCmd     `cmd:"" help:"Update a league from a JSON file (the body of PATCH)."`
 	Open      actCmd       `cmd:"" help:"Let agents enter."`
 	Start     actCmd       `cmd:"" help:"Begin the league's own pairing: a season."`
@@ -175,6 +177,15 @@ type (
 	createCmd struct {
 		File string `arg:"" help:"JSON file, - for standard input."`
 	}
+	leagueNewCmd struct {
+		File       string            `arg:"" optional:"" help:"JSON file, - for standard input. Flags replace its members."`
+		Slug       string            `help:"Short name, as in addresses."`
+		Title      string            `help:"Title on its page."`
+		Unrated    bool              `help:"Its matches change no ratings."`
+		TimeLimit  time.Duration     `placeholder:"30s" help:"For each round, or each move of a game."`
+		Game       string            `placeholder:"NAME" help:"Play this game, e.g. connect_four (arena admin game list), instead of asking questions."`
+		GameOption map[string]string `placeholder:"NAME=VALUE" help:"Setting of the game, e.g. games_per_match=4; repeat the flag for others."`
+	}
 	patchCmd struct {
 		oneThing
 		File string `arg:"" help:"JSON file, - for standard input."`
@@ -228,6 +239,58 @@ func (c *createCmd) Run(app *App, admin *AdminCmd, at *place) error {
 		return fmt.Errorf("read the body: %w", err)
 	}
 	return admin.call(app, http.MethodPost, "/v1/"+kindOf(at.group), json.RawMessage(body))
+}
+
+func (c *leagueNewCmd) Run(app *App, admin *AdminCmd) error {
+	body, err := c.body(app)
+	if err != nil {
+		return err
+	}
+	return admin.call(app, http.MethodPost, "/v1/leagues", body)
+}
+
+// body returns the members of the file with those of the flags.
+func (c *leagueNewCmd) body(app *App) (map[string]any, error) {
+	body := map[string]any{}
+	if c.File != "" {
+		data, err := fileOrStdin(app, c.File)
+		if err == nil {
+			err = json.Unmarshal(data, &body)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the body: %w", err)
+		}
+	}
+	for name, value := range map[string]string{"slug": c.Slug, "title": c.Title} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	if c.Unrated || c.File == "" {
+		body["rated"] = !c.Unrated
+	}
+	if c.TimeLimit != 0 {
+		body["time_limit_seconds"] = c.TimeLimit.Seconds()
+	}
+	if c.Game == "" && len(c.GameOption) == 0 {
+		return body, nil
+	}
+	game, _ := body["game"].(map[string]any)
+	if game == nil {
+		game = map[string]any{}
+	}
+	if c.Game != "" {
+		game["name"] = c.Game
+	}
+	for name, value := range c.GameOption {
+		var v any
+		if err := json.Unmarshal([]byte(value), &v); err != nil {
+			return nil, fmt.Errorf("--game-option %s: %q is neither a number nor true or false", name, value)
+		}
+		game[name] = v
+	}
+	body["game"] = game
+	return body, nil
 }
 
 func (c *patchCmd) Run(app *App, admin *AdminCmd, at *place) error {
