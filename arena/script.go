@@ -62,7 +62,15 @@ type ListedGame struct {
 	Hidden   bool // players know what others must not see
 	MaxTurns int
 	Options  []GameOption
+	Notation string       // the form in which its games are written down, e.g. "pgn"; "": none
 	Uploaded []GameScript // versions of an uploaded game, the latest first; none: it is part of the arena
+}
+
+// Notation is the games of a match as people write them down.
+type Notation struct {
+	Name      string // of the form, with which its files end, e.g. "pgn"
+	MediaType string
+	Text      string
 }
 
 // GameOption is a setting of a game with an integer value.

@@ -86,6 +86,9 @@ type MatchOptions struct {
 	Record func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	// Card returns a PNG of a match; league is the title of its league.
 	Card func(m visibility.Match, league string) ([]byte, error)
+	// Notation returns the games of a match in the notation of its game, and
+	// not_found if there is none.
+	Notation func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
 // VoteOptions are the parts of open votes.
@@ -261,7 +264,7 @@ func newResources(o Options) resources {
 		packs:      &packHandlers{packs: o.Services.Leagues, tasks: o.Services.Matches, rows: o.Store},
 		games:      &gameHandlers{service: o.Services.Leagues, catalog: o.Services.Games, rows: o.Store},
 		matches: &matchHandlers{
-			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card,
+			matches: o.Services.Matches, visible: o.Matches.Visible, leagues: o.Store, views: matches, sign: o.Matches.Record, draw: o.Matches.Card, write: o.Matches.Notation,
 		},
 		votes:    &voteHandlers{votes: o.Votes.Open, rows: o.Store, secret: o.Votes.Secret, secure: o.Votes.SecureCookies, now: now},
 		judges:   &judgeHandlers{rows: o.Store, visible: o.Matches.Visible, input: o.Judges.Input, health: o.Judges.Health},

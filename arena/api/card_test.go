@@ -1,6 +1,17 @@
 package api
 
-import "testing"
+import (
+	"context"
+	"testing"
+
+	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/visibility"
+)
+
+// noNotation is a match of a game without a notation.
+func noNotation(_ context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error) {
+	return arena.Notation{}, arena.Errorf(arena.CodeNotFound, "match %s of %s has %d rounds and no notation", m.ID, league, len(rounds))
+}
 
 func TestAPI_card(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,7 @@ type matchHandlers struct {
 	views   *matchViews
 	sign    func(ctx context.Context, rows record.Rows) (record.Signed, error)
 	draw    func(m visibility.Match, league string) ([]byte, error)
+	write   func(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error)
 }
 
 // matchRoutes mounts one of the matchHandlers.
@@ -301,6 +302,44 @@ func answersOf(rounds []visibility.ClosedRound) []arena.Answer {
 		answers = append(answers, r.Answers...)
 	}
 	return answers
+}
+
+type notationOutput struct {
+	ContentType string `header:"Content-Type"`
+	Disposition string `header:"Content-Disposition"`
+	Body        []byte
+}
+
+// notation answers with the games of a match in the notation of its game, as far as
+// spectators may see them.
+func (h *matchHandlers) notation(ctx context.Context, in *IDParam) (*notationOutput, error) {
+	m, err := h.visible.Match(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	rounds, err := h.visible.ClosedRounds(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.leagues.League(ctx, m.League)
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.write(ctx, m, l.Title, rounds)
+	if err != nil {
+		return nil, err
+	}
+	return &notationOutput{
+		ContentType: n.MediaType, Disposition: fmt.Sprintf(`attachment; filename="%s.%s"`, m.ID, n.Name), Body: []byte(n.Text),
+	}, nil
+}
+
+// describeNotation reports the media type of the notation that there is.
+func describeNotation(op *huma.Operation) {
+	op.Responses["200"] = &huma.Response{
+		Description: http.StatusText(http.StatusOK),
+		Content:     map[string]*huma.MediaType{"application/vnd.chess-pgn": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}
 }
 
 const pngType = "image/png"

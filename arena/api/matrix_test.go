@@ -100,7 +100,7 @@ func matrix() map[string]answers {
 
 		"challenge": {401, 201, 404, 403, 401, 403, 403, 403}, "get-lobby": open(200),
 		"create-match": organized(201), "list-matches": open(200), "get-match": open(200), "cancel-match": moderated(200),
-		"void-match": moderated(200), "get-match-record": open(409), "rescore-match": organized(200), "list-verdicts": open(200),
+		"void-match": moderated(200), "get-match-record": open(409), "get-match-notation": open(404), "rescore-match": organized(200), "list-verdicts": open(200),
 		"get-match-card": open(200),
 		"get-ballot":     open(404), "vote": open(409), "list-match-events": open(200), "list-match-rounds": open(200),
 

@@ -352,6 +352,7 @@ type gameView struct {
 	Hidden   bool               `json:"hidden" doc:"Players know what others must not see."`
 	MaxTurns int                `json:"max_turns"`
 	Options  []arena.GameOption `json:"options"`
+	Notation string             `json:"notation,omitempty" doc:"The form in which GET /v1/matches/{id}/notation returns its games; absent: none."`
 	Versions []gameVersionView  `json:"versions" doc:"Of an uploaded game, the latest first; none: it is part of the arena."`
 }
 
@@ -364,7 +365,7 @@ func (h *gameHandlers) list(ctx context.Context, _ *struct{}) (*output[listOf[ga
 	for _, g := range games {
 		v := gameView{
 			Name: g.Name, Title: g.Title, Version: g.Version, MinSeats: g.MinSeats, MaxSeats: g.MaxSeats, Deals: g.Deals, Hidden: g.Hidden, MaxTurns: g.MaxTurns,
-			Options: orEmpty(g.Options), Versions: []gameVersionView{},
+			Options: orEmpty(g.Options), Notation: g.Notation, Versions: []gameVersionView{},
 		}
 		for _, u := range g.Uploaded {
 			v.Versions = append(v.Versions, viewGameVersion(u))

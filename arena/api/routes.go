@@ -162,6 +162,7 @@ func routes() []route {
 		{get, "/v1/matches/{id}/events", scopePublic, 200, "list-match-events", tagMatches, "The log, oldest first", matchRoutes((*matchHandlers).events), describeEventLines},
 		{get, "/v1/matches/{id}/rounds", scopePublic, 200, "list-match-rounds", tagMatches, "Closed rounds with tasks and answers", matchRoutes((*matchHandlers).rounds), nil},
 		{get, "/v1/matches/{id}/record", scopePublic, 200, "get-match-record", tagMatches, "The signed record of a finished match", matchRoutes((*matchHandlers).record), nil},
+		{get, "/v1/matches/{id}/notation", scopePublic, 200, "get-match-notation", tagMatches, "Its games as a file in the notation of the game: PGN for chess", matchRoutes((*matchHandlers).notation), describeNotation},
 		{get, "/v1/matches/{id}/card.png", scopePublic, 200, "get-match-card", tagMatches, "A picture of how it stands, for previews of links", matchRoutes((*matchHandlers).card), describePNG},
 
 		{get, streamPath, scopeElsewhere, 200, "watch", tagStream, "Events as they happen: WebSocket, or server-sent events with Accept: text/event-stream", serve(func(a *API) http.Handler { return a.handlers.Stream }), describeWatch},

@@ -181,7 +181,7 @@ func testOptions(t testing.TB) parts {
 			Protocols: map[string]Inbound{arena.ProtocolAgora: inbound{says("agora")}, arena.ProtocolEnvelope: inbound{says("relay")}, arena.ProtocolAgentProtocol: inbound{says("message")}, arena.ProtocolA2A: inbound{says("a2a")}},
 		},
 		Matches: MatchOptions{
-			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord,
+			Visible: struct{ Visible }{}, Viewers: func(string) int { return 3 }, Record: signRecord, Notation: noNotation,
 			Card: func(m visibility.Match, league string) ([]byte, error) {
 				return []byte("picture of " + m.ID + " in " + league), nil
 			},

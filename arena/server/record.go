@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/record"
+	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/league/game"
 )
 
 // record makes and signs the record of a finished match.
@@ -25,4 +28,13 @@ func (s *Server) recordOf(ctx context.Context, matchID string, maxEvents int64) 
 		return record.Signed{}, err
 	}
 	return s.record(ctx, rows)
+}
+
+// notation returns the games of a match as people write them down.
+func (s *Server) notation(ctx context.Context, m visibility.Match, league string, rounds []visibility.ClosedRound) (arena.Notation, error) {
+	closed := make([]arena.ClosedGame, len(rounds))
+	for i, r := range rounds {
+		closed[i] = r.Game
+	}
+	return game.Notation(ctx, s.games, m.Row(), league, s.url+"/m/"+m.ID, closed)
 }

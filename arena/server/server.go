@@ -348,7 +348,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 				return s.mcp, err
 			},
 		},
-		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw},
+		Matches:  api.MatchOptions{Visible: s.visible, Viewers: s.hub.Viewers, Record: s.record, Card: cards.Draw, Notation: s.notation},
 		Votes:    api.VoteOptions{Open: votes, Secret: voterKey, SecureCookies: s.cfg.PublicURL.Scheme == "https"},
 		Judges:   api.JudgeOptions{Input: engine.JudgeInput, Health: scoring.JudgeHealth},
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},

@@ -64,6 +64,7 @@ func decoders() map[string]string {
 		"league/game/debate.go":                  own,
 		"league/game/elimination.go":             own,
 		"league/game/rules/state.go":             own,
+		"league/game/notation.go":                own,
 		"league/game/series.go":                  own,
 		"league/game/verify.go":                  strict,
 		"arena/token/issuer.go":                  strict,

@@ -84,6 +84,9 @@ func (c *Catalog) Listed(ctx context.Context) ([]arena.ListedGame, error) {
 		for n, o := range info.Options {
 			list[i].Options[n] = arena.GameOption(o)
 		}
+		if written, ok := c.native[info.Name].(rules.Written); ok {
+			list[i].Notation, _ = written.Notation()
+		}
 		if !c.Builtin(info.Name) {
 			list[i].Uploaded = slices.DeleteFunc(slices.Clone(scripts), func(s arena.GameScript) bool { return s.Name != info.Name })
 		}
