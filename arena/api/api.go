@@ -183,6 +183,7 @@ func (o Options) validate() error {
 		{"Matches.Viewers", o.Matches.Viewers == nil},
 		{"Matches.Record", o.Matches.Record == nil},
 		{"Matches.Card", o.Matches.Card == nil},
+		{"Matches.Notation", o.Matches.Notation == nil},
 		{"Votes.Open", o.Votes.Open == nil},
 		{"Votes.Secret", len(o.Votes.Secret) == 0},
 		{"Judges.Input", o.Judges.Input == nil},
