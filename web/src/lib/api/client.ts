@@ -61,6 +61,7 @@ export async function call<T>(path: string, init: RequestInit, signal?: AbortSig
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);
   const body: unknown = await res.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
+    if (res.ok) throw new ApiError(0, 'network', 'the answer was cut off');
     return null;
   });
   if (!res.ok) {
