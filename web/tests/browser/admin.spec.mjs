@@ -448,6 +448,28 @@ test('an admin pauses an agent and lets it play again', async (t) => {
   await close();
 });
 
+test('an admin finds an owner by status, suspends it for a reason, exports and deletes it', async () => {
+  const owner = await api('/v1/owners', { method: 'POST', token: '', body: { name: `owner ${once()}` } });
+  const { name } = await api('/v1/me', { token: owner.token });
+  const { page, faults, close } = await open('/admin/owners', { kept: KEPT });
+  await page.locator('[name="find"]').fill(name);
+  const row = (status) => page.locator(`${id('admin-owner')}[data-owner="${owner.owner_id}"][data-status="${status}"]`);
+  await row('active').locator(id('owner-suspend')).click();
+  await row('active').locator('[name="reason"]').fill('spam');
+  await type(page, name);
+  await page.locator('[name="status"]').selectOption('suspended');
+  await row('suspended').getByText('spam').waitFor();
+  await row('suspended').locator(id('owner-show')).click();
+  const saved = page.waitForEvent('download');
+  await page.locator(id('owner-export')).click();
+  assert.equal((await saved).suggestedFilename(), `${owner.owner_id}.zip`);
+  await page.locator(id('owner-delete')).click();
+  await type(page, name);
+  await row('suspended').waitFor({ state: 'detached' });
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {
   await look({
     'admin-overview': ['/admin', id('nodes')],

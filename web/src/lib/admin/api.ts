@@ -20,6 +20,7 @@ export type AdminToken = Schemas['AdminToken'];
 export type AdminTokenBody = Schemas['CreateAdminTokenBody'];
 export type Scope = AdminTokenBody['scope'];
 export type Owner = Schemas['OwnerSummary'];
+export type OwnerStatus = Owner['status'];
 export type Move = 'open' | 'start' | 'start-now' | 'pause' | 'resume' | 'freeze' | 'finish' | 'archive' | 'unarchive';
 
 const id = encodeURIComponent;
@@ -86,8 +87,11 @@ export const tokens = (signal?: AbortSignal) => get<List<AdminToken>>('/v1/admin
 export const createToken = (body: AdminTokenBody) => admin.call<Schemas['CreatedAdminToken']>('POST', '/v1/admin/tokens', body);
 export const revokeToken = (tokenId: string) => admin.call<void>('DELETE', `/v1/admin/tokens/${id(tokenId)}`);
 
-export const owners = (find: string, cursor: string, signal?: AbortSignal) =>
-  get<List<Owner>>(url('/v1/admin/owners', { find: find || undefined, cursor: cursor || undefined, limit: 50 }), signal);
-export const suspend = (ownerId: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/suspend`);
+export const owners = (query: string, status: OwnerStatus | '', cursor: string, signal?: AbortSignal) =>
+  get<List<Owner>>(url('/v1/admin/owners', { q: query || undefined, status: status || undefined, cursor: cursor || undefined, limit: 50 }), signal);
+export const owner = (ownerId: string, signal?: AbortSignal) => get<Schemas['OwnerDetail']>(`/v1/admin/owners/${id(ownerId)}`, signal);
+export const suspend = (ownerId: string, reason: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/suspend`, { reason });
+export const exportOwner = (ownerId: string) => admin.save(`/v1/admin/owners/${id(ownerId)}/export`, `${ownerId}.zip`);
+export const deleteOwner = (ownerId: string, confirm: string) => admin.call<Schemas['Erasure']>('DELETE', url(`/v1/admin/owners/${id(ownerId)}`, { confirm }));
 export const restore = (ownerId: string) => admin.call<Schemas['Owner']>('POST', `/v1/admin/owners/${id(ownerId)}/restore`);
 export const reissue = (ownerId: string) => admin.call<Schemas['ReissuedToken']>('POST', `/v1/admin/owners/${id(ownerId)}/tokens`);

@@ -44,7 +44,20 @@ export const post = <T>(path: string, body: unknown, signal?: AbortSignal): Prom
   call<T>(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }, signal);
 
 /** Sends a request. An answer without a body is undefined. Throws as get does. */
-export async function call<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
+export const call = async <T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> => parse<T>(await send(path, init, signal), signal);
+
+/** Sends a request whose answer is a file. Throws as get does. */
+export async function file(path: string, init: RequestInit): Promise<Blob> {
+  const res = await send(path, { ...init, headers: { accept: '*/*', ...init.headers } });
+  if (!res.ok) return parse<Blob>(res);
+  try {
+    return await res.blob();
+  } catch {
+    throw new ApiError(0, 'network', 'cut off');
+  }
+}
+
+async function send(path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   let res: Response;
   try {
     res = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers }, signal: init.signal ?? signal ?? null });
@@ -56,6 +69,10 @@ export async function call<T>(path: string, init: RequestInit, signal?: AbortSig
   clock.sample(res.headers.get('date'));
   if (isOutage(res.status)) contact.failed();
   else contact.answered();
+  return res;
+}
+
+async function parse<T>(res: Response, signal?: AbortSignal): Promise<T> {
   if (res.status === 204) return undefined as T;
   const type = res.headers.get('content-type') ?? '';
   if (!type.includes('json')) throw new ApiError(res.status, 'not_json', res.statusText);

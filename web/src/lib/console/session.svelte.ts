@@ -1,4 +1,4 @@
-import { call, ApiError } from '$lib/api/client';
+import { call, file, ApiError } from '$lib/api/client';
 import type { components } from '$lib/api/schema';
 
 export type Me = components['schemas']['Me'];
@@ -44,8 +44,23 @@ export class Session {
       init.body = JSON.stringify(body);
       init.headers = { ...init.headers, 'content-type': 'application/json' };
     }
+    return this.#checked(token, call<T>(path, init, signal));
+  }
+
+  /** Reads a file and hands it to the browser to save. */
+  async save(path: string, name: string): Promise<void> {
+    const token = this.token;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(await this.#checked(token, file(path, { headers: { authorization: `Bearer ${token}` } })));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still read it
+  }
+
+  /** Signs out when the arena no longer accepts the token. */
+  async #checked<T>(token: string, answer: Promise<T>): Promise<T> {
     try {
-      return await call<T>(path, init, signal);
+      return await answer;
     } catch (cause) {
       if (cause instanceof ApiError && cause.status === 401 && token === this.token) this.signOut(true);
       throw cause;
