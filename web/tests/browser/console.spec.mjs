@@ -170,13 +170,13 @@ test('a command copied from the console connects an agent, whose first match it 
   await close();
 });
 
-test('an agent that fetches its tasks is found under its keys, which are replaced and revoked', async () => {
+test('an agent that fetches its tasks is found under its keys, which are rotated and revoked', async () => {
   const { id: agentId, token, name } = await register({ name: `Pulling ${once()}` });
   const { page, faults, close } = await open(`/console/agents/${agentId}`, { kept: { 'arena.owner': token } });
   await page.locator(`${id('connection')}[data-connection="waiting"]`).waitFor();
   const keys = page.locator(id('key'));
-  await page.getByRole('button', { name: 'Replace first', exact: true }).click();
-  await page.getByRole('button', { name: 'Replace first now' }).click();
+  await page.getByRole('button', { name: 'Rotate first', exact: true }).click();
+  await page.getByRole('button', { name: 'Confirm rotation of first' }).click();
   const first = await page.locator(id('issued-key')).textContent();
   assert.match(first, /^arg_/);
   await page.locator(id('join-command'), { hasText: first }).waitFor();
@@ -242,6 +242,31 @@ test('a token lives in the tab, is shown once, and ends when it is revoked', asy
   await page.reload();
   await page.locator(id('expired')).waitFor();
   assert.equal(await page.evaluate(() => localStorage.getItem('arena.owner')), null);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test('an owner rotates the token of the session, exports its data and deletes its account', async () => {
+  const { page, faults, close } = await open('/console', { refusals: true });
+  const name = `owner ${once()}`;
+  const first = await signUp(page, name);
+  await page.locator('.console a[href="/console/tokens"]').click();
+  await page.getByRole('button', { name: 'Rotate first', exact: true }).click();
+  await page.locator('[data-value="3600"]').click();
+  await page.getByRole('button', { name: 'Confirm rotation of first' }).click();
+  const second = await page.locator(id('secret-token')).inputValue();
+  assert.equal((await send('GET', '/v1/me', undefined, first)).status, 200);
+  assert.equal(await page.evaluate(() => sessionStorage.getItem('arena.owner')), second);
+  await page.locator('.console a[href="/console/account"]').click();
+  const saved = page.waitForEvent('download');
+  await page.locator(id('export-me')).click();
+  assert.equal((await saved).suggestedFilename(), 'arena-data.zip');
+  const act = page.locator(`${id('delete-me')} button`);
+  assert.equal(await act.isDisabled(), true);
+  await page.locator(`${id('delete-me')} [name="confirm"]`).fill(name);
+  await act.click();
+  await page.locator(id('sign-in')).waitFor();
+  for (const token of [first, second]) assert.equal((await send('GET', '/v1/me', undefined, token)).status, 401);
   assert.deepEqual(faults, []);
   await close();
 });

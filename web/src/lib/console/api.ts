@@ -13,6 +13,8 @@ export type NewAgent = Schemas['CreateAgentBody'];
 export type AgentChange = Schemas['UpdateAgentBody'];
 export type CreatedAgent = Schemas['CreatedAgent'];
 export type Key = Schemas['Key'];
+/** For how many seconds a replaced token or key stays valid. */
+export type Grace = NonNullable<Schemas['RotateBody']['grace_seconds']>;
 export type Rehearsal = Schemas['Rehearsal'];
 
 const at = (agentId: string) => `/v1/agents/${encodeURIComponent(agentId)}`;
@@ -23,6 +25,10 @@ export const me = (signal?: AbortSignal) => session.call<Me>('GET', '/v1/me', un
 export const tokens = (signal?: AbortSignal) => session.call<List<Token>>('GET', '/v1/me/tokens', undefined, {}, signal);
 export const createToken = (name: string) => session.call<CreatedToken>('POST', '/v1/me/tokens', { name });
 export const revokeToken = (tokenId: string) => session.call<void>('DELETE', `/v1/me/tokens/${encodeURIComponent(tokenId)}`);
+export const rotateToken = (tokenId: string, grace_seconds: Grace) => session.call<CreatedToken>('POST', `/v1/me/tokens/${encodeURIComponent(tokenId)}/rotate`, { grace_seconds });
+/** Saves everything that the arena stores about the owner. */
+export const exportMe = () => session.save('/v1/me/export', 'arena-data.zip');
+export const deleteMe = (confirm: string) => session.call<Schemas['Erasure']>('DELETE', url('/v1/me', { confirm }));
 
 export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =>
   session.call<List<Agent>>('GET', url('/v1/agents', { owner: 'me', limit: 100, retired: retired ? 'true' : undefined, cursor: cursor || undefined }), undefined, {}, signal);
@@ -37,6 +43,8 @@ export const retire = (agentId: string) => session.call<void>('DELETE', at(agent
 export const keys = (agentId: string, signal?: AbortSignal) => session.call<List<Key>>('GET', `${at(agentId)}/keys`, undefined, {}, signal);
 export const createKey = (agentId: string, name: string) => session.call<Schemas['CreatedKey']>('POST', `${at(agentId)}/keys`, { name });
 export const revokeKey = (agentId: string, keyId: string) => session.call<void>('DELETE', `${at(agentId)}/keys/${encodeURIComponent(keyId)}`);
+export const rotateKey = (agentId: string, keyId: string, grace_seconds: Grace) =>
+  session.call<Schemas['CreatedKey']>('POST', `${at(agentId)}/keys/${encodeURIComponent(keyId)}/rotate`, { grace_seconds });
 
 /** A private run with injected faults; without any, one plain round. Answered when it is over, within a minute. */
 export const rehearse = (agentId: string, body: Schemas['RehearseBody']) => session.call<Rehearsal>('POST', `${at(agentId)}/rehearse`, body);

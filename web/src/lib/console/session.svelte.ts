@@ -29,6 +29,12 @@ export class Session {
     this.token = token;
   }
 
+  /** Goes on with a token that replaces the present one, remembered as that one was. */
+  replace(token: string): void {
+    store(this.#key, token, remembered(this.#key));
+    this.token = token;
+  }
+
   signOut(expired = false): void {
     forget(this.#key);
     this.token = '';
@@ -75,6 +81,14 @@ function stored(key: string): string {
     return sessionStorage.getItem(key) ?? localStorage.getItem(key) ?? '';
   } catch {
     return '';
+  }
+}
+
+function remembered(key: string): boolean {
+  try {
+    return localStorage.getItem(key) !== null;
+  } catch {
+    return false;
   }
 }
 
