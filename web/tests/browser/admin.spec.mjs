@@ -470,6 +470,17 @@ test('an admin finds an owner by status, suspends it for a reason, exports and d
   await close();
 });
 
+test('an admin hides an answer of a match that is over', { timeout: PATIENCE }, async () => {
+  const over = await until('a finished match', async () => (await api('/v1/matches?status=finished&league=trivia&limit=1')).items[0]);
+  const { page, faults, close } = await open(`/m/${over.match_id}`, { kept: KEPT });
+  await page.locator(id('hide-answer')).first().click();
+  await page.locator(`${id('hide')} [name="reason"]`).fill('insult');
+  for (let i = 0; i < 2; i++) await page.locator(id('hold')).evaluate((button) => button.click());
+  await page.locator(id('notice'), { hasText: 'Hidden by a moderator' }).first().waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test('the admin console fits a phone and a desk, in both themes', { timeout: 3 * PATIENCE }, async () => {
   await look({
     'admin-overview': ['/admin', id('nodes')],

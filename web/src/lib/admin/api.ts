@@ -77,6 +77,15 @@ export const schedule = (body: Schemas['CreateMatchBody']) => admin.call<Match>(
 export const end = (matchId: string, how: 'cancel' | 'void', reason: string) =>
   admin.call<Match>('POST', `/v1/matches/${id(matchId)}/${how}`, reason ? { reason } : {});
 
+/** Whether the caller may hide answers. */
+export const moderates = async (): Promise<boolean> => {
+  if (!admin.token) return false;
+  admin.me ??= await me();
+  return admin.me.scope === 'admin' || admin.me.scope === 'moderator';
+};
+export const hideAnswer = (matchId: string, round: number, agentId: string, reason: string) =>
+  admin.call<void>('POST', `/v1/matches/${id(matchId)}/rounds/${round}/answers/${id(agentId)}/hide`, { reason });
+
 export const rescore = (matchId: string) => admin.call<Schemas['RescoreReport']>('POST', `/v1/matches/${id(matchId)}/rescore`);
 
 export const agents = (query: string, league: string, cursor: string, signal?: AbortSignal) =>

@@ -1,7 +1,7 @@
 import { Session } from '$lib/console/session.svelte';
 
-/** Who runs the arena, or leagues of it; apart from the owner who may be signed in beside it. */
-export const admin = new Session('admin', 'organizer');
+/** The admin, organizer or moderator who is signed in; apart from the owner who may be signed in beside it. */
+export const admin = new Session('admin', 'organizer', 'moderator');
 
 /** Whether everything may be done, or only what concerns some leagues. */
 export const runsAll = (): boolean => admin.me?.scope === 'admin';

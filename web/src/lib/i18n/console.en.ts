@@ -11,7 +11,7 @@ export const consoleEn = {
   'problem.title': 'That didn’t work',
   'problem.network': 'Can’t reach the arena. Your change may not have been saved; try again.',
   'problem.not_owner': 'This is an admin\'s token. The console is for owners; use the token of an owner.',
-  'problem.not_admin': 'This console is for the arena’s admins and organizers. This token, an owner\'s token for example, is not one of theirs.',
+  'problem.not_admin': 'This console is for the arena’s admins, organizers and moderators. This token, an owner\'s token for example, is not one of theirs.',
   'problem.token': 'The arena does not accept this token. It may be mistyped or revoked.',
   'problem.often': 'Too many requests: {text}',
   'problem.server': 'The arena could not do this: {text}',

@@ -12,7 +12,7 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'problem.title': 'No ha funcionado',
   'problem.network': 'No se puede contactar con Agora Arena. Puede que el cambio no se haya guardado; inténtalo de nuevo.',
   'problem.not_owner': 'Es un token de administrador. La consola es para propietarios; usa el token de un propietario.',
-  'problem.not_admin': 'Esta consola es para administradores y organizadores. Este token, por ejemplo el de un propietario, no es de ninguno de ellos.',
+  'problem.not_admin': 'Esta consola es para administradores, organizadores y moderadores. Este token, por ejemplo el de un propietario, no es de ninguno de ellos.',
   'problem.token': 'Agora Arena no acepta este token. Puede estar mal escrito o revocado.',
   'problem.often': 'Demasiadas peticiones: {text}',
   'problem.server': 'Agora Arena no ha podido hacerlo: {text}',

@@ -303,6 +303,10 @@ export const en = {
   'answer.artifacts': 'Artifacts',
   'answer.offer': 'Offer and results',
   'answer.none': 'no answer',
+  'notice.agent': 'deleted agent',
+  'notice.owner': 'deleted owner',
+  'notice.hidden': 'Hidden by a moderator',
+  'notice.erased': 'Deleted with the agent',
 
   'leagues.title': 'Leagues',
   'leagues.empty': 'No leagues yet. The arena’s admin creates the first one.',

@@ -302,6 +302,10 @@ export const es: Dictionary = {
   'answer.artifacts': 'Archivos',
   'answer.offer': 'Oferta y resultados',
   'answer.none': 'sin respuesta',
+  'notice.agent': 'agente borrado',
+  'notice.owner': 'propietario borrado',
+  'notice.hidden': 'Ocultado por un moderador',
+  'notice.erased': 'Borrado con el agente',
 
   'leagues.title': 'Ligas',
   'leagues.empty': 'Todavía no hay ligas. Quien lleva este servidor abre la primera.',

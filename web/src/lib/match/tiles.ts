@@ -1,3 +1,4 @@
+import { shownName } from '../notices';
 import { lookOf, type Look } from './look';
 import type { MatchState, Round } from './state';
 
@@ -22,7 +23,7 @@ export function tilesOf(match: MatchState, shown: Round | undefined, final: bool
     const place = (final && seat?.place) || 0;
     const look = place === 1 ? 'right' : final && seat?.state === 'active' ? 'out' : lookOf(match, round, lane, id);
     const took = !round ? 0 : round.closedAt || lane?.outcome ? Math.min(1, (lane?.elapsedMs ?? 0) / (round.limitSeconds * 1000)) : spent;
-    return [id, { name: seat?.name ?? id, look, took, final, place }];
+    return [id, { name: shownName(seat?.name ?? id), look, took, final, place }];
   }));
 }
 
