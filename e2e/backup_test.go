@@ -3,10 +3,15 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
-	"os/exec"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,17 +21,20 @@ import (
 	"github.com/agora-arena/arena/store/storetest"
 )
 
-// A copy that was made while matches ran is a whole arena: what was over is
-// as it was, and what was running continues. These are the commands of
-// docs/operations.md.
+// The restore drill of docs/operations.md: an arena that was backed up while
+// matches ran, killed, and whose database was deleted, is whole again after
+// arena restore: what was over is as it was and can be verified, and what was
+// running continues.
 func TestE2E_Backup(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		dir, restored := t.TempDir(), t.TempDir()
-		backup(t, "sqlite:"+filepath.Join(dir, "arena.db"), "sqlite:"+filepath.Join(restored, "arena.db"), func() {
-			if code, out := runBeside(t, dir, nil, "backup", filepath.Join(restored, "arena.db")); code != exitOK {
-				t.Fatalf("exit code %d, %s", code, out)
+		file := filepath.Join(t.TempDir(), "arena.db")
+		drill(t, "sqlite:"+file, "sqlite:"+file, func() {
+			for _, ending := range []string{"", "-wal", "-shm"} {
+				if err := os.Remove(file + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Fatal(err)
+				}
 			}
 		})
 	})
@@ -38,28 +46,39 @@ func TestE2E_Backup(t *testing.T) {
 		}
 		must(t, err)
 		t.Cleanup(func() { must(t, server.Stop()) })
-		for _, program := range []string{"pg_dump", "pg_restore"} {
-			if _, err := exec.LookPath(program); err != nil && !storetest.Required("postgres") {
-				t.Skip(err)
-			}
+		for name, to := range map[string]string{
+			"into PostgreSQL": "", "into SQLite": "sqlite:" + filepath.Join(t.TempDir(), "arena.db"),
+		} {
+			t.Run(name, func(t *testing.T) {
+				from := server.Database(t)
+				drill(t, from, cmp.Or(to, from), func() { dropAll(t, from) })
+			})
 		}
-		from, to, file := server.Database(t), server.EmptyDatabase(t), filepath.Join(t.TempDir(), "arena.dump")
-		run := func(name string, args ...string) {
-			out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s: %v: %s", name, err, out)
-			}
-		}
-		backup(t, from, to, func() {
-			run("pg_dump", "--format=custom", "--file="+file, "--dbname="+from)
-			run("pg_restore", "--exit-on-error", "--no-owner", "--dbname="+to, file)
-		})
 	})
 }
 
-func backup(t *testing.T, from, to string, take func()) {
+// dropAll leaves a PostgreSQL database without tables.
+func dropAll(t *testing.T, url string) {
 	t.Helper()
-	p := serve(t, t.TempDir(), "ARENA_DATABASE_URL="+from)
+	db, err := sql.Open("pgx", url)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+	must(t, errors.Join(err, db.Close()))
+}
+
+func drill(t *testing.T, from, to string, destroy func()) {
+	t.Helper()
+	dir, backups := t.TempDir(), t.TempDir()
+	record, keys := filepath.Join(dir, "record.json"), filepath.Join(dir, "keys.json")
+	arenaOn := func(url string, args ...string) string {
+		t.Helper()
+		code, out := runBeside(t, dir, []string{"ARENA_DATABASE_URL=" + url, "ARENA_ADMIN_TOKEN=" + e2eAdmin}, args...)
+		if code != exitOK {
+			t.Fatalf("arena %v: exit code %d, %s", args, code, out)
+		}
+		return out
+	}
+	p := serve(t, dir, "ARENA_DATABASE_URL="+from)
 	p.league("trivia", p.pack(9), map[string]any{
 		"format": "ladder", "min_seats": 2, "max_seats": 2, "rounds": 3, "time_limit_seconds": 30,
 	})
@@ -73,18 +92,28 @@ func backup(t *testing.T, from, to string, take func()) {
 	bob := p.contestant("Bob", answers("no"), "trivia")
 	over := p.schedule("trivia", ada, bob)
 	p.watch(over, 0).end(nil)
+	save(t, p.url+"/v1/matches/"+over+"/record", record)
 	running := p.schedule("trivia", ada, bob)
 	_, err := ada.WaitRequest(t.Context(), 5)
 	must(t, err)
-	take()
+	arenaOn(from, "backup", backups)
 	was := readArena(t, from, over)
 	p.kill()
 	close(gate)
+	destroy()
 
-	p = serve(t, t.TempDir(), "ARENA_DATABASE_URL="+to)
-	is := readArena(t, to, over)
-	if was != is {
-		t.Errorf("the copy holds %s, the arena held %s", is, was)
+	arenaOn(to, "restore", backups)
+	p = serve(t, dir, "ARENA_DATABASE_URL="+to)
+	if is := readArena(t, to, over); was != is {
+		t.Errorf("the restored arena holds %s, the arena held %s", is, was)
+	}
+	save(t, p.url+"/.well-known/jwks.json", keys)
+	if code, out, errs := call(t, "verify", record, "--jwks", keys); code != exitOK {
+		t.Errorf("the record from before: exit code %d, %s%s", code, out, errs)
+	}
+	save(t, p.url+"/v1/matches/"+over+"/record", record)
+	if code, out, errs := call(t, "verify", record, "--jwks", keys); code != exitOK {
+		t.Errorf("the record from after: exit code %d, %s%s", code, out, errs)
 	}
 	s := p.watch(running, 0)
 	var result finished
@@ -92,6 +121,10 @@ func backup(t *testing.T, from, to string, take func()) {
 	s.gapless(1)
 	if len(result.RatingChanges) != 2 || result.RatingChanges[0].Before != "1520.000" {
 		t.Errorf("the match that went on ended with %+v", result)
+	}
+	p.watch(p.schedule("trivia", ada, bob), 0).end(nil) // and new ones are played
+	if out := arenaOn(to, "admin", "ratings", "verify", "--url", p.url); !strings.Contains(out, `"ok": true`) {
+		t.Errorf("the ratings: %s", out)
 	}
 }
 
