@@ -134,7 +134,9 @@ func prune(ctx context.Context, in Destination, keep int) (removed []string, err
 }
 
 // PlaceOf returns destination and name as one text.
-func PlaceOf(d Destination, name string) string { return strings.TrimSuffix(d.String(), "/") + "/" + name }
+func PlaceOf(d Destination, name string) string {
+	return strings.TrimSuffix(d.String(), "/") + "/" + name
+}
 
 // Latest returns the name of the newest backup; not_found without one.
 func Latest(ctx context.Context, in Destination) (string, error) {
