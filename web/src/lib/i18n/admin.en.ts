@@ -34,6 +34,8 @@ export const adminEn = {
   'status.slow': 'Slow matches',
   'status.agents': 'Agents ready',
   'status.agents.slow': '{n} slow',
+  'status.backup': 'Last backup',
+  'status.backup.never': 'never',
   'status.last': 'Last error',
   'nodes': 'Nodes',
   'nodes.self': 'this node',

@@ -35,6 +35,8 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'status.slow': 'Partidas lentas',
   'status.agents': 'Agentes listos',
   'status.agents.slow': '{n} lentos',
+  'status.backup': 'Última copia de seguridad',
+  'status.backup.never': 'nunca',
   'status.last': 'Último error',
   'nodes': 'Nodos',
   'nodes.self': 'te responde',
