@@ -175,6 +175,8 @@ func explain(ctx context.Context, err error) error {
 	switch answer.Code {
 	case minio.NoSuchBucket:
 		return fmt.Errorf("%w: %w", ErrBucket, err)
+	case "XAdminUserNotFound": // with status 404, of the Versity S3 Gateway for an unknown key
+		return fmt.Errorf("%w: %w", ErrCredentials, err)
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException":
 		return fmt.Errorf("%w: %w", ErrRegion, err)
 	}
