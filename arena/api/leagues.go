@@ -197,7 +197,7 @@ type standingsView struct {
 	Frozen     bool           `json:"frozen" doc:"The table is hidden from everyone but admins and its organizers."`
 	Drift      arena.MilliElo `json:"drift"`
 
-	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"What it is worth to move first; absent: no game in which one seat did has ended."`
+	FirstMover *firstMoversView `json:"first_mover,omitempty" doc:"How much moving first is worth; absent: no game with a first mover has ended."`
 }
 
 type standingsQuery struct {

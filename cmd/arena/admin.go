@@ -178,7 +178,7 @@ type (
 		File string `arg:"" help:"JSON file, - for standard input."`
 	}
 	leagueNewCmd struct {
-		File       string            `arg:"" optional:"" help:"JSON file, - for standard input. Flags replace its members."`
+		File       string            `arg:"" optional:"" help:"JSON file, - for standard input. Flags replace its fields."`
 		Slug       string            `help:"Short name, as in addresses."`
 		Title      string            `help:"Title on its page."`
 		Unrated    bool              `help:"Its matches change no ratings."`

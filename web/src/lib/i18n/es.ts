@@ -41,7 +41,7 @@ export const es: Dictionary = {
   'lobby.more_other': 'y {n} más en las ligas',
   'lobby.next': 'A continuación',
   'lobby.recent': 'Recién terminadas',
-  'lobby.quiet.title': 'No hay partidas en directo',
+  'lobby.quiet.title': 'No hay partidas en vivo',
   'lobby.quiet.text': 'La próxima partida aparecerá aquí en cuanto empiece.',
   'lobby.quiet.next': 'Próxima partida en {time}',
   'lobby.empty.next': 'No hay partidas previstas.',
