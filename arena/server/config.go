@@ -74,6 +74,10 @@ type Config struct {
 	LogFormat string
 	LogLevel  slog.Level
 
+	OTLPURL     *url.URL          // nil: nothing is exported
+	OTLPHeaders map[string]string // by name
+	TraceRatio  float64           // 0 to 1
+
 	JudgeURL   *url.URL // nil: no language model judges
 	JudgeModel string
 	JudgeKey   string

@@ -47,10 +47,10 @@ func TestLoad_Defaults(t *testing.T) {
 	c.PublicURL, c.values, c.Backup.Schedule = nil, nil, nil
 	want := Config{
 		Backup: backupSettings{Keep: 7},
-		Addr: ":8080", MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
+		Addr:   ":8080", MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64,
-		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo,
+		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo, TraceRatio: 1,
 		GroupOwnersBy:  []arena.UnratedReason{arena.UnratedSharedEndpoint, arena.UnratedSharedKey},
 		OIDCAdminClaim: "roles", OIDCAdminValue: "arena-admin",
 	}
@@ -181,6 +181,10 @@ func TestLoad_Problems(t *testing.T) {
 		{"ARENA_OIDC_ISSUER=https://u:p@accounts.example", "ARENA_OIDC_ISSUER: may hold a scheme"},
 		{"ARENA_OIDC_ISSUER=https://accounts.example", "ARENA_OIDC_AUDIENCE: must say"},
 		{"ARENA_OIDC_AUDIENCE=arena", "ARENA_OIDC_ISSUER: must be set"},
+		{"ARENA_OTLP_URL=collector:4318", "ARENA_OTLP_URL: needs the form https:// or http://"},
+		{"ARENA_OTLP_HEADERS=Authorization", "ARENA_OTLP_HEADERS: header 1 of the list"},
+		{"ARENA_TRACE_RATIO=1.5", "ARENA_TRACE_RATIO: must be a number from 0 to 1"},
+		{"ARENA_TRACE_RATIO=NaN", "ARENA_TRACE_RATIO: must be a number from 0 to 1"},
 		{"ARENA_JUDGE_URL=:", "ARENA_JUDGE_URL: not a URL"},
 		{"ARENA_JUDGE_URL=https://llm.example/v1", "ARENA_JUDGE_MODEL: must name"},
 		{"ARENA_JUDGE_KEY=k", "ARENA_JUDGE_URL: must be set"},

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/stream/bus"
@@ -93,6 +94,34 @@ func parseURL(v string, to **url.URL, schemes ...string) error {
 		return fmt.Errorf("needs the form %s://host", strings.Join(schemes, ":// or "))
 	}
 	*to = u
+	return nil
+}
+
+// parseHeaders reads name=value, separated by commas. An error names no value,
+// which may be a secret.
+func parseHeaders(v string, to *map[string]string) error {
+	if v == "" {
+		return nil
+	}
+	headers := map[string]string{}
+	for i, pair := range strings.Split(v, ",") {
+		name, text, ok := strings.Cut(pair, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name, " \t:") || strings.ContainsFunc(pair, unicode.IsControl) {
+			return fmt.Errorf("header %d of the list does not have the form name=value", i+1)
+		}
+		headers[name] = strings.TrimSpace(text)
+	}
+	*to = headers
+	return nil
+}
+
+// parseRatio reads a number from 0 to 1.
+func parseRatio(v string, to *float64) error {
+	ratio, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(ratio >= 0 && ratio <= 1) {
+		return errors.New("must be a number from 0 to 1")
+	}
+	*to = ratio
 	return nil
 }
 

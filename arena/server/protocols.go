@@ -183,7 +183,7 @@ func (s *Server) newOutbound(ctx context.Context) (*outbound, error) {
 			return nil, err
 		}
 	}
-	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now}); err != nil {
+	if o.aap, err = aap.New(aap.Options{Client: s.client, Sign: s.keys.Sign, Now: time.Now, TraceParent: s.traceParent()}); err != nil {
 		return nil, err
 	}
 	if s.pulls, err = pull.NewHub(pull.HubOptions{
@@ -268,7 +268,9 @@ func (s *Server) newInbound(o *outbound, services *services) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.tasks, err = pull.NewServer(pull.ServerOptions{Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return}); err != nil {
+	if s.tasks, err = pull.NewServer(pull.ServerOptions{
+		Hub: s.pulls, Agents: s.store, Sign: s.keys.Sign, Events: s.events, Awake: s.awake, Uncount: services.quotas.Token.Return, TraceParent: s.traceParent(),
+	}); err != nil {
 		return err
 	}
 	p := s.protocols[arena.ProtocolAgora]

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"time"
 
 	"github.com/agora-arena/arena/arena/rehearsal"
@@ -23,4 +25,14 @@ func (s *Server) newStage() (*rehearsal.Stage, error) {
 	return rehearsal.New(rehearsal.Options{
 		Protocols: s.protocols.rehearsed(), Generate: pack.Generate, Judge: scoring.Judge, Seed: secretSource{}.Uint64, Now: time.Now, Limit: rehearsalLimit,
 	})
+}
+
+// secretSource is a random source that agents cannot predict: seeds of
+// matches decide which tasks come.
+type secretSource struct{}
+
+func (secretSource) Uint64() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // documented never to fail
+	return binary.LittleEndian.Uint64(b[:])
 }

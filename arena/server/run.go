@@ -129,6 +129,9 @@ func (s *Server) Close() error {
 	if s.scripts != nil {
 		problems = append(problems, s.scripts.Close())
 	}
+	if s.telemetry != nil {
+		_ = s.telemetry.Close(shutdown) // a collector that is away loses the last spans, and is no error of the arena
+	}
 	if s.bus != nil {
 		problems = append(problems, s.bus.Close())
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/binary"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -30,6 +28,7 @@ import (
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/registry"
 	"github.com/agora-arena/arena/arena/script"
+	"github.com/agora-arena/arena/arena/telemetry"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/arena/visibility"
 	"github.com/agora-arena/arena/health"
@@ -73,6 +72,7 @@ type Server struct {
 	hub       *stream.Hub
 	events    *ingest.Receiver
 	metrics   *metrics
+	telemetry *telemetry.Exporter // nil: nothing is exported
 	client    *protocol.Client
 	crawler   *protocol.Client // of rehearsals, over a slow network
 	protocols protocols
@@ -212,8 +212,8 @@ func (s *Server) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// connect makes the signing keys, the bus, the hub with its clients and seats, and
-// the metrics.
+// connect makes the signing keys, the bus, the hub with its clients and seats, the
+// metrics and what exports them.
 func (s *Server) connect(ctx context.Context) (err error) {
 	if s.keys, err = token.New(ctx, token.Options{
 		Store: s.store, Issuer: s.url, Alg: s.cfg.JWTAlg, Now: time.Now, Logger: s.log,
@@ -246,7 +246,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
-	return nil
+	return s.newTelemetry(ctx)
 }
 
 // newStreams makes the receiver of agents' events, and the handler of the streams
@@ -302,7 +302,7 @@ func (s *Server) newEngine() (*engine.Rescorer, error) {
 	if s.runner, err = engine.New(engine.Options{
 		Store: s.store, Drivers: drivers, Judges: judges, Tasks: tasks, Games: s.games, Publisher: s.hub, Delayed: delayed, Pauses: s.pauses, Logger: s.log,
 		Now: time.Now, Node: s.node, Limits: engine.Limits{Grace: s.cfg.ShutdownGrace, RateLimitPause: s.opts.RateLimitPause},
-		Hooks: engine.Hooks{Observe: s.metrics.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
+		Hooks: engine.Hooks{Observe: s.observe, Flush: s.events.Flush, CutOff: s.network.CutOff, GameFailed: faults.GameFailed, WakeOthers: s.wakeOthers},
 	}); err != nil {
 		return nil, err
 	}
@@ -484,16 +484,6 @@ func extraRoots(file string) ([]*x509.Certificate, error) {
 // a trusted proxy.
 func remoteHost(r *http.Request) string {
 	return arena.AddressOf(r.RemoteAddr)
-}
-
-// secretSource is a random source that agents cannot predict: seeds of
-// matches decide which tasks come.
-type secretSource struct{}
-
-func (secretSource) Uint64() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // documented never to fail
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (s *Server) version() string { return cmp.Or(s.opts.Version, "devel") }

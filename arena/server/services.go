@@ -5,6 +5,7 @@ import (
 	mrand "math/rand/v2"
 	"time"
 
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match"
@@ -15,6 +16,8 @@ import (
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/league"
+	"github.com/agora-arena/arena/league/format"
+	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
 )
 
@@ -119,3 +122,13 @@ func (s *Server) newServices(out *outbound, quotas *quota.Set, rescorer *engine.
 // HealthSpread leaves what is at the end of a sweep, slow answers and storing
 // what was found, time before the next one begins.
 func HealthSpread(interval time.Duration) time.Duration { return interval * 3 / 4 }
+
+// seasonTable is the table of a running season.
+func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
+	return format.Table(format.State{Season: s, Pairings: pairings, Now: time.Now()})
+}
+
+// readPack reads a task pack within the limits of an import.
+func readPack(in arena.PackImport) (arena.PackContents, error) {
+	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
+}

@@ -234,6 +234,21 @@ func Settings() []Setting {
 			parse: func(c *Config, v string) error { return parseLevel(v, &c.LogLevel) },
 		},
 		{
+			Key:   "ARENA_OTLP_URL",
+			Doc:   "Base URL of an OpenTelemetry collector that gets traces and metrics by OTLP over HTTP, such as http://localhost:4318; /v1/traces and /v1/metrics are added. Tasks then have a traceparent. Empty: nothing is exported.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.OTLPURL, "https", "http") },
+		},
+		{
+			Key: "ARENA_OTLP_HEADERS", Secret: true,
+			Doc:   "Headers of requests to the collector, name=value separated by commas, such as Authorization=Bearer KEY.",
+			parse: func(c *Config, v string) error { return parseHeaders(v, &c.OTLPHeaders) },
+		},
+		{
+			Key: "ARENA_TRACE_RATIO", Default: "1",
+			Doc:   "Share of matches that are traced, 0 to 1. All nodes trace the same matches.",
+			parse: func(c *Config, v string) error { return parseRatio(v, &c.TraceRatio) },
+		},
+		{
 			Key:   "ARENA_OIDC_ISSUER",
 			Doc:   "Issuer of outside tokens (OpenID Connect) that owners and admins may use beside those of the arena: an https URL, exactly as in iss. Empty: none.",
 			parse: func(c *Config, v string) error { return parseIssuer(v, &c.OIDCIssuer) },

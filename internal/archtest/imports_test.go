@@ -96,6 +96,13 @@ func importRules() []importRule {
 			outside: []string{"github.com/golang-jwt/jwt/v5", "github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3"},
 		},
 		{
+			dir: "arena/telemetry", why: "adapter: the only package that imports OpenTelemetry; it reads the registry of metrics",
+			outside: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/sdk/metric", "go.opentelemetry.io/otel/trace",
+				"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp", "go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp",
+				"go.opentelemetry.io/contrib/bridges/prometheus", "github.com/prometheus/client_golang"},
+			tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
+		},
+		{
 			dir: "store", ours: []string{"arena", "migrations", "store/mailbox", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
 			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress", "golang.org/x/net/publicsuffix"},
 		},
@@ -228,6 +235,7 @@ func sharedLibraries() map[string]string {
 		"github.com/mr-tron/base58":              "a did:key is written and read on both sides, and neither may import the other",
 		"golang.org/x/text/unicode/norm":         "one Unicode form for answers that are compared and for names",
 		"github.com/modelcontextprotocol/go-sdk": "arena/mcp serves the tools that arena mcp offers on standard input and output",
+		"github.com/prometheus/client_golang":    "arena/server measures, and arena/telemetry exports what it has measured",
 		"golang.org/x/sys/unix":                  "socket options of outbound connections, and limits of script workers",
 	}
 }

@@ -21,11 +21,14 @@ const headBytes = 2 << 10
 // tokenLeeway is how long a task token outlives its deadline (threat F2).
 const tokenLeeway = 5 * time.Second
 
-// Options are the parts of a Driver. All are needed.
+// Options are the parts of a Driver. All but TraceParent are needed.
 type Options struct {
 	Client *protocol.Client
 	Sign   func(arena.TaskClaims) (string, error) // makes the bearer token
 	Now    func() time.Time
+	// TraceParent returns the traceparent header of a task (W3C Trace Context).
+	// Nil: tasks have none.
+	TraceParent func(matchID string, round int, agentID string) string
 }
 
 // Driver sends tasks and health checks over AAP. It is safe for concurrent use.
@@ -63,9 +66,11 @@ func (d *Driver) Prepare(_ context.Context, a arena.Attempt) (send func(context.
 	if d.alter != nil {
 		body = d.alter(body)
 	}
-	call := d.o.Client.Call(protocol.Request{
-		Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit,
-	})
+	request := protocol.Request{Method: http.MethodPost, URL: a.Seat.Endpoint, Token: token, Body: body, Limit: a.TimeLimit}
+	if d.o.TraceParent != nil {
+		request.Header = "traceparent: " + d.o.TraceParent(a.MatchID, a.Round, a.Seat.AgentID)
+	}
+	call := d.o.Client.Call(request)
 	a.Batch.Add(call.TrySend)
 	format := a.Task.OutputFormat
 	return func(ctx context.Context) arena.Reply {

@@ -135,12 +135,16 @@ type Limits struct {
 	Grace          time.Duration // for open rounds once Run's context ends; default 30 s
 }
 
-// Observation is one measurement for metrics: the outcome of a seat in a round,
-// or the end of a match.
+// Observation is one measurement for metrics and traces: the outcome of a seat in a
+// round, or the end of a match.
 type Observation struct {
+	MatchID string
 	League  string
+	Round   int               // of a seat, or 0
+	AgentID string            // of a seat, or ""
 	Outcome arena.Outcome     // of a seat's round, or ""
 	Status  arena.MatchStatus // of a match that ended, or ""
+	Start   time.Time         // zero: nothing was sent, or the match never began
 	Elapsed time.Duration
 }
 

@@ -378,7 +378,7 @@ func (mr *matchRun) releaseMidRound(ctx context.Context) {
 
 // observeEnd reports the end of the match to the metrics.
 func (mr *matchRun) observeEnd(status arena.MatchStatus) {
-	mr.engine.o.Observe(Observation{League: mr.m.League, Status: status, Elapsed: mr.engine.o.Now().Sub(mr.m.StartedAt)})
+	mr.engine.o.Observe(Observation{MatchID: mr.m.ID, League: mr.m.League, Status: status, Start: mr.m.StartedAt, Elapsed: mr.engine.o.Now().Sub(mr.m.StartedAt)})
 }
 
 // commit runs an operation that appends to the log, and publishes the events. If

@@ -125,7 +125,10 @@ func (sr *seatRequest) store(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	sr.run.engine.o.Observe(Observation{League: sr.run.m.League, Outcome: sr.answer.Outcome, Elapsed: sr.answer.Elapsed})
+	sr.run.engine.o.Observe(Observation{
+		MatchID: sr.run.m.ID, League: sr.run.m.League, Round: sr.round.No, AgentID: sr.seat.AgentID,
+		Outcome: sr.answer.Outcome, Start: sr.reply.SentAt, Elapsed: sr.answer.Elapsed,
+	})
 	return nil
 }
 

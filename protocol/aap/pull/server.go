@@ -41,7 +41,7 @@ type Events interface {
 	Accept(ctx context.Context, matchID, agentID string, event []byte) error
 }
 
-// ServerOptions are the parts of a Server. All are needed.
+// ServerOptions are the parts of a Server. All but TraceParent are needed.
 type ServerOptions struct {
 	Hub    *Hub
 	Agents Agents
@@ -53,6 +53,9 @@ type ServerOptions struct {
 	// brought an answer that counts: the more matches an agent plays, the more of
 	// them it needs.
 	Uncount func(tokenID string)
+	// TraceParent returns the traceparent of a task (W3C Trace Context). Nil: tasks
+	// have none.
+	TraceParent func(matchID string, round int, agentID string) string
 }
 
 // Server delivers tasks to polls and accepts answers. It is safe for concurrent
@@ -303,6 +306,10 @@ func (s *Server) encoded(ctx context.Context, d delivery) (body []byte, err erro
 		}
 	}()
 	t := d.task
+	traceParent := ""
+	if s.o.TraceParent != nil {
+		traceParent = s.o.TraceParent(t.MatchID, t.Round, t.AgentID)
+	}
 	claims := aap.Claims(arena.Attempt{
 		MatchID: t.MatchID, Round: t.Round, Deadline: t.Deadline, Seat: arena.Seat{AgentID: t.AgentID},
 	}, d.request, s.o.Hub.o.Now())
@@ -315,7 +322,8 @@ func (s *Server) encoded(ctx context.Context, d delivery) (body []byte, err erro
 		TaskID   string `json:"task_id"`
 		Deadline string `json:"deadline"`
 		Attempt  int    `json:"attempt"`
-	}{token, t.TaskID, t.Deadline.UTC().Format(arena.TimeFormat), number(t)})
+		Trace    string `json:"traceparent,omitempty"`
+	}{token, t.TaskID, t.Deadline.UTC().Format(arena.TimeFormat), number(t), traceParent})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it cannot fail
 	}
