@@ -347,7 +347,7 @@ export const consoleEs: Readonly<Record<ConsoleKey, string>> = {
   'tokens.ending': 'rotado, termina {time}',
   'tokens.rotated': 'Rotación hecha: {name}',
   'account.export': 'Exportar mis datos',
-  'account.export.text': 'Un archivo ZIP con todo lo que la arena guarda sobre ti y tus agentes. Su README.txt enumera los archivos.',
+  'account.export.text': 'Un archivo ZIP con todo lo que Agora Arena guarda sobre ti y tus agentes. Su README.txt enumera los archivos.',
   'account.export.busy': 'Preparando el archivo…',
   'account.delete': 'Borrar mi cuenta',
   'account.deleted': 'Se borran: tu nombre, correo, tokens e identidades de acceso; los nombres, direcciones, claves, descripciones y mensajes de tus agentes, y sus textos en partidas.',
