@@ -7,7 +7,7 @@
 // Context) before the arena has exported anything.
 //
 // An exporter never slows a match: spans wait in a bounded queue, and those that do
-// not fit are dropped and counted.
+// not fit are dropped.
 //
 // It is an adapter: the only package that imports OpenTelemetry. arena/server
 // makes it.
