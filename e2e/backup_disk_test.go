@@ -38,7 +38,7 @@ func TestE2E_Backup_fullDisk(t *testing.T) {
 	const left = 100 << 10 // less than the smallest arena
 	var fs syscall.Statfs_t
 	must(t, syscall.Statfs(disk, &fs))
-	must(t, os.WriteFile(filepath.Join(disk, "other"), make([]byte, int64(fs.Bavail)*fs.Bsize-left), 0o600)) //nolint:gosec // G115: below 16 MiB
+	must(t, os.WriteFile(filepath.Join(disk, "other"), make([]byte, int64(fs.Bavail)*fs.Bsize-left), 0o600))
 	code, out := runBeside(t, dir, nil, "backup", filepath.Join(disk, "next.db"))
 	if code != exitFailure || !strings.Contains(out, "back up to "+disk) || !strings.Contains(out, "full") {
 		t.Errorf("exit code %d, %s", code, out)

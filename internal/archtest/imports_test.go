@@ -97,9 +97,11 @@ func importRules() []importRule {
 		},
 		{
 			dir: "arena/telemetry", why: "adapter: the only package that imports OpenTelemetry; it reads the registry of metrics",
-			outside: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/sdk/metric", "go.opentelemetry.io/otel/trace",
+			outside: []string{
+				"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/sdk/metric", "go.opentelemetry.io/otel/trace",
 				"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp", "go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp",
-				"go.opentelemetry.io/contrib/bridges/prometheus", "github.com/prometheus/client_golang"},
+				"go.opentelemetry.io/contrib/bridges/prometheus", "github.com/prometheus/client_golang",
+			},
 			tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 		},
 		{

@@ -385,27 +385,37 @@ func TestSeries_ends(t *testing.T) {
 		want  [][]string // by game and seat
 	}{
 		"played out, then forfeited by an illegal move": {
-			2, arena.GameSpec{Name: "connect_four", Games: 2},
+			2,
+			arena.GameSpec{Name: "connect_four", Games: 2},
 			[][]string{{"1"}, {"2"}, {"1"}, {"2"}, {"1"}, {"2"}, {"1"}, {"9"}},
 			[][]string{{`first played_out "" won`, `later played_out "" lost`}, {`later forfeit "" won`, `first forfeit "illegal_move" lost`}},
 		},
 		"forfeited by a timeout": {
-			2, arena.GameSpec{Name: "connect_four", Games: 1}, [][]string{{"1"}, {"timeout"}},
+			2,
+			arena.GameSpec{Name: "connect_four", Games: 1},
+			[][]string{{"1"}, {"timeout"}},
 			[][]string{{`first forfeit "" won`, `later forfeit "timeout" lost`}},
 		},
 		"one leaves, and forfeits the games that never began": {
-			2, arena.GameSpec{Name: "connect_four", Games: 3}, [][]string{{"1"}, {"1"}, {"unavailable"}},
+			2,
+			arena.GameSpec{Name: "connect_four", Games: 3},
+			[][]string{{"1"}, {"1"}, {"unavailable"}},
 			[][]string{
-				{`first forfeit "unavailable" lost`, `later forfeit "" won`}, {`- forfeit "unavailable" lost`, `- forfeit "" won`},
+				{`first forfeit "unavailable" lost`, `later forfeit "" won`},
+				{`- forfeit "unavailable" lost`, `- forfeit "" won`},
 				{`- forfeit "unavailable" lost`, `- forfeit "" won`},
 			},
 		},
 		"two forfeit at once": {
-			2, arena.GameSpec{Name: "sums", Games: 1}, [][]string{{"timeout", "invalid"}},
+			2,
+			arena.GameSpec{Name: "sums", Games: 1},
+			[][]string{{"timeout", "invalid"}},
 			[][]string{{`- forfeit "timeout" drawn`, `- forfeit "invalid" drawn`}},
 		},
 		"with default moves": {
-			3, arena.GameSpec{Name: "sums", Games: 1}, [][]string{{"9", "timeout", "9"}, {"0", "x", "0"}, {"0", "1", "0"}},
+			3,
+			arena.GameSpec{Name: "sums", Games: 1},
+			[][]string{{"9", "timeout", "9"}, {"0", "x", "0"}, {"0", "1", "0"}},
 			[][]string{{`- default_moves "" drawn`, `- default_moves "timeout" lost`, `- default_moves "" drawn`}},
 		},
 	} {

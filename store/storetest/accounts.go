@@ -168,11 +168,11 @@ func suspendOwner(f *fixture) {
 	for status, want := range map[arena.OwnerStatus]string{arena.OwnerActive: "ow_Lee", arena.OwnerSuspended: "ow_Kim", arena.OwnerDeleted: ""} {
 		found, _, err := f.Owners(ctx, arena.OwnerFilter{Status: status}, arena.Page{Limit: 10})
 		f.ok(err)
-		ids := ""
+		var ids []string
 		for _, o := range found {
-			ids += o.ID
+			ids = append(ids, o.ID)
 		}
-		f.equal(want, ids)
+		f.equal(want, strings.Join(ids, " "))
 	}
 	none, _ := list("%", arena.Page{Limit: 10})
 	f.equal(0, len(none))

@@ -46,7 +46,7 @@ func startGateway(t *testing.T) (endpoint *url.URL, dir string) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bin, "versitygw"), //nolint:gosec // G204: built above
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(bin, "versitygw"),
 		"--access", user, "--secret", secret, "--port", addr, "--quiet", "posix", "--sidecar", t.TempDir(), dir)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log

@@ -18,7 +18,7 @@ import (
 // mover plays a random legal move, the same one whenever it is asked in the same
 // turn. Games that list no moves get one that is legal in most turns.
 func mover(_ context.Context, a arena.Attempt) arena.Reply {
-	r := rand.New(rand.NewPCG(uint64(a.Round), uint64(a.Seat.No))) //nolint:gosec // G115, G404: a fixed choice
+	r := rand.New(rand.NewPCG(uint64(a.Round), uint64(a.Seat.No)))
 	if n := len(a.Task.Options); n > 0 {
 		return says(a.Task.Options[r.IntN(n)])
 	}
@@ -50,7 +50,7 @@ func (b *bench) ending(id string) ending {
 // killed at random writes as when they are not. Threats C1, C5.
 func TestEngine_KilledInGames(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64() //nolint:gosec // G404: printed when the test fails
+	seed := rand.Uint64()
 	runner, err := sandboxtest.New()
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestEngine_KilledInGames(t *testing.T) {
 			if want.Status != arena.MatchFinished {
 				t.Fatalf("the match is %s", want.Status)
 			}
-			r := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // G115, G404: repeatable
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			killed := b.match(play)
 			for kills, over := 0, false; !over; kills++ {
 				f := fault{method: anyWrite, n: 1 + r.IntN(writes/3+1), done: r.IntN(2) == 0, dies: true}

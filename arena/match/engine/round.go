@@ -265,11 +265,11 @@ func (mr *matchRun) closeRound(ctx context.Context, open *round, requests []*sea
 	}
 	if err := mr.commit(ctx, fmt.Sprintf("close round %d", open.No), func() ([]arena.Event, error) {
 		return mr.engine.o.Store.CloseRound(ctx, mr.m.Lease, judged, func(hidden []arena.Event) ([]arena.Event, error) {
-			events, err := mr.closingEvents(open, judged, result.Closed, hidden)
+			events := mr.closingEvents(open, judged, result.Closed, hidden)
 			if next != nil {
 				events = append(events, mr.openingEvent(next))
 			}
-			return events, err
+			return events, nil
 		})
 	}); err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func stamped(v arena.Verdict, matchID string, round int, at time.Time) arena.Ver
 
 // closingEvents returns the events of a round that closes: what was sealed, a
 // reveal for each round, and the result.
-func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.ClosedGame, hidden []arena.Event) ([]arena.Event, error) {
+func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.ClosedGame, hidden []arena.Event) []arena.Event {
 	var events []arena.Event
 	for len(hidden) > 0 {
 		no := hidden[0].Round
@@ -369,7 +369,7 @@ func (mr *matchRun) closingEvents(open *round, c arena.RoundClose, closed arena.
 			AgentID: s.AgentID, Points: s.Points, Place: s.Place, State: s.State, LostRounds: s.LostRounds,
 		})
 	}
-	return append(events, mr.event(arena.EventRoundClosed, "", open.No, body)), nil
+	return append(events, mr.event(arena.EventRoundClosed, "", open.No, body))
 }
 
 // outcomeEvent returns the seat_outcome event of an answer, sealed if the
