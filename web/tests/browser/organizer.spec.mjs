@@ -10,7 +10,7 @@ const once = () => Date.now().toString(36);
 const text = (page, name) => page.locator(id(name)).textContent();
 const task = (q, a) => JSON.stringify({ description: q, answer: a });
 
-test('an organizer signs in and is offered its leagues alone', { timeout: PATIENCE }, async () => {
+test('an organizer is offered its leagues alone, a moderator the agents', { timeout: PATIENCE }, async () => {
   const token = async (scope, leagues) => (await (await send('POST', '/v1/admin/tokens', { name: scope, scope, ...(leagues ? { leagues } : {}) })).json()).token;
   const slug = `desk-${once()}`;
   const body = { slug, title: slug, generator: { name: 'arithmetic' }, judge: 'number', rounds: 1, time_limit_seconds: 5, rated: false };
@@ -21,8 +21,11 @@ test('an organizer signs in and is offered its leagues alone', { timeout: PATIEN
     await page.locator(`${id('admin-door')} [name="token"]`).fill(secret);
     await page.locator(`${id('admin-door')} button`).click();
   };
+  const pages = () => mapAll(page, '.console nav a', (a) => a.getAttribute('href'));
   await enter(await token('moderator'));
-  await page.locator(id('trouble'), { hasText: /admins and organizers/ }).waitFor();
+  await page.locator('.console nav a[href="/admin/agents"]').waitFor();
+  assert.deepEqual(await pages(), ['/admin/agents']);
+  await page.locator(id('sign-out')).click();
   const calls = [];
   page.on('request', (r) => calls.push(new URL(r.url()).pathname));
   await enter(organizer);
@@ -30,7 +33,7 @@ test('an organizer signs in and is offered its leagues alone', { timeout: PATIEN
   await row.waitFor();
   assert.match(await text(page, 'organizer-of'), new RegExp(slug));
   assert.deepEqual(await mapAll(page, id('admin-league'), (l) => l.dataset.league), [slug]);
-  assert.deepEqual(await mapAll(page, '.console nav a', (a) => a.getAttribute('href')), ['/admin/leagues', '/admin/calendar', '/admin/matches']);
+  assert.deepEqual(await pages(), ['/admin/leagues', '/admin/calendar', '/admin/matches']);
   assert.deepEqual(await Promise.all(['league-copy', 'league-delete'].map((name) => row.locator(id(name)).count())), [0, 0]);
   assert.equal(await page.locator('a[href="/admin/leagues/new"], [data-testid="status-line"]').count(), 0);
   if (SCREENS) await page.screenshot({ path: `${SCREENS}/admin-organizer-1440-dark.png` });

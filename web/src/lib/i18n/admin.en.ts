@@ -19,7 +19,7 @@ export const adminEn = {
   'reason.hint': 'Everyone can read it.',
   'typed': 'Type {name} to confirm',
   'typed.keep': 'Cancel',
-  'door.token': 'Token of an admin or organizer',
+  'door.token': 'Token of an admin, organizer or moderator',
   'door.hint': 'The server printed an admin’s at its first start. It is forgotten when this tab closes.',
   'nav.organizer': 'Organizer of',
   'door.in': 'Sign in',

@@ -20,7 +20,7 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'reason.hint': 'Lo puede leer todo el mundo.',
   'typed': 'Escribe {name} para confirmar',
   'typed.keep': 'Dejarlo como está',
-  'door.token': 'Token de administrador u organizador',
+  'door.token': 'Token de administrador, organizador o moderador',
   'door.hint': 'El servidor mostró el de administrador en su primer arranque. Se olvida al cerrar esta pestaña.',
   'nav.organizer': 'Organiza:',
   'door.in': 'Entrar',
