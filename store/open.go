@@ -199,14 +199,15 @@ func (s *Store) CommitStats() CommitStats {
 // ErrorStats counts operations that the database did not carry out. Rejected
 // input, conflicts and canceled operations are not among them.
 type ErrorStats struct {
-	Unavailable int64 // the storage was not available: not reachable, full, read-only, locked
-	Failed      int64 // any other fault
+	Unavailable int64     // the storage was not available: not reachable, full, read-only, locked
+	Failed      int64     // any other fault
+	LastAt      time.Time // of the last of them; zero: there was none
 }
 
 // ErrorStats returns the counts since Open.
 func (s *Store) ErrorStats() ErrorStats {
-	unavailable, failed := s.base.Errors()
-	return ErrorStats{Unavailable: unavailable, Failed: failed}
+	unavailable, failed, lastAt := s.base.Errors()
+	return ErrorStats{Unavailable: unavailable, Failed: failed, LastAt: lastAt}
 }
 
 // write queues run and waits for its outcome. key names the row that it

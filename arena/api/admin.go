@@ -10,13 +10,13 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/plaintext"
+	"github.com/agora-arena/arena/arena/vitals"
 )
 
 // operationReads are the rows that nodeHandlers read.
 type operationReads interface {
 	Counts(ctx context.Context) (arena.Counts, error)
 	Operations(ctx context.Context) (arena.Operations, error)
-	LastBackup(ctx context.Context) (time.Time, error)
 }
 
 // nodeHandlers serve the state of this node and of the whole arena.
@@ -39,17 +39,20 @@ type statusView struct {
 	Nodes     []nodeView `json:"nodes" doc:"Those that gave a sign of life within an hour, and those that play a match now."`
 	Counts    countsView `json:"counts"`
 	Queue     queueView  `json:"queue"`
-	Backup    backupView `json:"backup"`
+	Vitals    []factView `json:"vitals" doc:"How well the arena runs, as this node sees it."`
 
 	SlowMatches []slowMatchView `json:"slow_matches" doc:"Rounds that should have closed by now, the longest overdue first, at most 20."`
 	Failed      []matchView     `json:"failed" doc:"The newest void matches, at most 10."`
 	SlowAgents  []slowAgentView `json:"slow_agents" doc:"Active agents with the longest health checks, at most 5."`
 }
 
-type backupView struct {
-	Scheduled bool      `json:"scheduled" doc:"The arena backs itself up."`
-	LastAt    *jsonTime `json:"last_at,omitempty" doc:"When the newest good backup was begun."`
-	Overdue   bool      `json:"overdue" doc:"Backups are scheduled, and none was made for two intervals, or ever."`
+type factView struct {
+	Name    vitals.Name  `json:"name" enum:"database,disk,backup,certificate,network,redis,nodes,queue" doc:"What it is about. Facts that do not concern this arena are missing."`
+	Level   vitals.Level `json:"level" enum:"ok,warning,critical"`
+	Subject string       `json:"subject,omitempty" doc:"The folder of a disk."`
+	Value   float64      `json:"value,omitempty" doc:"Free bytes of a disk, nodes that run, matches that are due."`
+	Of      float64      `json:"of,omitempty" doc:"Bytes of a disk, nodes that should run."`
+	At      *jsonTime    `json:"at,omitempty" doc:"The last failure of the database, the newest good backup, the end of the certificate, the start of the oldest match that is due."`
 }
 
 type nodeView struct {
@@ -121,22 +124,21 @@ func (h *nodeHandlers) status(ctx context.Context, _ *struct{}) (*output[statusV
 	if err != nil {
 		return nil, err
 	}
-	backup := backupView{Scheduled: h.BackupOverdue != nil}
-	last, err := h.rows.LastBackup(ctx)
+	facts, err := h.Vitals(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	backup.LastAt = optionalTime(last)
-	backup.Overdue = backup.Scheduled && h.BackupOverdue(last, h.now())
 	v := statusView{
-		Backup:  backup,
 		Version: h.Version, StartedAt: jsonTime(h.startedAt), Nodes: h.viewNodes(o.Nodes),
 		Counts: countsView{Agents: counts.Agents, Matches: counts.Matches, Events: counts.Events, Settlements: counts.Settlements},
 		Queue:  queueView{Due: o.Queue.Due, Later: o.Queue.Later}, SlowMatches: h.overdue(o.Open),
-		Failed: []matchView{}, SlowAgents: []slowAgentView{},
+		Vitals: []factView{}, Failed: []matchView{}, SlowAgents: []slowAgentView{},
 	}
 	if !o.Queue.Oldest.IsZero() {
 		v.Queue.WaitSeconds = max(0, h.now().Sub(o.Queue.Oldest).Seconds())
+	}
+	for _, f := range facts {
+		v.Vitals = append(v.Vitals, factView{Name: f.Name, Level: f.Level, Subject: f.Subject, Value: f.Value, Of: f.Of, At: optionalTime(f.At)})
 	}
 	for _, m := range failed {
 		v.Failed = append(v.Failed, h.matches.one(m))

@@ -17,6 +17,7 @@ import (
 	"github.com/agora-arena/arena/arena/quota"
 	"github.com/agora-arena/arena/arena/record"
 	"github.com/agora-arena/arena/arena/visibility"
+	"github.com/agora-arena/arena/arena/vitals"
 )
 
 // Options are the parts that the API is built from and its settings. All parts
@@ -136,9 +137,8 @@ type Node struct {
 	// Drain makes this node hand its matches to other nodes and claim no more.
 	// It returns at once and may be called again.
 	Drain func()
-	// BackupOverdue reports whether scheduled backups fail to be made, by the time
-	// of the last good one; nil: none are scheduled.
-	BackupOverdue func(last, now time.Time) bool
+	// Vitals says how well the arena runs, given its operational state.
+	Vitals func(ctx context.Context, o arena.Operations) ([]vitals.Fact, error)
 	// Observe gets each request once it is answered.
 	Observe func(Request)
 }
@@ -197,6 +197,7 @@ func (o Options) validate() error {
 		{"Rehearse", o.Rehearse == nil},
 		{"Node.Version", o.Node.Version == ""},
 		{"Node.Ready", o.Node.Ready == nil},
+		{"Node.Vitals", o.Node.Vitals == nil},
 		{"Node.Drain", o.Node.Drain == nil},
 		{"Node.Observe", o.Node.Observe == nil},
 		{"Site.URL", o.Site.URL == ""},

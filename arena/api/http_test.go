@@ -22,7 +22,7 @@ import (
 
 func TestNew_refusesMissingParts(t *testing.T) {
 	t.Parallel()
-	optional := map[string]bool{"Node.ID": true, "Node.BackupOverdue": true, "Votes.SecureCookies": true, "Site.TrustedProxies": true, "Site.Events": true}
+	optional := map[string]bool{"Node.ID": true, "Votes.SecureCookies": true, "Site.TrustedProxies": true, "Site.Events": true}
 	checked := map[string]bool{}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
 		places := []reflect.StructField{field}

@@ -435,4 +435,8 @@ func TestAPI_getStatus_nodes(t *testing.T) {
 	if diff := cmp.Diff(want, r.at("nodes")); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
+	want = []any{object{"name": "disk", "level": "warning", "subject": "/data", "value": 15.0, "of": 100.0}}
+	if diff := cmp.Diff(want, r.at("vitals")); diff != "" {
+		t.Errorf("vitals (-want +got):\n%s", diff)
+	}
 }

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/vitals"
 )
 
 // fakeMCP answers with the caller, or performs the operation that a message names.
@@ -113,4 +115,9 @@ func TestAPI_mcp(t *testing.T) {
 	if got := w.do("POST", "/mcp", w.alice, object{}).is(200); !strings.Contains(string(got.body), w.aliceI) {
 		t.Errorf("the caller is %s", got.body)
 	}
+}
+
+// someVitals is what the status shows in tests.
+func someVitals(context.Context, arena.Operations) ([]vitals.Fact, error) {
+	return []vitals.Fact{{Name: vitals.Disk, Level: vitals.Warning, Subject: "/data", Value: 15, Of: 100}}, nil
 }

@@ -225,7 +225,7 @@ func testOptions(t testing.TB) parts {
 			}
 			return h
 		}},
-		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}},
+		Node:   Node{ID: "nd_test", Version: "v0.0.0-test", Ready: func(context.Context) error { return nil }, Drain: func() {}, Observe: func(Request) {}, Vitals: someVitals},
 		Site:   Site{URL: "https://arena.example"},
 		Now:    func() time.Time { return testNow },
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),

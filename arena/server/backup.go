@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,8 +147,8 @@ func (c Config) RestoreBackup(ctx context.Context, from backup.Destination, name
 	}
 	o := store.Options{Logger: log, Now: time.Now}
 	workspace := os.TempDir()
-	if file, ok := strings.CutPrefix(c.DatabaseURL, "sqlite:"); ok { // the file is given its name there
-		workspace = filepath.Dir(strings.TrimPrefix(file, "//"))
+	if file, ok := c.databaseFile(); ok { // the file is given its name there
+		workspace = filepath.Dir(file)
 	}
 	restored, err := backup.Restore(ctx, from, name, backup.RestoreOptions{
 		Empty: func(ctx context.Context) error {
@@ -220,6 +221,25 @@ func (s *Server) backUp(ctx context.Context) error {
 	s.log.Info("backed up", "place", made.Place, "bytes", made.Bytes, "rows", made.Rows,
 		"duration_ms", made.Took.Milliseconds(), "removed", len(made.Removed))
 	return nil
+}
+
+// folders returns where the arena keeps what grows: the database, if it is a file,
+// and backups.
+func (c Config) folders() (folders []string) {
+	if file, ok := c.databaseFile(); ok {
+		folders = append(folders, filepath.Dir(file))
+	}
+	if c.Backup.To != "" && !strings.HasPrefix(c.Backup.To, scheme) {
+		folders = append(folders, filepath.Clean(c.Backup.To))
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// databaseFile returns the file of an SQLite database.
+func (c Config) databaseFile() (string, bool) {
+	file, ok := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	return strings.TrimPrefix(file, "//"), ok
 }
 
 // backupOverdue reports whether scheduled backups fail to be made; nil when none

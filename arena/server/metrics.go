@@ -14,6 +14,7 @@ import (
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/script"
+	"github.com/agora-arena/arena/arena/vitals"
 	"github.com/agora-arena/arena/health"
 	"github.com/agora-arena/arena/store"
 	"github.com/agora-arena/arena/stream"
@@ -326,6 +327,28 @@ func (c backupCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	if c.overdue != nil {
 		gauge(ch, descBackupOverdue, truth(c.overdue(last, c.now())))
+	}
+}
+
+// diskCollector shows the space on the disks of folders. A disk of which nothing is
+// known is missing.
+type diskCollector struct{ folders []string }
+
+var (
+	descDiskFree = prometheus.NewDesc("arena_disk_free_bytes", "Space that is left on the disk that holds a folder of the arena.", []string{"folder"}, nil)
+	descDiskSize = prometheus.NewDesc("arena_disk_size_bytes", "Size of the disk that holds a folder of the arena.", []string{"folder"}, nil)
+)
+
+// Describe sends nothing: the collector is unchecked, its names are above.
+func (c diskCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the space of each folder that exists.
+func (c diskCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, folder := range c.folders {
+		if free, size, err := vitals.Space(folder); err == nil {
+			gauge(ch, descDiskFree, float64(free), folder)
+			gauge(ch, descDiskSize, float64(size), folder)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/vitals"
 )
 
 const (
@@ -19,12 +20,30 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return arena.Errorf(arena.CodeUnavailable, "this node is draining")
 	}
+	return s.storageReady(ctx)
+}
+
+// storageReady returns nil when the database answers and accepts writes.
+func (s *Server) storageReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := s.store.Ping(ctx); err != nil {
 		return err
 	}
 	return s.writes.check(ctx)
+}
+
+// newVitals makes what says how well the arena runs.
+func (s *Server) newVitals() (*vitals.Service, error) {
+	o := vitals.Options{
+		Database: s.storageReady, LastFailure: func() time.Time { return s.store.ErrorStats().LastAt },
+		Folders: s.cfg.folders(), LastBackup: s.store.LastBackup, Overdue: s.cfg.backupOverdue(),
+		CutOff: func() bool { return s.network.Stats().CutOff }, Now: time.Now,
+	}
+	if s.bus != nil {
+		o.Redis = func() bool { return s.bus.Stats().Up }
+	}
+	return vitals.New(o)
 }
 
 // writeProbe tests whether the database accepts writes. Everyone may ask for

@@ -242,7 +242,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	s.metrics = newMetrics(s.hub.Stats, s.seats.Stats, s.store.Counts)
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
-	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now})
+	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()})
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -336,6 +336,10 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 	if err != nil {
 		return err
 	}
+	facts, err := s.newVitals()
+	if err != nil {
+		return err
+	}
 	s.api, err = api.New(api.Options{
 		Store:    s.store,
 		Services: api.Services{Accounts: services.accounts, Agents: services.agents, Leagues: services.leagues, Matches: services.matches, Games: s.games},
@@ -354,7 +358,7 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		Seasons:  api.SeasonOptions{Table: seasonTable, Card: cards.DrawSeason, NextRun: nextRun},
 		Analysis: api.AnalysisOptions{Calibrate: scoring.Calibrate, Anomalies: scoring.Anomalies, VerifyRatings: s.store.CheckRatings},
 		Rehearse: stage.Play, Export: services.archive.Write,
-		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, BackupOverdue: s.cfg.backupOverdue()},
+		Node: api.Node{ID: s.node, Version: s.version(), Ready: s.ready, Drain: s.drain, Observe: s.metrics.request, Vitals: facts.Facts},
 		Site: api.Site{
 			URL: s.url, TrustedProxies: proxies,
 			Events: api.EventLimits{Rate: s.cfg.EventRate, Burst: s.cfg.EventBurst, Max: s.cfg.EventMax},

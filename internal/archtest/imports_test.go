@@ -64,6 +64,7 @@ func importRules() []importRule {
 		{dir: "arena/account", ours: domain, why: "service: its parts are handed in"},
 		{dir: "arena/match", ours: []string{"arena", "arena/record"}, why: "service: its parts are handed in"},
 		{dir: "arena/takeout", ours: domain, why: "adapter: the archive of an owner's data; the rows are handed in"},
+		{dir: "arena/vitals", ours: domain, outside: []string{"golang.org/x/sys"}, why: "service: what it looks at is handed in"},
 		{dir: "arena/registry", ours: domain, why: "service: its parts are handed in"},
 		{dir: "arena/match/engine", ours: []string{"arena", "scoring", "league/game", "arena/visibility/mode"}, why: "actor: its parts are handed in"},
 		{dir: "arena/judge", ours: []string{"arena", "scoring"}, why: "actor: its parts are handed in"},
@@ -84,7 +85,7 @@ func importRules() []importRule {
 		{dir: "health", ours: domain, why: "actor: its parts are handed in"},
 
 		{
-			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility"}, why: "adapter: the only package that imports Gin and Huma",
+			dir: "arena/api", ours: []string{"arena", "arena/quota", "arena/visibility", "arena/vitals"}, why: "adapter: the only package that imports Gin and Huma",
 			outside: []string{"github.com/gin-gonic/gin", "github.com/danielgtaylor/huma/v2", "github.com/klauspost/compress/gzhttp"},
 		},
 		{

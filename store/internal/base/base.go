@@ -23,6 +23,7 @@ type Base struct {
 
 	queue               Queue
 	unavailable, failed atomic.Int64 // operations
+	failedAt            atomic.Int64 // when the last of them ended, Unix nanoseconds; 0 never
 }
 
 // New returns a Base of an open database, whose writes go to queue.
@@ -62,12 +63,20 @@ func (b *Base) Wrap(err error, format string, args ...any) error {
 	switch code := arena.CodeOf(err); {
 	case code == arena.CodeUnavailable:
 		b.unavailable.Add(1)
+		b.failedAt.Store(b.Now().UnixNano())
 	case code == arena.CodeInternal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		b.failed.Add(1)
+		b.failedAt.Store(b.Now().UnixNano())
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
 // Errors returns how many operations failed because the storage was unavailable,
-// and how many through another fault, since New.
-func (b *Base) Errors() (unavailable, failed int64) { return b.unavailable.Load(), b.failed.Load() }
+// and how many through another fault, since New, and when the last of them ended.
+// That is zero before the first.
+func (b *Base) Errors() (unavailable, failed int64, lastAt time.Time) {
+	if at := b.failedAt.Load(); at != 0 {
+		lastAt = time.Unix(0, at)
+	}
+	return b.unavailable.Load(), b.failed.Load(), lastAt
+}

@@ -28,6 +28,10 @@ export const points = (p: number, language = 'en'): string =>
 /** A whole number: 1,234. */
 export const count = (n: number, language = 'en'): string => numbers(language, { maximumFractionDigits: 0, notation: n < 1e9 ? 'standard' : 'scientific' }).format(n);
 
+/** Space on a disk: 7.5 GiB, 120 GiB. */
+export const gib = (bytes: number, language = 'en'): string =>
+  `${numbers(language, { maximumFractionDigits: bytes < 10 * 2 ** 30 ? 1 : 0 }).format(bytes / 2 ** 30)}\u00a0GiB`;
+
 /** A duration in seconds, with tenths below a minute: 0.4 s, 12.0 s, 1:05. */
 export function duration(ms: number, language = 'en'): string {
   if (ms >= 60_000) return countdown(ms);

@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
-import { nodeCount } from './status';
+import { adminEn } from '../i18n/admin.en';
+import { fill } from '../i18n/fill';
+import { type Fact, factKey, factParams } from './status';
 
 const now = Date.parse('2026-11-23T12:00:00Z');
-const node = (o: { alive?: boolean; draining?: boolean; matches?: number; ago?: number }) => ({
-  node: 'nd_1', self: false, alive: o.alive ?? false, draining: o.draining ?? false, matches: o.matches ?? 0, seen_at: new Date(now - (o.ago ?? 0) * 1000).toISOString(),
-});
+const ago = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
 
-test.each([
-  ['one that runs', [node({ alive: true })], 1, 1],
-  ['one that has just died', [node({ alive: true }), node({ ago: 60 })], 1, 2],
-  ['one that died long ago', [node({ alive: true }), node({ ago: 301 })], 1, 1],
-  ['one that died long ago with a match', [node({ alive: true }), node({ ago: 301, matches: 1 })], 1, 2],
-  ['one that left in good order', [node({ alive: true }), node({ ago: 20, draining: true })], 1, 1],
-  ['one that drains', [node({ alive: true }), node({ alive: true, draining: true })], 2, 2],
-])('%s', (_, nodes, alive, expected) => expect(nodeCount(nodes, now)).toEqual({ alive, expected }));
+test.each<[string, Fact]>([
+  ['Only 7.5\u00a0GiB of 120\u00a0GiB are free on the disk of /var/lib/arena.', { name: 'disk', level: 'warning', subject: '/var/lib/arena', value: 7.5 * 2 ** 30, of: 120 * 2 ** 30 }],
+  ['The last backup was made 2 hr. ago.', { name: 'backup', level: 'ok', at: ago(120) }],
+  ['Nothing backs this arena up.', { name: 'backup', level: 'warning' }],
+  ['The certificate expires in 60 days.', { name: 'certificate', level: 'ok', at: ago(-60 * 24 * 60) }],
+  ['There is no certificate yet.', { name: 'certificate', level: 'critical' }],
+  ['2 of 3 nodes run.', { name: 'nodes', level: 'warning', value: 2, of: 3 }],
+  ['Matches that are due: 4. The oldest waits for 12:30.', { name: 'queue', level: 'critical', value: 4, at: ago(12.5) }],
+  ['Matches start on time.', { name: 'queue', level: 'ok' }],
+])('%s', (sentence, fact) => expect(fill(adminEn[factKey(fact) as keyof typeof adminEn], factParams(fact, now, 'en'))).toBe(sentence));

@@ -1,4 +1,5 @@
 import type { components } from '../api/schema';
+import { count, countdown, gib, relative } from '../format';
 
 type Node = components['schemas']['Node'];
 type SlowAgent = components['schemas']['SlowAgent'];
@@ -7,14 +8,20 @@ type SlowAgent = components['schemas']['SlowAgent'];
 export const lastErrorOf = (nodes: readonly Node[]): { at: string; text: string } | undefined =>
   nodes.flatMap((n) => (n.last_error ? [n.last_error] : [])).sort((a, b) => b.at.localeCompare(a.at))[0];
 
-/** A node that died is missed until its matches have moved and five minutes have passed; by then it was restarted or removed. */
-const MISSED_MS = 5 * 60_000;
+export type Fact = components['schemas']['Fact'];
 
-/** The nodes that run and those that should. */
-export function nodeCount(nodes: readonly Node[], now: number): { alive: number; expected: number } {
-  const missed = (n: Node) => !n.draining && (n.matches > 0 || (n.seen_at !== undefined && now - Date.parse(n.seen_at) < MISSED_MS));
-  return { alive: nodes.filter((n) => n.alive).length, expected: nodes.filter((n) => n.alive || missed(n)).length };
+/** The fact of a name, for one that concerns every arena. */
+export const factOf = (facts: readonly Fact[], name: Fact['name']): Fact | undefined => facts.find((f) => f.name === name);
+
+/** What the sentence about a fact names, as parameters of its text. */
+export function factParams(f: Fact, now: number, language: string): Record<string, string | number> {
+  const at = f.at ? Date.parse(f.at) : now;
+  const shown = (n = 0) => (f.name === 'disk' ? gib(n, language) : count(n, language));
+  return { value: shown(f.value), of: shown(f.of), subject: f.subject ?? '', when: relative(at, now, language) ?? '', wait: countdown(now - at) };
 }
+
+/** The key of the sentence about a fact. What has never happened has a sentence of its own. */
+export const factKey = (f: Fact): string => `vital.${f.name}.${f.level}${(f.name === 'backup' || f.name === 'certificate') && !f.at ? '.never' : ''}`;
 
 /** A health check that took a second or more is slow. */
 export const SLOW_MS = 1_000;

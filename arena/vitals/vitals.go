@@ -1,0 +1,185 @@
+package vitals
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agora-arena/arena/arena"
+)
+
+// Level says how urgent a fact is.
+type Level string
+
+// The levels.
+const (
+	OK       Level = "ok"
+	Warning  Level = "warning"  // to be mended in the next days
+	Critical Level = "critical" // matches stop, or something is about to be lost
+)
+
+// Name says what a fact is about.
+type Name string
+
+// The names of facts. Each says what Value, Of and At of its Fact are.
+const (
+	Database    Name = "database"    // it answers and accepts writes; At: when it last failed to carry out an operation
+	Disk        Name = "disk"        // of Subject, a folder; Value of Of bytes are free
+	Backup      Name = "backup"      // At: when the newest good backup was begun
+	Certificate Name = "certificate" // of the arena's own; At: when it expires
+	Network     Name = "network"     // this node reaches the agents
+	Redis       Name = "redis"       // the bus between nodes
+	Nodes       Name = "nodes"       // Value of Of run that should
+	Queue       Name = "queue"       // Value matches are due; At: since when the oldest waits
+)
+
+// Fact is one thing that a host should know.
+type Fact struct {
+	Name    Name
+	Level   Level
+	Subject string
+	Value   float64
+	Of      float64
+	At      time.Time // zero: never
+}
+
+// Thresholds of the levels; docs/monitoring.md states them.
+const (
+	diskLow  = 0.20 // share of a disk that is free
+	diskFull = 0.05
+
+	certificateSoon = 14 * 24 * time.Hour // ACME renews a month before
+	certificateLast = 3 * 24 * time.Hour
+
+	recently = 10 * time.Minute // an error of the database counts so long
+
+	// A node that died is missed until its matches have moved and this time has
+	// passed; by then it was started again or removed.
+	missed = 5 * time.Minute
+
+	queueSlow  = 10 * time.Second
+	queueStuck = 10 * time.Minute
+)
+
+// Options are the parts of a Service. What an arena does not have is nil.
+type Options struct {
+	Database    func(ctx context.Context) error // tests a write
+	LastFailure func() time.Time                // of an operation of the database, zero: none
+	Folders     []string                        // whose disks must not fill up
+	LastBackup  func(context.Context) (time.Time, error)
+	Overdue     func(last, now time.Time) bool // nil: no backups are scheduled
+	Expires     func() time.Time               // of the certificate; nil: TLS is not the arena's, zero: there is none yet
+	CutOff      func() bool                    // this node is cut off from the agents
+	Redis       func() bool                    // it is reachable; nil: there is none
+	Now         func() time.Time
+}
+
+// Service gathers facts.
+type Service struct{ o Options }
+
+// New returns a Service.
+func New(o Options) (*Service, error) {
+	if o.Database == nil || o.LastFailure == nil || o.LastBackup == nil || o.CutOff == nil || o.Now == nil {
+		return nil, errors.New("vitals: Database, LastFailure, LastBackup, CutOff and Now are needed")
+	}
+	return &Service{o}, nil
+}
+
+// Facts returns what can be said now, always in the same order. o is the current
+// operational state.
+func (s *Service) Facts(ctx context.Context, o arena.Operations) ([]Fact, error) {
+	now := s.o.Now()
+	backup, err := s.backup(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	facts := []Fact{s.database(ctx, now)}
+	for _, folder := range s.o.Folders {
+		if f, ok := disk(folder); ok {
+			facts = append(facts, f)
+		}
+	}
+	facts = append(facts, backup)
+	if s.o.Expires != nil {
+		facts = append(facts, certificate(s.o.Expires(), now))
+	}
+	facts = append(facts, Fact{Name: Network, Level: worse(s.o.CutOff(), Critical)})
+	if s.o.Redis != nil {
+		facts = append(facts, Fact{Name: Redis, Level: worse(!s.o.Redis(), Warning)})
+	}
+	return append(facts, nodes(o.Nodes, now), queue(o.Queue, now)), nil
+}
+
+// worse returns the level of a fact that is bad if so is true.
+func worse(so bool, bad Level) Level {
+	if so {
+		return bad
+	}
+	return OK
+}
+
+func (s *Service) database(ctx context.Context, now time.Time) Fact {
+	f := Fact{Name: Database, Level: OK, At: s.o.LastFailure()}
+	switch {
+	case s.o.Database(ctx) != nil:
+		f.Level = Critical
+	case !f.At.IsZero() && now.Sub(f.At) < recently:
+		f.Level = Warning
+	}
+	return f
+}
+
+func (s *Service) backup(ctx context.Context, now time.Time) (Fact, error) {
+	last, err := s.o.LastBackup(ctx)
+	if err != nil {
+		return Fact{}, err
+	}
+	f := Fact{Name: Backup, Level: OK, At: last}
+	switch {
+	case s.o.Overdue == nil:
+		f.Level = Warning
+	case s.o.Overdue(last, now):
+		f.Level = Critical
+	}
+	return f, nil
+}
+
+func certificate(expires, now time.Time) Fact {
+	f := Fact{Name: Certificate, Level: OK, At: expires}
+	switch left := expires.Sub(now); {
+	case left < certificateLast:
+		f.Level = Critical
+	case left < certificateSoon:
+		f.Level = Warning
+	}
+	return f
+}
+
+// nodes counts those that run and those that should.
+func nodes(known []arena.Node, now time.Time) Fact {
+	f := Fact{Name: Nodes}
+	for _, n := range known {
+		if n.Alive {
+			f.Value++
+		}
+		if n.Alive || !n.Draining && (n.Matches > 0 || now.Sub(n.SeenAt) < missed) {
+			f.Of++
+		}
+	}
+	f.Level = worse(f.Value < f.Of, Warning)
+	return f
+}
+
+func queue(q arena.Queue, now time.Time) Fact {
+	f := Fact{Name: Queue, Level: OK, Value: float64(q.Due), At: q.Oldest}
+	if q.Oldest.IsZero() {
+		return f
+	}
+	switch wait := now.Sub(q.Oldest); {
+	case wait >= queueStuck:
+		f.Level = Critical
+	case wait >= queueSlow:
+		f.Level = Warning
+	}
+	return f
+}
