@@ -54,7 +54,7 @@ export const adminEn = {
   'vital.backup.warning.never': 'Nothing backs this arena up.',
   'vital.backup.critical': 'The last backup was made {when}, and later ones failed.',
   'vital.backup.critical.never': 'Backups are scheduled, but none was made.',
-  'vital.backup.cure': 'Set ARENA_BACKUP_TO and look for “backup” in the log.',
+  'vital.backup.cure': 'Set ARENA_BACKUP_TO. If it is set, the log says after “backup” what failed.',
   'vital.certificate.ok': 'The certificate expires {when}.',
   'vital.certificate.warning': 'The certificate expires {when} and was not renewed.',
   'vital.certificate.critical': 'Expiry of the certificate: {when}.',

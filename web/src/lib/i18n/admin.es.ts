@@ -55,7 +55,7 @@ export const adminEs: Readonly<Record<AdminKey, string>> = {
   'vital.backup.warning.never': 'No se hacen copias de seguridad.',
   'vital.backup.critical': 'La última copia de seguridad es de {when}; las siguientes fallaron.',
   'vital.backup.critical.never': 'Hay copias de seguridad programadas, pero no se ha hecho ninguna.',
-  'vital.backup.cure': 'Configura ARENA_BACKUP_TO y busca «backup» en el registro.',
+  'vital.backup.cure': 'Configura ARENA_BACKUP_TO. Si ya lo está, el registro dice tras «backup» qué ha fallado.',
   'vital.certificate.ok': 'El certificado caduca {when}.',
   'vital.certificate.warning': 'El certificado caduca {when} y no se ha renovado.',
   'vital.certificate.critical': 'Caducidad del certificado: {when}.',
