@@ -63,7 +63,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 w
   archive "$tree"
   if [ "$os" = linux ]; then
     for format in deb rpm; do
-      ARCH=$arch VERSION=$version TREE=$work/$tree MTIME=$(date --utc --date="@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ) \
+      ARCH=$arch VERSION=$version TREE=$work/$tree \
         go run "$NFPM" package --config deploy/nfpm.yaml --packager "$format" --target "$out/arena_${version}_$arch.$format"
     done
     image=$out/image/$arch
@@ -75,7 +75,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 w
 done
 
 go run "$SBOM" bin -json -noserial -notimestamp -version "$tag" -output "$out/arena_${version}_sbom.cdx.json" "$work/native/arena"
-npm --prefix web sbom --sbom-format cyclonedx --omit dev --package-lock-only >"$out/arena_${version}_pages_sbom.cdx.json"
+npm --prefix web sbom --sbom-format cyclonedx --package-lock-only >"$out/arena_${version}_pages_sbom.cdx.json"
 cp deploy/image/Dockerfile "$out/Dockerfile"
 tar -C sdk/dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" --exclude=.gitkeep --exclude=.built -cf - . |
   gzip -9n >"$out/arena_${version}_sdks.tar.gz"
