@@ -79,6 +79,7 @@ test('chess has a board of its own, loaded only where it is shown', { timeout: P
   await go('/m/m_done_chess');
   await page.locator(`${shown('grid')} .chess [data-piece="wk"]`).waitFor();
   await page.locator(id('evaluation')).waitFor();
+  assert.equal(await page.locator(`${id('notation')}[download]`).getAttribute('href'), '/v1/matches/m_done_chess/notation');
   assert.ok(parts.some((p) => p.includes('ChessView')));
   assert.deepEqual(faults, []);
   await close();

@@ -11,6 +11,7 @@ export const gameEn = {
   'locked': 'locked in',
   'bank': 'Bank {time}',
   'moves': 'Moves',
+  'moves.pgn': 'Download the moves as PGN',
   'moves.none': 'Moves appear here.',
   'move.go': 'Game {game}, move {n}: {name} {move}',
   'move.forfeit': 'no move',

@@ -12,6 +12,7 @@ export const gameEs: Readonly<Record<GameKey, string>> = {
   'locked': 'decidido',
   'bank': 'Reserva {time}',
   'moves': 'Jugadas',
+  'moves.pgn': 'Descargar las jugadas en PGN',
   'moves.none': 'Las jugadas aparecen aquí.',
   'move.go': 'Partida {game}, jugada {n}: {name} {move}',
   'move.forfeit': 'sin jugada',
