@@ -79,8 +79,18 @@ func (h *agentHandlers) rotateKey(ctx context.Context, in *rotateKeyInput) (*out
 	return answer(createdKeyView{KeyID: t.ID, Name: t.Name, Key: secret})
 }
 
+// ownerDetailView has the members of ownerView, which the description of the API
+// would lack if it were embedded.
 type ownerDetailView struct {
-	ownerView
+	OwnerID     string    `json:"owner_id"`
+	Name        string    `json:"name"`
+	Email       string    `json:"email,omitempty"`
+	CreatedAt   jsonTime  `json:"created_at"`
+	SuspendedAt *jsonTime `json:"suspended_at,omitempty" doc:"Absent: it is not suspended."`
+
+	SuspendReason string            `json:"suspend_reason,omitempty" doc:"The owner reads it when its token is refused."`
+	DeletedAt     *jsonTime         `json:"deleted_at,omitempty" doc:"Absent: it is not deleted."`
+	Status        arena.OwnerStatus `json:"status" enum:"active,suspended,deleted"`
 
 	Network string           `json:"sign_up_network,omitempty" doc:"The public network that it signed up from; of IPv6 its /64."`
 	Agents  []ownerAgentView `json:"agents" doc:"Newest first, retired ones too, at most 100."`
@@ -106,7 +116,11 @@ func (h *accountHandlers) get(ctx context.Context, in *IDParam) (*output[ownerDe
 	if err != nil {
 		return nil, err
 	}
-	v := ownerDetailView{ownerView: viewOwner(o), Network: o.Network, Agents: []ownerAgentView{}}
+	owner := viewOwner(o)
+	v := ownerDetailView{
+		OwnerID: owner.OwnerID, Name: owner.Name, Email: owner.Email, CreatedAt: owner.CreatedAt, SuspendedAt: owner.SuspendedAt,
+		SuspendReason: owner.SuspendReason, DeletedAt: owner.DeletedAt, Status: owner.Status, Network: o.Network, Agents: []ownerAgentView{},
+	}
 	for _, g := range agents {
 		v.Agents = append(v.Agents, ownerAgentView{
 			AgentID: g.ID, Name: g.Name, Protocol: g.Protocol, Status: g.StatusAt(h.now()), Leagues: append([]string{}, g.Leagues...),
