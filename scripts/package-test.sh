@@ -68,13 +68,13 @@ owners() { in_root arena admin owner list --url "$url" --token "$token" | grep -
 
 echo "== install"
 install 9.0.0
-[ "$(stat -c '%U:%G %a' "$root/etc/arena/arena.env")" = "root:arena 640" ] || fail "mode of the settings file"
-[ "$(stat -c '%U:%G %a' "$root/var/lib/arena")" = "arena:arena 750" ] || fail "mode of the data folder"
+[ "$(in_root stat -c '%U:%G %a' /etc/arena/arena.env)" = "root:arena 640" ] || fail "mode of the settings file"
+[ "$(in_root stat -c '%U:%G %a' /var/lib/arena)" = "arena:arena 750" ] || fail "mode of the data folder"
 in_root arena config --config /etc/arena/arena.env --check
 for path in usr/share/man/man1/arena.1.gz usr/share/bash-completion/completions/arena usr/bin/arena-bench; do
   [ -s "$root/$path" ] || fail "$path is missing"
 done
-in_root systemd-analyze verify /usr/lib/systemd/system/arena.service
+in_root systemd-analyze verify --man=no /usr/lib/systemd/system/arena.service
 start
 curl --fail --silent --show-error "$url/readyz" >/dev/null
 curl --fail --silent --show-error "$url/v1/owners" --json '{"name":"Ada"}' >/dev/null
