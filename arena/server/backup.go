@@ -125,6 +125,15 @@ func (c Config) BackupDestination(text string) (_ backup.Destination, name strin
 	return b, name, nil
 }
 
+// BackupFolder returns ARENA_BACKUP_TO as the name of a folder or prefix, also
+// where there is none yet; "" without the setting.
+func (c Config) BackupFolder() string {
+	if c.Backup.To == "" {
+		return ""
+	}
+	return strings.TrimSuffix(c.Backup.To, "/") + "/"
+}
+
 // NewBackups returns the service that backs up a store.
 func NewBackups(s *store.Store, log *slog.Logger, progress func(store.CopyProgress)) (*backup.Service, error) {
 	return backup.New(backup.Options{
@@ -206,7 +215,7 @@ func (s *Server) backUp(ctx context.Context) error {
 	if mine, err := s.store.ClaimTick(ctx, "backup_attempt", attempt); err != nil || !mine {
 		return err
 	}
-	to, _, err := s.cfg.BackupDestination(strings.TrimSuffix(s.cfg.Backup.To, "/") + "/")
+	to, _, err := s.cfg.BackupDestination(s.cfg.BackupFolder())
 	if err != nil {
 		return err
 	}

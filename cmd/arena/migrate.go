@@ -131,7 +131,7 @@ func (c *BackupCmd) Run(app *App) error {
 	return withStore(app, c.FileFlag, func(cfg server.Config, s *store.Store) error {
 		target, keep := c.Target, c.Keep
 		if target == "" {
-			target, keep = cfg.Backup.To, cmp.Or(keep, cfg.Backup.Keep)
+			target, keep = cfg.BackupFolder(), cmp.Or(keep, cfg.Backup.Keep)
 		}
 		if target == "" {
 			return errors.New("name a file, a folder or s3://bucket/prefix, or set ARENA_BACKUP_TO")

@@ -142,6 +142,8 @@ func TestRun_Backup(t *testing.T) {
 		t.Errorf("the copy has mode %v", info.Mode())
 	}
 	o.refused("exists; a backup never replaces a file", "backup", target)
+	o.environ = append(o.environ, "ARENA_BACKUP_TO="+filepath.Join(t.TempDir(), "missing"))
+	o.refused("missing: no such file or directory", "backup")
 	before := o.ok("keys", "list")
 	o.environ[0] = "ARENA_DATABASE_URL=sqlite:" + target
 	if after := o.ok("keys", "list"); after != before {
