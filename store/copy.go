@@ -78,6 +78,8 @@ var tables = []table{
 	{"relay_keys", []string{"key"}, 512},
 	{"own_keys", []string{"name"}, 512},
 	{"counters", []string{"name"}, 512},
+	{"tls_files", []string{"key"}, 64},
+	{"tls_locks", []string{"name"}, 64},
 	{"ticks", []string{"job", "tick"}, 1024},
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/certs"
 )
 
 // The values of ARENA_SIGNUP.
@@ -24,6 +25,16 @@ const (
 	SignupInvite = "invite"
 	SignupClosed = "closed"
 )
+
+// The kinds of ARENA_TLS.
+const (
+	TLSOff   = "off"
+	TLSAuto  = "auto"
+	TLSFiles = "files"
+)
+
+// tlsAddr is the default of ARENA_ADDR with ARENA_TLS.
+const tlsAddr = ":443"
 
 // The values of ARENA_LOG_FORMAT.
 const (
@@ -37,7 +48,13 @@ const (
 type Config struct {
 	Addr        string
 	PublicURL   *url.URL // scheme and host only; see Listening
-	MetricsAddr string   // "": off
+	TLS         string
+	TLSFiles    certs.Files // with TLS files
+	HTTPAddr    string      // "": off
+	ACMEURL     *url.URL    // nil: the setting is wrong
+	ACMEEmail   string      // "": none
+	ACMECAFile  string      // "": only the system's authorities
+	MetricsAddr string      // "": off
 	DatabaseURL string
 	RedisURL    string // "": this node is alone
 	AdminToken  string // "": make one
@@ -136,8 +153,12 @@ func Load(src Sources) (Config, error) {
 			problems = append(problems, fmt.Errorf("%s: %w", s.Key, err))
 		}
 	}
+	if c.TLSOn() && c.values["ARENA_ADDR"].from == fromDefault {
+		c.Addr = tlsAddr
+		c.values["ARENA_ADDR"] = value{tlsAddr, "ARENA_TLS"}
+	}
 	if c.PublicURL == nil && c.values["ARENA_PUBLIC_URL"].text == "" && c.Addr != "" {
-		c.PublicURL = localURL(c.Addr)
+		c.PublicURL = c.localURL(c.Addr)
 	}
 	problems = append(problems, c.takeAWS(src.Environ)...)
 	problems = append(problems, c.Validate())
@@ -180,6 +201,7 @@ func (c Config) Validate() error {
 	if c.MetricsAddr != "" && c.MetricsAddr == c.Addr && !strings.HasSuffix(c.Addr, ":0") {
 		problems = append(problems, fmt.Errorf("ARENA_METRICS_ADDR: %s is ARENA_ADDR; metrics need an address of their own, or leave it empty", c.MetricsAddr))
 	}
+	problems = append(problems, c.validateTLS())
 	if c.JudgeURL != nil && c.JudgeModel == "" {
 		problems = append(problems, errors.New("ARENA_JUDGE_MODEL: must name the model of ARENA_JUDGE_URL"))
 	}
@@ -193,6 +215,34 @@ func (c Config) Validate() error {
 		problems = append(problems, errors.New("ARENA_OIDC_ISSUER: must be set with ARENA_OIDC_AUDIENCE"))
 	}
 	problems = append(problems, c.validateBackup())
+	return errors.Join(problems...)
+}
+
+// TLSOn reports whether the arena serves TLS itself.
+func (c Config) TLSOn() bool { return c.TLS == TLSAuto || c.TLS == TLSFiles }
+
+func (c Config) validateTLS() error {
+	if !c.TLSOn() {
+		if c.HTTPAddr != "" && c.TLS == TLSOff {
+			return errors.New("ARENA_HTTP_ADDR: redirects to https, so it needs ARENA_TLS; leave it empty behind a proxy")
+		}
+		return nil
+	}
+	var problems []error
+	switch given := c.values["ARENA_PUBLIC_URL"].text; {
+	case given == "" && c.TLS == TLSAuto:
+		problems = append(problems, errors.New("ARENA_PUBLIC_URL: must be set with ARENA_TLS=auto: the certificate is for its host"))
+	case c.PublicURL != nil && c.PublicURL.Scheme != "https":
+		problems = append(problems, fmt.Errorf("ARENA_PUBLIC_URL: %s must begin with https:// when ARENA_TLS is on", c.PublicURL))
+	case c.PublicURL != nil && c.TLS == TLSAuto && c.ACMEURL != nil && c.ACMEURL.String() == certs.LetsEncrypt && !isPublicHost(c.PublicURL.Hostname()):
+		problems = append(problems, fmt.Errorf("ARENA_PUBLIC_URL: Let's Encrypt issues no certificate for %s; use a name of the public DNS, or a private ACME server with ARENA_ACME_URL", c.PublicURL.Hostname()))
+	}
+	if c.TLS == TLSAuto && c.ACMEURL == nil && c.values["ARENA_ACME_URL"].text == "" {
+		problems = append(problems, errors.New("ARENA_ACME_URL: must name the directory of an ACME server"))
+	}
+	if c.HTTPAddr != "" && c.HTTPAddr == c.Addr && !strings.HasSuffix(c.Addr, ":0") {
+		problems = append(problems, fmt.Errorf("ARENA_HTTP_ADDR: %s is ARENA_ADDR; plain HTTP needs an address of its own, or leave it empty", c.HTTPAddr))
+	}
 	return errors.Join(problems...)
 }
 
@@ -212,7 +262,7 @@ func (c Config) LocalURL() (string, error) {
 	if _, port, _ := net.SplitHostPort(c.Addr); port == "0" {
 		return "", errors.New("ARENA_ADDR: the server is on a port that only it knows; name a fixed one")
 	}
-	return localURL(c.Addr).String(), nil
+	return c.localURL(c.Addr).String(), nil
 }
 
 // Listening puts the port that the listener was given into a public URL that
@@ -221,18 +271,22 @@ func (c *Config) Listening(addr net.Addr) {
 	if c.values["ARENA_PUBLIC_URL"].text == "" {
 		_, port, _ := net.SplitHostPort(addr.String())
 		host, _, _ := net.SplitHostPort(c.Addr)
-		c.PublicURL = localURL(net.JoinHostPort(host, port))
+		c.PublicURL = c.localURL(net.JoinHostPort(host, port))
 	}
 }
 
 // localURL is the URL of an arena that listens on addr. An address that means
 // every interface is named localhost.
-func localURL(addr string) *url.URL {
+func (c Config) localURL(addr string) *url.URL {
 	host, port, _ := net.SplitHostPort(addr)
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	scheme := "http"
+	if c.TLSOn() {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}
 }
 
 // keys returns every name that may stand in the environment; those of the file

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,9 +46,11 @@ func TestLoad_Defaults(t *testing.T) {
 		t.Errorf("backups are scheduled at %v", c.Backup.Schedule(now))
 	}
 	c.PublicURL, c.values, c.Backup.Schedule = nil, nil, nil
+	acmeURL, err := url.Parse("https://acme-v02.api.letsencrypt.org/directory")
+	must(t, err)
 	want := Config{
 		Backup: backupSettings{Keep: 7},
-		Addr:   ":8080", MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
+		Addr:   ":8080", TLS: TLSOff, ACMEURL: acmeURL, MetricsAddr: "127.0.0.1:9090", DatabaseURL: "sqlite:arena.db",
 		Signup: SignupOpen, JWTAlg: "ES256", HealthInterval: 30 * time.Second, HealthWorkers: 512, Spectators: 20000,
 		EventRate: 20, EventBurst: 40, EventMax: 2000, SpectatorsPerAddress: 64, RequestsPerAddress: 6000, PagesPerAddress: 600, MiBPerAddress: 256, RelayMiBPerOwner: 64,
 		ShutdownGrace: 30 * time.Second, ArchiveAfter: 10 * time.Minute, KeepDeliveries: 90 * day, LogFormat: LogAuto, LogLevel: slog.LevelInfo, TraceRatio: 1,

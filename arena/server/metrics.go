@@ -74,6 +74,19 @@ func (m *metrics) watchArchives(bytes func() int) {
 	}, func() float64 { return float64(bytes()) }))
 }
 
+// watchCertificates adds the end of the TLS certificate. Without one it is 0,
+// which alerts as an expired one does.
+func (m *metrics) watchCertificates(expires func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "arena_certificate_expiry_timestamp_seconds", Help: "Time at which the TLS certificate expires, as Unix time; 0: there is none but a self-signed one.",
+	}, func() float64 {
+		if at := expires(); !at.IsZero() {
+			return float64(at.Unix())
+		}
+		return 0
+	}))
+}
+
 // watchScripts adds the figures of the processes that run untrusted code.
 func (m *metrics) watchScripts(stats func() script.Stats) {
 	m.registry.MustRegister(scriptCollector{stats})

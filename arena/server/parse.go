@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/agora-arena/arena/arena"
+	"github.com/agora-arena/arena/arena/certs"
 	"github.com/agora-arena/arena/stream/bus"
 )
 
@@ -275,6 +277,28 @@ func parseLevel(v string, to *slog.Level) error {
 		return err
 	}
 	return to.UnmarshalText([]byte(name))
+}
+
+// parseTLS reads off, auto, or the paths of a certificate and its key.
+func parseTLS(v string, c *Config) error {
+	if v == TLSOff || v == TLSAuto {
+		c.TLS = v
+		return nil
+	}
+	paths := slices.Collect(items(v))
+	if len(paths) != 2 {
+		return fmt.Errorf("%q is neither off, auto nor two files: cert.pem,key.pem", v)
+	}
+	c.TLS, c.TLSFiles = TLSFiles, certs.Files{Cert: paths[0], Key: paths[1]}
+	return nil
+}
+
+func parseEmail(v string, to *string) error {
+	if a, err := mail.ParseAddress(v); err != nil || a.Address != v {
+		return fmt.Errorf("%q is not an email address such as ops@example.org", v)
+	}
+	*to = v
+	return nil
 }
 
 func parseCAFile(v string, to *string) error {

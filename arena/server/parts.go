@@ -21,11 +21,15 @@ func (s *Server) URL() string { return s.url }
 // LocalURL returns a URL that reaches this node from this machine, whatever
 // its public URL is.
 func (s *Server) LocalURL() string {
+	scheme := "http"
+	if s.certs != nil {
+		scheme = "https"
+	}
 	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
 	if err != nil || !addr.Addr().IsUnspecified() {
-		return "http://" + s.listener.Addr().String()
+		return scheme + "://" + s.listener.Addr().String()
 	}
-	return fmt.Sprintf("http://127.0.0.1:%d", addr.Port())
+	return fmt.Sprintf("%s://127.0.0.1:%d", scheme, addr.Port())
 }
 
 // MetricsURL returns where the metrics are, "" when they are off.
@@ -34,6 +38,15 @@ func (s *Server) MetricsURL() string {
 		return ""
 	}
 	return "http://" + s.privateListener.Addr().String() + "/metrics"
+}
+
+// PlainURL returns where plain HTTP is redirected to the public URL, "" when it
+// is off.
+func (s *Server) PlainURL() string {
+	if s.plainListener == nil {
+		return ""
+	}
+	return "http://" + s.plainListener.Addr().String()
 }
 
 // AdminToken returns an admin token when New knows one in clear text: it is a

@@ -40,6 +40,9 @@ func (s *Server) newVitals() (*vitals.Service, error) {
 		Folders: s.cfg.folders(), LastBackup: s.store.LastBackup, Overdue: s.cfg.backupOverdue(),
 		CutOff: func() bool { return s.network.Stats().CutOff }, Now: time.Now,
 	}
+	if s.certs != nil {
+		o.Expires = s.certs.Expires
+	}
 	if s.bus != nil {
 		o.Redis = func() bool { return s.bus.Stats().Up }
 	}

@@ -9,19 +9,27 @@ import (
 	"time"
 
 	"github.com/agora-arena/arena/protocol"
+	"github.com/agora-arena/arena/stream/ws"
 )
 
 // Run serves until ctx ends, then drains: first the matches, whose agents may
 // still send events, then the streams, then the listeners. A drain that an
 // admin asked for leaves the listeners open until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	down := make(chan error, 2) // a listener that fails takes the server with it
+	down := make(chan error, 3) // a listener that fails takes the server with it
 	serve := func(h *http.Server, l net.Listener) {
-		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		run := h.Serve
+		if h.TLSConfig != nil {
+			run = func(l net.Listener) error { return h.ServeTLS(ws.NewListener(l), "", "") }
+		}
+		if err := run(l); !errors.Is(err, http.ErrServerClosed) {
 			down <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 		}
 	}
 	s.wg.Go(func() { serve(s.public, s.listener) })
+	if s.plain != nil {
+		s.wg.Go(func() { serve(s.plain, s.plainListener) })
+	}
 	if s.private != nil {
 		s.wg.Go(func() { serve(s.private, s.privateListener) })
 	}
@@ -29,6 +37,11 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stopRunning()
 	streaming, stopStreaming := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopStreaming()
+	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopListening()
+	if s.certs != nil {
+		s.wg.Go(func() { s.certs.Run(listening) })
+	}
 	hub, matches := make(chan error, 1), make(chan error, 1)
 	go func() { hub <- s.hub.Run(streaming) }()
 	s.wg.Go(func() { _ = s.signed.Run(streaming) }) // ends with its context alone
@@ -73,6 +86,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case failed = <-down:
 		}
 	}
+	stopListening()
 	return errors.Join(failed, s.Close())
 }
 
@@ -102,7 +116,7 @@ func (s *Server) Close() error {
 	if s.mcp != nil {
 		s.mcp.Close()
 	}
-	for _, h := range []*http.Server{s.public, s.private} {
+	for _, h := range []*http.Server{s.public, s.plain, s.private} {
 		if h == nil {
 			continue
 		}
@@ -110,12 +124,15 @@ func (s *Server) Close() error {
 			problems = append(problems, h.Close())
 		}
 	}
-	for _, l := range []net.Listener{s.listener, s.privateListener} {
+	for _, l := range []net.Listener{s.listener, s.plainListener, s.privateListener} {
 		if l != nil {
 			_ = l.Close() // it is closed already once its server ran
 		}
 	}
 	s.wg.Wait()
+	if s.certs != nil {
+		s.certs.Close()
+	}
 	for _, l := range s.protocols {
 		if l.wait != nil {
 			l.wait()

@@ -23,6 +23,7 @@ import (
 	"github.com/agora-arena/arena/arena/account"
 	"github.com/agora-arena/arena/arena/api"
 	"github.com/agora-arena/arena/arena/card"
+	"github.com/agora-arena/arena/arena/certs"
 	"github.com/agora-arena/arena/arena/match/engine"
 	"github.com/agora-arena/arena/arena/mcp"
 	"github.com/agora-arena/arena/arena/quota"
@@ -91,12 +92,14 @@ type Server struct {
 	relay     *relay.Server
 	api       http.Handler
 
-	listener, privateListener net.Listener
-	public, private           *http.Server
-	draining                  atomic.Bool
-	drainAsked                chan struct{}
-	drain                     func()         // closes drainAsked
-	wg                        sync.WaitGroup // listeners
+	certs *certs.Certificates // nil: no TLS
+
+	listener, plainListener, privateListener net.Listener
+	public, plain, private                   *http.Server // plain redirects to TLS
+	draining                                 atomic.Bool
+	drainAsked                               chan struct{}
+	drain                                    func()         // closes drainAsked
+	wg                                       sync.WaitGroup // listeners
 }
 
 // Options are what the caller of New decides beside the settings.
@@ -197,21 +200,6 @@ func (s *Server) ensureAdmin(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *Server) listen(ctx context.Context) (err error) {
-	var lc net.ListenConfig
-	if s.listener, err = lc.Listen(ctx, "tcp", s.cfg.Addr); err != nil {
-		return fmt.Errorf("ARENA_ADDR: %w", err)
-	}
-	s.cfg.Listening(s.listener.Addr())
-	s.url = s.cfg.PublicURL.String()
-	if s.cfg.MetricsAddr != "" {
-		if s.privateListener, err = lc.Listen(ctx, "tcp", s.cfg.MetricsAddr); err != nil {
-			return fmt.Errorf("ARENA_METRICS_ADDR: %w", err)
-		}
-	}
-	return nil
-}
-
 // connect makes the signing keys, the bus, the hub with its clients and seats, the
 // metrics and what exports them.
 func (s *Server) connect(ctx context.Context) (err error) {
@@ -243,6 +231,9 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	s.metrics.watchArchives(s.store.ArchiveCache)
 	s.metrics.watchStore(s.store.ErrorStats)
 	s.metrics.registry.MustRegister(backupCollector{s.store.LastBackup, s.cfg.backupOverdue(), time.Now}, diskCollector{s.cfg.folders()})
+	if s.certs != nil {
+		s.metrics.watchCertificates(s.certs.Expires)
+	}
 	if s.bus != nil {
 		s.metrics.watchBus(s.bus.Stats)
 	}
@@ -373,17 +364,16 @@ func (s *Server) newAPI(ctx context.Context, streams *stream.Handler, services *
 		return err
 	}
 	s.public = s.httpServer(public)
+	if s.certs != nil {
+		s.public = s.tlsServer(public)
+	}
+	if s.plainListener != nil {
+		s.plain = s.httpServer(s.certs.Challenges(redirect(*s.cfg.PublicURL)))
+	}
 	if s.privateListener != nil {
 		s.private = s.httpServer(s.privateHandler())
 	}
 	return nil
-}
-
-func (s *Server) httpServer(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
 }
 
 // privateHandler serves what only the host's own network may see.

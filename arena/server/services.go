@@ -19,6 +19,7 @@ import (
 	"github.com/agora-arena/arena/league/format"
 	"github.com/agora-arena/arena/league/pack"
 	"github.com/agora-arena/arena/league/settings"
+	"github.com/agora-arena/arena/protocol"
 )
 
 // services are the operations that the API and the inbound protocol handlers
@@ -131,4 +132,24 @@ func seasonTable(s arena.Season, pairings []arena.Pairing) []arena.TableRow {
 // readPack reads a task pack within the limits of an import.
 func readPack(in arena.PackImport) (arena.PackContents, error) {
 	return pack.Read(pack.Source{Format: in.Format, Map: in.Map, Data: in.Data}, pack.DefaultLimits())
+}
+
+// newOutside makes the check of tokens of the operator's issuer; nil when
+// none is set.
+func (s *Server) newOutside() (account.Issuer, error) {
+	if s.cfg.OIDCIssuer == nil {
+		return nil, nil //nolint:nilnil // nil has a meaning to the service
+	}
+	client, err := protocol.NewOperatorClient(protocol.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
+	outside, err := token.NewOutside(token.OutsideOptions{
+		Issuer: s.cfg.OIDCIssuer.String(), Audience: s.cfg.OIDCAudience,
+		AdminClaim: s.cfg.OIDCAdminClaim, AdminValue: s.cfg.OIDCAdminValue, HTTP: client, Now: time.Now, Logger: s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outside, nil
 }

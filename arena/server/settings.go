@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agora-arena/arena/arena/certs"
 	"github.com/agora-arena/arena/arena/plaintext"
 )
 
@@ -25,13 +26,41 @@ func Settings() []Setting {
 	return []Setting{
 		{
 			Key: "ARENA_ADDR", Default: ":8080",
-			Doc:   "Address that the API and the pages listen on, host:port. Port 0 takes a free one.",
+			Doc:   "Address that the API and the pages listen on, host:port. Port 0 takes a free one. With ARENA_TLS the default is :443.",
 			parse: func(c *Config, v string) error { return parseAddr(v, &c.Addr) },
 		},
 		{
 			Key:   "ARENA_PUBLIC_URL",
 			Doc:   "URL under which agents and browsers reach the arena; tokens name it as their issuer. Empty: made from ARENA_ADDR, http://localhost:8080 by default.",
 			parse: func(c *Config, v string) error { return parsePublicURL(v, &c.PublicURL) },
+		},
+		{
+			Key: "ARENA_TLS", Default: TLSOff,
+			Doc:   "TLS on ARENA_ADDR: off (behind a proxy that has it), auto (a certificate for the host of ARENA_PUBLIC_URL from the ACME server in ARENA_ACME_URL, whose terms you accept), or two PEM files separated by a comma, cert.pem,key.pem, which are read again when they change.",
+			parse: func(c *Config, v string) error { return parseTLS(v, c) },
+		},
+		{
+			Key:   "ARENA_HTTP_ADDR",
+			Doc:   "With ARENA_TLS: second address, such as :80, that redirects plain HTTP to ARENA_PUBLIC_URL and answers HTTP-01 challenges. Empty: off; certificates then come by TLS-ALPN-01 on ARENA_ADDR alone.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.HTTPAddr, parseAddr) },
+		},
+		{
+			Key: "ARENA_ACME_URL", Default: certs.LetsEncrypt,
+			Doc:   "Directory of the ACME server for ARENA_TLS=auto. The default is Let's Encrypt.",
+			parse: func(c *Config, v string) error { return parseURL(v, &c.ACMEURL, "https") },
+		},
+		{
+			Key:   "ARENA_ACME_EMAIL",
+			Doc:   "Address that the ACME server may write to about certificates. Empty: none.",
+			parse: func(c *Config, v string) error { return parseOptional(v, &c.ACMEEmail, parseEmail) },
+		},
+		{
+			Key: "ARENA_ACME_CA_FILE",
+			Doc: "PEM file of the authorities that the ACME server's own certificate comes from, for a private one. Empty: the system's.",
+			parse: func(c *Config, v string) error {
+				c.ACMECAFile = v // read by CheckTLS, and again and again by package certs
+				return nil
+			},
 		},
 		{
 			Key: "ARENA_METRICS_ADDR", Default: "127.0.0.1:9090",

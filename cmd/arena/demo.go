@@ -137,6 +137,8 @@ func (c *DemoCmd) config(app *App, dir string) (server.Config, error) {
 	cfg, err := server.Load(server.Sources{Environ: app.Environ, Flags: map[string]string{
 		"ARENA_ADDR":           c.Addr,
 		"ARENA_PUBLIC_URL":     "",
+		"ARENA_TLS":            server.TLSOff,
+		"ARENA_HTTP_ADDR":      "",
 		"ARENA_METRICS_ADDR":   "127.0.0.1:0",
 		"ARENA_DATABASE_URL":   "sqlite:" + filepath.Join(dir, "arena.db"),
 		"ARENA_ADMIN_TOKEN":    secret,

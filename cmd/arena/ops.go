@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -93,6 +94,9 @@ file over the default.
     ARENA_ADDR=:9000 arena config | grep ADDR`
 }
 
+// checkTimeout is how long the ACME server may take to answer.
+const checkTimeout = 10 * time.Second
+
 // Run prints or checks the settings.
 func (c *ConfigCmd) Run(app *App) error {
 	if c.Markdown {
@@ -101,6 +105,9 @@ func (c *ConfigCmd) Run(app *App) error {
 	cfg, problems := c.Load(app)
 	if c.Check {
 		result := "the settings are good"
+		ctx, cancel := context.WithTimeout(app.Ctx, checkTimeout)
+		defer cancel()
+		problems = errors.Join(problems, cfg.CheckTLS(ctx))
 		for _, w := range cfg.Warnings() {
 			result = "the settings work, but some are unsafe"
 			_, _ = fmt.Fprintln(app.Stdout, "warning:", w)

@@ -24,6 +24,7 @@ func dialers() map[string]string {
 	return map[string]string{
 		"protocol/client.go":             "untrusted endpoints, through the guard",
 		"protocol/operator.go":           "services that the operator names",
+		"arena/certs/acme.go":            "the ACME server that the operator names",
 		"arena/server/server.go":         "targets that the operator names, for the canary of the network",
 		"internal/apiclient/client.go":   "the arena that the user names",
 		"internal/join/forward.go":       "the endpoint that the user names",
@@ -58,6 +59,7 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
+		"arena/certs/acme.go":                    "the ACME server that the operator names; only a check",
 		"arena/record/conceal.go":                own,
 		"web/preload.go":                         "the build wrote it",
 		"arena/record/text.go":                   strict,

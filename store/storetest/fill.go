@@ -102,6 +102,8 @@ func Fill(t *testing.T, url string) *store.Store {
 	f.ok(f.ChangeSeason(ctx, season, arena.SeasonChange{Pairings: []arena.Pairing{{Round: 1, Slot: 1, Game: 1, Agents: ids[:2], CreatedAt: start}}}))
 	f.ok(f.Beat(ctx, arena.Node{ID: "nd_1", Version: "v1", StartedAt: start, LastError: "job failed"}))
 	f.ok(f.SetBanner(ctx, arena.Banner{Text: "Down at six", Since: start}))
+	f.ok(f.PutTLSFile(ctx, "certificates/ca/a.example/a.example.key", []byte{0, 255}))
+	f.ok(second(f.HoldTLSLock(ctx, "issue_cert_a.example", "1", time.Hour)))
 	f.ok(second(f.ClaimTick(ctx, "schedule", start)))
 	f.post(envelope("msg_1", 1))
 	f.ok(f.EraseTexts(ctx, arena.TextErasure{MatchID: "m_1", AgentID: "ag_none", Commitments: map[string]string{"/seats/0/name": "c"}}))

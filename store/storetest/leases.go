@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -342,4 +344,56 @@ func clockJump(f *fixture) {
 	f.clock.advance(-time.Hour)
 	f.equal(1, len(must(f.RenewLeases(ctx, m.Lease.Node, []string{"m_1"}, -time.Second))(f))) // it ends now
 	f.equal([]string{"m_1"}, matchIDs(must(f.ClaimMatches(ctx, "nd_2", ttl, 10))(f)))
+}
+
+func tlsFiles(f *fixture) {
+	ctx := f.t.Context()
+	_, err := f.TLSFile(ctx, "certificates/ca/a.example/a.example.crt")
+	f.fails(arena.CodeNotFound, err)
+	for _, key := range []string{"certificates/ca/b.example/b.example.crt", "certificates/ca/a.example/a.example.crt", "certificates/ca/a.example.crt", "accounts/1%"} {
+		f.ok(f.PutTLSFile(ctx, key, []byte("old")))
+	}
+	f.ok(f.PutTLSFile(ctx, "accounts/1%", []byte{0, 1}))
+	got := must(f.TLSFile(ctx, "accounts/1%"))(f)
+	f.equal([]byte{0, 1}, got.Value)
+	f.equal(false, got.ModifiedAt.IsZero())
+	keys := func(prefix string) []string {
+		return pick(must(f.TLSFiles(ctx, prefix))(f), func(t arena.TLSFile) string { return t.Key })
+	}
+	f.equal(4, len(keys("")))
+	f.equal([]string{"certificates/ca/a.example/a.example.crt"}, keys("certificates/ca/a.example/"))
+
+	f.ok(f.DropTLSFiles(ctx, "certificates/ca/a.example"))
+	f.ok(f.DropTLSFiles(ctx, "accounts/%")) // no pattern
+	f.ok(f.DropTLSFiles(ctx, "accounts/1%"))
+	f.ok(f.DropTLSFiles(ctx, "accounts/1%"))
+	f.equal([]string{"certificates/ca/a.example.crt", "certificates/ca/b.example/b.example.crt"}, keys(""))
+}
+
+// A lock has one holder, who may extend it. It ends by the database's clock,
+// whatever the clocks of the nodes are.
+func tlsLocks(f *fixture) {
+	ctx := f.t.Context()
+	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(true, must(f.HoldTLSLock(ctx, "b", "2", time.Hour))(f))
+	f.ok(f.ReleaseTLSLock(ctx, "a", "2")) // not its own
+	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+	f.ok(f.ReleaseTLSLock(ctx, "a", "1"))
+	f.equal(true, must(f.HoldTLSLock(ctx, "a", "2", -time.Second))(f)) // it has expired at once
+	f.equal(true, must(f.HoldTLSLock(ctx, "a", "1", time.Hour))(f))
+	f.equal(false, must(f.HoldTLSLock(ctx, "a", "2", time.Hour))(f))
+
+	var holders atomic.Int64
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if held, err := f.HoldTLSLock(ctx, "c", strconv.Itoa(i), time.Hour); err == nil && held {
+				holders.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	f.equal(int64(1), holders.Load())
 }

@@ -44,6 +44,8 @@ func Run(t *testing.T, url func(t *testing.T) string) {
 		"AgentResults":                         agentResults,
 		"AgentResults/games":                   movesOfGames,
 		"Games":                                gamesOfLeagues,
+		"TLSFiles":                             tlsFiles,
+		"TLSLocks":                             tlsLocks,
 		"Leases/clock_jumps":                   clockJump,
 		"Conversations":                        conversations,
 		"SecretBases":                          secretBases,

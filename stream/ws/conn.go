@@ -69,6 +69,10 @@ func (cs *Clients) Accept(w http.ResponseWriter, r *http.Request, client *Client
 // attach sets the network connection.
 func (c *Conn) attach(conn net.Conn) (err error) {
 	c.wire.Conn = conn
+	if below := carrierOf(conn); below != nil {
+		c.wire.below = below
+		return below.hold()
+	}
 	if s, ok := conn.(syscall.Conn); ok && canNonblock {
 		c.wire.raw, err = s.SyscallConn()
 	}
@@ -110,13 +114,23 @@ func (c *Conn) SendText(text []byte) error {
 
 // Unread reports whether the socket holds bytes that were not read. It returns
 // false on systems that cannot check this.
-func (c *Conn) Unread() bool { return c.wire.raw != nil && unread(c.wire.raw) }
+func (c *Conn) Unread() bool {
+	raw := c.wire.raw
+	if c.wire.below != nil {
+		raw = c.wire.below.raw
+	}
+	return raw != nil && unread(raw)
+}
 
 // Idle reports whether the reader waits for bytes and the socket holds none,
 // while other returns true.
 func (c *Conn) Idle(other func() bool) bool {
-	turn := c.wire.reads.Load()
-	return turn%2 == 1 && !c.Unread() && other() && c.wire.reads.Load() == turn
+	reads := &c.wire.reads
+	if c.wire.below != nil {
+		reads = &c.wire.below.reads // TLS may hold bytes that the reader has not got
+	}
+	turn := reads.Load()
+	return turn%2 == 1 && !c.Unread() && other() && reads.Load() == turn
 }
 
 // Close sends a close frame, unless the connection is lost, and lets the reader

@@ -25,7 +25,8 @@ const SendAttempts = 10
 // bypass the library. One lock keeps frames whole.
 type wire struct {
 	net.Conn
-	raw     syscall.RawConn // nil: the connection has only blocking writes
+	raw     syscall.RawConn // nil: the connection has only blocking writes, or is TLS
+	below   *carrier        // below TLS; nil: the connection is not TLS, or has only blocking writes
 	now     func() time.Time
 	timeout time.Duration // of one blocking write
 	onRest  func()        // called when Write leaves bytes behind; nil: Write blocks
@@ -58,10 +59,13 @@ const maxRest = 4 << 10
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done || w.slow || w.onRest != nil && len(w.rest) > maxRest {
+	if w.done || w.slow || w.onRest != nil && w.waiting() > maxRest {
 		return len(p), nil
 	}
 	w.done = p[0] == frameClose
+	if w.onRest == nil && w.below != nil {
+		return len(p), w.writeSealed(p)
+	}
 	if w.onRest == nil {
 		return len(p), w.write(p)
 	}
@@ -85,6 +89,9 @@ func (w *wire) try(nb *Nonblock, b []byte, shared bool) (all bool, err error) {
 }
 
 func (w *wire) tryLocked(nb *Nonblock, b []byte, shared bool) (all bool, err error) {
+	if w.below != nil {
+		return w.seal(b)
+	}
 	if len(w.rest) > 0 || w.raw == nil {
 		w.rest = append(slices.Clip(w.rest), b...)
 		return false, nil
@@ -102,6 +109,24 @@ func (w *wire) tryLocked(nb *Nonblock, b []byte, shared bool) (all bool, err err
 		w.rest = bytes.Clone(w.rest)
 	}
 	return false, nil
+}
+
+// seal encrypts the frames b and writes them without blocking. It reports false
+// when bytes are left over. They are encrypted, so none of them can be dropped.
+func (w *wire) seal(b []byte) (all bool, err error) {
+	if _, err := w.Conn.Write(b); err != nil {
+		w.done = true
+		return false, fmt.Errorf("write frames: %w", err)
+	}
+	return w.below.holds() == 0, nil
+}
+
+// waiting returns how many bytes are left over.
+func (w *wire) waiting() int {
+	if w.below != nil {
+		return w.below.holds()
+	}
+	return len(w.rest)
 }
 
 // keep records that the first n bytes of b were written. b begins with cut bytes
@@ -122,12 +147,40 @@ func (w *wire) send(b []byte) error {
 	if w.done || w.slow {
 		return net.ErrClosed
 	}
+	if w.below != nil {
+		return w.writeSealed(b)
+	}
 	if len(w.rest) > 0 {
 		if err := w.write(w.rest); err != nil {
 			return err
 		}
 	}
 	return w.write(b)
+}
+
+// sealedPart is how many bytes are encrypted before they are written: what waits
+// for a peer must stay small.
+const sealedPart = 64 << 10
+
+// writeSealed writes what is left over and then the frames b, over TLS.
+func (w *wire) writeSealed(b []byte) error {
+	extend := func() error { return w.below.SetWriteDeadline(w.now().Add(w.timeout)) }
+	for {
+		if err := w.below.flush(extend); err != nil {
+			w.slow = errors.Is(err, ErrSlow)
+			w.done = !w.slow
+			return err
+		}
+		if len(b) == 0 {
+			_ = w.below.SetWriteDeadline(time.Time{}) // the next write returns the error
+			return nil
+		}
+		part := b[:min(len(b), sealedPart)]
+		if _, err := w.seal(part); err != nil {
+			return err
+		}
+		b = b[len(part):]
+	}
 }
 
 // write writes b, which begins with w.cut bytes of an older frame.
@@ -171,9 +224,23 @@ func (w *wire) close(code int, reason string, grace time.Duration) {
 		return
 	}
 	w.done = true
-	if err := w.SetWriteDeadline(w.now().Add(grace)); err != nil {
+	until := w.now().Add(grace)
+	if w.below != nil {
+		w.closeSealed(appendCloseFrame(nil, code, reason), until)
+		return
+	}
+	if err := w.SetWriteDeadline(until); err != nil {
 		return
 	}
 	_, _ = w.Conn.Write(appendCloseFrame(w.rest[:w.cut:w.cut], code, reason)) // the peer may be gone
 	w.rest, w.cut = nil, 0
+}
+
+// closeSealed writes all that is left over and then a last frame, over TLS, if the peer
+// reads them in time.
+func (w *wire) closeSealed(frame []byte, until time.Time) {
+	if _, err := w.seal(frame); err != nil {
+		return
+	}
+	_ = w.below.flush(func() error { return w.below.SetWriteDeadline(until) }) // the peer may be gone
 }
