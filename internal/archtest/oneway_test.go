@@ -24,13 +24,14 @@ func dialers() map[string]string {
 	return map[string]string{
 		"protocol/client.go":             "untrusted endpoints, through the guard",
 		"protocol/operator.go":           "services that the operator names",
-		"arena/certs/acme.go":            "the ACME server that the operator names",
+		"arena/certs/check.go":           "the ACME server that the operator names",
 		"arena/server/server.go":         "targets that the operator names, for the canary of the network",
 		"internal/apiclient/client.go":   "the arena that the user names",
 		"internal/join/forward.go":       "the endpoint that the user names",
 		"internal/join/model.go":         "the same",
 		"cmd/arena/mcp.go":               "the same",
-		"cmd/arena/sse.go":               "the same",
+		"cmd/arena/serve.go":             "the arena on this machine",
+		"cmd/arena/sse.go":               "the arena that the user names",
 		"cmd/arena/verify.go":            "the same, for its keys",
 		"cmd/arena-bench/crowd.go":       "its own server",
 		"cmd/arena-bench/league.go":      "its own server",
@@ -59,7 +60,7 @@ func decoders() map[string]string {
 	const strict, own, client = "the text has passed arena/strictjson", "the arena wrote it", "a client reads the answers of its own arena"
 	return map[string]string{
 		"arena/strictjson/strictjson.go":         "the one decoder of outside JSON",
-		"arena/certs/acme.go":                    "the ACME server that the operator names; only a check",
+		"arena/certs/check.go":                   "the ACME server that the operator names; only a check",
 		"arena/record/conceal.go":                own,
 		"web/preload.go":                         "the build wrote it",
 		"arena/record/text.go":                   strict,
