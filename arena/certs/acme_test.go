@@ -1,0 +1,251 @@
+package certs
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agora-arena/arena/arena/certs/certstest"
+	"github.com/agora-arena/arena/store"
+)
+
+// Pebble finds localhost on this machine.
+const testHost = "localhost"
+
+// testLog is a log that announces lines.
+type testLog struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	lines chan string
+}
+
+func newTestLog() (*testLog, *slog.Logger) {
+	l := &testLog{lines: make(chan string, 1000)}
+	return l, slog.New(slog.NewTextHandler(l, nil))
+}
+
+// Write adds one line.
+func (l *testLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines <- string(p)
+	return l.text.Write(p)
+}
+
+func (l *testLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// await returns the next line that contains a text.
+func (l *testLog) await(t *testing.T, text string) string {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case line := <-l.lines:
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-limit:
+			t.Fatalf("no line with %q in the log:\n%s", text, l)
+		}
+	}
+}
+
+func openStore(t *testing.T) *store.Store {
+	t.Helper()
+	return openStoreAt(t, "sqlite:"+filepath.Join(t.TempDir(), "arena.db"))
+}
+
+func openStoreAt(t *testing.T, database string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), database, store.Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	must(t, s.Migrate(t.Context()))
+	return s
+}
+
+// node serves TLS and plain HTTP with certificates of its own.
+type node struct {
+	certs      *Certificates
+	tls, plain net.Listener
+	log        *testLog
+	stop       func()
+}
+
+// listen opens the listeners of a node.
+func listen(t *testing.T) *node {
+	t.Helper()
+	n := &node{}
+	var lc net.ListenConfig
+	for _, l := range []*net.Listener{&n.tls, &n.plain} {
+		var err error
+		*l, err = lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		must(t, err)
+	}
+	return n
+}
+
+// start opens the certificates and runs the node.
+func (n *node) start(t *testing.T, o ACME, plain bool) {
+	t.Helper()
+	var log *slog.Logger
+	n.log, log = newTestLog()
+	o.Addr = n.tls.Addr().String()
+	if plain {
+		o.HTTPAddr = n.plain.Addr().String()
+	}
+	var err error
+	n.certs, err = Open(Options{Host: testHost, ACME: &o, Now: time.Now, Logger: log})
+	must(t, err)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	secure := &http.Server{TLSConfig: n.certs.Config(), ErrorLog: quiet, ReadHeaderTimeout: time.Minute, Handler: http.NotFoundHandler()}
+	clear := &http.Server{ErrorLog: quiet, ReadHeaderTimeout: time.Minute, Handler: n.certs.Challenges(http.NotFoundHandler())}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var all sync.WaitGroup
+	all.Go(func() { _ = secure.ServeTLS(n.tls, "", "") })
+	all.Go(func() { _ = clear.Serve(n.plain) })
+	all.Go(func() { n.certs.Run(ctx) })
+	n.stop = sync.OnceFunc(func() {
+		stop()
+		_ = secure.Close()
+		_ = clear.Close()
+		all.Wait()
+		n.certs.Close()
+	})
+	t.Cleanup(n.stop)
+}
+
+// presented returns the certificate that the node presents to a client.
+func (n *node) presented(t *testing.T, roots *x509.CertPool) (*x509.Certificate, error) {
+	t.Helper()
+	d := tls.Dialer{Config: &tls.Config{ServerName: testHost, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	conn, err := d.DialContext(t.Context(), "tcp", n.tls.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()                                                 //nolint:errcheck // only read from
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil //nolint:forcetypeassert // of tls.Dialer
+}
+
+// A certificate comes by either challenge, and a node that starts later loads it
+// from the database.
+func TestACME(t *testing.T) {
+	t.Parallel()
+	for name, plain := range map[string]bool{"tls-alpn-01": false, "http-01": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := openStore(t), listen(t)
+			tlsAddr := n.tls.Addr().String()
+			if plain {
+				tlsAddr = certstest.FreeAddr(t) // where nothing answers
+			}
+			pebble := certstest.Start(t, certstest.FreeAddr(t), tlsAddr, n.plain.Addr().String())
+			o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile, Email: "ops@example.org"}
+			n.start(t, o, plain)
+			n.log.await(t, "certificate obtained")
+			eventually(t, "the node presents the certificate", func() bool { return !n.certs.Expires().IsZero() })
+			first, err := n.presented(t, pebble.Roots(t))
+			must(t, err)
+			if !first.NotAfter.Equal(n.certs.Expires()) {
+				t.Errorf("it expires at %v, the node says %v", first.NotAfter, n.certs.Expires())
+			}
+			n.stop()
+			late := listen(t)
+			late.start(t, o, plain)
+			eventually(t, "a later node has it too", func() bool { return !late.certs.Expires().IsZero() })
+			second, err := late.presented(t, pebble.Roots(t))
+			must(t, err)
+			if !second.Equal(first) || pebble.Issued() != 1 {
+				t.Errorf("a later node presents another certificate, %d were issued", pebble.Issued())
+			}
+		})
+	}
+}
+
+// Without a certificate the node serves all the same, says what to do, and
+// clients do not take it for verified. Threat O11.
+func TestACME_fails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	none, ca := filepath.Join(dir, "none.pem"), filepath.Join(dir, "ca.pem")
+	certstest.Write(t, ca, "127.0.0.1", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	for name, tc := range map[string]struct{ file, want string }{
+		"no authority": {none, "ARENA_ACME_CA_FILE: open " + none},
+		"no server":    {ca, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := listen(t)
+			n.start(t, ACME{Store: openStore(t), Directory: "https://" + certstest.FreeAddr(t) + "/dir", CAFile: tc.file}, true)
+			if line := n.log.await(t, "certificate not obtained"); !strings.Contains(line, tc.want) || !strings.Contains(line, "it is tried again") {
+				t.Error(line)
+			}
+			if _, err := n.presented(t, x509.NewCertPool()); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+				t.Errorf("a client got %v", err)
+			}
+			if at := n.certs.Expires(); !at.IsZero() {
+				t.Errorf("no certificate expires at %v", at)
+			}
+		})
+	}
+}
+
+// The authority of the ACME server may come after the start. What is stored is
+// presented before.
+func TestACME_authorityLater(t *testing.T) {
+	t.Parallel()
+	s, n := openStore(t), listen(t)
+	pebble := certstest.Start(t, certstest.FreeAddr(t), n.tls.Addr().String(), n.plain.Addr().String())
+	o := ACME{Store: s, Directory: pebble.URL, CAFile: pebble.CAFile}
+	n.start(t, o, false)
+	eventually(t, "the node has the certificate", func() bool { return !n.certs.Expires().IsZero() })
+
+	o.CAFile, o.Addr = filepath.Join(t.TempDir(), "ca.pem"), n.tls.Addr().String()
+	late, err := newACME(o, testHost, slog.New(slog.DiscardHandler))
+	must(t, err)
+	t.Cleanup(late.close)
+	if err := late.obtain(t.Context()); err == nil || !strings.Contains(err.Error(), "ARENA_ACME_CA_FILE") || late.newest() == nil {
+		t.Errorf("without the file: %v, presents %v", err, late.newest())
+	}
+	text, err := os.ReadFile(pebble.CAFile)
+	must(t, err)
+	certstest.Replace(t, o.CAFile, text)
+	must(t, late.obtain(t.Context()))
+	if err := late.client.Load().config.RenewCertSync(t.Context(), testHost, true); err != nil {
+		t.Errorf("with the file: %v", err)
+	}
+}
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	limit, ask := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	defer ask.Stop()
+	for !cond() {
+		select {
+		case <-limit:
+			t.Fatalf("never: %s", what)
+		case <-ask.C:
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
