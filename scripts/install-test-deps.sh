@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sees to it that the programs which the tests run beside Go and Node are
 # there: a C compiler (race detector), Chromium (browser test), the PostgreSQL
-# server (store), the Redis server (bus between nodes), Python and Rust with
-# what their SDKs stand on. As root on Debian or Ubuntu it installs what is
+# server (store), the Redis server (bus between nodes), Pebble (certificates),
+# Python and Rust with what their SDKs stand on. As root on Debian or Ubuntu it installs what is
 # missing; elsewhere it lists it and ends with 1.
 set -euo pipefail
 
@@ -34,6 +34,7 @@ need() {
 has gcc clang cc || need gcc "a C compiler (gcc or clang), for the race detector"
 has_chromium || need chromium "Chromium or Chrome, for the browser test (or set CHROMIUM to its path)"
 has_postgres || need postgresql "the PostgreSQL server, 14 or newer, for the tests of the store"
+has pebble || need pebble "Pebble, an ACME server, for the tests of TLS"
 has redis-server || need redis-server "the Redis server, 7 or newer, for the tests of the bus between nodes"
 python="$(dirname "$0")/python.sh"
 "$python" -c 'import jwt, cryptography' 2>/dev/null || need "python3-jwt python3-cryptography" "Python 3.9 or newer with PyJWT and cryptography, for the Python SDK"

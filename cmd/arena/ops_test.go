@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/pem"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agora-arena/arena/arena/certs/certstest"
 	"github.com/agora-arena/arena/store"
 )
 
@@ -194,6 +196,63 @@ func TestRun_Healthcheck(t *testing.T) {
 		must(t, err)
 		if !regexp.MustCompile(`(?m)^ *(HEALTHCHECK|test:) .*/arena"?, "?healthcheck`).Match(text) {
 			t.Errorf("%s does not use arena healthcheck", file)
+		}
+	}
+}
+
+// The health check asks over TLS when the server has it, whatever its certificate
+// is, under the public name.
+func TestRun_Healthcheck_tls(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1); r.URL.Path != "/readyz" || r.TLS.ServerName != "arena.test" {
+			t.Errorf("asked %s of %q", r.URL.Path, r.TLS.ServerName)
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	must(t, err)
+	code, out, errs := call(t, []string{"ARENA_ADDR=:" + port, "ARENA_TLS=cert.pem,key.pem", "ARENA_PUBLIC_URL=https://arena.test"}, "healthcheck")
+	if code != exitOK || asked.Load() != 1 {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+}
+
+// `arena config --check` tests the certificate or the ACME server, which the
+// server itself does not need to start.
+func TestRun_ConfigCheck_tls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	good, other := filepath.Join(dir, "good.pem"), filepath.Join(dir, "other.pem")
+	certstest.Write(t, good, "arena.local", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	certstest.Write(t, other, "other.local", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	answer := `{"newOrder": "x"}`
+	acme := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/dir" {
+			_, _ = w.Write([]byte(answer))
+		}
+	}))
+	t.Cleanup(acme.Close)
+	ca := filepath.Join(dir, "ca.pem")
+	must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: acme.Certificate().Raw}), 0o600))
+	closed := httptest.NewTLSServer(nil)
+	closed.Close()
+	for _, tc := range []struct{ settings, want string }{
+		{"ARENA_TLS=" + good + "," + good, ""},
+		{"ARENA_TLS=" + other + "," + other, "ARENA_TLS: " + other + ": the certificate is for [other.local], and the host of ARENA_PUBLIC_URL is arena.local"},
+		{"ARENA_TLS=" + good + "," + other, "private key does not match"},
+		{"ARENA_TLS=none.pem,none.pem", "ARENA_TLS: open none.pem"},
+		{"ARENA_TLS=auto ARENA_ACME_URL=" + acme.URL + "/dir ARENA_ACME_CA_FILE=" + ca, ""},
+		{"ARENA_TLS=auto ARENA_ACME_URL=" + acme.URL + "/other ARENA_ACME_CA_FILE=" + ca, "and no ACME directory"},
+		{"ARENA_TLS=auto ARENA_ACME_URL=" + acme.URL + "/dir", "ARENA_ACME_URL: the ACME server does not answer: Get "},
+		{"ARENA_TLS=auto ARENA_ACME_URL=" + closed.URL + "/dir", "connection refused"},
+		{"ARENA_TLS=auto ARENA_ACME_URL=" + acme.URL + "/dir ARENA_ACME_CA_FILE=" + filepath.Join(dir, "none.pem"), "ARENA_ACME_CA_FILE: open "},
+	} {
+		code, out, errs := call(t, append([]string{"ARENA_PUBLIC_URL=https://arena.local"}, strings.Fields(tc.settings)...), "config", "--check")
+		if tc.want == "" && (code != exitOK || errs != "") || tc.want != "" && (code != exitFailure || !strings.Contains(errs, tc.want)) {
+			t.Errorf("%s: exit code %d, %s%s", tc.settings, code, out, errs)
 		}
 	}
 }
