@@ -16,7 +16,7 @@ import (
 // list grows until it holds every package.
 func plainPackages() []string {
 	return []string{
-		"arena", "arena/account", "arena/api", "arena/card", "arena/certs", "arena/judge", "arena/match", "arena/match/engine", "arena/mcp", "arena/plaintext",
+		"arena", "arena/account", "arena/api", "arena/card", "arena/certs", "arena/certs/certstest", "arena/judge", "arena/match", "arena/match/engine", "arena/mcp", "arena/plaintext",
 		"arena/quota", "arena/record", "arena/registry", "arena/rehearsal", "arena/script", "arena/script/internal/wire", "arena/script/worker",
 		"arena/server", "arena/strictjson", "arena/token", "arena/visibility", "arena/visibility/mode", "arena/visibility/seal",
 		"arena/visibility/visibilitytest", "cmd/arena", "cmd/arena-bench", "cmd/chaos", "e2e", "examples/agents", "examples/minimal", "health",
