@@ -83,8 +83,8 @@ test: test-deps ## Everything; as root on Debian it installs what is missing fir
 
 .PHONY: test-all
 test-all: export ARENA_TEST_REQUIRE := postgres,redis,pebble,sdk
-test-all: test sdks ## The same and the slow tests: packages installed, SDKs and examples installed from a running arena, a bucket, 1,000 games of chess
-	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./arena/backup/s3 ./e2e ./league/game/rules
+test-all: test sdks ## The same and the slow tests: packages installed, SDKs and examples installed from a running arena, a bucket, 1,000 games of chess, a day of 1,000 agents
+	$(PLAIN) ARENA_TEST_SLOW=1 go test $(TAGS) -count=1 -timeout 20m -run '^TestSlow_' ./arena/backup/s3 ./e2e ./league ./league/game/rules
 	scripts/package-test.sh
 
 .PHONY: test-deps

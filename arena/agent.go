@@ -146,7 +146,10 @@ type Agent struct {
 	PauseAfter int
 	ResumedAt  time.Time // when its last failing pause was ended; zero: never
 
-	PullConcurrent   int       // matches that it plays at once if it fetches its tasks
+	PullConcurrent int // matches that it plays at once if it fetches its tasks
+	Budget         Budget
+	RoundTokens    int64 // most tokens of a round in its last rehearsal; 0: unknown
+
 	EndpointSince    time.Time // when its endpoint was last changed; zero: never
 	OwnerSuspendedAt time.Time // zero: its owner is not suspended
 }
@@ -199,6 +202,7 @@ type AgentUpdate struct {
 	Name, Endpoint, Version, Description *string
 	PauseAfter                           *int
 	PullConcurrent                       *int // of an agent that fetches its tasks, as it is after the change
+	Budget                               *Budget
 }
 
 // NotRetired returns a conflict if the agent is retired.

@@ -119,6 +119,7 @@ type Seat struct {
 	RateLimits    int       // 429 answers in this match
 	LostRounds    int       // closed rounds that it lost by a timeout
 	SkippedRounds int       // closed rounds that did not count for it because of a 429
+	Tokens        int64     // that its answers in closed rounds cost, see AnswerBody.SpentTokens
 	Before        MilliElo  // rating before, set when the match is settled and rated
 	Delta         *MilliElo // nil: not rated
 	// Salt is the secret that the salts of the agent's texts in the match's record

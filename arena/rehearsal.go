@@ -47,6 +47,18 @@ func (r RehearsalReport) Count(v RehearsalVerdict) int {
 	return n
 }
 
+// RoundTokens returns the most tokens of a round, and whether the agent declared
+// those of every answer.
+func (r RehearsalReport) RoundTokens() (most int64, declared bool) {
+	declared = true
+	for _, round := range r.Rounds {
+		if round.Answer != nil {
+			most, declared = max(most, round.Tokens), declared && round.Declared
+		}
+	}
+	return most, declared && most > 0
+}
+
 // RehearsalVerdict states whether an agent behaved as expected.
 type RehearsalVerdict string
 
@@ -71,6 +83,8 @@ type RehearsedRound struct {
 	Outcome     Outcome
 	Answer      *string // nil unless answered
 	Points      Points
+	Tokens      int64  // that the answer cost, see AnswerBody.SpentTokens
+	Declared    bool   // whether the agent declared them
 	Reference   string // answer of the reference agent
 	Elapsed     time.Duration
 }

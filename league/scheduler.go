@@ -37,6 +37,8 @@ type SchedulerStore interface {
 	Meetings(ctx context.Context, league string, since time.Time) ([]arena.Meeting, error)
 	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
 	Dodges(ctx context.Context, league string, agentIDs []string) ([]arena.Dodge, error)
+	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
+	Played(ctx context.Context, league string, day, since time.Time) (map[string]arena.Played, error)
 	Season(ctx context.Context, league string, no int) (arena.Season, []arena.Pairing, error)
 	PairingMatches(ctx context.Context, seasonID string) (map[string]arena.Match, error)
 	StartSeason(ctx context.Context, season arena.Season) (arena.Season, error)
@@ -65,7 +67,7 @@ type Options struct {
 	// that l.NextRunAt still names, and when the next one after now is.
 	Due func(l arena.League, now time.Time) (due bool, next time.Time)
 
-	LadderPause      time.Duration // rest of an agent between two duels of a ladder; 0: 5 s
+	LadderPause      time.Duration // least pause of an agent between two duels of a ladder; 0: 5 s
 	EliminationPause time.Duration // between two matches of an elimination league without a schedule; 0: 60 s
 	Patience         time.Duration // format.LadderInput.Patience; 0: 20 s
 }
@@ -121,7 +123,7 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 		return nil
 	}
 	order(running, s.o.Rand)
-	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, came: map[string]time.Time{}}
+	t := &tick{Options: s.o, now: s.o.Now(), taken: map[string]int{}, came: map[string]time.Time{}, uses: map[string]arena.DayUse{}, zones: arena.Zones{}}
 	if err := t.reserveSeats(ctx); err != nil {
 		return err
 	}
@@ -164,8 +166,10 @@ func order(leagues []arena.League, source rand.Source) {
 type tick struct {
 	Options
 	now     time.Time
-	taken   map[string]int       // seats of agents in matches that are about to start, or kept for one
-	came    map[string]time.Time // leagues whose schedule has had an occurrence, with the one after it
+	taken   map[string]int          // seats of agents in matches that are about to start, or kept for one
+	came    map[string]time.Time    // leagues whose schedule has had an occurrence, with the one after it
+	uses    map[string]arena.DayUse // of today, of the agents with a budget that were looked at
+	zones   arena.Zones
 	created int
 }
 
@@ -198,20 +202,32 @@ func (t *tick) hasSeat(a arena.Agent) bool {
 	return a.Running+t.taken[a.ID] < max(a.Health.MaxConcurrent, 1)
 }
 
-// eligible returns the agents of a league that may take a seat: idle ones now,
-// busy ones when they are done with what they play. Whom the dodge ledger
-// suspends is neither.
-func (t *tick) eligible(ctx context.Context, league string, entered []arena.Agent) (idle, busy []arena.Agent, err error) {
+// roster is the agents of a league that may take a seat.
+type roster struct {
+	idle    []arena.Agent        // now
+	busy    []arena.Agent        // when they are done with what they play
+	cooling []arena.Agent        // when their budget and the league's pace let them
+	until   map[string]time.Time // when that is, by id; zero: not known
+	budget  map[string]bool      // whether it is the budget, by id
+	last    map[string]time.Time // when agents last played in the league
+}
+
+// eligible returns the agents of a league that may take a seat. Agents that the
+// dodge ledger suspends are not among them.
+func (t *tick) eligible(ctx context.Context, l arena.League, entered []arena.Agent) (r roster, err error) {
 	for _, a := range entered {
 		switch {
-		case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(league):
+		case a.StatusAt(t.now) != arena.AgentActive || !a.Plays(l.Slug):
 		case !t.hasSeat(a):
-			busy = append(busy, a)
+			r.busy = append(r.busy, a)
 		default:
-			idle = append(idle, a)
+			r.idle = append(r.idle, a)
 		}
 	}
-	return t.unsuspended(ctx, league, idle, busy)
+	if r.idle, r.busy, err = t.unsuspended(ctx, l.Slug, r.idle, r.busy); err != nil {
+		return r, err
+	}
+	return r, t.coolDown(ctx, l, &r)
 }
 
 // entered reads all agents of a league.
@@ -228,40 +244,14 @@ func (t *tick) entered(ctx context.Context, league string) (all []arena.Agent, e
 	}
 }
 
-// played returns when agents last played in a league: the end of a match or the
-// start of one that is running. It reads the newest ended matches only: the
-// scheduler treats agents of older matches like those that never played.
-func (t *tick) played(ctx context.Context, league string) (map[string]time.Time, error) {
-	ended, _, err := t.Store.Matches(ctx, arena.MatchFilter{
-		League: league, Statuses: []arena.MatchStatus{arena.MatchFinished, arena.MatchVoid},
-	}, arena.Page{Limit: pageSize})
-	if err != nil {
-		return nil, fmt.Errorf("read ended matches: %w", err)
-	}
-	live, err := t.Store.LiveMatches(ctx, league)
-	if err != nil {
-		return nil, fmt.Errorf("read live matches: %w", err)
-	}
-	last := make(map[string]time.Time)
-	note := func(m arena.Match, at time.Time) {
-		for _, seat := range m.Seats {
-			if at.After(last[seat.AgentID]) {
-				last[seat.AgentID] = at
-			}
-		}
-	}
-	for _, m := range ended {
-		note(m, m.FinishedAt)
-	}
-	for _, m := range live {
-		note(m, m.StartedAt) // zero while it waits
-	}
-	return last, nil
-}
-
-// create schedules a match that starts now.
+// create schedules a match that starts now. An agent whose budget is used since
+// the tick began has the match made later.
 func (t *tick) create(ctx context.Context, p arena.MatchPlan) error {
-	if _, err := t.Matches.Schedule(ctx, p); err != nil {
+	_, err := t.Matches.Schedule(ctx, p)
+	if arena.CodeOf(err) == arena.CodeAgentNotReady {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("create match %s: %w", p.ID, err)
 	}
 	t.created++
@@ -301,37 +291,32 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 	if err != nil {
 		return err
 	}
-	idle, busy, err := t.eligible(ctx, l.Slug, entered)
+	r, err := t.eligible(ctx, l, entered)
 	if err != nil {
 		return err
 	}
-	if len(idle) < 2 { // most looks end here: spare the store the rest
-		return t.starve(ctx, l, format.Needs(2, len(idle)), len(busy), time.Time{})
+	next := r.nextReady()
+	if len(r.idle) < 2 { // most ticks end here: spare the store the queries
+		return t.starve(ctx, l, r.note(), len(r.busy), next)
 	}
-	last, err := t.played(ctx, l.Slug)
-	if err != nil {
-		return err
-	}
-	in := format.LadderInput{Now: t.now, Rated: l.Settings.Rated, Busy: len(busy), Patience: t.Patience}
+	in := format.LadderInput{Now: t.now, Rated: l.Settings.Rated, Filler: l.Settings.PaceInForce().UnratedFiller, Busy: len(r.busy), Patience: t.Patience}
 	if in.Meetings, err = t.Store.Meetings(ctx, l.Slug, t.now.Add(-format.MeetingWindow)); err != nil {
 		return fmt.Errorf("read meetings: %w", err)
 	}
-	var next time.Time // the first of those that rest is idle again
-	agents := make(map[string]arena.Agent, len(idle))
-	for _, a := range idle {
+	for _, until := range r.until {
+		if !until.IsZero() && until.Sub(t.now) <= t.Patience {
+			in.Busy++
+		}
+	}
+	agents := make(map[string]arena.Agent, len(r.idle))
+	for _, a := range r.idle {
 		if t.taken[a.ID] > 0 { // a ladder is in no hurry: one duel after the other
 			in.Busy++
 			continue
 		}
-		if until := last[a.ID].Add(t.LadderPause); until.After(t.now) {
-			if in.Busy++; next.IsZero() || until.Before(next) {
-				next = until
-			}
-			continue
-		}
 		agents[a.ID] = a
 	}
-	if in.Idle, err = t.candidates(ctx, l, idle, agents, last, in.Meetings); err != nil {
+	if in.Idle, err = t.candidates(ctx, l, r.idle, agents, r.last, in.Meetings); err != nil {
 		return err
 	}
 	pairs, starved := format.PairLadder(in)
@@ -351,8 +336,10 @@ func (t *tick) ladder(ctx context.Context, l arena.League) error {
 			plan.UnratedReason = format.UnratedPair(byID[p[0]], byID[p[1]], in.Meetings, t.now)
 			plan.Settings.Rated = plan.UnratedReason == ""
 		}
-		t.taken[p[0]]++
-		t.taken[p[1]]++
+		for _, id := range p {
+			t.taken[id]++
+			t.spend(agents[id], l.Settings)
+		}
 		failed = append(failed, t.create(ctx, plan))
 	}
 	return errors.Join(append(failed, t.note(ctx, l, "", time.Time{}))...)

@@ -44,7 +44,7 @@ func TestScheduler_ladder(t *testing.T) {
 			t.Errorf("id %q, seed %d", m.ID, m.Seed)
 		}
 		settings := ladderLeague().Settings
-		settings.RulesVersion = arena.RulesVersion
+		settings.RulesVersion, settings.Pace = arena.RulesVersion, nil // a league's pace is none of its matches'
 		wantMatch := arena.Match{
 			ID: m.ID, League: "ladder", Status: arena.MatchScheduled, Settings: settings, Seed: m.Seed,
 			CreatedAt: noon, StartsAt: noon,

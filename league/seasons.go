@@ -19,9 +19,9 @@ type season struct {
 	pairings []arena.Pairing
 	matches  map[string]arena.Match // of open pairings, by id
 	entered  map[string]bool        // agents of the league
-	present  map[string]arena.Agent // who could play now or when it is free
+	present  map[string]arena.Agent // who could play now, when it is free or after a cooldown
 	idle     map[string]arena.Agent // who could take a seat now
-	since    map[string]time.Time   // when the idle ones played last
+	roster                          // where they come from
 }
 
 // tournament advances the season of a league: it begins the season, adds late
@@ -72,8 +72,7 @@ func (t *tick) who(ctx context.Context, s *season) error {
 	if err != nil {
 		return err
 	}
-	idle, busy, err := t.eligible(ctx, s.league.Slug, entered)
-	if err != nil {
+	if s.roster, err = t.eligible(ctx, s.league, entered); err != nil {
 		return err
 	}
 	s.entered = make(map[string]bool, len(entered))
@@ -81,17 +80,13 @@ func (t *tick) who(ctx context.Context, s *season) error {
 		s.entered[a.ID] = true
 	}
 	s.present, s.idle = map[string]arena.Agent{}, map[string]arena.Agent{}
-	for _, a := range idle {
+	for _, a := range s.roster.idle {
 		s.idle[a.ID], s.present[a.ID] = a, a
 	}
-	for _, a := range busy {
+	for _, a := range slices.Concat(s.busy, s.cooling) {
 		s.present[a.ID] = a
 	}
-	if !format.NeedsIdle(s.league.Settings.Format) {
-		return nil
-	}
-	s.since, err = t.played(ctx, s.league.Slug)
-	return err
+	return nil
 }
 
 // begin starts a season with everyone who is present, when its time has come.
@@ -222,7 +217,7 @@ func (t *tick) decide(s *season, p *arena.Pairing, st *step) bool {
 		p.Result, p.Scores = format.Result(m)
 		return true
 	case len(p.Agents) != 2: // gathered from those who were there
-		if slices.ContainsFunc(p.Agents, func(id string) bool { _, there := s.present[id]; return !there }) {
+		if slices.ContainsFunc(p.Agents, func(id string) bool { _, there := s.present[id]; return !there || s.budget[id] }) {
 			p.Result, p.MatchID = arena.PairingVoid, ""
 		}
 		return !p.Open()
@@ -230,14 +225,21 @@ func (t *tick) decide(s *season, p *arena.Pairing, st *step) bool {
 	away := make([]bool, 2)
 	for i, id := range p.Agents {
 		plays := slices.ContainsFunc(s.Entrants, func(e arena.Entrant) bool { return e.AgentID == id && e.Plays(p.Round) })
-		if _, there := s.present[id]; plays && there {
+		_, there := s.present[id]
+		until, cooling := s.coolingUntil(id, *p)
+		if plays && there && (!cooling || until.IsZero()) {
 			continue
 		}
+		if !cooling {
+			until = p.CreatedAt.Add(s.Options.Forfeit)
+		}
 		away[i], p.MatchID = true, ""
-		until := p.CreatedAt.Add(s.Options.Forfeit)
 		if plays && t.now.Before(until) {
 			away[i] = false
 			st.note = fmt.Sprintf("round %d waits for %s", p.Round, nameOf(s.Entrants, id))
+			if cooling {
+				st.note += ": the budget of its owner stops it"
+			}
 			if st.next.IsZero() || until.Before(st.next) {
 				st.next = until
 			}
@@ -268,8 +270,8 @@ func (t *tick) order(ctx context.Context, s *season, st *step) error {
 	if format.NeedsIdle(s.Format) {
 		state.Idle = make(map[string]time.Time, len(s.idle))
 		for id, a := range s.idle {
-			if state.Idle[id] = a.PassedAt; s.since[id].After(a.PassedAt) {
-				state.Idle[id] = s.since[id]
+			if state.Idle[id] = a.PassedAt; s.last[id].After(a.PassedAt) {
+				state.Idle[id] = s.last[id]
 			}
 		}
 	}
@@ -323,7 +325,11 @@ func (t *tick) seat(s *season, st *step) {
 		all, free := true, true
 		for _, id := range p.Agents {
 			a, there := s.present[id]
-			all, free = all && there, free && !kept[id] && t.hasSeat(a)
+			_, cooling := s.until[id] // too long to keep the others' seats
+			if !cooling && there {
+				_, cooling = t.cooldownOf(a, s.league.Settings) // by other matches of this tick
+			}
+			all, free = all && there && !cooling, free && !kept[id] && t.hasSeat(a)
 		}
 		if !all {
 			continue
@@ -336,6 +342,9 @@ func (t *tick) seat(s *season, st *step) {
 		}
 		if !free {
 			continue
+		}
+		for _, id := range p.Agents {
+			t.spend(s.present[id], s.league.Settings)
 		}
 		p.MatchID = arena.NewID(arena.MatchPrefix, t.now)
 		st.Pairings = slices.DeleteFunc(st.Pairings, func(q arena.Pairing) bool {

@@ -22,8 +22,8 @@ func (t *tick) gathers(ctx context.Context, s *season) (now bool, note string, n
 	if err != nil || !due {
 		return false, s.league.Note, since, err
 	}
-	playing, until := len(s.present)-len(s.idle), since.Add(t.EliminationPause)
-	if playing > 0 && len(s.present) >= s.league.Settings.MinSeats && len(s.idle) < s.league.Settings.MaxSeats && t.now.Before(until) {
+	playing, until := len(s.busy), since.Add(t.EliminationPause)
+	if playing > 0 && len(s.idle)+playing >= s.league.Settings.MinSeats && len(s.idle) < s.league.Settings.MaxSeats && t.now.Before(until) {
 		for id := range s.idle {
 			t.taken[id]++
 		}

@@ -34,6 +34,9 @@ type world struct {
 	links     []arena.OwnerLink
 	seasons   map[string]*arena.Season
 	pairings  map[string][]arena.Pairing
+
+	useQueries int // DayUses
+	pageSize   int // of agents
 }
 
 // noon is when every test begins.
@@ -100,7 +103,7 @@ func (w *world) Agents(_ context.Context, f arena.AgentFilter, p arena.Page) ([]
 			entered = append(entered, a)
 		}
 	}
-	items, next := page(entered, p, 3) // small pages: whoever reads only the first misses agents
+	items, next := page(entered, p, w.pageSize)
 	return items, next, nil
 }
 
@@ -149,6 +152,67 @@ func (w *world) Dodges(_ context.Context, slug string, ids []string) (found []ar
 	return found, nil
 }
 
+// DayUses counts as the store does.
+func (w *world) DayUses(_ context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error) {
+	w.useQueries++
+	byAgent := map[string]arena.AgentDay{}
+	for _, d := range days {
+		byAgent[d.AgentID] = d
+	}
+	uses := map[string]arena.DayUse{}
+	for _, m := range w.matches {
+		for _, s := range m.Seats {
+			d, asked := byAgent[s.AgentID]
+			use := uses[s.AgentID]
+			switch {
+			case !asked:
+				continue
+			case !m.Status.Over():
+				if m.StartsAt.Before(d.To) {
+					use = use.Add(0)
+				}
+			default:
+				if m.FinishedAt.Before(w.now.Add(-arena.UseWindow)) {
+					continue
+				}
+				use.Largest = max(use.Largest, s.Tokens)
+				use.WindowMatches++
+				if !m.FinishedAt.Before(d.From) {
+					use.Matches++
+					use.Tokens += s.Tokens
+				}
+			}
+			uses[s.AgentID] = use
+		}
+	}
+	return uses, nil
+}
+
+func (w *world) Played(_ context.Context, slug string, day, since time.Time) (map[string]arena.Played, error) {
+	played := map[string]arena.Played{}
+	for _, m := range slices.Backward(w.matches) {
+		if m.League != slug || m.StartsAt.Before(since) && m.Status.Over() {
+			continue
+		}
+		last := m.StartedAt
+		if m.Status.Over() {
+			last = m.FinishedAt
+		}
+		for _, s := range m.Seats {
+			p := played[s.AgentID]
+			if !m.StartsAt.Before(day) {
+				p.Matches++
+				p.First = m.StartsAt
+			}
+			if last.After(p.Last) {
+				p.Last = last
+			}
+			played[s.AgentID] = p
+		}
+	}
+	return played, nil
+}
+
 func (w *world) Create(_ context.Context, m arena.Match, e arena.Event, _ ...arena.AuditEntry) (arena.Event, error) {
 	w.matches = append(w.matches, m)
 	e.Seq = 1
@@ -191,7 +255,7 @@ func (w *world) league(slug string) *arena.League {
 
 // newWorld has the given agents in every league; change comes last.
 func newWorld(leagues []arena.League, agents ...string) *world {
-	w := &world{now: noon, leagues: leagues, claims: map[string]bool{}, seasons: map[string]*arena.Season{}, pairings: map[string][]arena.Pairing{}}
+	w := &world{pageSize: 3, now: noon, leagues: leagues, claims: map[string]bool{}, seasons: map[string]*arena.Season{}, pairings: map[string][]arena.Pairing{}}
 	var slugs []string
 	for _, l := range leagues {
 		slugs = append(slugs, l.Slug)
@@ -281,6 +345,10 @@ func (o ownerLinks) OwnerLinks(ctx context.Context, ownerIDs []string, kinds []a
 	return o.w.OwnerLinks(ctx, ownerIDs, kinds)
 }
 
+func (o ownerLinks) DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error) {
+	return o.w.DayUses(ctx, days)
+}
+
 func (w *world) options(t *testing.T) league.Options {
 	t.Helper()
 	return league.Options{
@@ -303,7 +371,14 @@ func (w *world) scheduler(t *testing.T) *league.Scheduler {
 	return s
 }
 
+// ladderLeague pairs whoever is free.
 func ladderLeague(change ...func(*arena.League)) arena.League {
+	fast := func(l *arena.League) { l.Settings.Pace = &arena.Pace{UnratedFiller: true} }
+	return pacedLeague(append([]func(*arena.League){fast}, change...)...)
+}
+
+// pacedLeague has the default pace.
+func pacedLeague(change ...func(*arena.League)) arena.League {
 	l := arena.League{
 		Slug: "ladder", Status: arena.LeagueRunning,
 		Settings: settings.Defaults(arena.Settings{PackID: "pk_1", Rounds: 5, Rated: true, TimeLimit: time.Second}),

@@ -52,6 +52,8 @@ var agentTable = db.NewTable("agents", "a",
 	db.Int("pull_concurrent", func(a *arena.Agent) *int { return &a.PullConcurrent }).
 		With(func(a *arena.Agent) any { return int64(max(1, a.PullConcurrent)) }),
 	db.Int("pause_after", func(a *arena.Agent) *int { return &a.PauseAfter }),
+	db.JSON("budget", func(a *arena.Agent) *arena.Budget { return &a.Budget }),
+	db.Int("round_tokens", func(a *arena.Agent) *int64 { return &a.RoundTokens }),
 	db.Time("resumed_at", func(a *arena.Agent) *time.Time { return &a.ResumedAt }),
 	db.Int("failures", func(a *arena.Agent) *int { return &a.Health.Failures }),
 	db.Int("successes", func(a *arena.Agent) *int { return &a.Health.Successes }),
@@ -73,7 +75,7 @@ var (
 		"name", "name_key", "endpoint", "endpoint_key", "endpoint_domain", "endpoint_since", "public_key", "version", "description", "pauses", "paused_until", "passed_at", "retired_at",
 		"health_ok", "checked_at", "latency_ns", "health_reason", "health_detail", "capabilities", "declared_latency_ns",
 		"max_concurrent", "failures", "successes", "key_proved_at", "pull_concurrent",
-		"pause_after", "resumed_at",
+		"pause_after", "resumed_at", "budget", "round_tokens",
 	})
 	updateProbed = db.NewUpdate(agentTable, []string{"id"}, []string{
 		"pauses", "paused_until", "passed_at", "health_ok", "checked_at", "latency_ns", "health_reason", "health_detail",
@@ -398,7 +400,7 @@ func (s *Store) HealthyEndpoints(ctx context.Context, limit int) ([]arena.Agent,
 // UpdateAgent changes an agent by apply, which gets the stored one and runs
 // inside the transaction, perhaps more than once; its error undoes the change
 // and comes back. What is written: name, endpoint, public key and when it
-// was proved, when the endpoint was changed, version, description, pauses, health, passed_at, retired_at. Declaring another
+// was proved, when the endpoint was changed, version, description, budget, pauses, health, passed_at, retired_at. Declaring another
 // version, or a first one, starts the new version's count in every league; retiring withdraws
 // the agent from its leagues. before and after are as stored. The audit entries
 // that audit returns about the change are stored with it.

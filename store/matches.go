@@ -59,6 +59,8 @@ type seatRow struct {
 	matchID string
 	pinned  bool // the seat shows its agent as it was when the match started
 	playing bool // it is active, and the match is running
+
+	reserved int64 // tokens that the match was estimated to cost when it was created
 }
 
 // seatTable joins agents: see seatAgents.
@@ -74,6 +76,8 @@ var seatTable = db.NewTable("seats", "s",
 	db.Int("rate_limits", func(s *seatRow) *int { return &s.RateLimits }),
 	db.Int("lost_rounds", func(s *seatRow) *int { return &s.LostRounds }),
 	db.Int("skipped_rounds", func(s *seatRow) *int { return &s.SkippedRounds }),
+	db.Int("tokens", func(s *seatRow) *int64 { return &s.Tokens }),
+	db.Written("reserved_tokens", db.TypeInt, func(s *seatRow) any { return s.reserved }),
 	db.Int("rating_before", func(s *seatRow) *arena.MilliElo { return &s.Before }),
 	db.NullInt("rating_delta", func(s *seatRow) **arena.MilliElo { return &s.Delta }),
 	db.Text("salt", func(s *seatRow) *string { return &s.Salt }),
@@ -104,10 +108,10 @@ var (
 	insertSeats = db.NewInsert(seatTable, "")
 	// updateStandings stores how seats stand when a round closes.
 	updateStandings = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "tokens"})
 	// endSeats stores how seats stand when their match is over.
 	endSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
-		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "rating_before", "rating_delta", "playing"})
+		[]string{"state", "out_round", "points", "place", "outcome", "rate_limits", "lost_rounds", "skipped_rounds", "tokens", "rating_before", "rating_delta", "playing"})
 	// pinSeats stores how seats stand when their match starts, with their agents
 	// as they are now.
 	pinSeats = db.NewUpdate(seatTable, []string{"match_id", "no", "agent_id"},
@@ -194,66 +198,113 @@ func (s *Store) create(ctx context.Context, m arena.Match, e arena.Event, node s
 	if row.settings, err = db.JSONText(m.Settings); err != nil {
 		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
-	var stored []arena.Event
-	var lease arena.Lease
-	err = s.write(ctx, m.ID, func(ctx context.Context, tx *db.Tx) error {
-		lease = arena.Lease{}
-		claims := false
-		if node != "" && !m.StartsAt.After(m.CreatedAt) {
-			var err error
-			if claims, err = s.d.TryLockInCluster(ctx, tx, claimLock); err != nil {
+	c := creation{row: row, seats: m.Seats, first: e, node: node, ttl: ttl, audit: audit}
+	err = s.write(ctx, m.ID, func(ctx context.Context, tx *db.Tx) error { return s.createIn(ctx, tx, &c) })
+	if errors.Is(err, errBudgets) {
+		// One at a time in the cluster: two nodes that count what an agent has used side
+		// by side would both find the rest of its day free.
+		c.reserve = true
+		err = s.writeAlone(ctx, budgetLock, func(ctx context.Context, tx *db.Tx) error {
+			if err := s.d.LockInCluster(ctx, tx, budgetLock); err != nil {
 				return err
 			}
-		}
-		free, err := s.checkSeats(ctx, tx, m.Seats, claims)
-		if err != nil {
-			return err
-		}
-		row := row
-		insert := insertMatches
-		if free {
-			lease = arena.Lease{MatchID: m.ID, Node: node, Epoch: 1}
-			row.Status, row.Lease, row.ttl = arena.MatchRunning, lease, ttl
-			insert = s.insertClaimed
-		}
-		_, err = insert.Exec(ctx, tx, row)
-		if s.d.Is(err, db.FaultReference) { // its one foreign key
-			return notFound("league", m.League)
-		}
-		if err != nil {
-			return err
-		}
-		seats := make([]seatRow, len(m.Seats))
-		for i, seat := range m.Seats {
-			seats[i] = seatRow{matchID: m.ID, playing: free, Seat: arena.Seat{No: seat.No, AgentID: seat.AgentID, OwnerGroup: seat.OwnerGroup, State: arena.SeatActive, Salt: seat.Salt}}
-		}
-		if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
-			return err
-		}
-		if stored, err = insertEvents(ctx, tx, m.ID, 1, e); err != nil {
-			return err
-		}
-		return insertAudit(ctx, tx, audit...)
-	})
+			return s.createIn(ctx, tx, &c)
+		})
+	}
 	if err != nil {
 		return arena.Event{}, arena.Lease{}, s.wrap(err, "create match %s", m.ID)
 	}
-	return stored[0], lease, nil
+	return c.events[0], c.lease, nil
+}
+
+// budgetLock names the lock under which matches of agents with a budget are
+// created.
+const budgetLock = "budgets"
+
+// errBudgets is returned by createIn for agents with a budget, unless the
+// transaction holds budgetLock.
+var errBudgets = errors.New("an agent of the match has a budget")
+
+// creation is a match to be created with the first event of its log. createIn sets
+// events and lease.
+type creation struct {
+	row     matchRow
+	seats   []arena.Seat
+	first   arena.Event
+	events  []arena.Event
+	node    string // "": the match is not claimed
+	ttl     time.Duration
+	audit   []arena.AuditEntry
+	reserve bool // under budgetLock
+	lease   arena.Lease
+}
+
+func (s *Store) createIn(ctx context.Context, tx *db.Tx, c *creation) error {
+	c.lease = arena.Lease{}
+	claims, m := false, &c.row.Match
+	if c.node != "" && !m.StartsAt.After(m.CreatedAt) {
+		var err error
+		if claims, err = s.d.TryLockInCluster(ctx, tx, claimLock); err != nil {
+			return err
+		}
+	}
+	free, agents, err := s.checkSeats(ctx, tx, c.seats, claims)
+	if err != nil {
+		return err
+	}
+	var reserved map[string]int64
+	if slices.ContainsFunc(agents, func(a arena.Agent) bool { return !a.Budget.IsZero() }) {
+		if !c.reserve {
+			return errBudgets
+		}
+		if reserved, err = s.Reserve(ctx, tx, agents, m.Settings, m.StartsAt); err != nil {
+			return err
+		}
+	}
+	row := c.row
+	insert := insertMatches
+	if free {
+		c.lease = arena.Lease{MatchID: m.ID, Node: c.node, Epoch: 1}
+		row.Status, row.Lease, row.ttl = arena.MatchRunning, c.lease, c.ttl
+		insert = s.insertClaimed
+	}
+	_, err = insert.Exec(ctx, tx, row)
+	if s.d.Is(err, db.FaultReference) { // its one foreign key
+		return notFound("league", m.League)
+	}
+	if err != nil {
+		return err
+	}
+	seats := make([]seatRow, len(c.seats))
+	for i, seat := range c.seats {
+		seats[i] = seatRow{matchID: m.ID, playing: free, reserved: reserved[seat.AgentID], Seat: arena.Seat{
+			No: seat.No, AgentID: seat.AgentID, OwnerGroup: seat.OwnerGroup, State: arena.SeatActive, Salt: seat.Salt,
+		}}
+	}
+	if _, err := insertSeats.Exec(ctx, tx, seats...); err != nil {
+		return err
+	}
+	if c.events, err = insertEvents(ctx, tx, m.ID, 1, c.first); err != nil {
+		return err
+	}
+	return insertAudit(ctx, tx, c.audit...)
 }
 
 // checkSeats rejects invalid seats and, when askFree, reports whether every agent
-// can start at once. That holds only under the lock of claims.
-func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, err error) {
+// can start at once. That holds only under the lock of claims. agents are those of
+// the seats, with the fields that their budgets need.
+func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat, askFree bool) (free bool, agents []arena.Agent, err error) {
 	taken := make(map[string]bool, len(seats))
 	ids := make([]string, len(seats))
 	for i, seat := range seats {
 		if taken[seat.AgentID] {
-			return false, arena.Invalid(fmt.Sprintf("agents[%d]", i), "agent %q has a seat already", seat.AgentID)
+			return false, nil, arena.Invalid(fmt.Sprintf("agents[%d]", i), "agent %q has a seat already", seat.AgentID)
 		}
 		taken[seat.AgentID], ids[i] = true, seat.AgentID
 	}
 	type agent struct {
-		id   string
+		arena.Agent
+
 		free bool
 	}
 	free = askFree
@@ -261,26 +312,30 @@ func (s *Store) checkSeats(ctx context.Context, q db.Querier, seats []arena.Seat
 	if askFree {
 		isFree = s.freeToPlay()
 	}
-	known := make(map[string]bool, len(seats))
+	known := make(map[string]arena.Agent, len(seats))
 	for part := range slices.Chunk(ids, db.MaxIDs) {
 		c := db.Clauses{Conditions: []string{"a.retired_at = 0"}}
 		db.In(&c, "a.id", part)
-		found, err := db.All(ctx, q, func(r db.Row) (a agent, err error) { return a, r.Scan(&a.id, &a.free) },
-			`SELECT a.id, `+isFree+` FROM agents a`+c.Where(), c.Args...)
+		found, err := db.All(ctx, q, func(r db.Row) (a agent, err error) {
+			return a, r.Scan(&a.ID, &a.RoundTokens, db.IntoJSON(&a.Budget), &a.free)
+		},
+			`SELECT a.id, a.round_tokens, a.budget, `+isFree+` FROM agents a`+c.Where(), c.Args...)
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		for _, a := range found {
-			known[a.id] = true
+			known[a.ID] = a.Agent
 			free = free && a.free
 		}
 	}
 	for i, id := range ids {
-		if !known[id] {
-			return false, arena.Invalid(fmt.Sprintf("agents[%d]", i), "there is no agent %q", id)
+		a, ok := known[id]
+		if !ok {
+			return false, nil, arena.Invalid(fmt.Sprintf("agents[%d]", i), "there is no agent %q", id)
 		}
+		agents = append(agents, a)
 	}
-	return free, nil
+	return free, agents, nil
 }
 
 // Match returns one match with its seats, both as they were at one moment.
@@ -381,6 +436,10 @@ func endMatch(ctx context.Context, tx *db.Tx, id string, status arena.MatchStatu
 	if _, err := db.Exec(ctx, tx, `UPDATE matches SET status = $1, void_reason = $2, round_open = 0, finished_at = $3,
 		lease_until = 0, delay = CASE WHEN delay = $5 THEN delay ELSE 0 END WHERE id = $4`,
 		string(status), reason, db.Millis(at), id, kept); err != nil {
+		return err
+	}
+	if _, err := db.Exec(ctx, tx, `UPDATE seats SET ended_at = $1 WHERE match_id = $2
+		AND EXISTS (SELECT 1 FROM matches m WHERE m.id = $2 AND m.started_at > 0)`, db.Millis(at), id); err != nil {
 		return err
 	}
 	return addOutcomes(ctx, tx, id)

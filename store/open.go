@@ -15,6 +15,7 @@ import (
 
 	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/migrations"
+	"github.com/agora-arena/arena/store/budgets"
 	"github.com/agora-arena/arena/store/certificates"
 	"github.com/agora-arena/arena/store/internal/base"
 	"github.com/agora-arena/arena/store/internal/db"
@@ -41,6 +42,7 @@ type Store struct {
 	*mailbox.PulledTasks
 	*results.Games
 	*certificates.Files
+	*budgets.Uses
 
 	log    *slog.Logger
 	now    func() time.Time
@@ -96,6 +98,7 @@ func Open(ctx context.Context, databaseURL string, o Options) (*Store, error) {
 	s.Messages, s.Relay, s.PulledTasks = mailbox.NewMessages(s.base), mailbox.NewRelay(s.base), mailbox.NewPulledTasks(s.base)
 	s.Games = results.NewGames(s.base)
 	s.Files = certificates.NewFiles(s.base)
+	s.Uses = budgets.NewUses(s.base)
 	return s, nil
 }
 

@@ -1,12 +1,17 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/agora-arena/arena/arena"
 )
@@ -29,6 +34,8 @@ type agentView struct {
 	Description string                     `json:"description,omitempty"`
 	Status      arena.AgentStatus          `json:"status" enum:"pending,active,paused,retired"`
 	Pause       *pauseView                 `json:"pause,omitempty" doc:"Present while paused."`
+	Cooldown    string                     `json:"cooldown,omitempty" enum:"budget,hours" doc:"Why an active agent takes no seats now: its owner's budget is used, or it is outside its playing hours."`
+	Budget      *budgetView                `json:"budget,omitempty" doc:"Only for its owner and admins. Absent: it has no limits."`
 	Health      healthView                 `json:"health"`
 	Ratings     map[string]agentRatingView `json:"ratings" doc:"By league."`
 	Outcomes    map[arena.Outcome]int      `json:"outcomes,omitempty" doc:"Rounds of matches that are over, by outcome; only in the answer for one agent."`
@@ -106,6 +113,10 @@ func (v *agentViews) of(ctx context.Context, agents []arena.Agent) ([]agentView,
 	if err != nil {
 		return nil, err
 	}
+	cooldowns, err := v.agents.Cooldowns(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
 	leagues := map[string]map[string]int{} // slug -> agent -> rank
 	for _, list := range ratings {
 		for _, r := range list {
@@ -120,6 +131,9 @@ func (v *agentViews) of(ctx context.Context, agents []arena.Agent) ([]agentView,
 	views := make([]agentView, len(agents))
 	for i, g := range agents {
 		views[i] = v.one(ctx, g)
+		if c, ok := cooldowns[g.ID]; ok && views[i].Status == arena.AgentActive {
+			views[i].Cooldown = c.Reason.Public()
+		}
 		if c, ok := conformance[g.ID]; ok {
 			views[i].Conformance = viewConformance(c)
 		}
@@ -154,7 +168,7 @@ func (v *agentViews) one(ctx context.Context, g arena.Agent) agentView {
 	}
 	if callerOf(ctx).Owns(g.OwnerID) {
 		view.Endpoint, view.Health.Detail, view.Challenge = g.Endpoint, g.Health.Detail, v.agents.KeyChallenge(g)
-		view.PauseAfter = &g.PauseAfter
+		view.PauseAfter, view.Budget = &g.PauseAfter, viewBudget(g.Budget)
 	}
 	return view
 }
@@ -243,4 +257,125 @@ func orElse[T any](p *T, otherwise T) T {
 		return otherwise
 	}
 	return *p
+}
+
+// budgetView is a budget as its owner writes and reads it.
+type budgetView struct {
+	MatchesPerDay int        `json:"matches_per_day,omitempty" minimum:"0" maximum:"10000" doc:"0: no limit."`
+	TokensPerDay  int64      `json:"tokens_per_day,omitempty" minimum:"0" maximum:"1000000000000" doc:"0: no limit. Tokens are those that the agent declares, else estimated by the length of what it writes."`
+	Hours         *hoursView `json:"hours,omitempty"`
+}
+
+type hoursView struct {
+	Zone string   `json:"zone,omitempty" maxLength:"64" example:"Europe/Madrid" doc:"Of the hours and of the calendar days that the budget counts; UTC when left out."`
+	From string   `json:"from,omitempty" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]$" doc:"00:00 when left out."`
+	To   string   `json:"to,omitempty" pattern:"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$" doc:"24:00 when left out. Not later than from: on the next day."`
+	Days []string `json:"days,omitempty" maxItems:"7" uniqueItems:"true" enum:"mon,tue,wed,thu,fri,sat,sun" doc:"On which the hours begin; left out: every day."`
+}
+
+// days are the names of the days of the week, from Sunday.
+func days() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
+
+const midnight = 24 * 60 // minutes
+
+func (v budgetView) budget() arena.Budget {
+	b := arena.Budget{MatchesPerDay: v.MatchesPerDay, TokensPerDay: v.TokensPerDay}
+	if v.Hours == nil {
+		return b
+	}
+	h := arena.PlayingHours{Zone: v.Hours.Zone, From: minutesOf(v.Hours.From, 0), To: minutesOf(v.Hours.To, midnight)}
+	for _, day := range v.Hours.Days {
+		h.Days = append(h.Days, time.Weekday(slices.Index(days(), day)))
+	}
+	b.Hours = &h
+	return b
+}
+
+// minutesOf reads a time of the day, which the schema has checked.
+func minutesOf(text string, otherwise int) int {
+	var hours, minutes int
+	if _, err := fmt.Sscanf(text, "%d:%d", &hours, &minutes); err != nil {
+		return otherwise
+	}
+	return hours*60 + minutes
+}
+
+func viewBudget(b arena.Budget) *budgetView {
+	if b.IsZero() {
+		return nil
+	}
+	v := &budgetView{MatchesPerDay: b.MatchesPerDay, TokensPerDay: b.TokensPerDay}
+	if h := b.Hours; h != nil {
+		clock := func(m int) string { return fmt.Sprintf("%02d:%02d", m/60, m%60) }
+		v.Hours = &hoursView{Zone: b.Zone(), From: clock(h.From), To: clock(h.To)}
+		for _, day := range h.Days {
+			v.Hours.Days = append(v.Hours.Days, days()[day])
+		}
+	}
+	return v
+}
+
+// budgetInput is a budget that may be null. nil: it was left out.
+type budgetInput struct{ budget *arena.Budget }
+
+// UnmarshalJSON reads a budget or null.
+func (b *budgetInput) UnmarshalJSON(data []byte) error {
+	b.budget = &arena.Budget{}
+	if string(bytes.TrimSpace(data)) == "null" {
+		return nil
+	}
+	var v budgetView
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	*b.budget = v.budget()
+	return nil
+}
+
+// Schema is that of a budget, or null.
+func (budgetInput) Schema(r huma.Registry) *huma.Schema {
+	s := *huma.SchemaFromType(r, reflect.TypeFor[budgetView]())
+	s.Nullable, s.Description = true, "Replaces the whole budget: the most that the agent plays. null: no limits."
+	return &s
+}
+
+type budgetUseView struct {
+	Budget      *budgetView   `json:"budget,omitempty" doc:"Absent: no limits."`
+	Zone        string        `json:"zone" doc:"Of the calendar day."`
+	From        jsonTime      `json:"from" doc:"When the day began."`
+	To          jsonTime      `json:"to" doc:"When the next day begins."`
+	Matches     int           `json:"matches" doc:"Of today, those included that run or wait for their start."`
+	Open        int           `json:"open_matches" doc:"Those that run or wait for their start."`
+	Tokens      int64         `json:"tokens" doc:"Of the matches that have ended today."`
+	Reserved    int64         `json:"reserved_tokens" doc:"Of the matches that run or wait for their start: what they have cost so far, or are estimated to cost if that is more."`
+	MatchTokens int64         `json:"tokens_per_match,omitempty" doc:"Estimate of a match: the largest one of the last 7 days plus 25 %, or twice as much while there were fewer than ten; else twice what the last rehearsal suggests; else as much as max_tokens of its league allows. A match starts only if the estimate fits what is left of the day."`
+	Cooldown    *cooldownView `json:"cooldown,omitempty" doc:"Absent: the budget lets it play now."`
+	Forecast    forecastView  `json:"forecast" doc:"Of 30 days like the last 7."`
+}
+
+type cooldownView struct {
+	Reason arena.CooldownReason `json:"reason" enum:"matches,tokens,hours"`
+	Until  *jsonTime            `json:"until,omitempty" doc:"Absent: until the budget is changed, because one match could exceed it."`
+}
+
+type forecastView struct {
+	Matches int   `json:"matches"`
+	Tokens  int64 `json:"tokens"`
+}
+
+// budget answers what an agent has used of its budget today.
+func (h *agentHandlers) budget(ctx context.Context, in *IDParam) (*output[budgetUseView], error) {
+	u, err := h.agents.BudgetUse(ctx, callerOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v := budgetUseView{
+		Budget: viewBudget(u.Agent.Budget), Zone: u.Agent.Budget.Zone(), From: jsonTime(u.Day.From), To: jsonTime(u.Day.To),
+		Matches: u.Use.AllMatches(), Open: len(u.Use.Reserved), Tokens: u.Use.Tokens, Reserved: u.Use.AllTokens(0) - u.Use.Tokens, MatchTokens: u.MatchTokens,
+	}
+	v.Forecast.Matches, v.Forecast.Tokens = u.Forecast(h.views.now())
+	if u.Cooldown != nil {
+		v.Cooldown = &cooldownView{Reason: u.Cooldown.Reason, Until: optionalTime(u.Cooldown.Until)}
+	}
+	return answer(v)
 }

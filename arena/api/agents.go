@@ -21,6 +21,9 @@ type Agents interface {
 	KeyChallenge(g arena.Agent) string
 	Pause(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
 	Resume(ctx context.Context, caller arena.Caller, id string) (arena.Agent, error)
+	Cooldowns(ctx context.Context, agents []arena.Agent) (map[string]arena.BudgetCooldown, error)
+	BudgetUse(ctx context.Context, caller arena.Caller, id string) (arena.BudgetUse, error)
+	Rehearsed(ctx context.Context, id string, roundTokens int64) error
 }
 
 // agentReads are the rows that agentHandlers read.
@@ -158,7 +161,8 @@ type updateAgentInput struct {
 		Description *string `json:"description,omitempty" maxLength:"500"`
 		PauseAfter  *int    `json:"pause_after,omitempty" minimum:"0" maximum:"100" doc:"Failed rounds in a row that pause the agent (default 10); 0: none do."`
 
-		MaxConcurrent *int `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once."`
+		MaxConcurrent *int        `json:"max_concurrent,omitempty" minimum:"1" maximum:"1000" doc:"How many matches an aap agent without an endpoint plays at once."`
+		Budget        budgetInput `json:"budget,omitzero"`
 	} `nameHint:"UpdateAgentBody"`
 }
 
@@ -166,7 +170,7 @@ func (h *agentHandlers) update(ctx context.Context, in *updateAgentInput) (*outp
 	b := &in.Body
 	g, err := h.agents.Update(ctx, callerOf(ctx), in.ID, arena.AgentUpdate{
 		Name: b.Name, Endpoint: b.Endpoint, Version: b.Version, Description: b.Description, PauseAfter: b.PauseAfter,
-		PullConcurrent: b.MaxConcurrent,
+		PullConcurrent: b.MaxConcurrent, Budget: b.Budget.budget,
 	})
 	return h.show(ctx, g, err)
 }

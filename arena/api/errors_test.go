@@ -43,7 +43,7 @@ func codeEntries() []entry {
 		{"endpoint_invalid", "The endpoint is not a URL that can be called.", "`https://` (`http://` only on addresses that the arena's operator opened), a host, no user name, no fragment, at most 2048 bytes."},
 		{"endpoint_blocked", "The endpoint's address is private, local, or written as a number.", "Use a public address. On your own machine, allow ranges with `ARENA_ALLOW_CIDRS`."},
 		{"endpoint_own", "The endpoint is the arena itself.", "Register the address of your agent."},
-		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, or plays as much as it can. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
+		{"agent_not_ready", "An agent cannot take a seat now: it is not active, does not list the league, plays as much as it can, or its [budget](authors.md#budget) does not allow the match. Or it cannot rehearse: it has never passed a health check, or plays as much as it can.", "`detail` names the reason; [health](#what-a-health-check-finds) lists what a check finds."},
 		{"pack_invalid", "Lines of a pack cannot be read; nothing was imported.", "`errors` names the lines. `skip_bad=true` imports the good ones."},
 		{"event_refused", "Stream: the event is not one of the eight types, or a field has the wrong type.", "One JSON object per message or line, as in [the protocol](agent-protocol.md#events)."},
 		{"round_closed", "Stream: no round is open for this agent, so the event has no place.", "Send events while you work on a task. In a rehearsal there is no stream at all."},

@@ -76,11 +76,12 @@ type leagueBody struct {
 	Prize            string         `json:"prize,omitempty" maxLength:"200"`
 	RulesText        string         `json:"rules_text,omitempty" maxLength:"4000" doc:"Rules for people. rules are sent to agents."`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
+	Pace             *paceBody      `json:"pace,omitempty" doc:"How often the league calls each agent."`
 }
 
 // settings are the rules that the body asks for, defaults not yet filled in.
 func (b *leagueBody) settings() arena.Settings {
-	return arena.Settings{
+	s := arena.Settings{
 		Format: arena.Format(b.Format), PackID: b.PackID, Generator: b.Generator.spec(), Judge: b.Judge.spec(),
 		Rounds: b.Rounds.n, MaxRounds: b.MaxRounds, TimeLimit: limitOf(b.TimeLimitSeconds),
 		Break: limitOf(b.BreakSeconds), MaxTokens: b.MaxTokens,
@@ -89,6 +90,11 @@ func (b *leagueBody) settings() arena.Settings {
 		Visibility: arena.Visibility(b.Visibility), ScoreMode: b.ScoreMode,
 		Options: b.FormatOptions.options(), Debate: b.Debate.spec(), Game: b.Game.spec(), Canary: b.Canary,
 	}
+	if b.Pace != nil {
+		usual := arena.Settings{Format: cmp.Or(s.Format, arena.FormatLadder)}
+		s.Pace = b.Pace.apply(usual.PaceInForce())
+	}
+	return s
 }
 
 func (g *generatorBody) spec() *arena.GeneratorSpec {
@@ -128,6 +134,7 @@ type updateLeagueBody struct {
 	Prize            *string        `json:"prize,omitempty" maxLength:"200"`
 	RulesText        *string        `json:"rules_text,omitempty" maxLength:"4000"`
 	SignupUntil      deadlineInput  `json:"signup_until,omitzero"`
+	Pace             *paceBody      `json:"pace,omitempty" doc:"What is left out stays."`
 }
 
 // apply changes what the patch names.
@@ -183,6 +190,34 @@ func (b *updateLeagueBody) apply(l *arena.League) {
 	s.Visibility = arena.Visibility(orElse(b.Visibility, string(s.Visibility)))
 	s.ScoreMode = orElse(b.ScoreMode, s.ScoreMode)
 	s.Canary = orElse(b.Canary, s.Canary)
+	if b.Pace != nil {
+		s.Pace = b.Pace.apply(s.PaceInForce())
+	}
+}
+
+// paceBody is how often a league calls each agent.
+type paceBody struct {
+	MatchesPerDay *int     `json:"matches_per_day,omitempty" minimum:"0" maximum:"10000" doc:"Of each agent in any 24 hours; 0: no limit. Left out: 24 in a ladder, no limit in other formats."`
+	PauseSeconds  *float64 `json:"pause_seconds,omitempty" minimum:"0" maximum:"86400" doc:"Between two matches of an agent. Left out: 600 in a ladder, 0 in other formats."`
+	UnratedFiller *bool    `json:"unrated_filler,omitempty" doc:"In the ladder of a rated league: pair agents that can meet only unrated, because they are of one owner or have met three times in 24 hours. false when left out."`
+}
+
+// apply returns a pace with what the body names.
+func (b *paceBody) apply(to arena.Pace) *arena.Pace {
+	to.MatchesPerDay = orElse(b.MatchesPerDay, to.MatchesPerDay)
+	if b.PauseSeconds != nil {
+		to.Pause = limitOf(*b.PauseSeconds)
+	}
+	to.UnratedFiller = orElse(b.UnratedFiller, to.UnratedFiller)
+	return &to
+}
+
+func viewPace(p arena.Pace) *paceBody {
+	if p == (arena.Pace{}) {
+		return nil
+	}
+	seconds := p.Pause.Seconds()
+	return &paceBody{MatchesPerDay: &p.MatchesPerDay, PauseSeconds: &seconds, UnratedFiller: &p.UnratedFiller}
 }
 
 // LeagueDocument returns a league as everyone sees it, for audit entries.
@@ -226,6 +261,7 @@ type leagueView struct {
 	RulesText        string             `json:"rules_text,omitempty" doc:"Rules for people. rules are sent to agents."`
 	SignupUntil      *jsonTime          `json:"signup_until,omitempty" doc:"Entries close at this time; absent: they do not."`
 	ArchivedAt       *jsonTime          `json:"archived_at,omitempty" doc:"Absent: not archived. An archived league is not listed, starts no matches and takes no entries."`
+	Pace             *paceBody          `json:"pace,omitempty" doc:"How often it calls each agent. Absent: as often as its format wants."`
 	RemovedTasks     int                `json:"removed_tasks,omitempty" doc:"Questions removed from its pack after its matches had used them. Their rounds are void; eliminations and finished seasons stay."`
 }
 
@@ -241,6 +277,7 @@ func viewLeague(l arena.League) leagueView {
 		CreatedAt: jsonTime(l.CreatedAt), NextRunAt: optionalTime(l.NextRunAt), Note: l.Note,
 		Description: l.Description, Prize: l.Prize, RulesText: l.RulesText, SignupUntil: optionalTime(l.SignupUntil),
 		ArchivedAt: optionalTime(l.ArchivedAt), RemovedTasks: l.RemovedTasks,
+		Pace: viewPace(s.PaceInForce()),
 	}
 	if g := s.Generator; g != nil {
 		v.Generator = &generatorBody{Name: g.Name, Difficulty: g.Difficulty}

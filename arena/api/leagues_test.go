@@ -107,7 +107,7 @@ func TestAPI_updateLeague(t *testing.T) {
 		patch("texts", object{"description": "D", "prize": "P", "rules_text": "R", "signup_until": "2030-01-01T00:00:00Z"}, 200, "",
 			`"description":"D","prize":"P","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),
 		patch("texts stay", object{"prize": ""}, 200, "", `"description":"D","rules_text":"R","signup_until":"2030-01-01T00:00:00.000Z"`),
-		patch("no deadline", object{"signup_until": nil}, 200, "", `"description":"D","rules_text":"R"}`),
+		patch("no deadline", object{"signup_until": nil}, 200, "", `"description":"D","rules_text":"R","pace":{`),
 		patch("slug", object{"slug": "other"}, 422, arena.CodeInvalid, "", "slug"),
 		{name: "unknown league", method: "PATCH", path: "/v1/leagues/none", token: w.admin, body: object{}, status: 404, code: arena.CodeNotFound},
 	})

@@ -53,7 +53,14 @@ type rehearsalView struct {
 	ElapsedMS float64              `json:"elapsed_ms"`
 	Passed    int                  `json:"passed" doc:"Rounds that went as they should."`
 	Failed    int                  `json:"failed"`
+	Tokens    *rehearsedTokensView `json:"tokens,omitempty" doc:"Absent: no round was answered."`
 	Rounds    []rehearsedRoundView `json:"rounds"`
+}
+
+type rehearsedTokensView struct {
+	PerRound int64 `json:"per_round" doc:"The most that an answer cost."`
+	PerMatch int64 `json:"per_match" doc:"per_round × the most rounds of a match of the league."`
+	Declared bool  `json:"declared" doc:"The agent declared the tokens of every answer; else they are estimated by its length."`
 }
 
 type rehearsedRoundView struct {
@@ -102,6 +109,11 @@ func (h *rehearsalHandlers) rehearse(ctx context.Context, in *rehearseInput) (*o
 	if err != nil {
 		return nil, err
 	}
+	if tokens, _ := report.RoundTokens(); tokens > 0 {
+		if err := h.agents.Rehearsed(ctx, g.ID, tokens); err != nil {
+			return nil, err
+		}
+	}
 	return answer(viewRehearsal(r, report))
 }
 
@@ -139,6 +151,9 @@ func viewRehearsal(r arena.Rehearsal, report arena.RehearsalReport) rehearsalVie
 	v := rehearsalView{
 		AgentID: r.Agent.ID, League: r.League.Slug, StartedAt: jsonTime(report.StartedAt), ElapsedMS: milliseconds(report.Elapsed),
 		Passed: report.Count(arena.RehearsalPassed), Failed: report.Count(arena.RehearsalFailed), Rounds: []rehearsedRoundView{},
+	}
+	if tokens, declared := report.RoundTokens(); tokens > 0 {
+		v.Tokens = &rehearsedTokensView{PerRound: tokens, PerMatch: tokens * r.League.Settings.MostRounds(), Declared: declared}
 	}
 	for _, round := range report.Rounds {
 		v.Rounds = append(v.Rounds, viewRehearsed(round))

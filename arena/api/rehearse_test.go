@@ -24,7 +24,7 @@ func TestAPI_rehearse(t *testing.T) {
 			return arena.RehearsalReport{StartedAt: testNow, Elapsed: 1500 * time.Microsecond, Rounds: []arena.RehearsedRound{
 				{
 					No: 1, Task: arena.Task{Answers: []string{"Canberra"}}, Verdict: arena.RehearsalPassed, Outcome: arena.OutcomeAnswered,
-					Answer: &text, Points: arena.OnePoint, TimeLimit: time.Second,
+					Answer: &text, Points: arena.OnePoint, Tokens: 40, Declared: true, TimeLimit: time.Second,
 					Attempts: []arena.Delivery{{Attempt: 1, Status: 200, Outcome: arena.OutcomeAnswered, SentAt: testNow, Request: []byte("{}")}},
 				},
 				{No: 2, Fault: arena.FaultHugeTask, Verdict: arena.RehearsalFailed, Outcome: arena.OutcomeTimeout},
@@ -61,6 +61,12 @@ func TestAPI_rehearse(t *testing.T) {
 	if r.at("passed") != 1.0 || r.at("failed") != 1.0 || r.at("rounds.0.answer") != "Canberra" || r.at("rounds.0.attempts.0.request") != "{}" ||
 		r.at("rounds.1.fault") != "huge_task" || r.at("rounds.2.outcome") != nil || r.at("elapsed_ms") != 1.5 {
 		t.Errorf("%s", r.body)
+	}
+	if r.at("tokens.per_round") != 40.0 || r.at("tokens.per_match") != 120.0 || r.at("tokens.declared") != true { // three rounds
+		t.Errorf("tokens: %v", r.at("tokens"))
+	}
+	if use := w.do("GET", "/v1/agents/"+id+"/budget", w.alice, nil).is(200); use.at("tokens_per_match") != nil { // it plays in no league
+		t.Errorf("%s", use.body)
 	}
 	w.do("POST", path, w.admin, object{"league": "trivia", "faults": []string{"slow_network"}, "rounds": 10}).is(200)
 	if len(asked.Faults) != 1 || asked.Rounds != 10 {

@@ -36,6 +36,10 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 			return arena.Match{}, arena.Invalid(field, "agent %s is not in league %s", g.ID, l.Slug)
 		}
 	}
+	plan := arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, UnratedReason: unrated(l, settings, arena.UnratedChallenge)}
+	if err := s.checkBudgets(ctx, plan); err != nil { // before it costs a challenge of the day
+		return arena.Match{}, inChallenge(err)
+	}
 	// All owners together may not exhaust one opponent.
 	if err := s.o.Challenged.Take(ctx, in.OpponentID); err != nil {
 		return arena.Match{}, err
@@ -43,7 +47,23 @@ func (s *Service) Challenge(ctx context.Context, caller arena.Caller, in arena.C
 	if err := s.o.Challenges.Take(ctx, own.OwnerID); err != nil {
 		return arena.Match{}, err
 	}
-	return s.request(ctx, caller, "challenge", arena.MatchPlan{League: l.Slug, Settings: settings, Agents: agents, UnratedReason: unrated(l, settings, arena.UnratedChallenge)})
+	m, err := s.request(ctx, caller, "challenge", plan)
+	return m, inChallenge(err)
+}
+
+// checkBudgets refuses a match that starts now and that the budget of one of its
+// agents does not allow. The store checks it again as it creates the match.
+func (s *Service) checkBudgets(ctx context.Context, p arena.MatchPlan) error {
+	at, zones := s.now(), arena.Zones{}
+	days := zones.BudgetDays(p.Agents, at)
+	if len(days) == 0 {
+		return nil
+	}
+	uses, err := s.o.Store.DayUses(ctx, days)
+	if err != nil {
+		return err
+	}
+	return zones.CheckBudgets(p.Agents, uses, p.Settings, at)
 }
 
 // inChallenge renames the fields of a match to those of a challenge.

@@ -135,6 +135,15 @@ func TestService_Challenge(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, err, d)
 		}
 	}
+	// A budget refuses a challenge before it costs one of the day.
+	f.agent("spent", "bob", func(g *arena.Agent) { g.Budget.TokensPerDay, g.RoundTokens = 1, 1 })
+	f.agent("asleep", "bob", func(g *arena.Agent) { g.Budget.Hours = &arena.PlayingHours{From: 1, To: 2} })
+	for _, opponent := range []string{"ag_spent", "ag_asleep"} {
+		_, err := s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_ann", OpponentID: opponent, League: "quiz"})
+		if d := cmp.Diff([]string{"opponent_id"}, fields(err)); arena.CodeOf(err) != arena.CodeAgentNotReady || d != "" || f.challenged.taken[opponent] != 0 {
+			t.Errorf("%s: %v, %s, %d challenges taken", opponent, err, d, f.challenged.taken[opponent])
+		}
+	}
 	f.challenged.exceeds = "ag_bob"
 	if _, err := s.Challenge(t.Context(), alice, arena.ChallengeRequest{AgentID: "ag_ann", OpponentID: "ag_bob", League: "quiz"}); arena.CodeOf(err) != arena.CodeRateLimited {
 		t.Errorf("challenged too often: %v", err)

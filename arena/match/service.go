@@ -15,6 +15,7 @@ import (
 
 // Engine stores a new match with the first event of its log and the audit
 // entries about it, and plays the match on this node if it can start at once.
+// agent_not_ready: the budget of an agent does not allow the match.
 type Engine interface {
 	Create(ctx context.Context, m arena.Match, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 }
@@ -31,6 +32,7 @@ type Store interface {
 	Agent(ctx context.Context, id string) (arena.Agent, error)
 	AgentsByID(ctx context.Context, ids []string) (map[string]arena.Agent, error)
 	OwnerLinks(ctx context.Context, ownerIDs []string, kinds []arena.UnratedReason) ([]arena.OwnerLink, error)
+	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
 	Match(ctx context.Context, id string) (arena.Match, error)
 	EndMatch(ctx context.Context, id string, status arena.MatchStatus, reason string, at time.Time, e arena.Event, audit ...arena.AuditEntry) (arena.Event, error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
@@ -82,7 +84,7 @@ func New(o Options) (*Service, error) {
 func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
 // Schedule stores a match and publishes it. The caller has checked that the
-// agents may play it.
+// agents may play it. agent_not_ready: the budget of one of them does not allow it.
 func (s *Service) Schedule(ctx context.Context, p arena.MatchPlan) (arena.Match, error) {
 	m, err := s.newMatch(ctx, p)
 	if err != nil {
@@ -98,7 +100,7 @@ func (s *Service) newMatch(ctx context.Context, p arena.MatchPlan) (arena.Match,
 		ID: cmp.Or(p.ID, arena.NewID(arena.MatchPrefix, now)), League: p.League, Status: arena.MatchScheduled, Settings: p.Settings, UnratedReason: p.UnratedReason,
 		Seed: s.o.Rand.Uint64(), SeedSalt: s.salt(), CreatedAt: now, StartsAt: p.StartsAt,
 	}
-	m.Settings.RulesVersion = arena.RulesVersion
+	m.Settings.RulesVersion, m.Settings.Pace = arena.RulesVersion, nil
 	if m.StartsAt.Before(now) {
 		m.StartsAt = now
 	}

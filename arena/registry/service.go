@@ -35,6 +35,8 @@ type Store interface {
 	Agents(ctx context.Context, f arena.AgentFilter, p arena.Page) ([]arena.Agent, string, error)
 	UpdateAgent(ctx context.Context, id string, apply func(*arena.Agent) error, audit ...arena.AgentAudit) (before, after arena.Agent, err error)
 	Audit(ctx context.Context, e arena.AuditEntry) error
+	Leagues(ctx context.Context) ([]arena.League, error)
+	DayUses(ctx context.Context, days []arena.AgentDay) (map[string]arena.DayUse, error)
 }
 
 // Protocol is what registration requires of agents of one protocol.
@@ -309,6 +311,9 @@ func (s *Service) checkServes(ctx context.Context, protocol, endpoint string) er
 // audited is what an owner may change in an agent.
 func audited(g arena.Agent) map[string]string {
 	values := map[string]string{"name": g.Name, "endpoint": g.Endpoint, "version": g.Version, "description": g.Description}
+	if !g.Budget.IsZero() {
+		values["budget"] = describeBudget(g.Budget)
+	}
 	if g.Pulls() {
 		values["max_concurrent"] = strconv.Itoa(max(1, g.PullConcurrent))
 	}
@@ -343,6 +348,11 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 	}
 	if n := orElse(in.PauseAfter, 0); n < 0 || n > arena.MaxPauseAfter {
 		return arena.Agent{}, arena.Invalid("pause_after", "must be 0 to %d failed rounds in a row, got %d", arena.MaxPauseAfter, n)
+	}
+	if in.Budget != nil {
+		if err := checkBudget(*in.Budget); err != nil {
+			return arena.Agent{}, err
+		}
 	}
 	if in.Endpoint != nil && *in.Endpoint == g.Endpoint {
 		in.Endpoint = nil // registered under the rules of its time
@@ -379,6 +389,7 @@ func (s *Service) Update(ctx context.Context, caller arena.Caller, id string, in
 		g.Version = orElse(in.Version, g.Version)
 		g.Description = orElse(in.Description, g.Description)
 		g.PauseAfter = orElse(in.PauseAfter, g.PauseAfter)
+		g.Budget = orElse(in.Budget, g.Budget)
 		if in.Endpoint != nil && endpoint != g.Endpoint {
 			g.Endpoint, g.EndpointKey, g.EndpointSince, g.PassedAt, g.Health = endpoint, key, now, time.Time{}, arena.Health{}
 			g.LiftPause(arena.PauseExpired)

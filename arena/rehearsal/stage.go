@@ -218,7 +218,7 @@ func (p *play) settle(r *arena.RehearsedRound, reply arena.Reply) {
 		r.Outcome = arena.OutcomeUnavailable
 	}
 	if reply.Answer != nil {
-		r.Answer = &reply.Answer.Answer
+		r.Answer, r.Tokens, r.Declared = &reply.Answer.Answer, reply.Answer.SpentTokens(), reply.Answer.Tokens != nil
 		r.Points = p.o.Judge(judgeOf(p.r.League), r.Task, reply.Answer.Answer)
 		if receipt, err := record.ReceiptOf(*reply.Answer, p.o.Now()); err == nil { // a decoded answer always encodes
 			p.receipt = &receipt

@@ -40,6 +40,9 @@ func (l benchLeague) prepare(ctx context.Context, admin *apiclient.Client, agent
 	} else if err := l.tasks(ctx, admin, league); err != nil {
 		return nil, err
 	}
+	if l.format == "ladder" {
+		league["pace"] = map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}
+	}
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", league, nil); err != nil {
 		return nil, err
 	}

@@ -123,6 +123,9 @@ func (s *soak) prepare(ctx context.Context) ([]soakTable, error) {
 			return nil, err
 		}
 		body["slug"], body["title"], body["pack_id"], body["judge"], body["rated"] = slug, slug, pack.ID, "exact", true
+		if body["format"] == "ladder" {
+			body["pace"] = map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}
+		}
 		if err := s.admin.Call(ctx, http.MethodPost, "/v1/leagues", body, nil); err != nil {
 			return nil, err
 		}

@@ -13,10 +13,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agora-arena/agora-go/arenaagent/agora"
+	"github.com/agora-arena/arena/arena"
 	"github.com/agora-arena/arena/arena/server"
 	"github.com/agora-arena/arena/arena/token"
 	"github.com/agora-arena/arena/examples/agents"
@@ -256,10 +258,22 @@ func demoBase(local, base string) string {
 
 func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	var have struct {
-		Items []struct{ Slug string } `json:"items"`
+		Items []struct {
+			Slug string     `json:"slug"`
+			Pace demoCalled `json:"pace"`
+		} `json:"items"`
 	}
 	if err := admin.Call(ctx, http.MethodGet, "/v1/leagues", nil, &have); err != nil {
 		return err
+	}
+	for _, l := range have.Items { // of a version without pace, or of this one
+		usual := arena.DefaultPace()
+		if !slices.Contains([]string{demoTrivia, demoArithmetic, demoDebate, demoFour, demoPoker}, l.Slug) || l.Pace != (demoCalled{usual.MatchesPerDay, usual.Pause.Seconds()}) {
+			continue
+		}
+		if err := admin.Call(ctx, http.MethodPatch, "/v1/leagues/"+l.Slug, map[string]any{"pace": demoPace()}, nil); err != nil {
+			return err
+		}
 	}
 	if len(have.Items) > 0 {
 		return nil
@@ -273,14 +287,14 @@ func demoLeagues(ctx context.Context, admin *apiclient.Client) error {
 	for _, l := range []map[string]any{
 		{
 			"slug": demoTrivia, "title": "Trivia duels",
-			"description": "Five questions on countries, capitals and the world. Two agents answer at the same moment; the better score wins.", "pack_id": pack.PackID, "judge": "choice", "format": "ladder",
+			"description": "Five questions on countries, capitals and the world. Two agents answer at the same moment; the better score wins.", "pack_id": pack.PackID, "judge": "choice", "format": "ladder", "pace": demoPace(),
 			"rounds": 5, "time_limit_seconds": 15, "break_seconds": 4, "rated": true, "rules": []string{"only_one_answer"},
 		},
 		{
 			"slug": demoArithmetic, "title": "Mental arithmetic",
 			"description": "Six new sums, twelve seconds each. Every step is shown live.",
 			"generator":   map[string]any{"name": "arithmetic", "difficulty": 3},
-			"judge":       map[string]any{"kind": "number"}, "format": "ladder", "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
+			"judge":       map[string]any{"kind": "number"}, "format": "ladder", "pace": demoPace(), "rounds": 6, "time_limit_seconds": 12, "break_seconds": 3,
 			"rated": true, "visibility": "live",
 		},
 		{
@@ -327,7 +341,7 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 	if err := admin.Call(ctx, http.MethodPost, "/v1/leagues", map[string]any{
 		"slug": demoDebate, "title": "Debating club",
 		"description": "Two agents argue for and against a motion, then change sides. Three judge agents decide.",
-		"pack_id":     pack.PackID, "format": "ladder", "debate": map[string]any{"turns": 2},
+		"pack_id":     pack.PackID, "format": "ladder", "pace": demoPace(), "debate": map[string]any{"turns": 2},
 		"judge":              map[string]any{"kind": "panel", "agents": judges, "criteria": "Who gives more and better reasons, and answers those of the other side?"},
 		"time_limit_seconds": 20, "break_seconds": 5, "rated": true,
 	}, nil); err != nil {
@@ -339,6 +353,18 @@ func demoDebates(ctx context.Context, admin *apiclient.Client, fleet []agents.In
 		}
 	}
 	return nil
+}
+
+// demoPace has the ladders of the demo pair whoever is free: a visitor should see
+// matches at once.
+func demoPace() map[string]any {
+	return map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}
+}
+
+// demoCalled is how often a league calls its agents.
+type demoCalled struct {
+	MatchesPerDay int     `json:"matches_per_day"`
+	PauseSeconds  float64 `json:"pause_seconds"`
 }
 
 // demoMissing reports whether a league has to be made: an earlier start may have
@@ -360,13 +386,13 @@ func demoGames(ctx context.Context, admin *apiclient.Client, fleet []agents.Info
 			"slug": demoFour, "title": "Connect four",
 			"description": "Two games, each agent begins once. Some look seven moves ahead, some at the next move only.",
 			"game":        map[string]any{"name": "connect_four", "games_per_match": 2},
-			"format":      "ladder", "rounds": nil, "time_limit_seconds": 15, "rated": true, "visibility": "live",
+			"format":      "ladder", "pace": demoPace(), "rounds": nil, "time_limit_seconds": 15, "rated": true, "visibility": "live",
 		},
 		{
 			"slug": demoPoker, "title": "Kuhn poker",
 			"description": "Three cards, one bet. Each agent begins half of the games; some bluff too often.",
 			"game":        map[string]any{"name": "kuhn_poker", "games_per_match": 2, "hands": 5},
-			"format":      "ladder", "rounds": nil, "time_limit_seconds": 15, "rated": true,
+			"format":      "ladder", "pace": demoPace(), "rounds": nil, "time_limit_seconds": 15, "rated": true,
 		},
 	} {
 		slug := l["slug"].(string) //nolint:forcetypeassert // the lines above

@@ -92,6 +92,9 @@ func (l *load) setUp(ctx context.Context, owners int) error {
 	}
 	l.leagues = leagueSpecs(pack.ID)
 	for _, s := range l.leagues {
+		if s.body["format"] == "ladder" {
+			s.body["pace"] = map[string]any{"matches_per_day": 0, "pause_seconds": 0, "unrated_filler": true}
+		}
 		if _, err := l.api.call(ctx, http.MethodPost, "/v1/leagues", s.body, nil); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func importRules() []importRule {
 			tests: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"},
 		},
 		{
-			dir: "store", ours: []string{"arena", "migrations", "store/certificates", "store/mailbox", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
+			dir: "store", ours: []string{"arena", "migrations", "store/budgets", "store/certificates", "store/mailbox", "store/results", "store/internal/base", "store/internal/db", "store/internal/writer"}, why: "adapter: every SQL statement",
 			outside: []string{"github.com/pressly/goose/v3", "github.com/klauspost/compress", "golang.org/x/net/publicsuffix"},
 		},
 		{dir: "store/fill", why: "rows for benchmarks and tests of queries, by plain SQL; standard library only"},
@@ -123,6 +123,7 @@ func importRules() []importRule {
 		{dir: "store/certificates", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of what nodes share to serve TLS"},
 		{dir: "store/mailbox", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of messages, envelopes and pulled tasks"},
 		{dir: "store/results", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of counted games"},
+		{dir: "store/budgets", ours: []string{"arena", "store/internal/base", "store/internal/db"}, why: "adapter: the statements of what agents have played and spent"},
 		{dir: "store/internal/writer", ours: []string{"arena", "store/internal/db"}, why: "group commit: no statements of its own"},
 		{
 			dir: "store/pgserver", why: "the paths and the user of PostgreSQL's programs",

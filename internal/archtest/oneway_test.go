@@ -80,6 +80,7 @@ func decoders() map[string]string {
 		"arena/visibility/reader.go":             own,
 		"arena/api/league_view.go":               strict,
 		"arena/api/leagues.go":                   strict,
+		"arena/api/agent_view.go":                strict,
 		"league/pack/jsonl.go":                   strict,
 		"league/pack/check.go":                   strict,
 		"league/pack/csv.go":                     "the one decoder of CSV",

@@ -37,6 +37,7 @@ type LadderInput struct {
 	Idle     []Candidate
 	Meetings []arena.Meeting // of the league; those of the last 24 h count
 	Rated    bool            // whether the league is rated
+	Filler   bool            // whether a rated league pairs agents that can meet only unrated
 	Now      time.Time
 	// Busy is the number of other agents that may become idle. While it is not
 	// 0, an immediate rematch or an unrated duel has to wait until both agents
@@ -45,9 +46,10 @@ type LadderInput struct {
 	Patience time.Duration
 }
 
-// PairLadder pairs idle agents for duels (docs/rules.md, section 8). In this order:
-// as many duels as possible, as few as possible that cannot be rated
-// (UnratedPair), as few as possible between last opponents, least cost. The cost
+// PairLadder pairs idle agents for duels (docs/rules.md, section 8). In a rated
+// league, agents that can meet only unrated (UnratedPair) are not paired without
+// Filler. In this order: as many duels as possible, as few as possible that
+// cannot be rated, as few as possible between last opponents, least cost. The cost
 // of a duel in Elo is the rating gap, plus 200 per meeting in 24 h, minus 5 per
 // second that each has waited (at most ten minutes).
 //
@@ -63,6 +65,9 @@ func PairLadder(in LadderInput) (pairs [][2]string, starved string) {
 		if i < j {
 			pairs = append(pairs, [2]string{l.idle[i].AgentID, l.idle[j].AgentID})
 		}
+	}
+	if len(pairs) == 0 && l.onlyUnrated() {
+		return nil, fmt.Sprintf("%d idle agents can meet only unrated: they are of one owner, or have met %d times in 24 h", len(in.Idle), maxRatedInADay)
 	}
 	if len(pairs) == 0 {
 		return nil, fmt.Sprintf(
@@ -128,6 +133,24 @@ func (l *ladder) waited(c Candidate) time.Duration {
 	return min(max(l.in.Now.Sub(c.IdleSince), 0), maxWaiting)
 }
 
+// unrated reports whether a rated league could not rate a duel of two agents.
+func (l *ladder) unrated(a, b Candidate) bool {
+	return l.in.Rated && (sameOwner(a, b) || l.met[pairOf(a.AgentID, b.AgentID)] >= maxRatedInADay)
+}
+
+// onlyUnrated reports whether every pair waits because it could not be rated.
+func (l *ladder) onlyUnrated() bool {
+	if l.in.Filler {
+		return false
+	}
+	for i, a := range l.idle {
+		if slices.ContainsFunc(l.idle[i+1:], func(b Candidate) bool { return !l.unrated(a, b) }) {
+			return false
+		}
+	}
+	return true
+}
+
 // edges returns the duels that may be ordered, with their weights.
 func (l *ladder) edges() []matching.Edge {
 	reach := len(l.idle)
@@ -147,13 +170,17 @@ func (l *ladder) edges() []matching.Edge {
 
 // weight returns the weight of a duel. Its members are, in order: one for the
 // duel itself, whether it is rated, whether it is not a rematch, and its
-// negative cost. ok is false while the two should wait for other opponents.
+// negative cost. ok is false while the two should wait for other opponents, and if
+// they cannot be rated and must be.
 func (l *ladder) weight(i, j int) (w matching.Weight, ok bool) {
 	a, b := l.idle[i], l.idle[j]
 	met := l.met[pairOf(a.AgentID, b.AgentID)]
 	waitA, waitB := l.waited(a), l.waited(b)
 	w.A = 1
-	if l.in.Rated && (sameOwner(a, b) || met >= maxRatedInADay) {
+	if l.unrated(a, b) {
+		if !l.in.Filler {
+			return w, false
+		}
 		w.B = -1
 	}
 	if a.LastOpponent == b.AgentID || b.LastOpponent == a.AgentID {

@@ -107,9 +107,14 @@ func TestPairLadder(t *testing.T) {
 			}, []string{"a-c", "b-d"}, "",
 		},
 		{
-			"one owner when there is nobody else", format.LadderInput{
-				Rated: true, Idle: []format.Candidate{idle("a", 1500, of("o")), idle("b", 1500, of("o"))},
+			"one owner when the league asks for it", format.LadderInput{
+				Rated: true, Filler: true, Idle: []format.Candidate{idle("a", 1500, of("o")), idle("b", 1500, of("o"))},
 			}, []string{"a-b"}, "",
+		},
+		{
+			"one owner never when it does not", format.LadderInput{
+				Rated: true, Idle: []format.Candidate{idle("a", 1500, of("o")), idle("b", 1500, of("o"))},
+			}, nil, "2 idle agents can meet only unrated: they are of one owner, or have met 3 times in 24 h",
 		},
 		{
 			"one owner does not matter where nothing is rated", format.LadderInput{
@@ -205,7 +210,7 @@ func TestUnratedPair(t *testing.T) {
 // drawLadder makes any input of n agents.
 func drawLadder(t *rapid.T, n int) format.LadderInput {
 	in := format.LadderInput{
-		Now: noon, Rated: rapid.Bool().Draw(t, "rated"), Busy: rapid.IntRange(0, 1).Draw(t, "busy"), Patience: 20 * time.Second,
+		Now: noon, Rated: rapid.Bool().Draw(t, "rated"), Filler: true, Busy: rapid.IntRange(0, 1).Draw(t, "busy"), Patience: 20 * time.Second,
 	}
 	id := func(label string) string { return fmt.Sprintf("ag_%02d", rapid.IntRange(0, n-1).Draw(t, label)) }
 	for i := range n {
@@ -225,7 +230,7 @@ func drawLadder(t *rapid.T, n int) format.LadderInput {
 
 // cost is the rule of the ladder written a second time, as plainly as it goes:
 // unpaired, unrated, rematches, milli-Elo. bad is set for a pair that should
-// have waited.
+// have waited, or that nobody asked for.
 func cost(in format.LadderInput, pairs [][2]string) (c [4]int64, bad bool) {
 	by := map[string]format.Candidate{}
 	for _, a := range in.Idle {
@@ -238,6 +243,7 @@ func cost(in format.LadderInput, pairs [][2]string) (c [4]int64, bad bool) {
 		if in.Rated && format.UnratedPair(a, b, in.Meetings, in.Now) != "" {
 			c[1]++
 			avoided = true
+			bad = bad || !in.Filler
 		}
 		if a.LastOpponent == b.AgentID || b.LastOpponent == a.AgentID {
 			c[2]++
@@ -277,10 +283,11 @@ func TestPairLadder_isCheapest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawLadder(t, rapid.IntRange(2, 7).Draw(t, "n"))
+		in.Filler = rapid.Bool().Draw(t, "filler")
 		pairs, _ := format.PairLadder(in)
 		got, bad := cost(in, pairs)
 		if bad {
-			t.Fatalf("%v should have waited", pairs)
+			t.Fatalf("%v must not be paired", pairs)
 		}
 		var free []string
 		for _, a := range in.Idle {

@@ -32,6 +32,7 @@ const (
 	maxGames         = 20
 	maxTimeBank      = time.Hour
 	maxGameSeats     = 16
+	maxPause         = 24 * time.Hour
 )
 
 // Formats lists the formats that leagues may have.
@@ -52,6 +53,7 @@ func Formats() []arena.Format {
 //   - 500 tokens, with longer answers marked;
 //   - points summed over the match, results in games;
 //   - two games a match;
+//   - the pace of arena.DefaultPace in a ladder, no limits in other formats;
 //   - the options of format.Defaults.
 //
 // The rounds of a debate are its turns. Otherwise rounds, the time limit and the
@@ -114,6 +116,9 @@ func Defaults(s arena.Settings) arena.Settings {
 	if s.ScoreMode == "" {
 		s.ScoreMode = arena.ScoreMatch
 	}
+	if pace := s.PaceInForce(); pace != (arena.Pace{}) {
+		s.Pace = &pace
+	}
 	return s
 }
 
@@ -156,6 +161,7 @@ func Check(s arena.Settings) []arena.FieldError {
 	c.require(s.Canary == 0 || s.Debate == nil && (s.Judge.Kind == arena.JudgeExact || s.Judge.Kind == arena.JudgeChoice),
 		"canary", "must be 0 unless the judge is exact or choice: the answer to a canary is a text among options")
 	c.wrong = append(c.wrong, format.Check(s)...)
+	c.pace(s)
 	c.asking(s)
 	c.require(s.Game != nil || s.ScoreMode == arena.ScoreMatch || s.ScoreMode == arena.ScoreRounds,
 		"score_mode", "must be match or rounds, not %q", s.ScoreMode)
@@ -226,6 +232,16 @@ func (c *checker) game(s arena.Settings) {
 	c.require(s.ScoreMode == arena.ScoreResult, "score_mode", "must be result or left out: a game is rated by its result")
 	c.between("game.games_per_match", s.Game.Games, 1, maxGames, "")
 	c.require(s.Game.TimeBank >= 0 && s.Game.TimeBank <= maxTimeBank, "game.time_bank_seconds", "must be 0 to %g", maxTimeBank.Seconds())
+}
+
+// pace checks how often a league may call its agents.
+func (c *checker) pace(s arena.Settings) {
+	if s.Pace == nil {
+		return
+	}
+	c.between("pace.matches_per_day", s.Pace.MatchesPerDay, 0, arena.MaxMatchesPerDay, " (0: no limit)")
+	c.require(s.Pace.Pause >= 0 && s.Pace.Pause <= maxPause, "pace.pause_seconds", "must be 0 to %g", maxPause.Seconds())
+	c.require(!s.Pace.UnratedFiller || s.Format == arena.FormatLadder, "pace.unrated_filler", "must be false: only a ladder fills time with unrated matches")
 }
 
 // asking checks the settings of debates and of judges that compare answers.

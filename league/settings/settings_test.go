@@ -23,6 +23,16 @@ func TestDefaults(t *testing.T) {
 			arena.Settings{
 				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500, MaxTokensPolicy: "note",
 				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match", Options: arena.FormatOptions{Starts: "season"},
+				Pace: &arena.Pace{MatchesPerDay: 24, Pause: 10 * time.Minute},
+			},
+		},
+		{
+			"a ladder with a pace keeps it",
+			arena.Settings{Pace: &arena.Pace{UnratedFiller: true}},
+			arena.Settings{
+				Format: "ladder", Judge: arena.JudgeSpec{Kind: "choice"}, MaxRounds: 50, MaxTokens: 500, MaxTokensPolicy: "note",
+				MinSeats: 2, MaxSeats: 2, Visibility: "live", ScoreMode: "match", Options: arena.FormatOptions{Starts: "season"},
+				Pace: &arena.Pace{UnratedFiller: true},
 			},
 		},
 		{
@@ -118,6 +128,8 @@ func TestCheck(t *testing.T) {
 		{"time too short", ladder(func(s *arena.Settings) { s.TimeLimit = time.Second - 1 }), []string{"time_limit_seconds"}},
 		{"time too long", ladder(func(s *arena.Settings) { s.TimeLimit = 10*time.Minute + 1 }), []string{"time_limit_seconds"}},
 		{"break", ladder(func(s *arena.Settings) { s.Break = time.Minute + 1 }), []string{"break_seconds"}},
+		{"pace", ladder(func(s *arena.Settings) { s.Pace = &arena.Pace{MatchesPerDay: 10_001, Pause: 25 * time.Hour} }), []string{"pace.matches_per_day", "pace.pause_seconds"}},
+		{"filler in an elimination", elimination(func(s *arena.Settings) { s.Pace = &arena.Pace{UnratedFiller: true} }), []string{"pace.unrated_filler"}},
 		{"ladder of three", ladder(func(s *arena.Settings) { s.MinSeats, s.MaxSeats = 3, 3 }), []string{"min_seats", "max_seats"}},
 		{"elimination of two", elimination(func(s *arena.Settings) { s.MinSeats = 2 }), []string{"min_seats"}},
 		{"elimination of 129", elimination(func(s *arena.Settings) { s.MaxSeats = 129 }), []string{"max_seats"}},

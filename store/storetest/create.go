@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,4 +110,149 @@ func createAndClaimRace(f *fixture) {
 	for _, m := range must(f.LiveMatches(ctx, "trivia"))(f) {
 		f.equal(m.Status == arena.MatchRunning, m.Lease.Epoch == 1)
 	}
+}
+
+// full is the estimate of a match of limited, for an agent that has played none.
+const full = 300
+
+// limited is due with a limit of the tokens of answers.
+func limited(id string, agents ...string) arena.Match {
+	m := due(id, agents...)
+	m.Settings.MaxTokens = full / m.Settings.Rounds
+	return m
+}
+
+// withBudget makes an agent with a budget that can play many matches at once.
+func (f *fixture) withBudget(name string, b arena.Budget) arena.Agent {
+	f.t.Helper()
+	return f.agent(name, func(a *arena.Agent) { a.Budget, a.Health.MaxConcurrent = b, 100 })
+}
+
+// budgets checks that a budget is stored, and what matches cost from their creation
+// to the next day.
+func budgets(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	b := arena.Budget{TokensPerDay: 1000, Hours: &arena.PlayingHours{Zone: "Europe/Madrid", From: 60, To: 1440, Days: []time.Weekday{0, 6}}}
+	a := f.agent("a")
+	_, a, err := f.UpdateAgent(ctx, a.ID, func(a *arena.Agent) error {
+		a.Budget, a.RoundTokens = b, 7
+		return nil
+	})
+	f.ok(err)
+	f.equal(b, a.Budget)
+	f.equal(a, must(f.Agent(ctx, a.ID))(f))
+	zones := arena.Zones{}
+	today := zones.Day(a, start)
+	use := func(d arena.AgentDay) arena.DayUse { return must(f.DayUses(ctx, []arena.AgentDay{d}))(f)[a.ID] }
+	f.equal(arena.DayUse{}, use(today))
+
+	f.agent("b")
+	m := f.open("m_1", a.ID, "ag_b")
+	estimate := 2 * 3 * int64(7) // twice the rehearsal, in three rounds
+	f.equal(arena.DayUse{Reserved: []int64{estimate}}, use(today))
+	m.Seats[0].Tokens = 50
+	f.ok(second(f.CloseRound(ctx, m.Lease, arena.RoundClose{Round: 1, Seats: m.Seats}, noEvents)))
+	f.equal(arena.DayUse{Reserved: []int64{50}, Largest: 50}, use(today))
+	end := start.Add(2 * time.Minute)
+	seats := slices.Clone(result(m, true).Seats)
+	seats[0].Tokens = 60
+	r := result(m, true)
+	r.Seats = seats
+	f.ok(second(f.Settle(ctx, m.Lease, r, end, moves(m), finished)))
+	f.equal(arena.DayUse{Matches: 1, Tokens: 60, Largest: 60, WindowMatches: 1, WindowTokens: 60}, use(today))
+	f.equal(arena.DayUse{Largest: 60, WindowMatches: 1, WindowTokens: 60}, use(zones.Day(a, start.Add(24*time.Hour))))
+	f.clock.advance(arena.UseWindow + time.Hour)
+	f.equal(arena.DayUse{}, use(zones.Day(a, f.clock.read())))
+
+	played := must(f.Played(ctx, "trivia", start, start))(f)
+	f.equal(arena.Played{Matches: 1, First: start.Add(time.Minute), Last: end}, played[a.ID])
+	f.equal(0, len(must(f.Played(ctx, "trivia", end, end))(f)))
+	f.equal(0, len(must(f.Played(ctx, "other", start, start))(f)))
+
+	c := f.withBudget("c", arena.Budget{MatchesPerDay: 1})
+	_, lease, err := f.CreateAndClaim(ctx, due("m_2", c.ID, "ag_b"), event(arena.EventMatchScheduled, `{}`), "nd_1", ttl)
+	f.ok(err)
+	f.equal("m_2", lease.MatchID) // a budget does not delay the start
+}
+
+// budgetRefusals checks that the write of a match refuses it when the budget of an
+// agent does not allow it, and changes nothing.
+func budgetRefusals(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	f.agent("b")
+	for _, test := range []struct {
+		name    string
+		budget  arena.Budget
+		created int // of three
+	}{
+		{"none", arena.Budget{}, 3},
+		{"matches", arena.Budget{MatchesPerDay: 2}, 2},
+		{"tokens", arena.Budget{TokensPerDay: 2*full + 1}, 2},
+		{"exactly", arena.Budget{TokensPerDay: 3 * full}, 3},
+		{"never", arena.Budget{TokensPerDay: full - 1}, 0},
+		{"hours", arena.Budget{Hours: &arena.PlayingHours{From: 13 * 60, To: 14 * 60}}, 0}, // start is at noon
+	} {
+		a := f.withBudget(test.name, test.budget)
+		for i := range 3 {
+			id := fmt.Sprintf("m_%s_%d", test.name, i)
+			_, err := f.CreateMatch(ctx, limited(id, a.ID, "ag_b"), event(arena.EventMatchScheduled, `{}`))
+			if i < test.created {
+				f.ok(err)
+				continue
+			}
+			f.fails(arena.CodeAgentNotReady, err)
+			f.fails(arena.CodeNotFound, second(f.Match(ctx, id)))
+		}
+	}
+	// A match of tomorrow counts tomorrow.
+	f.ok(second(f.CreateMatch(ctx, later("m_later", 24*time.Hour, "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
+	// A canceled match costs nothing.
+	f.ok(second(f.EndMatch(ctx, "m_matches_0", arena.MatchCancelled, "", start, event(arena.EventMatchVoid, `{}`))))
+	f.ok(second(f.CreateMatch(ctx, limited("m_again", "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
+	f.fails(arena.CodeAgentNotReady, second(f.CreateMatch(ctx, limited("m_once_more", "ag_matches", "ag_b"), event(arena.EventMatchScheduled, `{}`))))
+}
+
+func later(id string, d time.Duration, agents ...string) arena.Match {
+	m := limited(id, agents...)
+	m.StartsAt = m.StartsAt.Add(d)
+	return m
+}
+
+// budgetRace has two nodes create matches of two agents with a budget side by side.
+func budgetRace(f *fixture) {
+	ctx := f.t.Context()
+	f.league("trivia")
+	few, cheap := f.withBudget("few", arena.Budget{MatchesPerDay: 5}), f.withBudget("cheap", arena.Budget{TokensPerDay: 3*full + 1})
+	others := make([]string, 32)
+	for i := range others {
+		others[i] = f.agent(fmt.Sprintf("o%02d", i)).ID
+	}
+	peer := f.peer()
+	errs := make([]error, len(others))
+	var wg sync.WaitGroup
+	for i, other := range others {
+		s, a := f.Store, []string{few.ID, cheap.ID}[i/2%2]
+		if i%2 == 1 {
+			s = peer
+		}
+		wg.Go(func() {
+			_, _, errs[i] = s.CreateAndClaim(ctx, limited(fmt.Sprintf("m_%02d", i), a, other), event(arena.EventMatchScheduled, `{}`), fmt.Sprintf("nd_%d", i%2), ttl)
+		})
+	}
+	wg.Wait()
+	refused := 0
+	for _, err := range errs {
+		if err != nil {
+			f.fails(arena.CodeAgentNotReady, err)
+			refused++
+		}
+	}
+	f.equal(len(others)-5-3, refused)
+	made := map[string]int{}
+	for _, m := range must(f.LiveMatches(ctx, "trivia"))(f) {
+		made[m.Seats[0].AgentID]++
+	}
+	f.equal(map[string]int{few.ID: 5, cheap.ID: 3}, made)
 }

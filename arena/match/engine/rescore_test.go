@@ -220,6 +220,9 @@ func TestEngine_MaxTokens(t *testing.T) {
 			if m.Seats[0].Points != want || m.Seats[1].Points != 3*arena.OnePoint {
 				t.Errorf("seats %+v", m.Seats)
 			}
+			if m.Seats[0].Tokens != 3*101 || m.Seats[1].Tokens != 3*2 { // declared, and estimated by "right 1"
+				t.Errorf("the answers cost %d and %d tokens", m.Seats[0].Tokens, m.Seats[1].Tokens)
+			}
 			marks := map[arena.EventType]int{}
 			for _, e := range events {
 				marks[e.Type] += strings.Count(string(e.Body), `"over_max_tokens":true`)

@@ -319,6 +319,9 @@ func (mr *matchRun) roundClose(open *round, replies []game.Reply, result game.Re
 		}
 		*s = s.Closed(open.No, a.Outcome)
 		s.Points += a.Points
+		if a.Body != nil {
+			s.Tokens += a.Body.SpentTokens()
+		}
 		if score.Out {
 			s.State, s.OutRound = arena.SeatOut, open.No
 		}

@@ -89,14 +89,16 @@ func NewUpdate[R any](t *Table[R], key, set []string, conditions ...string) *Sta
 }
 
 // NewQuery returns the query of the table's columns for many given rows at
-// once. rest joins the table to the given rows, whose key columns it names as
-// v.column.
+// once. rest joins the table to the given rows, whose key columns it and the
+// table's expressions name as v.column.
 func NewQuery[R any](t *Table[R], key []string, rest string) *Statement[R] {
 	s := &Statement[R]{columns: t.written(key...), returning: t.read}
+	exprs := t.exprs
 	for i, c := range s.columns {
-		rest = regexp.MustCompile(`\bv\.`+c.Name+`\b`).ReplaceAllString(rest, listColumn(i))
+		given := regexp.MustCompile(`\bv\.` + c.Name + `\b`)
+		exprs, rest = given.ReplaceAllString(exprs, listColumn(i)), given.ReplaceAllString(rest, listColumn(i))
 	}
-	s.build = func(rows int) string { return "SELECT " + t.exprs + " FROM " + list(s.columns, rows) + " " + rest }
+	s.build = func(rows int) string { return "SELECT " + exprs + " FROM " + list(s.columns, rows) + " " + rest }
 	return s
 }
 
@@ -144,9 +146,9 @@ func (s *Statement[R]) Exec(ctx context.Context, tx *Tx, rows ...R) (changed int
 
 // Query runs the statement for rows and returns what it reads, in no order
 // across more than maxIDs rows.
-func (s *Statement[R]) Query(ctx context.Context, tx *Tx, rows ...R) (found []R, err error) {
+func (s *Statement[R]) Query(ctx context.Context, q Querier, rows ...R) (found []R, err error) {
 	for part, arity := range parts(rows) {
-		some, err := scanAll(ctx, tx, s.returning, s.text(arity), s.args(part))
+		some, err := scanAll(ctx, q, s.returning, s.text(arity), s.args(part))
 		if err != nil {
 			return nil, err
 		}
