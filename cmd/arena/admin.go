@@ -185,6 +185,10 @@ type (
 		TimeLimit  time.Duration     `placeholder:"30s" help:"For each round, or each move of a game."`
 		Game       string            `placeholder:"NAME" help:"Play this game, e.g. connect_four (arena admin game list), instead of asking questions."`
 		GameOption map[string]string `placeholder:"NAME=VALUE" help:"Setting of the game, e.g. games_per_match=4; repeat the flag for others."`
+
+		MatchesPerDay *int           `placeholder:"N" help:"Matches of each agent in any 24 hours; 0: no limit. A ladder's default is 24."`
+		Pause         *time.Duration `placeholder:"10m" help:"Pause between two matches of an agent. A ladder's default is 10m."`
+		UnratedFiller bool           `help:"A rated ladder also pairs agents that can meet only unrated."`
 	}
 	patchCmd struct {
 		oneThing
@@ -272,6 +276,7 @@ func (c *leagueNewCmd) body(app *App) (map[string]any, error) {
 	if c.TimeLimit != 0 {
 		body["time_limit_seconds"] = c.TimeLimit.Seconds()
 	}
+	c.pace(body)
 	if c.Game == "" && len(c.GameOption) == 0 {
 		return body, nil
 	}
@@ -291,6 +296,26 @@ func (c *leagueNewCmd) body(app *App) (map[string]any, error) {
 	}
 	body["game"] = game
 	return body, nil
+}
+
+// pace adds the pace that the flags name.
+func (c *leagueNewCmd) pace(body map[string]any) {
+	pace, _ := body["pace"].(map[string]any)
+	if pace == nil {
+		pace = map[string]any{}
+	}
+	if c.MatchesPerDay != nil {
+		pace["matches_per_day"] = *c.MatchesPerDay
+	}
+	if c.Pause != nil {
+		pace["pause_seconds"] = c.Pause.Seconds()
+	}
+	if c.UnratedFiller {
+		pace["unrated_filler"] = true
+	}
+	if len(pace) > 0 {
+		body["pace"] = pace
+	}
 }
 
 func (c *patchCmd) Run(app *App, admin *AdminCmd, at *place) error {

@@ -54,9 +54,17 @@ func TestAgent(t *testing.T) {
 		t.Errorf("--json changed the answer:\n%s\n%s", got, want)
 	}
 
+	o.ok("agent budget ada", "matches today  0\n", "30 days        0 matches, 0 tokens")
+	o.ok("agent budget ada --matches 20 --hours 00:00-24:00 --days mon,tue --zone Europe/Madrid", "matches today  0 of 20", "hours          00:00-24:00 Europe/Madrid, mon, tue")
+	o.ok("agent budget ada --tokens 7", "0 of 20", "0 of 7", "one match could exceed the tokens of a day")
+	o.ok("agent budget ada --json", `"matches_per_day":20`, `"reason":"tokens"`)
+	o.ok("agent budget ada --none", "matches today  0\n", "tokens today   0\n")
+	o.refused("--hours must be like", "agent budget ada --hours 8")
+	o.refused("can't be used together", "agent budget ada --none --tokens 1")
+	o.refused("zone", "agent budget ada --zone Mars/Olympus")
 	o.ok("agent check ada", "ada  active")
 	o.ok("agent pause ada", "paused: by its owner")
-	o.ok("agent rehearse ada --fault huge_task", "a very long task", "passed", "2 passed, 0 failed")
+	o.ok("agent rehearse ada --fault huge_task", "a very long task", "passed", "up to 1 tokens a round, about ", "2 passed, 0 failed")
 	if code, out, errs := o.run("", "agent", "rehearse", "ada", "--fault", "duplicate_delivery,expired_token"); code != exitFailure || !strings.Contains(out, "expected: ") || !strings.Contains(errs, "1 of 3 rounds failed") {
 		t.Errorf("a rehearsal that fails: exit code %d, %q, %q", code, out, errs)
 	}

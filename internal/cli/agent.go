@@ -27,6 +27,7 @@ type AgentCmd struct {
 	Resume    agentResumeCmd    `cmd:"" help:"Take seats again."`
 	Rehearse  agentRehearseCmd  `cmd:"" help:"Play private rounds with faults, which change no rating."`
 	Challenge agentChallengeCmd `cmd:"" help:"Start an unrated match against another agent."`
+	Budget    agentBudgetCmd    `cmd:"" help:"Show or limit what an agent plays: matches and tokens a day, hours."`
 	Keys      agentKeysCmd      `cmd:"" help:"List, create and revoke the keys with which an agent fetches its tasks."`
 }
 

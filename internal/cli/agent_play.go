@@ -211,6 +211,10 @@ func (c *agentRehearseCmd) Run(p *Process, group *AgentCmd) error {
 type rehearsal struct {
 	Passed int `json:"passed"`
 	Failed int `json:"failed"`
+	Tokens *struct {
+		PerRound int64 `json:"per_round"`
+		PerMatch int64 `json:"per_match"`
+	} `json:"tokens"`
 	Rounds []struct {
 		Round       int     `json:"round"`
 		Fault       string  `json:"fault"`
@@ -244,6 +248,11 @@ func (r rehearsal) print(p *Process) error {
 	}
 	if err := t.print(); err != nil {
 		return err
+	}
+	if r.Tokens != nil {
+		if err := p.print("up to %d tokens a round, about %d a match\n", r.Tokens.PerRound, r.Tokens.PerMatch); err != nil {
+			return err
+		}
 	}
 	return p.print("%d passed, %d failed\n", r.Passed, r.Failed)
 }
