@@ -196,11 +196,31 @@ test('an agent that fetches its tasks is found under its keys, which are rotated
   await close();
 });
 
-test('the page of an agent shows its last full check, which its owner runs in the console', { timeout: PATIENCE }, async (t) => {
+test('an owner limits an agent, and its page shows its last full check, which the owner runs in the console', { timeout: PATIENCE }, async (t) => {
   const { league } = await stage();
   const agent = Object.assign(await fake(t, () => HOSTILE), { league });
   const { id: agent_id, token } = await register({ name: `Checked ${once()}`, endpoint: agent.endpoint, leagues: [league], version: '1' });
   const { page, faults, go, close } = await open(`/console/agents/${agent_id}`, { kept: { 'arena.owner': token } });
+
+  // Its budget: the use of today, a forecast, and a limit that stops it.
+  const budget = page.locator(id('budget'));
+  await budget.locator(id('budget-forecast')).waitFor();
+  const limit = async (values) => {
+    for (const [name, value] of Object.entries(values)) await budget.locator(`[name="${name}"]`).fill(value);
+    await budget.locator('button').click();
+    await budget.locator(id('budget-saved')).getByText(/./).waitFor();
+  };
+  await budget.locator('[name="zone"]').selectOption('Europe/Madrid');
+  await limit({ matches_per_day: '3', tokens_per_day: '1' });
+  await page.locator(`${id('budget')}[data-cooldown="tokens"] ${id('budget-cooldown')}`).waitFor();
+  assert.match(await budget.locator(id('budget-matches')).textContent(), /\b\d+ of 3\b/);
+  assert.equal((await api(`/v1/agents/${agent_id}`)).cooldown, 'budget');
+  assert.deepEqual((await api(`/v1/agents/${agent_id}`, { token })).budget, { matches_per_day: 3, tokens_per_day: 1, hours: { zone: 'Europe/Madrid', from: '00:00', to: '24:00' } });
+  if (SCREENS) await budget.screenshot({ path: `${SCREENS}/console-budget.png` });
+  await limit({ matches_per_day: '', tokens_per_day: '' });
+  await page.locator(`${id('budget')}:not([data-cooldown])`).waitFor();
+  assert.equal((await api(`/v1/agents/${agent_id}`, { token })).budget, undefined);
+
   await page.locator(id('full-check')).click();
   await page.locator(`${id('findings')} [data-state="wrong"]`).first().waitFor({ timeout: PATIENCE });
   await go(`/a/${agent_id}`);

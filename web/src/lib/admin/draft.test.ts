@@ -116,6 +116,16 @@ describe('a draft', () => {
   });
   it('says who may enter', () =>
     expect(bodyOf(draft({ allow: ['ag_1'], minRating: 1400, maxRating: 1900, minMatches: 3 })).entry).toEqual({ allow: ['ag_1'], min_rating: 1400, max_rating: 1900, min_matches: 3 }));
+  it('has the pace of its format until another is chosen, and filler in rated ladders alone', () => {
+    expect(bodyOf(draft())).not.toHaveProperty('pace');
+    const swiss = changed(draft(), { format: 'swiss' });
+    expect([swiss.perDay, swiss.pause]).toEqual([0, 0]);
+    expect(bodyOf(swiss)).not.toHaveProperty('pace');
+    expect(changed(draft({ perDay: 7 }), { format: 'swiss' })).toMatchObject({ perDay: 7, pause: 0 });
+    expect(bodyOf(draft({ filler: true })).pace).toEqual({ matches_per_day: 24, pause_seconds: 600, unrated_filler: true });
+    expect(bodyOf(draft({ filler: true, rated: false }))).not.toHaveProperty('pace');
+    expect(patchOf(draft()).pace).toEqual({ matches_per_day: 24, pause_seconds: 600, unrated_filler: false });
+  });
   it('goes back to the first step with a wrong field', () => {
     expect(['slug', 'judge.agents', 'max_rounds', 'entry.allow'].map((f) => STEP_NAMES[stepOf([f])])).toEqual(['what', 'tasks', 'play', 'who']);
     expect(stepOf(['schedule', 'judge'])).toBe(2);
@@ -133,6 +143,7 @@ describe('a draft of a league', () => {
     ['game', { plays: 'game', game: 'kuhn_poker', gameHash: 'abc', gameOptions: { hands: 9 }, games: 6, duplicate: true, showLegal: false, timeBank: 30, players: 3 }],
     ['delayed', { visibility: 'delayed', delay: 45, byRound: true, canary: 9, judge: 'exact', maxTokens: 9, zeroOverTokens: true, maxCost: 0.5 }],
     ['texts', { description: 'D', prize: 'P', rulesText: 'R', signupUntil: '2030-01-02T03:04', rules: 'one\ntwo' }],
+    ['pace', { perDay: 5, pause: 0.5, filler: true }],
     ['entry', { allow: ['ag_1'], agentsPerOwner: 2, minRating: 1400, maxRating: 1800, minMatches: 3 }],
   ] as const)('%s makes the same league again', (_, over) => {
     const d = draft({ title: 'Cup', slug: 'cup', ...(over as Partial<Draft>) });

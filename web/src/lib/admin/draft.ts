@@ -82,6 +82,12 @@ export interface Draft {
   minutes: number;
   /** Seconds that a paired agent is waited for. */
   forfeit: number;
+  /** Matches of each agent in 24 hours; 0: no limit. */
+  perDay: number;
+  /** Minutes between two matches of an agent. */
+  pause: number;
+  /** A rated ladder pairs agents that can meet only unrated. */
+  filler: boolean;
   /** Of the reader, as fields of dates hold it: 2026-11-21T20:00; empty for no deadline. */
   signupUntil: string;
   allow: string[];
@@ -109,6 +115,10 @@ const ARENA_MINUTES = 30;
 const DEFAULT_TOKENS = 500;
 /** A match of a game has many turns; a question is read once. */
 const PACE = { timeLimit: 20, breakSeconds: 3, timeBank: 0 };
+/** How often a ladder calls each agent, and every other format. */
+const LADDER_CALLS = { perDay: 24, pause: 10 };
+const OTHER_CALLS = { perDay: 0, pause: 0 };
+const callsOf = (format: string) => (format === 'ladder' ? LADDER_CALLS : OTHER_CALLS);
 const GAME_PACE = { timeLimit: 10, breakSeconds: 1, timeBank: 60 };
 
 export const emptyDraft = (): Draft => ({
@@ -118,7 +128,7 @@ export const emptyDraft = (): Draft => ({
   judge: 'number', tolerance: 0, partial: false, judges: [], criteria: '', window: 30, minVotes: 1,
   rounds: 5, openEnd: false, maxRounds: 50, ...PACE, byRound: false, rated: true, visibility: 'sealed', delay: 30,
   maxTokens: DEFAULT_TOKENS, zeroOverTokens: false, maxCost: 0, canary: 0, rules: '',
-  schedule: '', starts: 'season', minutes: 0, forfeit: 120, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
+  schedule: '', starts: 'season', minutes: 0, forfeit: 120, ...LADDER_CALLS, filler: false, signupUntil: '', allow: [], password: '', agentsPerOwner: 0, minRating: 0, maxRating: 0, minMatches: 0,
 });
 
 /** A slug for a title: lower-case letters, digits and single hyphens. */
@@ -131,6 +141,7 @@ export const isBracket = (d: Draft): boolean => d.format === 'knockout' || d.for
 /** Formats that order duels by name: who does not come forfeits. */
 export const isTournament = (d: Draft): boolean => d.format !== 'ladder' && !many(d);
 export const maySpanRounds = (d: Draft): boolean => isTournament(d) && d.format !== 'arena' && d.schedule !== '';
+export const mayFill = (d: Draft): boolean => d.format === 'ladder' && d.rated;
 export const isDebate = (d: Draft): boolean => d.plays === 'debate';
 export const isGame = (d: Draft): boolean => d.plays === 'game';
 /** Only questions can be put to more than two. */
@@ -159,6 +170,8 @@ export function changed(was: Draft, change: Partial<Draft>): Draft {
   if (change.generator || change.source || !judges.includes(d.judge)) d.judge = (d.source === 'pack' && !isDebate(d) ? 'choice' : judges[0]) ?? d.judge;
   if (d.format !== was.format) {
     d.openEnd = many(d);
+    const [old, calls] = [callsOf(was.format), callsOf(d.format)];
+    for (const key of ['perDay', 'pause'] as const) if (d[key] === old[key]) d[key] = calls[key];
     if (d.format === 'arena') d.minutes ||= ARENA_MINUTES;
     else if (was.format === 'arena' && d.minutes === ARENA_MINUTES) d.minutes = 0;
   }
@@ -183,7 +196,7 @@ export const STEPS = {
     'game', 'game.games_per_match', 'game.duplicate', 'pack_id', 'generator', 'generator.difficulty', 'debate', 'judge', 'judge.tolerance', 'judge.agents', 'judge.criteria', 'judge.window_seconds', 'judge.min_votes', 'judge.voter_accounts',
   ],
   play: ['game.time_bank_seconds', 'rounds', 'max_rounds', 'time_limit_seconds', 'break_seconds', 'score_mode', 'rated', 'visibility', 'max_tokens', 'max_tokens_policy', 'max_cost_usd', 'canary', 'rules'],
-  when: ['schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds'],
+  when: ['schedule', 'format_options.schedule_starts', 'format_options.duration_seconds', 'format_options.forfeit_seconds', 'pace.matches_per_day', 'pace.pause_seconds', 'pace.unrated_filler'],
   who: ['signup_until', 'entry', 'entry.allow', 'entry.password', 'entry.agents_per_owner', 'entry.min_rating', 'entry.max_rating', 'entry.min_matches'],
 } as const;
 export type Step = keyof typeof STEPS;
@@ -231,6 +244,9 @@ const entryOf = (d: Draft) => ({
   ...(d.minMatches ? { min_matches: d.minMatches } : {}),
 });
 
+const paceOf = (d: Draft) => ({ matches_per_day: d.perDay, pause_seconds: d.pause * 60, unrated_filler: mayFill(d) && d.filler });
+const isUsual = (d: Draft): boolean => d.perDay === callsOf(d.format).perDay && d.pause === callsOf(d.format).pause && !(mayFill(d) && d.filler);
+
 /** What the body and the page have in common. */
 function common(d: Draft) {
   const options = optionsOf(d);
@@ -250,6 +266,7 @@ function common(d: Draft) {
     ...(mayCanary(d) && d.canary ? { canary: d.canary } : {}),
     ...(d.schedule ? { schedule: d.schedule } : {}),
     ...(Object.keys(options).length ? { format_options: options } : {}),
+    ...(isUsual(d) ? {} : { pace: paceOf(d) }),
   };
 }
 
@@ -270,7 +287,7 @@ export function patchOf(d: Draft): UpdateLeagueBody {
   const { slug: _, format: __, ...body } = bodyOf(d);
   return {
     description: '', prize: '', rules_text: '', signup_until: null, schedule: '', max_tokens: d.maxTokens, max_tokens_policy: 'note', max_cost_usd: 0,
-    score_mode: 'match', canary: 0, rules: [], format_options: {}, entry: {}, ...body,
+    score_mode: 'match', canary: 0, rules: [], format_options: {}, entry: {}, pace: paceOf(d), ...body,
   };
 }
 
@@ -292,6 +309,7 @@ export function draftOf(l: League): Draft {
     byRound: l.score_mode === 'rounds', rated: l.rated, visibility, delay: delay ? Number(delay) : was.delay,
     maxTokens: l.max_tokens || was.maxTokens, zeroOverTokens: l.max_tokens_policy === 'zero_points', maxCost: l.max_cost_usd ?? 0, canary: l.canary ?? 0, rules: l.rules.join('\n'),
     schedule: l.schedule ?? '', starts: o?.schedule_starts === 'round' ? 'round' : 'season', minutes: (o?.duration_seconds ?? 0) / 60, forfeit: o?.forfeit_seconds || was.forfeit,
+    perDay: l.pace?.matches_per_day ?? 0, pause: (l.pace?.pause_seconds ?? 0) / 60, filler: !!l.pace?.unrated_filler,
     signupUntil: l.signup_until ? localTime(new Date(l.signup_until)) : '',
     allow: e.allow ?? [], agentsPerOwner: e.agents_per_owner ?? 0, minRating: e.min_rating ?? 0, maxRating: e.max_rating ?? 0, minMatches: e.min_matches ?? 0,
   };
@@ -309,7 +327,7 @@ export function previewOf(d: Draft): League {
   const starts = maySpanRounds(d) ? d.starts : many(d) ? 'match' : 'season';
   return {
     score_mode: 'match', max_tokens_policy: 'note', judge: { kind: '' }, rounds: null, min_seats: 2, max_seats: 2, ...all, ...seatsOf(d), status: 'open',
-    rules: rulesOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
+    rules: rulesOf(d), pace: paceOf(d), agents: 0, drift: 0, created_at: new Date(0).toISOString(),
     entry: { ...entryOf(d), ...(d.password ? { password_required: true } : {}) },
     format_options: { ...all.format_options, schedule_starts: starts as 'season' | 'round' | 'match' },
   };

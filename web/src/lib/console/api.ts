@@ -35,6 +35,8 @@ export const agents = (retired: boolean, cursor: string, signal?: AbortSignal) =
 export const agent = (agentId: string, signal?: AbortSignal) => session.call<Agent>('GET', at(agentId), undefined, {}, signal);
 export const register = (body: NewAgent) => session.call<CreatedAgent>('POST', '/v1/agents', body);
 export const change = (agentId: string, body: AgentChange) => session.call<Agent>('PATCH', at(agentId), body);
+/** What the agent has used of its budget today. */
+export const budget = (agentId: string, signal?: AbortSignal) => session.call<Schemas['BudgetUse']>('GET', `${at(agentId)}/budget`, undefined, {}, signal);
 export const act = (agentId: string, what: 'check' | 'pause' | 'resume') => session.call<Agent>('POST', `${at(agentId)}/${what}`);
 export const proveKey = (agentId: string, signature: string) => session.call<Agent>('POST', `${at(agentId)}/key`, { signature });
 export const retire = (agentId: string) => session.call<void>('DELETE', at(agentId));
